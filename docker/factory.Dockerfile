@@ -18,7 +18,7 @@ RUN apt-get update \
 # What the lock has of the factory, each by its hash, and the wheel that scripts/package checked.
 COPY requirements.txt *.whl /tmp/wheelmill/
 RUN python3 -m venv /opt/wheelmill \
- && /opt/wheelmill/bin/pip install --no-cache-dir --require-hashes --requirement /tmp/wheelmill/requirements.txt \
+ && /opt/wheelmill/bin/pip install --no-cache-dir --require-hashes --no-deps --requirement /tmp/wheelmill/requirements.txt \
  && /opt/wheelmill/bin/pip install --no-cache-dir --no-deps /tmp/wheelmill/*.whl \
  && rm -r /tmp/wheelmill \
  && useradd --create-home --uid 10001 wheelmill \

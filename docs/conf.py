@@ -29,11 +29,16 @@ FILES = os.environ.get("WHEELMILL_FILES")
 """The address of the repository's files at this commit, with a slash at its end; without it nothing links to them."""
 
 
-def link_to_repository(app: Sphinx, doctree: nodes.document) -> None:
-    """Let links to files outside of this folder lead to the repository: only pages of this folder are rendered."""
+SCHEMAS = Path("reference", "schemas")
+
+
+def link_to_files(app: Sphinx, doctree: nodes.document) -> None:
+    """Let links to schemas lead to where they lie here, and those out of this folder to the repository."""
     root, page = app.srcdir.parent, Path(doctree["source"])
     for link in [*doctree.findall(download_reference), *doctree.findall(pending_xref)]:
         path = Path(os.path.normpath(page.parent / link["reftarget"]))
+        if path.parent == app.srcdir / SCHEMAS:
+            link.replace_self(nodes.reference("", "", *link.children, refuri=link["reftarget"], internal=True))
         if path.is_relative_to(app.srcdir):
             continue
         path = path if path.exists() else path.with_suffix(".md")  # Sphinx names a page without its suffix
@@ -50,7 +55,14 @@ def name_first_page(app: Sphinx, error: Exception | None) -> None:
         shutil.copyfile(app.outdir / "README.html", app.outdir / "index.html")
 
 
+def keep_schemas(app: Sphinx, error: Exception | None) -> None:
+    """Give every schema the address that it has among these files; Sphinx's own changes with what is in it."""
+    if app.builder.format == "html" and not error:
+        shutil.copytree(app.srcdir / SCHEMAS, app.outdir / SCHEMAS, dirs_exist_ok=True)
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.connect("build-finished", keep_schemas)
     app.connect("build-finished", name_first_page, priority=100)  # before sphinx_external_toc makes one that redirects
-    app.connect("doctree-read", link_to_repository, priority=100)  # before Sphinx copies such files
+    app.connect("doctree-read", link_to_files, priority=100)  # before Sphinx copies such files

@@ -1,10 +1,12 @@
 """Python in a process of its own, as a person runs it: wheelmill's commands and this project's scripts.
 
-A new interpreter takes longer to import wheelmill than most commands take to do their work. So one process imports it,
-reads what ships once, and is forked for each command. Tests with ``--real`` start a new interpreter for the first of
-each command.
+A new interpreter takes longer to import wheelmill, and to take it to pieces at the end, than most commands take to do
+their work. So one process imports it, reads what ships once, and is forked for each command. Tests with ``--real``
+start a new interpreter for the first of each command.
 """
 
+import atexit
+import gc
 import importlib
 import json
 import os
@@ -15,10 +17,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, NoReturn, Protocol
+from unittest.mock import patch
 
 import wheelmill
 from wheelmill.config.load import load_config
@@ -124,10 +128,26 @@ def _run(words: list[str]) -> None:
         runpy.run_path(program, run_name="__main__")
 
 
+def _end(code: int) -> NoReturn:
+    """End as an interpreter does, but leave the memory to the system."""
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
+    atexit._run_exitfuncs()  # noqa: SLF001
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
     for module in pkgutil.walk_packages(wheelmill.__path__, "wheelmill."):
         if not module.name.endswith(("__main__", ".windows")):
             importlib.import_module(module.name)
     importlib.import_module("sigstore.verify")  # a second, which wheelmill itself puts off
     load_config(resources.CONFIG)  # what checks files is made once
-    _run(_command_of_fork(socket.socket(fileno=int(sys.argv[1]))))
+    patch("wheelmill.web.client._RETRIES._sleep").start()  # what fails on this machine fails a second later, too
+    gc.freeze()  # what is here for good is not looked through, and so copied, in each fork
+    try:
+        _run(_command_of_fork(socket.socket(fileno=int(sys.argv[1]))))
+    except SystemExit as told:
+        if isinstance(told.code, int):
+            _end(told.code)
+        raise

@@ -26,6 +26,12 @@ def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(credentials, "_given", {})
 
 
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails is tried again at once; tests of the pauses between tries look at their own."""
+    monkeypatch.setattr("wheelmill.web.client._RETRIES._sleep", lambda _seconds: None)
+
+
 @pytest.fixture
 def server() -> Iterator[PageServer]:
     with page_server() as served:

@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.github_git import Answer
+from tests.github_calls import Answer
 
 
 @dataclass(frozen=True, kw_only=True)

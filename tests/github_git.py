@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-Answer = tuple[int, dict[str, str], Any]
+from tests.github_calls import Answer
 
 HEAD = "5" * 40
 """The commit of the default branch."""

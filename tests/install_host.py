@@ -135,8 +135,8 @@ def host_of_the_pages(folder: Path) -> Iterator[Host]:
     publish(store, wheels, now=NOW)
     config = load_config(ROOT / "config")
     catalogue = pipeline.catalogue_of(config, {})
-    site = {"base_url": "../releases", "output": folder / "site"}
-    pipeline.build_index(store, Listing(), config.compatibility, catalogue=catalogue, **site)  # type: ignore[arg-type]
+    stores = pipeline.Stores(store=store, base_url="../releases", listing=Listing(), facts=config.compatibility)
+    pipeline.build_index(stores, folder / "site", catalogue=catalogue)
     for name in (*USUAL, "packaging-26.0"):
         is_torch = name.startswith("torch")
         requires, code = (("filelock",), "from torch.version import __version__") if is_torch else ((), "")
@@ -147,7 +147,7 @@ def host_of_the_pages(folder: Path) -> Iterator[Host]:
         add_wheel(folder / cuda, "filelock-3.20.0-py3-none-any.whl")  # torch's own index has what torch requires
     asking = ThreadingHTTPServer(("127.0.0.1", 0), partial(Asking, directory=str(folder)))
     with serve_folder(folder) as url, asking as private:
-        Thread(target=private.serve_forever, daemon=True).start()
+        Thread(target=private.serve_forever, args=(0.01,), daemon=True).start()
         yield Host(
             url=url,
             private=f"127.0.0.1:{private.server_port}",

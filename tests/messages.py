@@ -143,6 +143,8 @@ class Speech:
                 texts = [f"'{each}'" if conversion == ord("r") else each for each in self._texts(value)]
             case ast.BinOp(left=left, op=ast.Add(), right=right):
                 texts = ["".join(each) for each in itertools.product(self._texts(left), self._texts(right))]
+            case ast.Call(func=ast.Name(id="number_of"), args=[number, ast.Constant(value=noun)]):
+                texts = [f"{word_for(number)} {noun!s}s"]
             case ast.Call(func=ast.Attribute(value=ast.JoinedStr() as value)):
                 texts = self._texts(value)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="get")) if name in self._module:

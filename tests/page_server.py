@@ -53,6 +53,7 @@ def page_server(tls: ssl.SSLContext | None = None) -> Iterator[PageServer]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # an answer in one piece
 
         def do_GET(self) -> None:
             answer = served.answer(self.path, self.headers)  # type: ignore[arg-type]

@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, Final
+from unittest.mock import patch
 from urllib.parse import unquote
 
+from botocore.loaders import create_loader
 from moto.core.models import DEFAULT_ACCOUNT_ID
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import create_backend_app
 from moto.s3.models import s3_backends
 from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.test import run_wsgi_app
@@ -34,6 +37,9 @@ PUBLIC = {
     ],
 }
 """Everybody may read what is in the bucket, and nobody else list it."""
+
+_read_once: Final = cache(create_loader)
+"""botocore's descriptions of services, whose reading takes longer than a test."""
 
 
 class Fault(StrEnum):
@@ -88,7 +94,7 @@ class S3:
     calls: list[Call] = field(default_factory=list)
     lock: Lock = field(default_factory=Lock)
     origin: str = ""
-    app: Any = field(default_factory=lambda: DomainDispatcherApplication(create_backend_app))
+    app: Any = field(default_factory=lambda: create_backend_app("s3"))
 
     @property
     def environment(self) -> dict[str, str]:
@@ -208,6 +214,7 @@ def _damaged(call: Call, body: bytes) -> Response | None:
 
 class _Silent(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # no part of an answer waits until another is acknowledged
 
     def log(self, *_: Any) -> None:
         """Say nothing."""
@@ -221,7 +228,8 @@ def serving(s3: S3) -> Iterator[S3]:
     Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     s3.origin = f"http://127.0.0.1:{server.server_port}"
     try:
-        yield s3
+        with patch("botocore.session.create_loader", _read_once):
+            yield s3
     finally:
         server.shutdown()
         server.server_close()

@@ -64,6 +64,7 @@ def serving(server: Server) -> Iterator[Server]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # an answer in one piece
 
         def do_GET(self) -> None:
             server.asked.append((self.path, dict(self.headers)))

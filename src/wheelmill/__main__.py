@@ -1,9 +1,13 @@
 """``python -m wheelmill``."""
 
+import os
 import sys
-from pathlib import Path
 
-if sys.path[0] in {"", str(Path.cwd())}:  # as pip does: a json.py in the user's folder is not ours to import
+try:
+    here = os.getcwd()  # noqa: PTH109 - pathlib itself would be taken from there
+except FileNotFoundError:  # it was removed
+    here = ""
+if sys.path[0] in {"", here}:  # as pip does: a json.py in the user's folder is not ours to import
     del sys.path[0]
 
 from wheelmill.cli import main

@@ -1,4 +1,4 @@
-"""Everything that can go wrong on purpose: one class, one exit code.
+"""The errors that a user can meet: one class and one exit code for each kind.
 
 Only the command line catches these; a traceback is a bug.
 
@@ -47,7 +47,7 @@ class WheelmillError(Exception):
 
 
 class UsageError(WheelmillError):
-    """The command cannot mean anything, or this machine lacks what it needs."""
+    """The command makes no sense as typed, or this machine lacks what it needs."""
 
     exit_code = 2
 
@@ -111,15 +111,15 @@ class RejectedError(ReleaseError):
     ) -> None:
         super().__init__(message, hint=hint)
         self.exists = exists
-        """Whether the reason is that there is such a thing already."""
+        """Whether the reason is that such a thing exists already."""
         self.burned = burned
-        """Whether the reason is a tag that a release had which was removed: nothing gets that name again."""
+        """Whether the tag belonged to a release that was removed: GitHub never gives out that name again."""
         self.status = status
-        """The number of the answer (RFC 9110, section 15)."""
+        """The HTTP status of the answer (RFC 9110, section 15)."""
 
 
 class ManifestError(ReleaseError):
-    """A manifest of ours was changed, or made by a newer version of ours; names every fault."""
+    """A manifest was changed after it was written, or a newer wheelmill wrote it; names every fault."""
 
 
 class SiteError(WheelmillError):
@@ -147,7 +147,7 @@ class FindingsError(WheelmillError):
 
 
 class IntegrityError(WheelmillError):
-    """Bytes differ from the hash that was promised for them."""
+    """Bytes do not match the hash that was promised for them."""
 
     exit_code = 9
 
@@ -155,7 +155,7 @@ class IntegrityError(WheelmillError):
 class UnreadableError(WheelmillError, ValueError):
     """A wheel, a name or a page from elsewhere breaks the rules of its format, or goes beyond a limit.
 
-    It is a `ValueError`, as readers of text raise: one that nobody expected is still no traceback.
+    It is a `ValueError`, like what parsers raise, so that it never surfaces as a traceback.
     """
 
     exit_code = 9
@@ -185,7 +185,7 @@ class SlowServerError(NetworkError):
 
 
 class TimeIsOver(BaseException):
-    """Stops whatever runs; no `Exception`, so that nothing on the way takes it for a failure of its own."""
+    """Stops whatever is running. Not an `Exception`, so that no `except Exception` on the way swallows it."""
 
 
 class AbsentError(Exception):
@@ -193,8 +193,8 @@ class AbsentError(Exception):
 
 
 class SameError(Exception):
-    """The object is the one that is known already."""
+    """The object has not changed since it was last read."""
 
 
 class TakenError(Exception):
-    """The condition of a write does not hold, or somebody else writes at this moment."""
+    """The condition of a write does not hold, or somebody else is writing at this moment."""

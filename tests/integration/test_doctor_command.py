@@ -1,7 +1,11 @@
 """``wheelmill doctor`` as people and programs use it."""
 
 import json
+import os
+import pty
 import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -54,8 +58,8 @@ def test_a_fault_has_a_code_and_the_command_that_mends_it(wheelmill: Command, en
     assert (fault["code"], fault["subject"]) == ("torch-missing", "torch")
     assert "'torch==2.11.*'" in fault["mended_by"][0]
     assert f"mend: {fault['mended_by'][0]}" in done.stderr
-    assert found["looked_at"]["torch"] == "not installed, for no CUDA"
-    assert "looked at installed: 1 distributions" in done.stderr
+    assert found["looked_at"]["torch"] == "not installed"
+    assert "looked at installed: 1 distribution with" in done.stderr
     assert environment.exists()
 
 
@@ -102,6 +106,16 @@ def test_an_environment_that_is_named_is_the_one_that_is_examined(
 
 def test_nobody_is_asked_where_nobody_is(wheelmill: Command, environment: Path) -> None:
     assert "give --yes" in wheelmill("doctor", "--fix", "--offline", exit_code=2).stderr
+    assert environment.exists()
+
+
+def test_who_is_asked_and_wants_to_end_ends_it(environment: Path, tmp_path: Path) -> None:
+    keyboard, terminal = pty.openpty()
+    os.write(keyboard, b"\x04")
+    argv = [sys.executable, "-m", "wheelmill", "doctor", "--fix", "--offline"]
+    done = subprocess.run(argv, cwd=tmp_path, stdin=terminal, capture_output=True, text=True, check=False)
+    assert done.returncode == 128 + signal.SIGINT
+    assert done.stderr.endswith("? [y/N]:\n")
     assert environment.exists()
 
 

@@ -116,6 +116,7 @@ def test_locks(run: Callable[..., Done], project: Path) -> None:
     assert content_of(project) == before_sync
     assert "+ installed: demo-gpu" in run("sync", "--lock", str(lock), "--json").stderr
     assert [each["project"] for each in json.loads(run("list", "--json").stdout)["packages"]] == ["demo-gpu"]
+    assert run("list").stdout == "demo-gpu  1.0+cu130torch2.11  CUDA 13.0  torch 2.11\n"
     assert [each["failure"] for each in json.loads(run("test", "--json").stdout)["packages"]] == [None]
     run("sync", "--check", "--lock", str(lock))
     done = run("install", "demo-gpu", "--dry-run", "--json")
@@ -139,4 +140,5 @@ def test_what_a_killed_command_left_is_undone_before_it_is_looked_at(
     os.waitpid(child, 0)
     assert content_of(project) != before
     assert "half changed: it is as it was" in run("list").stderr
+    assert run("list").stderr == "no installed version names a CUDA or a torch\n"
     assert content_of(project) == before

@@ -209,7 +209,7 @@ def test_the_nearest_ten_are_explained_and_the_others_counted(wheelmill: Command
     text = wheelmill(*words).stdout
     shown = [line.split()[1] for line in text.splitlines() if line[:2] in ("+ ", "- ")]
     assert shown == [fits, *reversed(near[11:])]
-    assert "26 wheels: 1 fit, 25 refused for torch" in text
+    assert "26 wheels: 1 fitting, 25 refused for torch" in text
     assert "these are the nearest 10; --all shows the other 16" in text
     everything = wheelmill(*words, "--all").stdout
     assert all(name in everything for name in (*near, *far, fits))

@@ -23,7 +23,7 @@ RUN = {
     "gpkg PKG...": ("resolve demo", wheel_name()),
     "--list": ("search", "any package"),
     "--available": ("available demo", "cp312 cp313"),
-    "--explain": ("explain demo", "9 wheels: 3 fit, 3 refused for torch"),
+    "--explain": ("explain demo", "9 wheels: 3 fitting, 3 refused for torch"),
     "--all": ("explain demo --fitting", "+ demo-1.0.0+cu126"),
     "--torch": ("resolve demo --torch 2.9", wheel_name(label="cu128torch2.9")),
     "--cuda": ("resolve demo --cuda 126", wheel_name(label="cu126torch2.8")),

@@ -19,6 +19,8 @@ from tests.integration.conftest import Command
 from tests.simple_server import HTML, Answer, Server, serving
 from wheelmill.system.guard import children_of
 
+CHECK = ("-m", "wheelmill", "index", "check", "--rate=1000")
+"""Of a server that minds nothing."""
 INTERRUPTIBLE = """
 import signal
 from wheelmill.cli import main
@@ -46,12 +48,12 @@ def test_an_index_without_findings(python: Command, server: Server) -> None:
     assert done.stdout == ""
     *_, observation, counts = done.stderr.splitlines()
     assert observation == f"head: {server.url}/files/demo-0.9-py3-none-any.whl: answers 200 OK"
-    assert counts == "findings: 0; read: 1 of 1 project pages, 2 of 2 files"
+    assert counts == "findings: 0; read: 1 of 1 project page, 2 of 2 files"
 
 
 def test_a_finding_and_its_effect_in_json(python: Command, server: Server, tmp_path: Path) -> None:
     spoil(server, tmp_path, BROKEN["658.3"])
-    done = python("-m", "wheelmill", "index", "check", f"{server.url}/simple/", "--json", exit_code=9)
+    done = python(*CHECK, f"{server.url}/simple/", "--json", exit_code=9)
     content = json.loads(done.stdout)
     (finding,) = content.pop("findings")
     topics = [observation["topic"] for observation in content.pop("observations")]
@@ -71,7 +73,7 @@ def test_a_finding_and_its_effect_in_json(python: Command, server: Server, tmp_p
 
 def test_a_warning_too_is_a_finding_and_cannot_move_the_cursor(python: Command, server: Server, tmp_path: Path) -> None:
     spoil(server, tmp_path, lambda index: index.detail.update(name="Demo\x1b[2J[red]"))
-    done = python("-m", "wheelmill", "index", "check", f"{server.url}/simple/", exit_code=9)
+    done = python(*CHECK, f"{server.url}/simple/", exit_code=9)
     lines = done.stdout.splitlines()
     assert lines[0] == "691.3 name is the normalized name of the project."
     assert lines[1].endswith(": name is 'Demo\\x1b[2J[red]', not 'demo'")
@@ -80,7 +82,7 @@ def test_a_warning_too_is_a_finding_and_cannot_move_the_cursor(python: Command, 
 
 def test_a_long_message_is_cut_and_whole_in_the_json(python: Command, server: Server, tmp_path: Path) -> None:
     spoil(server, tmp_path, lambda index: index.detail.update(name="demo" * 1000))
-    check = ("-m", "wheelmill", "index", "check", f"{server.url}/simple/")
+    check = (*CHECK, f"{server.url}/simple/")
     assert len(python(*check, exit_code=9).stdout.splitlines()[1]) < 1000
     assert "demo" * 1000 in python(*check, "--json", exit_code=9).stdout
 
@@ -110,7 +112,7 @@ def test_the_same_of_a_hundred_files_is_said_once(python: Command, tmp_path: Pat
     check = ("-m", "wheelmill", "index", "check", many_without_hashes(tmp_path))
     done = python(*check, exit_code=9)
     assert "\n  and 97 more that say the same\n" in done.stdout
-    assert "findings: 1 in 100 places; read: 1 of 1 project pages, 50 of 100 files" in done.stderr
+    assert "findings: 1 in 100 places; read: 1 of 1 project page, 50 of 100 files" in done.stderr
     (finding,) = json.loads(python(*check, "--format", "json", exit_code=9).stdout)["findings"]
     assert (finding["number"], finding["count"], len(finding["examples"])) == ("503.7", 100, 10)
 
@@ -127,7 +129,7 @@ def test_reports_for_ci_services(python: Command, tmp_path: Path) -> None:
 
 def test_projects_of_an_index_without_a_list(python: Command, server: Server, tmp_path: Path) -> None:
     spoil(server, tmp_path, BROKEN["503.1"])
-    check = ("-m", "wheelmill", "index", "check", "--json")
+    check = (*CHECK, "--json")
     done = python(*check, f"{server.url}/simple/", "--project", "Demo", "--project", "demo", exit_code=0)
     assert json.loads(done.stdout)["pages"] == 1
     site = many_without_hashes(tmp_path)
@@ -143,19 +145,22 @@ def test_what_is_neither_url_nor_index(python: Command, tmp_path: Path) -> None:
     check = ("-m", "wheelmill", "index", "check")
     assert "expected a URL or a folder, not 'nowhere'" in python(*check, "nowhere", exit_code=2).stderr
     assert "expected the URL of an index" in python(*check, "http://user:word@127.0.0.1:x/", exit_code=2).stderr
+    done = python(*check, "http://127.0.0.1/simple/?token=word", exit_code=2)
+    assert "expected the URL of an index without '?'" in done.stderr
+    assert "word" not in done.stderr
     assert "holds no simple index" in python(*check, tmp_path, exit_code=7).stderr
 
 
-def interrupted(server: Server, number: signal.Signals) -> list[int]:
-    """Interrupt a check that has asked for the page; returns the processes that it had started."""
+def interrupted(server: Server, number: signal.Signals, *, reading: bool) -> list[int]:
+    """Interrupt a check that has asked for the page, or reads it; returns the processes that it had started."""
     argv = [sys.executable, "-c", INTERRUPTIBLE, "index", "check", f"{server.url}/simple/"]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, env=os.environ | {"no_proxy": "*"}) as running:
         try:
             deadline = time.monotonic() + 60
-            while PAGE not in (path for path, _ in server.asked):
+            while PAGE not in (path for path, _ in server.asked) or (reading and not children_of(running.pid)):
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
-            time.sleep(2)  # it reads, or waits, by now
+            time.sleep(0.5)  # it reads, or waits, by now
             started = _all_below(running.pid)
             start = time.monotonic()
             running.send_signal(number)
@@ -171,9 +176,9 @@ def interrupted(server: Server, number: signal.Signals) -> list[int]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_ends_the_reading_of_a_page_that_hangs(server: Server, number: signal.Signals) -> None:
     server.html[PAGE] = server.json[PAGE] = Answer(HANGING, HTML)
-    reading = interrupted(server, number)
-    assert reading
-    assert not [pid for pid in reading if Path(f"/proc/{pid}").exists()]
+    started = interrupted(server, number, reading=True)
+    assert started
+    assert not [pid for pid in started if Path(f"/proc/{pid}").exists()]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -188,7 +193,7 @@ def test_an_interruption_does_not_wait_for_a_page_that_does_not_come(
         return answer(path, accept)
 
     monkeypatch.setattr(server, "answer", answer_late)
-    assert interrupted(server, number) == []
+    assert interrupted(server, number, reading=False) == []
     over.set()
 
 

@@ -1,5 +1,6 @@
 """``wheelmill init`` as a maintainer meets it."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def test_three_files_are_written_and_what_comes_next_works(python: Command, chec
     done = python(*INIT, *FROM, cwd=checkout, exit_code=0)
     assert files_in(checkout) == FILES
     assert "wheelmill build demo --here" in done.stderr
+    assert len({len(words) for words in re.findall(r"^  wheelmill .+  (?=[a-z])", done.stderr, re.MULTILINE)}) == 1
     assert python("-m", "wheelmill", "config", "check", cwd=checkout, exit_code=0).stderr == (
         "wheelmill.yml: 1 package, no faults\n"
     )

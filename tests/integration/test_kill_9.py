@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -274,8 +275,9 @@ def test_run(tmp_path: Path, moments: int) -> None:
     with package_index_of(tmp_path / "wheels") as wheels:
         for name in ("setuptools", "wheel"):
             write_wheel(wheels / f"{name}-99.0-py3-none-any.whl")
-        for bundled in (Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl"):
-            shutil.copy(bundled, wheels)
+        bundled = sysconfig.get_config_var("WHEEL_PKG_DIR") or Path(ensurepip.__file__).parent / "_bundled"  # Debian's
+        for pip in Path(bundled).glob("pip-*.whl"):
+            shutil.copy(pip, wheels)
         environment = {name: value for name, value in os.environ.items() if name.startswith("UV_")}
         environment["CUDA_HOME"] = str(toolkit)
         argv = ("run", "demo", "--python", str(PYTHON), "--cuda", "13.0", "--config", "config")

@@ -22,13 +22,13 @@ def store(tmp_path: Path) -> DirectoryStore:
 
 def test_it_is_shown_and_made_again(python: Command, store: DirectoryStore) -> None:
     show = ["-m", "wheelmill", "release", "ledger", "--store", f"dir:{store.directory}"]
-    assert python(*show, exit_code=0).stdout.splitlines()[0] == "1 releases with 1 wheels"
+    assert python(*show, exit_code=0).stdout.splitlines()[0] == "1 release with 1 wheel"
     (store.directory / "ledger.tar.gz").write_bytes(b"damaged")
     assert "wheelmill release ledger --rebuild" in python(*show, exit_code=6).stderr
     content = json.loads(python(*show, "--rebuild", "--json", exit_code=0).stdout)
     assert content["schema"] == "wheelmill.release-ledger/1"
     assert [release["wheels"] for release in content["releases"]] == [[NAME]]
-    assert python(*show, exit_code=0).stdout.startswith("1 releases")
+    assert python(*show, exit_code=0).stdout.startswith("1 release")
 
 
 def test_no_manifest_and_a_file_that_lacks_are_findings(python: Command, store: DirectoryStore) -> None:

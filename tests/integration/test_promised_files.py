@@ -14,15 +14,16 @@ from wheelmill.system.record_files import write_record
 from wheelmill.wheel.build_facts import build_facts_bytes
 
 
-@pytest.fixture
-def folder(tmp_path: Path, python: Command) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, python: Command) -> Path:
     """With a release of one wheel, and its index."""
-    wheel = certified_wheel(tmp_path / "wheels" / "demo-1.0-py3-none-any.whl")
+    folder = tmp_path_factory.mktemp("promised")
+    wheel = certified_wheel(folder / "wheels" / "demo-1.0-py3-none-any.whl")
     write_record(certificate_path(wheel.file.path), wheel.certificate)
-    store = ("--store", f"dir:{tmp_path / 'releases'}")
-    python("-m", "wheelmill", "release", tmp_path / "wheels", *store, "--json", exit_code=0)
-    python("-m", "wheelmill", "index", "build", *store, "--output", tmp_path / "site", exit_code=0)
-    return tmp_path
+    store = ("--store", f"dir:{folder / 'releases'}")
+    python("-m", "wheelmill", "release", folder / "wheels", *store, "--json", exit_code=0)
+    python("-m", "wheelmill", "index", "build", *store, "--output", folder / "site", exit_code=0)
+    return folder
 
 
 @pytest.mark.parametrize("pattern", ["releases/*/manifest.json", "site/wheels.json", "site/hashes/index.json"])

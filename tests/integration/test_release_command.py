@@ -23,6 +23,8 @@ from wheelmill.wheel.attestation import TRUSTED_ROOT
 from wheelmill.wheel.metadata import metadata_bytes
 
 NAME = "demo-1.0-py3-none-any.whl"
+INDEX = ("-m", "wheelmill", "index", "build", "--config", "tests/data/demo")
+"""Of a small configuration: a plan of all that ships takes longer than the index."""
 
 
 @pytest.fixture
@@ -141,7 +143,7 @@ def test_only_an_attested_wheel_is_released_and_listed(python: Command, wheels: 
     write_record(certificate_path(stolen.file.path), stolen.certificate)
     python("-m", "wheelmill", "release", wheels.parent / "stolen", *store, exit_code=0)
     site = wheels.parent / "site"
-    index = ("-m", "wheelmill", "index", "build", "--output", site)
+    index = (*INDEX, "--output", site)
     said = python(*index, *required, exit_code=0).stderr
     assert "demo-2.0-py3-none-any.whl is not listed" in said
     page = (site / "simple" / "demo" / "index.html").read_text()
@@ -164,7 +166,7 @@ def test_an_attested_wheel_with_a_forged_sidecar_is_not_listed(
     forged = path.read_text().replace(sha256_of_bytes(metadata_bytes(wheels / NAME)), "f" * 64)
     path.write_text(forged)
     site = wheels.parent / "site"
-    said = python("-m", "wheelmill", "index", "build", "--output", site, *required, exit_code=0).stderr
+    said = python(*INDEX, "--output", site, *required, exit_code=0).stderr
     assert f"{NAME} is not listed: {REPOSITORY}@main does not attest it" in said
 
 
@@ -209,15 +211,23 @@ def test_an_index_links_to_its_store_or_where_it_is_told(
     release(python, wheels)
     site = wheels.parent / "site"
     store = f"dir:{wheels.parent / 'releases'}"
-    python("-m", "wheelmill", "index", "build", "--store", store, "--output", site, *base_url, exit_code=0)
+    python(*INDEX, "--store", store, "--output", site, *base_url, exit_code=0)
     assert f'href="{href}v2' in (site / "simple" / "demo" / "index.html").read_text()
 
 
 def test_wheels_are_not_below_a_query(python: Command, wheels: Path) -> None:
     release(python, wheels)
     folders = ("--store", f"dir:{wheels.parent / 'releases'}", "--output", wheels.parent / "site")
-    done = python("-m", "wheelmill", "index", "build", *folders, "--base-url", "https://host.test/?to=", exit_code=7)
+    done = python(*INDEX, *folders, "--base-url", "https://host.test/?to=", exit_code=7)
     assert done.stderr == "error: expected the URL of a folder, without ? or #, not 'https://host.test/?to='\n"
+
+
+def test_a_password_does_not_get_into_pages(python: Command, wheels: Path) -> None:
+    release(python, wheels)
+    folders = ("--store", f"dir:{wheels.parent / 'releases'}", "--output", wheels.parent / "site")
+    done = python(*INDEX, *folders, "--base-url", "https://me:secret@host.test/x", exit_code=7)
+    assert "without a user and a password" in done.stderr
+    assert "secret" not in done.stderr
 
 
 def test_the_site_has_the_list_of_sources_for_clients(python: Command, wheels: Path, tmp_path: Path) -> None:

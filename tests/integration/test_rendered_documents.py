@@ -1,5 +1,6 @@
 """The documents as a site: Sphinx renders them without a warning, and every page and every link in them is there."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -22,12 +23,18 @@ def render(source: Path, output: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LexborHTMLParser]:
-    """Its pages by their paths."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What Sphinx writes."""
     output = tmp_path_factory.mktemp("documents") / "site"
     done = render(DOCS, output)
     assert (done.returncode, done.stderr) == (0, "")
-    return {path.relative_to(output).as_posix(): LexborHTMLParser(path.read_bytes()) for path in output.rglob("*.html")}
+    return output
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> dict[str, LexborHTMLParser]:
+    """Its pages by their paths."""
+    return {path.relative_to(folder).as_posix(): LexborHTMLParser(path.read_bytes()) for path in folder.rglob("*.html")}
 
 
 def links(page: LexborHTMLParser) -> Iterator[str]:
@@ -79,11 +86,23 @@ def test_links_to_other_files_lead_to_the_repository(site: dict[str, LexborHTMLP
     assert "tests/unit/test_import_order.py" in given
 
 
+def test_every_schema_has_a_lasting_address_that_pages_lead_to_and_its_id_is_one(
+    folder: Path, site: dict[str, LexborHTMLParser]
+) -> None:
+    schemas = {path.name: path.read_bytes() for path in (DOCS / "reference" / "schemas").iterdir()}
+    assert {path.name: path.read_bytes() for path in (folder / "reference" / "schemas").iterdir()} == schemas
+    assert {json.loads(content)["$id"] for content in schemas.values()} == schemas.keys()
+    given = {link for name in ("json", "manifest") for link in links(site[f"reference/{name}.html"])}
+    assert {f"schemas/{name}" for name in schemas} - given == set()
+    assert not (folder / "_downloads").exists()
+
+
 def test_a_broken_link_a_broken_anchor_and_a_page_without_a_way_to_it_are_refused(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     shutil.copytree(DOCS.parent / "index" / "static", tmp_path / "index" / "static")
     shutil.copy(DOCS / "conf.py", docs)
+    (docs / "reference" / "schemas").mkdir(parents=True)
     (docs / "_toc.yml").write_text("root: README\nentries:\n- file: other\n")
     (docs / "README.md").write_text("# First\n\n[a](gone.md) [b](other.md#gone) [c](../gone.py) [d](../index/gone)\n")
     (docs / "other.md").write_text("# Other\n")

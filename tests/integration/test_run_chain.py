@@ -32,7 +32,7 @@ def test_a_run_takes_up_what_another_one_left(start: Start, tmp_path: Path) -> N
     assert (content["goes_on"], content["again"], content["done"]) == (True, GROUPS, [])
     assert content["continues"] == ["1"]
     assert content["notice"].splitlines() == [
-        "0 wheels were released",
+        "0 wheels released",
         "2 groups: ended without a report; another run builds it again",
         "Another run goes on with 2 groups, as attempt 2 of 5.",
     ]

@@ -42,7 +42,7 @@ def site(python: Command, s3: S3, tmp_path: Path) -> str:
     publish(store_at(STORE), [certified_wheel(tmp_path / "wheels" / NAME)], now=NOW)
     build(python, tmp_path, STORE)
     said = python("-m", "wheelmill", "index", "upload", tmp_path / "site", STORE, exit_code=0).stderr
-    assert "0 are the same, 0 removed" in said
+    assert "0 the same, 0 removed" in said
     return f"{s3.origin}/{BUCKET}/cuda/"
 
 
@@ -131,7 +131,7 @@ def test_only_what_differs_is_sent_and_what_is_gone_is_removed(python: Command, 
     assert "0 objects sent" in upload()
     (tmp_path / "site" / "wheels.json").write_bytes(b"{}")
     (tmp_path / "site" / "404.html").unlink()
-    assert "1 objects sent" in (said := upload())
+    assert "1 object sent" in (said := upload())
     assert "1 removed" in said
     assert "cuda/404.html" not in s3.objects
     assert s3.objects.keys() >= {"cuda/ours.txt", "cuda/simple/demo/"}

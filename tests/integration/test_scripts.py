@@ -37,6 +37,25 @@ def test_setup_names_the_install_line_for_a_missing_python(bare: Path) -> None:
     assert "sudo apt-get install python3" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("lacks", "packages"),
+    [("ensurepip", "python3-venv"), ("Python.h", "python3-dev"), ("import", "python3-venv python3-dev")],
+)
+def test_setup_names_every_package_of_python_that_is_missing(bare: Path, lacks: str, packages: str) -> None:
+    python = bare / "python3"
+    python.write_text(f'#!/bin/sh\ncase "$*" in *version_info*) exit 0;; *{lacks}*) exit 1;; esac\n')
+    python.chmod(0o755)
+    done = run("setup", path=bare)
+    assert done.returncode == 2
+    assert done.stderr == f"error: python3 lacks its venv module or its headers: sudo apt-get install {packages}\n"
+
+
+def test_the_tests_name_every_program_that_is_missing(bare: Path) -> None:
+    done = run("test", path=bare)
+    assert done.returncode == 2
+    assert done.stderr == "error: tests need what is missing here: sudo apt-get install g++ jq patch\n"
+
+
 @pytest.mark.parametrize("arguments", [(), ("torch-spline-conv", "1.2.2", "3.12"), tuple("abcdef")])
 def test_build_wheel_shows_its_usage(arguments: tuple[str, ...]) -> None:
     done = run("build_wheel.sh", *arguments)

@@ -99,6 +99,18 @@ def test_what_is_neither_a_wheel_s_file_nor_its_url_is_refused(place: str, wheel
     assert "expected" in wheelmill("show", place, exit_code=2).stderr
 
 
+def test_the_name_of_a_project_leads_to_what_has_its_wheels(wheelmill: Command) -> None:
+    assert "hint: 'wheelmill explain PROJECT' shows a project's wheels" in wheelmill("show", "demo", exit_code=2).stderr
+
+
+@pytest.mark.parametrize(("path", "exit_code"), [("page.html", 2), ("demo-1.0-py3-none-any.whl", 10)])
+def test_the_password_in_a_url_is_not_told(path: str, exit_code: int, wheelmill: Command, server: PageServer) -> None:
+    url = f"{server.url}/{path}"
+    refused = wheelmill("show", url.replace("://", "://me:secret@"), exit_code=exit_code).stderr
+    assert url in refused
+    assert "secret" not in refused
+
+
 def test_a_file_that_is_no_wheel_is_refused(wheelmill: Command, tmp_path: Path) -> None:
     (tmp_path / "demo-1.0-py3-none-any.whl").write_bytes(b"no")
     assert "not a readable zip" in wheelmill("show", "demo-1.0-py3-none-any.whl", exit_code=9).stderr

@@ -25,7 +25,7 @@ from wheelmill.config.model import Listing
 from wheelmill.conformance.run import check_folder
 from wheelmill.errors import ReleaseError, SiteError
 from wheelmill.index.serve import serve_folder
-from wheelmill.pipeline import build_index
+from wheelmill.pipeline import Stores, build_index
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.manifest import MANIFEST, ListedWheel, faults_of_wheel, manifest_from
 from wheelmill.system.files import sha256_of, sha256_of_bytes
@@ -265,14 +265,9 @@ def accepted(drawn: Sequence[dict[str, Any]], counts: Counts) -> Iterator[tuple[
 
 
 def build(folder: Path) -> None:
-    build_index(
-        DirectoryStore(directory=folder / "releases"),
-        Listing(),
-        COMPATIBILITY,
-        base_url="../releases",
-        output=folder / "site",
-        warn=pytest.fail,
-    )
+    store = DirectoryStore(directory=folder / "releases")
+    stores = Stores(store=store, base_url="../releases", listing=Listing(), facts=COMPATIBILITY)
+    build_index(stores, folder / "site", warn=pytest.fail)
 
 
 def test_the_check_of_an_index_finds_nothing_in_what_passes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,7 @@ def checked(host: Host, folder: Path, spoil: Spoil, *, exit_code: int, **inputs:
 
 def test_an_index_without_findings(host: Host, tmp_path: Path) -> None:
     printed, report = checked(host, tmp_path, lambda _index: None, exit_code=0)
-    assert "findings: 0; read: 1 of 1 project pages, 2 of 2 files" in printed
+    assert "findings: 0; read: 1 of 1 project page, 2 of 2 files" in printed
     assert report == ""
 
 

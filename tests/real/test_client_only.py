@@ -110,7 +110,7 @@ def test_what_has_no_wheel_ends_with_the_hint(run: Run, offline: tuple[str, ...]
 def test_building_asks_for_the_factory_after_the_answer(run: Run) -> None:
     said = run("add", "flash-attn", "--build", *TARGET, exit_code=2).stderr
     assert said.splitlines()[-1] == EXTRA
-    assert said.index("flash-attn: 1 wheels, none for") < said.index(EXTRA)
+    assert said.index("flash-attn: 1 wheel, none for") < said.index(EXTRA)
 
 
 def test_every_other_command_runs_in_an_empty_folder(run: Run) -> None:

@@ -276,7 +276,10 @@ def test_a_lock_that_is_not_for_this_python_installs_nothing(environment: Path, 
 def test_requirements_with_hashes_are_what_pip_installs(
     environment: Path, project: Path, wheelmill: Wheelmill, variables: dict[str, str]
 ) -> None:
+    (project / "locked.txt").touch()
+    (project / "requirements.txt").symlink_to("locked.txt")
     wheelmill("lock", "demo-gpu", *TARGET, "--format", "requirements")
+    assert (project / "requirements.txt").is_symlink()
     pip = [str(environment), "-m", "pip", "install", "--require-hashes", "--index-url", variables["UV_DEFAULT_INDEX"]]
     subprocess.run([*pip, "-r", "requirements.txt"], cwd=project, check=True)
     assert versions(environment)["demo-gpu"] == "1.1+cu130torch2.11"

@@ -1,4 +1,4 @@
-"""The small CUDA package of the tests, with the real compiler, clean room and installers."""
+"""The small CUDA package of the tests, with the real compiler, clean environment and installers."""
 
 import json
 import zipfile
@@ -54,7 +54,7 @@ def test_one_hash_is_built_by_one_job_and_by_three(wheelmill: Command, tmp_path:
         assert [path.suffix for path in output.iterdir()] == [".log"]
         caches += ["--cache-from", home / "cache" / "wheelmill" / "compiled"]
     last = wheelmill(*build, *caches, "--output", tmp_path / "last", env=another_person(tmp_path / "home 3"))
-    assert "3 objects came from the compiler cache, 0 were compiled" in last.stderr.replace("\n", "")
+    assert "3 objects from the compiler cache, 0 compiled" in last.stderr.replace("\n", "")
     wheelmill(*build, "--output", tmp_path / "alone", env=another_person(tmp_path / "home 4"))
     (wheel,) = tmp_path.glob("last/*.whl")
     assert sha256_of(wheel) == sha256_of(tmp_path / "alone" / wheel.name)

@@ -1,4 +1,4 @@
-"""Builds and clean rooms in containers, on stand-ins for the public images (tests/real/stand_ins)."""
+"""Builds and clean environments in containers, on stand-ins for the public images (tests/real/stand_ins)."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from wheelmill.config.load import load_images
 from wheelmill.names import Platform
 from wheelmill.system.files import sha256_of
 
-pytestmark = [pytest.mark.real, pytest.mark.usefixtures("nothing_is_left")]
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("room_for_builds", "nothing_is_left")]
 
 IN_DOCKER = ("--sandbox", "docker", "--policy", "manylinux_2_34")  # Debian's glibc, which the stand-ins have
 OBJECTS = 9
@@ -102,7 +102,7 @@ def test_a_build_that_was_killed_goes_on_where_it_was_and_the_cache_changes_no_b
         first.send_signal(signal.SIGKILL)
     assert containers() != before
     again = wheelmill(*build, tmp_path / "with", env=env)
-    (said,) = re.findall(r"(\d+) objects came from the compiler cache, (\d+) were compiled", again.stderr)
+    (said,) = re.findall(r"(\d+) objects? from the compiler cache, (\d+) compiled", again.stderr)
     found, compiled = map(int, said)
     record_property("objects finished before, found, compiled", (finished, found, compiled))
     assert found >= 0.95 * finished
@@ -117,7 +117,7 @@ def test_a_build_that_was_killed_goes_on_where_it_was_and_the_cache_changes_no_b
 def test_too_little_memory_is_named(wheelmill: Command, demo: Path, tmp_path: Path) -> None:
     target = ("wheelmill-demo", "--config", demo, "--python", "3.12", "--cuda", "13.0")
     ended = wheelmill("build", *target, *IN_DOCKER, "--memory", "0.1", "--output", tmp_path, exit_code=4)
-    assert re.search(r"used up 0\.1 GiB with \d+ compilers at once", ended.stderr)
+    assert re.search(r"used up 0\.1 GiB with \d+ compilers? at once", ended.stderr)
     assert "--memory" in ended.stderr
     (log,) = tmp_path.glob("*.log")
     assert str(log) in ended.stderr

@@ -98,7 +98,7 @@ def test_the_whole_way_ends_in_a_release_and_goes_there_once(
     page = (tmp_path / "out" / "site" / "cu130" / "simple" / "wheelmill-demo" / "index.html").read_bytes()
     (package,) = ProjectPage.from_html("wheelmill-demo", page, base_url="https://index.test/").packages
     assert unquote(package.url) == f"{front.origin}/{REPOSITORY}/releases/download/{release['tag_name']}/{wheel}"
-    assert "findings: 0; read: 2 of 2 project pages, 1 of 1 files" in (
+    assert "findings: 0; read: 2 of 2 project pages, 1 of 1 file" in (
         wheelmill("index", "check", tmp_path / "out" / "site").stderr
     )
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.real.conftest import DEMO, Command
 
-pytestmark = [pytest.mark.real, pytest.mark.usefixtures("nothing_is_left")]
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("room_for_builds", "nothing_is_left")]
 
 MARKING = """
 import os, sys

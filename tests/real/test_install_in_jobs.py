@@ -135,10 +135,9 @@ def test_the_library_of_pixi_takes_the_driver_that_is_given(host: Host, tmp_path
 
 
 @pytest.fixture
-def image(host: Host, tmp_path: Path) -> Iterator[str]:
+def image(request: pytest.FixtureRequest, host: Host, tmp_path: Path) -> Iterator[str]:
     """A name for an image, and with ``:base`` that of one with Python, whose package index is the test's."""
-    if subprocess.run(["docker", "version"], capture_output=True, check=False).returncode:
-        pytest.skip("Docker does not answer: tests/real/stand_ins/docker.sh starts it")
+    request.getfixturevalue("docker")
     with docker_alone():
         subprocess.run(["bash", ROOT / "tests" / "real" / "stand_ins" / "python.sh"], check=True)
         (context := tmp_path / "base").mkdir()

@@ -231,11 +231,13 @@ def test_a_project_is_changed_by_its_own_tool_or_not_at_all(
     folder = tmp_path / "project"
     folder.mkdir()
     project = Project(KINDS[kind], folder, variables)
-    before = project.text
+    before, nothing = project.text, state_of(folder)
+    project.run("add", "lost-gpu", *TARGET, exit_code=2)
+    assert state_of(folder) == nothing
 
     both = [project.start("add", "demo-gpu", *TARGET), project.start("add", "more-gpu", *TARGET)]
-    for running in both:
-        project.end(running)
+    told = [project.end(running) for running in both]
+    assert all(f"installed: {name}" in "".join(told) for name in ("demo-gpu", "more-gpu", "torch"))
     project.check()
     assert all(map(project.has, ("demo_gpu", "more_gpu", "torch")))
 

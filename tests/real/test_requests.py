@@ -53,7 +53,7 @@ def test_a_request_is_checked_planned_and_sampled(host: Host) -> None:
     assert wheel["ok"]
     assert not list(host.served.glob("releases/*"))
     said = (host.artifacts / "comment" / "request.txt").read_text()
-    for part in ("2 packages, no faults", "wheels to build: 1, in 1 jobs", "| 1 of 1 | passed |"):
+    for part in ("2 packages, no faults", "wheels to build: 1, in 1 job", "| 1 of 1 | passed |"):
         assert part in said
     assert [line.strip() for line in commented(host).splitlines()[2:]] == [line.strip() for line in said.splitlines()]
 

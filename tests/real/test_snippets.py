@@ -76,9 +76,8 @@ def world(request: pytest.FixtureRequest, tools: Path, tmp_path: Path) -> Iterat
         PLAIN: replace(CONFIG.packages[PLAIN], requires=(DEMO,), pypi=elsewhere),
     }
     catalogue = pipeline.catalogue_of(replace(CONFIG, packages=packages), {})
-    pipeline.build_index(
-        store, Listing(), CONFIG.compatibility, base_url="../releases", output=host / "site", catalogue=catalogue
-    )
+    stores = pipeline.Stores(store=store, base_url="../releases", listing=Listing(), facts=CONFIG.compatibility)
+    pipeline.build_index(stores, host / "site", catalogue=catalogue)
     theirs = ("demo-1.0", "plain-2.0") if elsewhere == "same" else ("demo-9.0", "plain-9.0")
     for wheel in (*theirs, "filelock-3.20.0"):
         add_wheel(host / "pypi", f"{wheel}-py3-none-any.whl")

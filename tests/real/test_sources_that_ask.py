@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.conftest import Command
-from wheelmill.wheel.elf import shared_objects_of
+from wheelmill.wheel.shared_objects import shared_objects_of
 
 pytestmark = pytest.mark.real
 

@@ -6,7 +6,7 @@ from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.names import TorchVersion, project_name
 from wheelmill.web.ranges import RangeFile
 from wheelmill.wheel.archive import open_archive
-from wheelmill.wheel.elf import read_members
+from wheelmill.wheel.shared_objects import read_members
 from wheelmill.wheel.torch_links import window_of
 from wheelmill.wheel.torch_window import TorchWindow
 

@@ -31,8 +31,8 @@ def manifests(host: Host) -> list[Path]:
 
 def test_from_dispatch_to_an_index_that_pip_installs_from(host: Host, tmp_path: Path) -> None:
     printed = host.dispatch({"package": " wheelmill-demo , wheelmill-demo-average", "python_versions": "3.12", **AXES})
-    assert printed.count("findings: 0; read: 2 of 2 project pages, 1 of 1 files") == 1  # before it is uploaded
-    assert printed.count("findings: 0; read: 1 of 1 project pages, 1 of 1 files") == 1  # where it is deployed
+    assert printed.count("findings: 0; read: 2 of 2 project pages, 1 of 1 file") == 1  # before it is uploaded
+    assert printed.count("findings: 0; read: 1 of 1 project page, 1 of 1 file") == 1  # where it is deployed
     (manifest,) = manifests(host)
     (entry,) = json.loads(manifest.read_bytes())["wheels"]
     assert manifest.with_name("attestations.jsonl").exists()
@@ -50,7 +50,7 @@ def test_a_package_that_requires_another_one_follows_in_a_run_of_its_own(host: H
     waiting = "wheelmill-demo-average-1.0.0+cu130-linux_x86_64"
     before = host.artifacts.name
     assert host.dispatched() == [f"gh workflow run wheels.yml --ref main -f continues={before}"]
-    assert f"1 groups wait for another run: `{waiting}`" in host.summary()
+    assert f"1 group must wait for another run: `{waiting}`" in host.summary()
     with_gpu = replace(host, variables=host.variables | {"WHEELMILL_GPU_RUNNER": GPU_MACHINE})
     printed = with_gpu.dispatch({"continues": before})
     (entry,) = json.loads(manifests(host)[-1].read_bytes())["wheels"]

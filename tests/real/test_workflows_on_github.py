@@ -24,7 +24,7 @@ def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: 
     with emulator(modules, tmp_path) as front, new_host(tmp_path, front) as host:
         host.dispatch(WANTED, exit_code=1, **killed_at(".log"))
         assert "| `wheelmill-demo` | 0 of 1 | none | 1: ended without a report; another run builds" in host.summary()
-        assert "Another run goes on with 1 groups, as attempt 2 of 5." in host.summary()
+        assert "Another run goes on with 1 group, as attempt 2 of 5." in host.summary()
 
         front.takes = 1
         host.dispatch({"continues": "1"}, exit_code=1, **killed_at(""))  # pauses are short
@@ -43,7 +43,7 @@ def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: 
 
         indexed = host.dispatch({"continues": "3"})
         assert host.summary() == "Nothing to build.\n\nNothing is left to do.\n"
-        assert "findings: 0; read: 1 of 1 project pages, 1 of 1 files" in indexed  # where the site is deployed
+        assert "findings: 0; read: 1 of 1 project page, 1 of 1 file" in indexed  # where the site is deployed
         started = [f"gh workflow run wheels.yml --ref main -f continues={run}" for run in (1, 2, 3)]
         assert host.dispatched() == started
 
@@ -56,6 +56,6 @@ def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: 
         assert host.installed_by_pip(tmp_path / "installed") == f"{releases}/{tag}/{wheel}"
         counted = host.run("workflow_dispatch", "downloads")
         assert "0  wheelmill-demo" in counted
-        assert "findings: 0; read: 1 of 1 project pages, 1 of 1 files" in counted
+        assert "findings: 0; read: 1 of 1 project page, 1 of 1 file" in counted
         description = Description(modules)
         assert [fault for call in front.calls for fault in description.faults(call)] == []

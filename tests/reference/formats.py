@@ -20,7 +20,8 @@ object is.
 A name such as `wheelmill.resolve/1` is a promise. As long as it ends with 1, its keys stay, keep their types, and
 are there wherever they are required now. Keys may be added, and values of an enumeration: pass over what you do not
 know. Any other change gets the number 2, and a file of its own. Each file below is a
-[JSON Schema](https://json-schema.org/draft/2020-12) with a line about every key that needs one.
+[JSON Schema](https://json-schema.org/draft/2020-12) with a line about every key that needs one. An index with these
+documents keeps it below `docs/reference/schemas/`, and its `$id` is its name there.
 """
 HEADINGS = ("name", "of", "is")
 

@@ -56,7 +56,8 @@ def schema_of(name: str) -> Schema:
     kinds = made.pop("$defs", {})
     own = kinds.pop(made["items"]["$ref"].rpartition("/")[2]) if "$ref" in made["items"] else made["items"]
     own["required"] = list(dict.fromkeys(["schema", *own["required"]]))
-    return {"$schema": GenerateJsonSchema.schema_dialect, "title": name, **own, "$defs": kinds}
+    dialect, address = GenerateJsonSchema.schema_dialect, file_of(name)  # on whatever site has the documents
+    return {"$schema": dialect, "$id": address, "title": name, **own, "$defs": kinds}
 
 
 def _tidy(node: Any) -> Any:

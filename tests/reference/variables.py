@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,12 +10,14 @@ from tests.commands import ROOT
 from tests.reference.described import options_of_all
 
 SOURCE = ROOT / "src"
+DOCUMENTS = ROOT / "docs" / "conf.py"
+COMPILERS = ROOT / "docker" / "through-ccache.sh"
 
 AS_A_WHOLE: Mapping[str, set[str]] = {
     "wheelmill/build/cibuildwheel.py": {"DOCKER_*"},
     "wheelmill/build/repair.py": set(),  # for auditwheel, with another PATH
     "wheelmill/cli/factory/github.py": set(),  # `Repository.parse` asks for those that it wants
-    "wheelmill/cli/factory/index.py": set(),
+    "wheelmill/cli/factory/index_build.py": set(),
     "wheelmill/cli/factory/inputs.py": set(),
     "wheelmill/client/target/interpreter.py": set(),  # for uv
     "wheelmill/installers/uv.py": {"PIP_*", "UV_*"},
@@ -35,12 +38,24 @@ BY_LIBRARIES = {
 def variables_read() -> set[str]:
     """All that are read."""
     found = {option.envvar for option in options_of_all() if isinstance(option.envvar, str)}
-    for path in SOURCE.rglob("*.py"):
-        where = path.relative_to(SOURCE).as_posix()
+    for path in [*SOURCE.rglob("*.py"), DOCUMENTS]:
+        where = path.relative_to(SOURCE if path.is_relative_to(SOURCE) else ROOT).as_posix()
         visitor = _Reads(where)
         visitor.visit(ast.parse(path.read_text()))
         found |= visitor.found | AS_A_WHOLE.get(where, set())
     return found | BY_LIBRARIES
+
+
+def variables_named() -> set[str]:
+    """Our own that any file names which runs, but for those that builds set for their compilers."""
+    folders = [ROOT / name for name in (".github", "docker", "scripts", "src")]
+    paths = [DOCUMENTS, *(path for folder in folders for path in folder.rglob("*") if path.suffix != ".pyc")]
+    texts = [path.read_text(errors="replace") for path in paths if path.is_file()]
+    return {name for text in texts for name in _names_in(text)} - _names_in(COMPILERS.read_text())
+
+
+def _names_in(text: str) -> set[str]:
+    return {*re.findall(r"\bWHEELMILL_[A-Z_]+\b", text)}
 
 
 class _Reads(ast.NodeVisitor):
@@ -80,6 +95,9 @@ class _Reads(ast.NodeVisitor):
         return super().visit(node)
 
     def _values(self, name: ast.expr) -> Iterator[str]:
+        if isinstance(name, ast.Constant):
+            yield str(name.value)
+            return
         module = vars(
             importlib.import_module(self.where.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
         )

@@ -26,6 +26,9 @@ from wheelmill.wheel.findings import Code
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
+GENERATED = {"messages.md", "commands.md"}
+WIDTH = 125
+
 RUN_BY = {
     "scripts/image debian:trixie-slim": "real/test_factory_image.py",
     'docker run --rm --volume "$PWD:/work" wheelmill plan': "real/test_factory_image.py",
@@ -107,7 +110,7 @@ UNTESTED = {
     "gh pr create --fill": "No test runs the last two: they need GitHub",
     "gh attestation verify WHEEL --repo OWNER/REPO --signer-workflow OWNER/REPO/.github/workflows/wheels-group.yml"
     " --source-ref refs/heads/main --deny-self-hosted-runners": "No test runs it: GitHub keeps the attestations",
-    ".venv/bin/sphinx-build --builder linkcheck docs out/links": "no test runs the second: it asks servers of others",
+    ".venv/bin/sphinx-build --builder linkcheck docs out/links": "it asks other people's servers",
     "hf upload OWNER/NAME DIR . --type kernel --revision v1": "no test runs it: it takes an account there",
     "benchmarks/catalogue.py": "no test runs it: it compiles for hours",
     "benchmarks/ledger.py": "no test runs it: it takes six minutes",
@@ -164,12 +167,21 @@ def test_the_map_names_every_room_and_only_files_that_are_there() -> None:
     assert [name for name in files if not ((package / name).exists() or (ROOT / name).exists())] == []
 
 
+@pytest.mark.parametrize(
+    "document", [path for path in DOCUMENTS if path.name not in GENERATED], ids=lambda path: path.name
+)
+def test_prose_is_wrapped(document: Path) -> None:
+    lines, tokens = document.read_text().splitlines(), MarkdownIt().enable("table").parse(document.read_text())
+    prose = [number for token in tokens if token.type == "paragraph_open" and token.map for number in range(*token.map)]
+    assert [number + 1 for number in prose if len(lines[number]) > WIDTH] == []
+
+
 def test_every_command_that_is_shown_is_run_by_a_test() -> None:
     assert sorted(set(commands())) == sorted(RUN_BY | UNTESTED)
 
 
 def test_a_command_that_no_test_runs_says_why() -> None:
-    text = " ".join(path.read_text() for path in DOCUMENTS)
+    text = " ".join(word for path in DOCUMENTS for word in path.read_text().split())
     assert [command for command, reason in UNTESTED.items() if reason not in text] == []
 
 

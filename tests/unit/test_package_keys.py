@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from wheelmill.config.load import load_config
-from wheelmill.config.model.packages import PackageEntry
+from wheelmill.config.model.package import PackageEntry
 from wheelmill.names import project_name
 from wheelmill.system import resources
 

@@ -2,6 +2,7 @@
 
 import re
 from copy import deepcopy
+from fnmatch import fnmatchcase
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -11,7 +12,7 @@ from tests.reference.described import described
 from tests.reference.exits import EXITS
 from tests.reference.formats import WHERE, printed_by
 from tests.reference.schemas import Schema, broken_promises, outputs, schema_of
-from tests.reference.variables import variables_read
+from tests.reference.variables import variables_named, variables_read
 from wheelmill import cli, errors
 
 SOURCE = REFERENCE.parents[1] / "src" / "wheelmill"
@@ -66,6 +67,12 @@ def test_commands_have_the_exit_codes_that_their_help_names() -> None:
 def test_every_variable_that_is_read_is_explained_and_no_other() -> None:
     explained = [name for cell in first_cells("environment-variables.md") for name in re.findall(r"`([^`]+)`", cell)]
     assert sorted(explained) == sorted(variables_read())
+
+
+def test_every_variable_of_ours_that_a_workflow_or_a_script_names_is_explained() -> None:
+    pages = (REFERENCE / "environment-variables.md", REFERENCE.parent / "your-own-factory.md")
+    explained = [name for page in pages for name in re.findall(r"`(WHEELMILL_[A-Z_]+\*?)`", page.read_text())]
+    assert {name for name in variables_named() if not any(fnmatchcase(name, each) for each in explained)} == set()
 
 
 OLD = schema_of("wheelmill.resolve/1")

@@ -129,6 +129,12 @@ def test_foreign_code_runs_where_nothing_can_be_written_and_no_secret_is() -> No
             assert "wheelmill run" not in str(content), (name, job)
 
 
+def test_no_other_job_reads_what_foreign_code_could_have_kept() -> None:
+    """Every job of a branch may write every cache, and one is unpacked with absolute names: over a job's programs."""
+    reads = {where for where, step in steps() if "cache" in f"{step.get('uses')} {step.get('with')}"}
+    assert reads == {"wheels-group.part", "wheels-group.build"}
+
+
 def test_what_a_build_delivers_is_found_by_an_output_that_no_other_job_can_set() -> None:
     """Artifacts of a run can be replaced by any of its jobs; one with this number cannot."""
     jobs_of_group = read("wheels-group")["jobs"]

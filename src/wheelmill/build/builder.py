@@ -1,4 +1,4 @@
-"""Building one target: the same steps everywhere, but for the one that compiles."""
+"""Building one target: the same steps everywhere, except for the one that compiles."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import sha256_of
 from wheelmill.system.folders import claim_folder, workspaces
 from wheelmill.system.progress import Progress
+from wheelmill.system.units import number_of, size
 
 _CUDA_FILES: Final = (".cu", ".cuh", ".hip")
 
@@ -129,7 +130,7 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
         ),
     )
     keep_provenance(built)
-    progress.step(f"{cell.id}: built {file.filename}, {file.size} bytes, in {built.provenance.seconds:.0f} s")
+    progress.step(f"{cell.id}: built {file.filename}, {size(file.size)}, in {built.provenance.seconds:.0f} s")
     return built
 
 
@@ -151,13 +152,13 @@ def build_part(
     log = _log_in(output, f"{target.cell.id}.part-{part.number}-of-{part.of}")
     with _patched_source(target, log, progress) as (workspace, source, _):
         done = builder.compile_part(target, source, workspace, part, log=log, progress=progress)
-    units = f"{done.ours + done.others} units, {done.ours} of them ours"
+    units = f"{number_of(done.ours + done.others, 'unit')}, {done.ours:,} of them ours"
     progress.step(f"{target.cell.id}: part {part} compiled: {units}")
     return done
 
 
 def _log_in(output: Path, name: str) -> Path:
-    """The log of a build, of which there is none yet."""
+    """The path of a build's log; an earlier one is removed."""
     output.mkdir(parents=True, exist_ok=True)
     log = (output / f"{name}.log").resolve()
     log.unlink(missing_ok=True)
@@ -166,10 +167,10 @@ def _log_in(output: Path, name: str) -> Path:
 
 @contextmanager
 def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Iterator[tuple[Path, Path, Sha256]]:
-    """A workspace, the source that lies patched in it, and the hash of what that was made from.
+    """A workspace, the patched source in it, and the hash of the source before the patches.
 
     Raises:
-        BuildError: the source cannot be had, or a program failed.
+        BuildError: the source cannot be fetched, or a program failed.
     """
     with workspace_of(target, progress) as workspace:
         source, sha256 = fetch_source(target, workspace / "source")
@@ -187,7 +188,7 @@ def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Itera
 
 @contextmanager
 def workspace_of(target: BuildTarget, progress: Progress) -> Iterator[Path]:
-    """The folder of a target's group, empty, and nobody else's while it is held.
+    """Hold the folder of a target's group, which is empty at first.
 
     It never moves, because paths reach the compiler: nvcc derives the names of internal symbols from the path of the
     source, and compiler caches compare the paths of headers. With one folder for all Pythons of a group, two builds of

@@ -28,7 +28,7 @@ PACKAGES: Final = PurePosixPath("/opt/wheelmill/packages")
 
 
 PROJECT: Final = PurePosixPath("/project")
-"""Where cibuildwheel puts the folder that it is started in."""
+"""Where the container has the folder that cibuildwheel is started in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
         progress: shows the lines that programs print.
 
     Raises:
-        ProcessError: cibuildwheel failed, or its time was over.
+        ProcessError: cibuildwheel failed, or ran out of time.
     """
     settings, output = workspace / "cibuildwheel.toml", workspace / "wheelhouse"
     settings.write_text(tomlkit.dumps(settings_of(build)))
@@ -77,7 +77,7 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
 
 
 def settings_of(build: ContainerBuild) -> dict[str, object]:
-    """What cibuildwheel is told. A settings file of ours takes the place of what the project's pyproject.toml says."""
+    """The command line of cibuildwheel. A settings file of ours replaces what the project's pyproject.toml says."""
     target = build.target
     options: dict[str, object] = {
         f"manylinux-{_machine(target)}-image": build.image,
@@ -97,7 +97,7 @@ def settings_of(build: ContainerBuild) -> dict[str, object]:
 
 
 def _check_header(component: Component) -> str:
-    """Look for a component in the image before anything is compiled."""
+    """Check that the image has the components, before anything is compiled."""
     header = f"$CUDA_HOME/include/{HEADERS[component]}"
     message = f"'toolkit' of the package names {component}, but the image has no {header}"
     return f'test -e "{header}" || (echo "error: {message}" && exit 1)'
@@ -116,6 +116,6 @@ def _machine(target: BuildTarget) -> str:
 
 
 def _docker_environment() -> dict[str, str]:
-    """What cibuildwheel and Docker's client need; no setting of a person's and no token reaches either."""
+    """The environment of cibuildwheel and Docker's client: none of the user's settings, and no token."""
     docker = {name: value for name, value in os.environ.items() if name.startswith("DOCKER_")}
     return process.environment_for_foreign_code() | docker

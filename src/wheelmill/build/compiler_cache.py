@@ -1,4 +1,4 @@
-"""The compiler cache of a group: what one Python's build compiled, the next one's and a later attempt's find again.
+"""The compiler cache of a group: builds for further Pythons, and later attempts, reuse what one build compiled.
 
 ccache keys on the bytes of compilers and headers and on the command line; see ``docker/through-ccache.sh``.
 """
@@ -22,11 +22,12 @@ from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process, resources
 from wheelmill.system.progress import Progress
 from wheelmill.system.sandbox import Sandbox
+from wheelmill.system.units import number_of
 
 MAX_SIZE: Final = 10 << 30
 """Bytes of one cache."""
 _PATHS: Final = 2
-"""Raised when sources get another path inside of builds: nvcc names symbols by it, and ccache does not look at it."""
+"""Raised when builds see sources under another path: nvcc names symbols by it, and ccache ignores it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +51,11 @@ class CompilerCache:
         }
 
     def forget_counts(self) -> None:
-        """Begin to count hits and misses."""
+        """Reset the counts of hits and misses."""
         self._ccache("--zero-stats")
 
     def counts(self) -> CacheCounts:
-        """Where the objects came from since the counts were forgotten."""
+        """Where the objects came from since `forget_counts`."""
         printed = (line.split("\t") for line in self._ccache("--print-stats").splitlines())
         numbers = {name: int(number) for name, number in printed}
         found = numbers["direct_cache_hit"] + numbers["preprocessed_cache_hit"]
@@ -95,18 +96,18 @@ def cache_of(
 
 @contextmanager
 def tell_hits(target: BuildTarget, cache: CompilerCache, progress: Progress) -> Iterator[None]:
-    """Count while something is built, and tell; also when it fails."""
+    """Count while something is built, and report the counts, also when it fails."""
     cache.forget_counts()
     try:
         yield
     finally:
         counts = cache.counts()
         if counts.found or counts.compiled:
-            came = f"{counts.found} objects came from the compiler cache, {counts.compiled} were compiled"
+            came = f"{number_of(counts.found, 'object')} from the compiler cache, {counts.compiled:,} compiled"
             progress.step(f"{target.cell.id}: {came}")
 
 
 def link_toolkit(toolkit: Path, home: Path, sandbox: Sandbox) -> None:
-    """Make a CUDA home of links to a toolkit, whose nvcc goes through the cache; they lead to what a build sees."""
+    """Make a CUDA home of links to a toolkit as a build sees it, with an nvcc that goes through the cache."""
     environment = process.environment_for_foreign_code()
     sandbox.run(["bash", resources.DOCKER / "link-toolkit.sh", toolkit, home], cwd=home.parent, env=environment)

@@ -47,7 +47,7 @@ _END: Final = re.compile(
     """,
     re.VERBOSE,
 )
-"""What follows an error and is no part of it."""
+"""What follows an error and does not belong to it."""
 _BACKEND: Final = re.compile(r'File "[^"]*/(setuptools|pyproject_hooks|scikit_build_core|mesonpy|hatchling)/')
 """Frames of tracebacks that are the same whatever fails."""
 _EXCUSES: Final = (
@@ -56,16 +56,16 @@ _EXCUSES: Final = (
     *("input/output error", "too many open files", "permission denied", *MEMORY, *NETWORK, *DISK),
     "would build wheel with unsupported tag",  # the Python is too old
 )
-"""Phrases of what may be the machine's fault, among it headers that are not there; all in lower case."""
+"""Phrases that may mean that the machine is to blame, such as missing headers; all in lower case."""
 _EXCUSE: Final = re.compile(any_of(_EXCUSES), re.IGNORECASE)
 _MARKS: Final = ("rror", "ERROR", "fatal", "ld: ", "***", "curl: ")
-"""One of them is in every line that tells an error; they are found sooner than a pattern is."""
+"""Every line with an error has one of these; looking for them is faster than matching a pattern."""
 
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LONGEST: Final = 300
-"""Characters of a line that are kept: foreign text, which pages show."""
+"""Characters of a line that are kept, as pages will show it."""
 _READ: Final = 1000
-"""Characters of a line in which an error, and what helps, is looked for."""
+"""Characters of a line that are searched for an error and for known causes."""
 _BEFORE, _AFTER, _FRAMES = 3, 12, 6
 """Lines that are shown before an error and after it, and of the frames of a traceback."""
 _TRACEBACK: Final = 1000
@@ -73,15 +73,15 @@ _TRACEBACK: Final = 1000
 
 
 class _Rank(IntEnum):
-    """How much an error says of why a build failed. Of two with one rank the first counts, of exceptions the last."""
+    """How well an error explains a failed build. Of errors of one rank the first counts, of exceptions the last."""
 
     NONE = 0
     RAISED = 1
-    """By Python: often because of what a tool said before."""
+    """An exception of Python: often the consequence of what a tool printed before."""
     TOLD = 2
-    """By a compiler or another tool; it may have been a mere try."""
+    """An error of a compiler or another tool; it may come from a mere probe."""
     OF_FAILED_UNIT = 3
-    """By a compiler, after ninja said that a unit failed."""
+    """An error of a compiler, after ninja reported a failed unit."""
 
 
 @dataclass(kw_only=True)
@@ -124,7 +124,7 @@ class _FirstError:
         return _Rank.NONE
 
     def _follow(self, text: str, bare: str) -> None:
-        """Keep what may turn out to lead to an error."""
+        """Keep a line that may turn out to lead to an error."""
         if _LEAD.match(bare):
             self._before.append(text)
         else:
@@ -150,7 +150,7 @@ def _own_frames(traceback: Sequence[str]) -> Sequence[str]:
 
 
 def unit_in(line: str) -> str:
-    """Say of a compiler's command what it compiles, and ninja's count of it; other lines stay as they are."""
+    """Shorten a compiler's command to what it compiles, with ninja's count; other lines stay as they are."""
     words = line.split()
     if "-c" not in words or not (units := [word for word in words if word.endswith(UNITS)]):
         return line
@@ -163,11 +163,11 @@ def explain_failure(
 ) -> BuildError:
     """Say why a build failed: by the first error in its log, and by what is known to help.
 
-    A source that the compiler refuses is told from a build that failed for another reason: only the former is worth
-    remembering. Where both may be true, the machine is blamed: a needless try costs time, a needless skip a wheel.
+    A source that the compiler refuses is told apart from a build that failed for another reason: only the former is
+    remembered. When in doubt, the machine is blamed: a needless try costs time, a needless skip costs a wheel.
 
     Args:
-        what: the first line of what people are told.
+        what: the first line of the message.
         failure: how the build ended, and the last lines it printed, which are shown where no error is found.
         log: everything that it printed.
         package: whose build it was.
@@ -193,12 +193,12 @@ def explain_failure(
 
 
 def _excuse_in(line: str) -> str:
-    """The line, where it says what may be the machine's fault."""
+    """The line, if the machine may be to blame for it."""
     lowered = line.lower()  # a phrase is found in a fraction of the time that the expression takes
     return line if any(phrase in lowered for phrase in _EXCUSES) and _EXCUSE.search(line) else ""
 
 
 def _shown(lines: Iterable[str]) -> str:
-    """Foreign lines as people are shown them."""
+    """Foreign lines, made printable for people."""
     cut = (printable(line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ...") for line in lines)
     return textwrap.dedent("\n".join(cut)).strip("\n")

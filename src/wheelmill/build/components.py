@@ -1,4 +1,4 @@
-"""What a build gets beside CUDA's compiler: parts of the toolkit, and libraries that have wheels of their own."""
+"""What a build gets in addition to CUDA's compiler: parts of the toolkit, and libraries that have their own wheels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEADERS: Final[dict[Component, str]] = {
 """A header of every component that is part of the toolkit."""
 
 _EXTRAS: Final[dict[Component, str]] = {"profiler-api": "profiler"}
-"""What the metapackage ``cuda-toolkit`` calls the components that have another name there."""
+"""The names of components in the metapackage ``cuda-toolkit``, where they differ from ours."""
 
 _OWN_WHEELS: Final = get_args(OwnWheel)
 """In wheels such as ``nvidia-cudnn-cu13``, each in a folder such as ``nvidia/cudnn``."""
@@ -50,7 +50,7 @@ def install_own_wheels(target: BuildTarget, packages: PackageFolder, *, log: Pat
     """Install components that are in no toolkit: the versions that torch pins, else the newest.
 
     Raises:
-        BuildError: they cannot be had.
+        BuildError: they cannot be installed.
     """
     names = [f"nvidia-{name}-cu{target.cell.cuda.major}" for name in target.package.toolkit if name in _OWN_WHEELS]
     try:
@@ -62,7 +62,7 @@ def install_own_wheels(target: BuildTarget, packages: PackageFolder, *, log: Pat
 
 
 def library_variables(components: Sequence[Component], packages: PurePath, toolkit: PurePath) -> dict[str, str]:
-    """What linkers, compilers and CMake are told, so that they find what is not where they look.
+    """The variables by which linkers, compilers and CMake find components outside their usual folders.
 
     Args:
         components: the ``toolkit`` of the package.

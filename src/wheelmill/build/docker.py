@@ -26,6 +26,7 @@ from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import containers, resources
 from wheelmill.system.images import base_image, own_image
 from wheelmill.system.progress import Progress
+from wheelmill.system.units import number_of
 
 FREE_DISK: Final = 20 << 30
 """Bytes: the images take up to 12 GiB unpacked, torch with CUDA 5, a build 2."""
@@ -104,7 +105,7 @@ class DockerBuilder:
         log: Path,
         progress: Progress,
     ) -> tuple[Path, PackageFolder, CompilerCache]:
-        """Have a wheel made, with empty objects in it where only a part is compiled; no policy, no repair."""
+        """Have a wheel made; if only a part is compiled, with empty objects for the rest and without repair."""
         bases = self.images.of_cuda(target.cell.cuda)
         with containers.claim_run() as run:
             check_free_disk(workspace)
@@ -120,9 +121,7 @@ class DockerBuilder:
                 cores=self.limits.cpus,
                 memory=self.limits.memory,
             )
-            python = target.cell.python
-            headers = PurePosixPath(f"/opt/python/{python.interpreter}-{python.abi}/include/python{python}")
-            cache = cache_of(target, bases.toolkit, self.place(target), workspace, headers)
+            cache = self._cache(target, bases.toolkit, workspace)
             variables = {
                 **cache.variables(_CACHE, _COMPILERS),
                 **variables_of(target, parallelism, packages=PACKAGES, toolkit=_CUDA_HOME),
@@ -171,6 +170,12 @@ class DockerBuilder:
         except UsageError as error:
             raise BuildError(f"{target.package.place_of('system_packages')}: {error}") from None
 
+    def _cache(self, target: BuildTarget, toolkit: str, workspace: Path) -> CompilerCache:
+        """The compiler cache of a target's group, with Python's headers where the image has them."""
+        python = target.cell.python
+        headers = PurePosixPath(f"/opt/python/{python.interpreter}-{python.abi}/include/python{python}")
+        return cache_of(target, toolkit, self.place(target), workspace, headers)
+
     def _create_args(self, run: containers.Run, packages: PackageFolder, cache: CompilerCache) -> list[str]:
         """What ``docker create`` is told: the folders that a build sees, and what it may use."""
         limits = self.limits
@@ -188,13 +193,13 @@ class DockerBuilder:
     def _fault_of_machine(
         self, error: ProcessError, run: containers.Run, *, began: int, parallelism: Parallelism, log: Path
     ) -> BuildError | None:
-        """Say what this machine lacked for a build that failed; None where that is not seen."""
+        """Say which resource a failed build used up; None if there is no sign of that."""
         containers.check_daemon()
         tail = f"{error.tail}\n{error}\n(the whole log: {log})"
         if containers.ran_out_of_memory(run, since=began):
             limit = f"{self.limits.memory / (1 << 30):.1f} GiB" if self.limits.memory else "this machine's memory"
             return BuildError(
-                f"the build used up {limit} with {parallelism.jobs} compilers at once:\n{tail}",
+                f"the build used up {limit} with {number_of(parallelism.jobs, 'compiler')} at once:\n{tail}",
                 hint="give the container more (--memory), or let fewer compilers run: raise its memory_per_job",
             )
         if "No space left on device" in error.tail:
@@ -203,7 +208,7 @@ class DockerBuilder:
 
 
 def _take_back(folder: Path, image: str, run: containers.Run) -> None:
-    """Give files that a container made to the person who runs this; containers make them as root."""
+    """Make the current user the owner of files that a container made, as root."""
     if os.getuid() != 0:
         owner = f"{os.getuid()}:{os.getgid()}"
         with containers.start_container(image, run, ["--network=none", f"--volume={folder}:{_CACHE}"]) as container:
@@ -211,7 +216,7 @@ def _take_back(folder: Path, image: str, run: containers.Run) -> None:
 
 
 def check_free_disk(workspace: Path, needed: int = FREE_DISK) -> None:
-    """Look for space before hours are spent.
+    """Check the free space before hours are spent.
 
     Raises:
         BuildError: there is too little where Docker or the workspace is.

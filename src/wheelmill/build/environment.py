@@ -45,7 +45,7 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
     """Install what a target's build needs.
 
     Raises:
-        BuildError: an interpreter, toolkit, torch or requirement cannot be had.
+        BuildError: an interpreter, toolkit, torch or requirement cannot be fetched.
     """
     python = target.cell.python
     try:

@@ -16,10 +16,11 @@ from wheelmill.errors import BuildError, UnreadableError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.archive import check_archive, open_archive, pack, unpack
 from wheelmill.wheel.build_facts import BuildFacts
-from wheelmill.wheel.elf import shared_objects_of
-from wheelmill.wheel.metadata import add_label, is_pure, metadata_in, read_metadata, wheel_file_in
-from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.labelled_metadata import add_label
+from wheelmill.wheel.metadata import is_pure, metadata_in, read_metadata, wheel_file_in
+from wheelmill.wheel.name import WheelFile, WheelName, written_parts
 from wheelmill.wheel.record import record_of
+from wheelmill.wheel.shared_objects import shared_objects_of
 
 
 def finish_wheel(
@@ -44,7 +45,7 @@ def finish_wheel(
     (old_dist_info,) = (path.name for path in unpacked.glob("*.dist-info"))
     name = WheelName.parse(repaired.name)
     name = structs.replace(name, version=target.cell.label.on(target.cell.version))
-    stem = "-".join(name.filename.split("-")[:2])
+    stem = "-".join(written_parts(name.filename)[:2])
     for suffix in (".dist-info", ".data"):
         old = unpacked / (old_dist_info.removesuffix(".dist-info") + suffix)
         if old.exists():
@@ -71,7 +72,7 @@ def finish_wheel(
 
 
 def _check_changes(changes: RequiresDist, metadata: bytes, package: Package) -> None:
-    """Refuse changes that the source has outlived: nobody else would notice.
+    """Refuse changes to requirements that no longer apply to the source, which would go unnoticed otherwise.
 
     Raises:
         BuildError: one of them.
@@ -86,7 +87,7 @@ def _check_changes(changes: RequiresDist, metadata: bytes, package: Package) -> 
 
 
 def check_built(wheel: Path, target: BuildTarget) -> None:
-    """Refuse what a build backend should not have made, before more of it is read.
+    """Refuse a wheel that a build backend should not have made, before more of it is read.
 
     Raises:
         BuildError: it cannot be read, it is another project's wheel, or nothing in it is compiled.

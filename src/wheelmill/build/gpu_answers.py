@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 
 class PlannedGpu(SimpleNamespace):
-    """A GPU that is compiled for, of which no more is known than its compute capability."""
+    """A GPU to compile for; nothing but its compute capability is known."""
 
 
 def answers(capabilities: Sequence[tuple[int, int]]) -> tuple[Callable[..., object], ...]:

@@ -1,4 +1,4 @@
-"""Building a wheel for this machine's own GPUs: nobody else needs it, so it is kept here and not released."""
+"""Building a wheel for this machine's own GPUs: it is kept here and never released."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wheelmill.wheel.platforms import AUTO_POLICY
 
 
 def wheel_kept(target: BuildTarget) -> WheelFile | None:
-    """The wheel that the same inputs gave before; None when they were not built."""
+    """The wheel that was built from the same inputs before; None if there is none."""
     wheels = sorted(_folder_of(target).glob("*.whl"))
     return WheelFile.at(wheels[0]) if wheels else None
 

@@ -50,7 +50,7 @@ _COMPILER_VARIABLES: Final = ("CC", "CXX", "CUDAHOSTCXX")
 
 @dataclass(frozen=True, kw_only=True)
 class BuildPlace:
-    """Where a target is compiled, as far as that decides how it goes."""
+    """Where a target is compiled, as far as that affects the result."""
 
     sandbox: Literal["local", "docker"]
     compilers: tuple[str, ...]
@@ -58,7 +58,7 @@ class BuildPlace:
     images: tuple[str, ...] = ()
     """The base images of the container, by digest; none for a build without one."""
     network: str = ""
-    """Docker's network for the container."""
+    """The network of Docker that the container is in."""
 
 
 @dataclass(frozen=True, kw_only=True)

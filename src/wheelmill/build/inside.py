@@ -1,4 +1,4 @@
-"""What a wheel says of itself: licence files, how it was built, and a bill of materials (PEP 639, PEP 770)."""
+"""What is written into a wheel: licence files, how it was built, and a bill of materials (PEP 639, PEP 770)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget, Source
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.wheel.build_facts import BUILD_FACTS, AppliedPatch, BuildFacts, SourceFacts, build_facts_bytes
-from wheelmill.wheel.elf import SharedObject, read_folder
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.licence import LICENCES, is_licence_file, licence_files, licence_in
 from wheelmill.wheel.metadata import read_fields
 from wheelmill.wheel.sboms import OWN_SBOM, SBOMS
+from wheelmill.wheel.shared_objects import SharedObject, read_folder
 
 _LARGEST_LICENCE: Final = 1 << 20
-"""Bytes. With the notices of everything that some bring along, a tenth of it."""
+"""Bytes of a licence file; the longest, with the notices of everything they bring along, have a tenth of it."""
 
 
 def facts_of(
@@ -34,7 +34,7 @@ def facts_of(
     packages: Mapping[str, str],
     images: tuple[str, ...],
 ) -> BuildFacts:
-    """Gather what a wheel tells of its build.
+    """Gather what a wheel says about its build.
 
     Args:
         target: the build target: one cell of the plan.
@@ -131,7 +131,7 @@ def write_inside(facts: BuildFacts, target: BuildTarget, source: Path, unpacked:
 
 
 def with_compilers(facts: BuildFacts, code: Iterable[SharedObject]) -> BuildFacts:
-    """Facts with the compilers that say so in machine code."""
+    """The facts, with the compilers that left their names in the machine code."""
     return replace(facts, compilers=tuple(sorted({text for each in code for text in each.compilers})))
 
 
@@ -143,7 +143,7 @@ def bill_for(
     code: Iterable[SharedObject],
     bundled: Mapping[str, Sha256],
 ) -> bytes:
-    """Write the bill of materials of a wheel; who has the wheel and the plan can write it again.
+    """Write the bill of materials of a wheel; anybody with the wheel and the plan can reproduce it.
 
     Args:
         facts: how the wheel was built.

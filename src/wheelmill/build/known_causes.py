@@ -1,4 +1,4 @@
-"""What builds are known to fail of, and what helps: patterns in what they print, each with its hint."""
+"""Known causes of failed builds: patterns in what builds print, each with a hint."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MAX_SETUP: Final = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class KnownCause:
-    """Something that builds fail of."""
+    """A cause of failed builds."""
 
     pattern: str
     """A regular expression, in which case does not matter; its named groups stand in the hint."""
@@ -41,7 +41,7 @@ class KnownCause:
 
 
 _OTHER_NAMES: Final[Mapping[str, str]] = {"nvtx": "(?:nvtx|nvToolsExt)", "profiler-api": "cuda_?profiler"}
-"""What headers, libraries and targets of CMake begin with, where that is not the name of their component."""
+"""How the headers, libraries and CMake targets of a component begin, where that is not its name."""
 
 
 def any_of(phrases: Iterable[str]) -> str:

@@ -31,7 +31,7 @@ class RawWheel:
 
     path: Path
     memory: int
-    """The most bytes that one of its processes held: of a compiler, or of Python with torch where that took more."""
+    """The peak memory of its largest process, in bytes: a compiler's, or that of Python with torch."""
 
 
 class LocalBuilder:

@@ -1,4 +1,4 @@
-"""What a build imports: torch and the locked requirements, in one folder that keeps its path from Python to Python.
+"""What a build imports: torch and the locked requirements, in one folder that has the same path for every Python.
 
 Compilers see that path and the headers in it, so the caches of several Pythons can serve each other.
 """
@@ -36,7 +36,7 @@ def install_packages(target: BuildTarget, packages: PackageFolder, workspace: Pa
         The folder, sealed if the target has a lock.
 
     Raises:
-        BuildError: something cannot be had.
+        BuildError: something cannot be fetched.
     """
     if target.torch_release:
         install_torch(target, packages, log=log)
@@ -48,7 +48,7 @@ def install_torch(target: BuildTarget, packages: PackageFolder, *, log: Path) ->
     """Install the torch that a target links to.
 
     Raises:
-        BuildError: it cannot be had, or is for another CUDA.
+        BuildError: it cannot be fetched, or is for another CUDA.
     """
     cell, release = target.cell, target.torch_release
     try:
@@ -67,7 +67,7 @@ def install_torch(target: BuildTarget, packages: PackageFolder, *, log: Path) ->
 
 
 def _cuda_of_torch(packages: PackageFolder) -> str | None:
-    """Read what ``torch.version.cuda`` is; importing torch takes the Python that it is for, and seconds."""
+    """Read ``torch.version.cuda`` from its file: importing torch takes seconds, and the Python that it is for."""
     version = packages.directory / "torch" / "version.py"
     for node in ast.parse(version.read_text()).body if version.exists() else ():
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
@@ -78,7 +78,7 @@ def _cuda_of_torch(packages: PackageFolder) -> str | None:
 
 
 def _answer_gpu_questions(torch_cuda: Path, gpus: tuple[Architecture, ...]) -> None:
-    """Have torch say that there are these GPUs. A package that is there answers wherever it is imported."""
+    """Have the installed torch report these GPUs, wherever it is imported."""
     shutil.copyfile(gpu_answers.__file__, torch_cuda / "wheelmill_gpus.py")
     capabilities = [(gpu.major, gpu.minor) for gpu in gpus]
     initial = torch_cuda / "__init__.py"
@@ -87,7 +87,7 @@ def _answer_gpu_questions(torch_cuda: Path, gpus: tuple[Architecture, ...]) -> N
 
 
 def _fix_times(headers: Path) -> None:
-    """Give every header a time of its own, the same in every build.
+    """Give every header its own timestamp, the same in every build.
 
     GCC's ``#pragma once`` takes two files for one when content, size and time agree, and torch has such twins;
     installers stamp them with the time of unpacking, so that what the compiler sees would differ by chance.
@@ -103,7 +103,7 @@ def install_requirements(target: BuildTarget, packages: PackageFolder, workspace
     """Install exactly the locked requirements and seal the folder; a source on this disk may do without a lock.
 
     Raises:
-        BuildError: they cannot be had, or the lock lacks some.
+        BuildError: they cannot be fetched, or the lock lacks some.
     """
     wanted = (*target.package.build_requirements, *EVERY_BUILD_NEEDS)
     relock = f"run 'wheelmill config lock {target.cell.project}'"
@@ -127,7 +127,7 @@ def install_requirements(target: BuildTarget, packages: PackageFolder, workspace
 
 
 def _requirements_file(requirements: tuple[LockedRequirement, ...], workspace: Path) -> Path:
-    """What uv reads: a pinned requirement a line, with the hashes that its wheel may have."""
+    """A requirements file for uv: one pinned requirement per line, with the hashes that its wheel may have."""
     path = workspace / "requirements.txt"
     lines = (" ".join([pin.requirement, *(f"--hash=sha256:{sha256}" for sha256 in pin.sha256)]) for pin in requirements)
     path.write_text("".join(f"{line}\n" for line in lines))

@@ -1,4 +1,4 @@
-"""How many compilers may run at once: as many as cores and memory bear."""
+"""How many compilers may run at once, by cores and memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MEMORY_PER_COMPILER: Final = 6 << 30
 
 @dataclass(frozen=True, kw_only=True)
 class Parallelism:
-    """Compilers to run at once, and architectures that each of them compiles at once."""
+    """How many compilers run at once, and how many architectures each of them compiles at once."""
 
     jobs: int
     threads: int
@@ -27,7 +27,7 @@ def parallelism_for(
 
     Args:
         architectures: how many GPU architectures each file is compiled for.
-        per_compiler: bytes that one compiler takes; None takes a usual one.
+        per_compiler: bytes that one compiler takes; None assumes the usual.
         cores: processors to use; None asks the machine.
         memory: bytes to use; None asks the machine.
     """
@@ -38,7 +38,7 @@ def parallelism_for(
 
 
 def _available_memory() -> int:
-    """Bytes that this process can still take: the machine's, or less where a container limits it."""
+    """Bytes of memory that this process can still allocate: the machine's, or less within a container's limit."""
     meminfo = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
     available = int(meminfo["MemAvailable"].split()[0]) << 10
     limit = Path("/sys/fs/cgroup/memory.max")  # https://docs.kernel.org/admin-guide/cgroup-v2.html

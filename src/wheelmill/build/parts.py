@@ -21,7 +21,7 @@ from wheelmill.errors import IntegrityError
 from wheelmill.system.files import atomic_write
 
 UNITS: Final = (".c", ".cc", ".cpp", ".cu", ".cxx")
-"""What the files that compilers compile one by one end with."""
+"""The endings of files that are compiled one by one."""
 _OURS, _OTHERS = "ours", "others"
 """Beside the objects of a cache: where ``docker/through-ccache.sh`` lists what it compiled, and left to other parts."""
 
@@ -35,7 +35,7 @@ class BuildPart:
     """Which of the parts of a source one job compiles."""
 
     number: int
-    """From 1 on."""
+    """Counted from 1."""
     of: int
     """How many there are."""
 
@@ -56,7 +56,7 @@ class BuildPart:
         return cls(number=int(number), of=int(of))
 
     def divide(self, source: Path, seen: PurePath, cache: CompilerCache) -> dict[str, str]:
-        """Have the compilers of a build leave to other jobs what is not this part's.
+        """Have the compilers of a build skip the units of other parts.
 
         Args:
             source: the folder of the source, patched: the same in every job.

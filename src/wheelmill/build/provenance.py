@@ -34,9 +34,9 @@ class Provenance:
     architectures: tuple[Architecture, ...]
     source_sha256: Sha256
     patches: tuple[Sha256, ...]
-    """Of the patches that were applied to the source."""
+    """The hashes of the patches that were applied to the source."""
     pythons: tuple[PythonVersion, ...]
-    """Those that the wheel is for."""
+    """The Pythons that the wheel is for."""
     expectations: Expectations
     toolkit: str
     torch_release: str | None
@@ -47,7 +47,7 @@ class Provenance:
     seconds: float
     """Wall time of the build."""
     inputs: Sha256 | None = None
-    """The identity of everything that decided how the build went; None for wheels of earlier versions of ours."""
+    """The identity of everything that decided the result; None for wheels of earlier versions of wheelmill."""
     requires_dist: RequiresDist | None = None
     """How its requirements differ from those of the source; None where they do not."""
     system_packages: SystemPackages | None = None
@@ -57,17 +57,17 @@ class Provenance:
     nvcc_flags: tuple[str, ...] = ()
     """What nvcc was given after the flags of the source."""
     driver: str | None = None
-    """The oldest Linux driver that loads its GPU code; None for wheels of earlier versions of ours."""
+    """The oldest Linux driver that loads its GPU code; None for wheels of earlier versions of wheelmill."""
     source: SourceFacts | None = None
-    """What was compiled; None for wheels of earlier versions of ours."""
+    """What was compiled; None for wheels of earlier versions of wheelmill."""
     gpus: tuple[Architecture, ...] = ()
-    """The GPUs that torch was made to name where the build asked; none where torch was left as it is."""
+    """The GPUs that torch was made to report to the build; none if torch was left as it is."""
     objects: CacheCounts | None = None
-    """Where its objects came from; None for wheels of earlier versions of ours."""
+    """Where its objects came from; None for wheels of earlier versions of wheelmill."""
     sample: bool = False
-    """Whether it is for GPU architectures that somebody chose instead of those of the package: never released."""
+    """Whether it is a sample, for GPU architectures other than the package's: never released."""
     memory: int | None = None
-    """The most bytes that one process of the build held, usually a compiler; None for a build in a container."""
+    """The peak memory of the largest process, usually a compiler, in bytes; None for a build in a container."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ class BuiltWheel:
 
 
 def provenance_path(wheel: Path) -> Path:
-    """Where a wheel's provenance is kept: beside it."""
+    """The path of a wheel's provenance, beside the wheel."""
     return wheel.with_name(wheel.name + SUFFIX)
 
 
@@ -89,7 +89,7 @@ def keep_provenance(wheel: BuiltWheel) -> None:
 
 
 def provenance_of(file: WheelFile) -> Provenance | None:
-    """Read what is kept beside a wheel; None when there is nothing, or when it belongs to other bytes."""
+    """Read the provenance beside a wheel; None if there is none, or if it belongs to other bytes."""
     path = provenance_path(file.path)
     if not path.exists():
         return None

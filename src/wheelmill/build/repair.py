@@ -1,4 +1,4 @@
-"""Repair: auditwheel gives a wheel the platform tag that its symbols allow, and what it may not expect of others."""
+"""Repair: auditwheel gives a wheel the platform tag that its symbols allow, and the libraries that it must bring."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from wheelmill.errors import BuildError, ProcessError
 from wheelmill.names import Platform
 from wheelmill.system import process
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
-from wheelmill.wheel.elf import shared_objects_of
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
 from wheelmill.wheel.libraries import PROVIDED_BY_OTHERS
 from wheelmill.wheel.platforms import AUTO_POLICY
+from wheelmill.wheel.shared_objects import shared_objects_of
 
 
 def repair_arguments(policy: str, platform: Platform) -> Sequence[str]:
-    """What auditwheel is told beside the wheel and the folder for its result.
+    """The options of auditwheel, without the wheel and the folder for its result.
 
     Args:
         policy: ``auto``, or a platform policy without its machine, such as ``manylinux_2_28``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -29,8 +30,8 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
         The folder that all of it lies in, and the hash of what it was made from.
 
     Raises:
-        BuildError: it is not locked, cannot be had, has other bytes than the locked ones, or lacks the subdirectory
-            that is built.
+        BuildError: it is not locked, cannot be fetched, does not match the lock, or lacks the subdirectory that is
+            built.
     """
     cell = target.cell
     match target.source:
@@ -40,7 +41,7 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
                 hint=f"run 'wheelmill config lock {cell.project}'",
             )
         case LockedSdist() as sdist:
-            return _unpacked(cell.project, sdist, destination), sdist.sha256
+            return _unpack(cell.project, sdist, destination), sdist.sha256
         case LockedCommit() as locked:
             folder = destination / f"{cell.project}-{cell.version}"
             try:
@@ -74,7 +75,7 @@ def apply_patches(package: Package, source: Path, *, log: Path) -> None:
 
 
 def copy_folder(source: Path, destination: Path) -> None:
-    """Copy the source in a folder without what earlier builds left in it; of a checkout, what git knows of it."""
+    """Copy the source in a folder: of a checkout, what git knows; else all but what earlier builds left."""
     files = files_of_checkout(source)
     if files is None:
         shutil.copytree(source, destination, ignore=_not_source(source))
@@ -86,7 +87,7 @@ def copy_folder(source: Path, destination: Path) -> None:
 
 
 def _refuse_links_out(path: Path, package: Package) -> None:
-    """Look again: the configuration may have changed since it was loaded."""
+    """Check links again: the configuration may have changed since it was loaded."""
     try:
         refuse_links_out(path, package.directory)
     except ValueError as error:
@@ -94,13 +95,13 @@ def _refuse_links_out(path: Path, package: Package) -> None:
 
 
 def _not_source(root: Path) -> Callable[[str, list[str]], set[str]]:
-    """What earlier builds left; a package further down may well be called ``dist``."""
+    """Which entries of a folder earlier builds left: fewer below the top, where a package may be called ``dist``."""
     at_the_top = shutil.ignore_patterns(*_NOT_SOURCE_AT_THE_TOP)
     below = shutil.ignore_patterns(*_NOT_SOURCE)
     return lambda folder, names: at_the_top(folder, names) if Path(folder) == root else below(folder, names)
 
 
-def _unpacked(project: ProjectName, sdist: LockedSdist, destination: Path) -> Path:
+def _unpack(project: ProjectName, sdist: LockedSdist, destination: Path) -> Path:
     try:
         return unpack_sdist(cached_sdist(project, sdist.sdist, sdist.sha256), destination)
     except (NetworkError, IntegrityError, UnreadableError) as error:
@@ -113,6 +114,7 @@ def sha256_of_tree(folder: Path) -> Sha256:
     paths = files_of_checkout(folder) or sorted(folder.rglob("*"))
     for path in (path for path in paths if path.is_symlink() or path.is_file()):
         content = bytes(path.readlink()) if path.is_symlink() else path.read_bytes()
-        tree.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        name = path.relative_to(folder).as_posix()
+        tree.update(os.fsencode(f"{name}\0{len(content)}\0"))  # a name need not be UTF-8
         tree.update(content)
     return Sha256(tree.hexdigest())

@@ -13,12 +13,12 @@ from wheelmill.system.progress import Progress
 def check_system_packages(package: Package, progress: Progress) -> None:
     """Refuse a build that would miss a development package of this operating system, before anything is compiled.
 
-    Where there is neither apt nor dnf, or the package names none for it, that is said and the build goes on: the same
-    headers may have come in another way.
+    Without apt and dnf, or if the package names none for them, the build goes on with a notice: the headers may be
+    there all the same.
 
     Args:
         package: what it needs.
-        progress: is told what could not be looked for.
+        progress: is told what could not be checked.
 
     Raises:
         BuildError: something is not installed; with the line that installs it.

@@ -36,10 +36,10 @@ def provide_toolkit(
         log: the file that gets what the installer prints.
 
     Raises:
-        BuildError: there is none and NVIDIA's wheels cannot make one.
+        BuildError: there is none, and NVIDIA's wheels cannot provide one.
     """
     lacking = ""
-    for home in _installed(cuda, release):
+    for home in _installed_toolkits(cuda, release):
         if not (missing := missing_in(home, components)):
             return home
         lacking = f" with {', '.join(missing)}, which 'toolkit' of the package names ({home} has none)"
@@ -58,11 +58,11 @@ def provide_toolkit(
 
 
 def has_toolkit(cuda: CudaVersion, release: str) -> bool:
-    """Whether this machine has a toolkit, or NVIDIA's wheels make one."""
-    return cuda.major >= FIRST_WITH_COMPILER or any(_installed(cuda, release))
+    """Whether this machine has a toolkit, or NVIDIA's wheels provide one."""
+    return cuda.major >= FIRST_WITH_COMPILER or any(_installed_toolkits(cuda, release))
 
 
-def _installed(cuda: CudaVersion, release: str) -> Iterator[Path]:
+def _installed_toolkits(cuda: CudaVersion, release: str) -> Iterator[Path]:
     return (home for home in _homes(cuda) if _release_of(home) == release)
 
 
@@ -75,7 +75,7 @@ def _homes(cuda: CudaVersion) -> Iterator[Path]:
 
 
 def _release_of(home: Path) -> str | None:
-    """The release that a toolkit says it is; None when it is not a whole one."""
+    """The release of a toolkit by its own files; None if it is incomplete."""
     try:
         release = json.loads((home / "version.json").read_bytes())["cuda"]["version"]
     except (OSError, ValueError, LookupError, TypeError):

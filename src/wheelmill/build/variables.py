@@ -24,7 +24,7 @@ _SEED_SINCE: Final = CudaVersion(13, 0)
 def variables_of(
     target: BuildTarget, parallelism: Parallelism, *, packages: PurePath, toolkit: PurePath
 ) -> dict[str, str]:
-    """What a build is told wherever it runs.
+    """The variables of a build, wherever it runs.
 
     Args:
         target: the build target: one cell of the plan.
@@ -44,7 +44,7 @@ def variables_of(
 
 
 def decisive_variables(target: BuildTarget) -> dict[str, str]:
-    """Those of `variables_of` that decide what comes out, which are the same on every machine.
+    """The variables that decide the result; they are the same on every machine.
 
     Args:
         target: the build target: one cell of the plan.
@@ -62,7 +62,7 @@ def _fixed_variables(target: BuildTarget) -> dict[str, str]:
     package = target.package
     return {
         "TORCH_CUDA_ARCH_LIST": ";".join(_known_to_torch(each, package) for each in target.architectures),
-        "CUDAARCHS": _written(target)["cmake"],
+        "CUDAARCHS": _architectures_in_forms(target)["cmake"],
         "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH),
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
@@ -72,7 +72,7 @@ def _fixed_variables(target: BuildTarget) -> dict[str, str]:
     }
 
 
-def _written(target: BuildTarget) -> dict[ArchForm, str]:
+def _architectures_in_forms(target: BuildTarget) -> dict[ArchForm, str]:
     """The GPU architectures of a target in every form."""
     return {form: ";".join(map(write, target.architectures)) for form, write in _FORMS.items()}
 
@@ -103,8 +103,8 @@ _FORMS: Final[Mapping[ArchForm, Callable[[Architecture], str]]] = {
 
 
 def _own_variables(target: BuildTarget) -> dict[str, str]:
-    """What packages.yml says of a package's environment."""
-    variables, written = dict(target.package.env), _written(target)
+    """The variables that packages.yml sets for a package."""
+    variables, written = dict(target.package.env), _architectures_in_forms(target)
     if own := target.package.arch_variable:
         variables = {own.name: written[own.form], **variables}
     for form, text in written.items():

@@ -5,15 +5,17 @@ from __future__ import annotations
 import errno
 import gc
 import importlib
+import io
 import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, ClassVar, Final, NoReturn
 
 import typer
 
-from wheelmill.cli.shared.commands import Commands, GroupedOptions, until_nobody_reads
+from wheelmill.cli.shared.commands import Command, Commands, until_nobody_reads
 from wheelmill.cli.shared.output import say
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 
@@ -49,7 +51,7 @@ COMMANDS: Final = {
     "github": ("factory.github", "Check the settings of the repository that a factory runs in."),
     "summary": ("factory.summary", "Say what became of a plan that many jobs worked on."),
 }
-"""For each the module here that has it, and what help says.
+"""The module of each command, below this package, and its line of help.
 
 The module has a function of the command's name, or an application ``app``.
 """
@@ -64,15 +66,16 @@ it is this one, or why there is none.
 """
 
 _PROGRAM: Final = "wheelmill"
-"""Its name in a shell, however it was started."""
+"""The name of the program in a shell, however it was started."""
 
 _REFUSED: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
+    | {errno.ELOOP, errno.ENAMETOOLONG}
 )
-"""By a full disk, a protected folder, a file in the place of a folder; what else the system says is a bug of ours."""
+"""Errors of a full disk, a protected folder, a path that cannot be; any other OSError is a bug of ours."""
 
 _MANY: Final = 100_000
-"""New objects until garbage is looked for: imports and pages make many, and hardly any that need it."""
+"""Allocations before a garbage collection: imports and pages make many objects, and hardly any garbage."""
 
 _FACTORY_MODULES: Final = frozenset({"abi3info", "auditwheel", "build", "github", "jinja2", "pypi_simple", "uv"})
 
@@ -99,15 +102,17 @@ def application(words: Sequence[str]) -> typer.Typer:
             continue
         module = importlib.import_module(f"wheelmill.cli.{module_name}")
         if command := getattr(module, name, None):
-            app.command(name, cls=GroupedOptions)(command)
+            app.command(name, cls=Command)(command)
         else:
+            for registered in module.app.registered_commands:
+                registered.cls = Command
             own = module.app.info.cls
             app.add_typer(module.app, name=name, cls=own if isinstance(own, type) else Commands)
     return app
 
 
 def _not_named() -> None:
-    """Stand in the list of commands."""
+    """Stand for the command in the list of commands, without importing it."""
 
 
 def _root(
@@ -123,6 +128,9 @@ def _root(
 def main() -> None:
     """Run the command and end the process with its exit code."""
     gc.set_threshold(_MANY)
+    _open_closed_streams()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a path may have letters that the encoding here lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
     endings = [signal.SIGTERM]
     if sys.platform == "win32":
         os.environ["NODEFAULTCURRENTDIRECTORYINEXEPATH"] = "1"  # else a uv.exe of the project would be run
@@ -135,6 +143,13 @@ def main() -> None:
         _run()
 
 
+def _open_closed_streams() -> None:
+    """Let streams that whoever started this has closed lead nowhere; else the next file would take their number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
+
+
 def _run() -> None:
     try:
         application(_words())(prog_name=_PROGRAM)
@@ -145,22 +160,36 @@ def _run() -> None:
     except ModuleNotFoundError as error:
         if error.name not in _FACTORY_MODULES:
             raise
+        from wheelmill.system.own_installation import own_origin  # noqa: PLC0415 - only where something is missing
+
         missing = UsageError(
             f"this command needs {error.name}, which the client alone does not have",
-            hint="pip install 'wheelmill[factory]'",
+            hint=f"pip install 'wheelmill[factory]{own_origin()}'",
         )
         _exit(missing, f"error: {missing.explained}")
     except OSError as error:
-        if error.errno not in _REFUSED:
+        if _is_started_nowhere():
+            refused = UsageError("the folder that this was started in was removed", hint="go to one that is there")
+        elif error.errno in _REFUSED:
+            refused = UsageError(": ".join(map(str, filter(None, (error.filename, error.strerror)))))
+        else:
             raise
-        refused = UsageError(": ".join(map(str, filter(None, (error.filename, error.strerror)))))
         _exit(refused, f"error: {refused.explained}")
     except KeyboardInterrupt:  # before there was a command to interrupt
         sys.exit(128 + signal.SIGINT)
 
 
+def _is_started_nowhere() -> bool:
+    """Whether the folder that the command runs in is no more."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def _words() -> list[str]:
-    """The command line: this one, or the one that a shell wants completed."""
+    """The words of the command line: ours, or the one that a shell wants completed."""
     if f"_{_PROGRAM.upper()}_COMPLETE" not in os.environ:
         return sys.argv[1:]
     typed = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")  # bash, or another shell
@@ -168,7 +197,7 @@ def _words() -> list[str]:
 
 
 def _terminate(number: int, _frame: object) -> NoReturn:
-    """End the way an interruption does: what runs for this command, containers too, ends with it."""
+    """End as on an interruption, so that all programs and containers of the command end, too."""
     signal.signal(number, signal.SIG_IGN)
     sys.exit(128 + number)
 

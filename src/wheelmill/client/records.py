@@ -1,4 +1,4 @@
-"""What the client knows: the target, where wheels are, which there are, and what was chosen."""
+"""The records of the client: the target, the wheels that exist, and what was chosen."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from packaging.version import Version
 
 from wheelmill.client.source_records import Source, SourceOutcome
 from wheelmill.names import (
+    TORCH,
     Architecture,
     CudaTag,
     CudaVersion,
@@ -40,17 +41,17 @@ class TargetEnvironment:
     python_release: str | None
     """``3.12.4``; None when only the minor release is known."""
     interpreter: Path | None
-    """None when the target is described by hand only."""
+    """None if the target is described by hand only."""
     platform: Platform
     """``linux_x86_64``, ``linux_aarch64``, ``win_amd64`` ..."""
     libc: Libc | None
-    """None where wheels make no difference: not on Linux."""
+    """None where wheels do not depend on it: not on Linux."""
     torch: TorchVersion | None
-    """None when torch is not installed: any may be chosen."""
+    """None if torch is not installed, so that any may be chosen."""
     torch_release: str | None = None
     """``2.11.0+cu130`` as it is installed; None when it is not, or was given by hand."""
     cuda: CudaVersion | None
-    """What torch is built for, or was asked for; None when any may be chosen."""
+    """The CUDA that torch is built for, or that was asked for; None if any may be chosen."""
     cuda_major: int | None = None
     """The only major release of CUDA that may be chosen, where the CUDA is open; None for any."""
     cpu_only: bool = False
@@ -60,10 +61,10 @@ class TargetEnvironment:
     driver: str | None = None
     """``580.65.06``; None when there is none, or it is not known."""
     driver_cuda: CudaVersion | None = None
-    """The newest CUDA that the driver knows itself."""
+    """The newest CUDA that the driver supports, as it reports."""
     gpus: tuple[Gpu, ...] = ()
     other_torch: bool = False
-    """Whether a wheel for another torch is taken if this one defines its symbols: somebody accepts what may follow."""
+    """Whether a wheel for another torch is accepted if this torch defines its symbols: at the user's own risk."""
     origins: Mapping[str, str] = field(default_factory=dict)
     """How each fact is known, by its field: ``--torch``, ``torch/version.py of .venv``, ``nvidia-smi``."""
 
@@ -86,14 +87,14 @@ class TargetEnvironment:
 
 @dataclass(frozen=True, kw_only=True)
 class Inside:
-    """What a wheel itself says."""
+    """What is inside a wheel."""
 
     requires_dist: tuple[str, ...]
     requires_python: str | None = None
     glibc: str | None = None
-    """The newest that its code asks for."""
+    """The newest glibc that its code asks for."""
     cuda_major: int | None = None
-    """Of the CUDA libraries that its code names."""
+    """The major release of the CUDA libraries that its code names."""
     cxx11_abi: bool | None = None
     sass: tuple[str, ...] = ()
     """``9.0a``."""
@@ -104,7 +105,7 @@ class Inside:
     driver: str | None = None
     """The oldest driver that loads its code: ``580.65.06``; None where nobody says it."""
     gone: str | None = None
-    """What the server says that no longer has its file: ``404 Not Found``; None when it has it, or was not asked."""
+    """The answer of a server that no longer has its file: ``404 Not Found``; None if it has it, or was not asked."""
 
     def __str__(self) -> str:
         """``needs glibc 2.28 and CUDA 13; machine code for sm_90, PTX for sm_90; C++11 ABI``."""
@@ -113,7 +114,7 @@ class Inside:
         needs = [f"glibc {self.glibc}"] * bool(self.glibc) + [f"CUDA {self.cuda_major}"] * bool(self.cuda_major)
         needs += [f"driver {self.driver}"] * bool(self.driver)
         code = [
-            f"{kind} for {', '.join(Architecture.parse(each).sm for each in each_of)}"
+            f"{kind} for {', '.join(each.sm for each in sorted(map(Architecture.parse, each_of)))}"
             for kind, each_of in (("machine code", self.sass), ("PTX", self.ptx))
             if each_of
         ]
@@ -129,7 +130,7 @@ class Inside:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """A wheel that could be installed somewhere."""
+    """A wheel that is a candidate for some target."""
 
     filename: str
     project: ProjectName
@@ -139,7 +140,7 @@ class Candidate:
     build: BuildTag
     tags: frozenset[Tag]
     label: BuiltFor
-    """What its name says it was built for."""
+    """What it was built for, by its name."""
     url: str
     """Absolute, without a fragment."""
     sha256: Sha256 | None
@@ -147,7 +148,7 @@ class Candidate:
     """Bytes."""
     requires_python: str | None
     metadata_sha256: Sha256 | None
-    """Of the METADATA that lies at its URL + ``.metadata`` (PEP 658); None when there is none or no hash was given."""
+    """The hash of the METADATA at its URL + ``.metadata`` (PEP 658); None if there is none, or no hash was given."""
     has_metadata: bool
     """Whether that file is there."""
     uploaded_at: str | None
@@ -156,7 +157,7 @@ class Candidate:
     """The reason, which may be empty (PEP 592); None when it is not yanked."""
     source: Source
     inside: Inside | None = None
-    """What a look into it showed; None when there was none."""
+    """What inspecting it showed; None if it was not inspected."""
 
     @property
     def torch(self) -> TorchNeed | None:
@@ -165,12 +166,12 @@ class Candidate:
 
 
 class Aspect(StrEnum):
-    """What a candidate fails at. The values are part of the commands' JSON."""
+    """The kinds of reasons against a candidate. The values are part of the commands' JSON."""
 
     PLATFORM = "platform"
     """Another operating system, C library or processor."""
     GLIBC = "glibc"
-    """A newer glibc than the target's."""
+    """It needs a newer glibc than the target's."""
     PYTHON = "python"
     CUDA = "cuda"
     TORCH = "torch"
@@ -179,17 +180,17 @@ class Aspect(StrEnum):
     DRIVER = "driver"
     GPU = "gpu"
     VERSION = "version"
-    """Not a version that was asked for."""
+    """It is not a version that was asked for."""
     YANKED = "yanked"
     VARIANT = "variant"
-    """A property of its variant that the target does not have, or that nobody can say anything of."""
+    """The target lacks a property of its variant, or it is unknown whether it has it."""
     FILE = "file"
     """Its server no longer has its file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mismatch:
-    """Why one candidate does not fit."""
+    """One reason why a candidate does not fit."""
 
     aspect: Aspect
     reason: str
@@ -200,12 +201,12 @@ class Choice:
     """The wheel for one project."""
 
     project: ProjectName
-    """As it was asked for."""
+    """The name as it was asked for."""
     candidate: Candidate
     extras: frozenset[str] = frozenset()
-    """Those that were asked for."""
+    """The extras that were asked for."""
     requires_dist: tuple[str, ...] | None = None
-    """Of its METADATA; None when that was not read."""
+    """The requirements in its METADATA; None if that was not read."""
     notes: tuple[str, ...] = ()
     """What could not be checked, or should be known: ``its GPU architectures are not known``."""
 
@@ -217,11 +218,11 @@ class Choice:
 
     @property
     def needs_torch(self) -> bool:
-        """Whether it is linked to torch, or that is not known."""
+        """Whether it is linked to torch, or may be."""
         requires = self.requires_dist
         if self.candidate.label.torch or requires is None:
             return True
-        return any(canonicalize_name(Requirement(each).name) == "torch" for each in requires)
+        return any(canonicalize_name(Requirement(each).name) == TORCH for each in requires)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,7 +237,7 @@ class Unresolved:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolution:
-    """What was chosen for a target, all for one torch and one CUDA."""
+    """The wheels that were chosen for a target, all for one torch and one CUDA."""
 
     environment: TargetEnvironment
     """The target; where it left torch and CUDA open, with those that were chosen."""
@@ -247,9 +248,9 @@ class Resolution:
     torch_index: str | None = None
     """The simple index that has it."""
     warnings: tuple[str, ...] = ()
-    """What is wrong with sources and with wheels that would have been better."""
+    """Problems of sources, and of wheels that would otherwise have been better choices."""
     sources: tuple[SourceOutcome, ...] = ()
-    """What became of each source that was looked in, for each project."""
+    """The outcome of each source, for each project."""
 
     @property
     def torch_place(self) -> str | None:

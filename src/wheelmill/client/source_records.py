@@ -1,4 +1,4 @@
-"""What the client knows of sources of wheels, and what became of looking into them."""
+"""The records of the client about sources of wheels, and the outcomes of looking into them."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ class SourceList:
     """What a file of sources says."""
 
     site: str | None = None
-    """The site of an index that has a newer one; None when nothing does."""
+    """The site of an index that has newer versions of the file; None if there is none."""
     sources: tuple[Source, ...]
 
 
 class Outcome(StrEnum):
-    """What became of looking for a project in a source. The values are part of the commands' JSON.
+    """The outcome of looking for a project in a source. The values are part of the commands' JSON.
 
-    Of several pages of one source the outcome that stands first here counts: what is not known outweighs what is.
+    Of several pages of one source, the outcome that is first here counts: the unknown outweighs the known.
     """
 
     UNREACHABLE = "unreachable"
-    """No answer, or one that the server is at fault."""
+    """No answer, or an error of the server."""
     LIMITED = "limited"
     """The server answers no more requests for now (429, GitHub's limit)."""
     REFUSED = "refused"
     """A credential is needed, or another one (401, 403)."""
     NOT_AN_INDEX = "not-an-index"
-    """An answer that no wheel could be listed in."""
+    """An answer that cannot be a list of wheels."""
     NOT_ASKED = "not-asked"
     """``--offline`` was given, and the cache does not have it."""
     FOUND = "found"
@@ -65,7 +65,7 @@ class Outcome(StrEnum):
 
     @property
     def is_open(self) -> bool:
-        """Whether the source was asked and gave no answer, so that it may have what was looked for."""
+        """Whether the source gave no useful answer, so that it may have the project all the same."""
         return self in _OPEN
 
     def __str__(self) -> str:
@@ -78,19 +78,19 @@ _OPEN: Final = frozenset({Outcome.UNREACHABLE, Outcome.LIMITED, Outcome.REFUSED,
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOutcome:
-    """What became of looking for one project in one source."""
+    """The outcome of looking for one project in one source."""
 
     project: ProjectName
     source: Source
     outcome: Outcome
     url: str
-    """The page that decided."""
+    """The page that decided the outcome."""
     detail: str = ""
-    """What the server said, and what to do about it; empty where the outcome says everything."""
+    """What the server said, and what to do about it; empty if the outcome says everything."""
 
     @property
     def warning(self) -> str | None:
-        """What to warn of: something else than an answer, or a place of wheels that is not there, or has no wheel.
+        """A warning, if there was no answer, or the page does not exist or has no wheel at all.
 
         A simple index may well lack a project, and a source the page for a target.
         """

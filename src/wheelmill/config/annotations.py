@@ -25,7 +25,7 @@ Version = TypeVar("Version")
 Release = TypeVar("Release")
 
 _TEXT: Final[Any] = {"type": "str"}
-"""What editors are told that people write, in the terms of pydantic_core."""
+"""A pydantic_core schema of what people write, for the JSON schema that editors use."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ConfigFile(Entry):
     """All that may stand in one file."""
 
     def contradictions(self) -> Iterable[tuple[KeyPath, str]]:
-        """What no entry can know by itself: where, and what is wrong there."""
+        """Faults that no entry can see by itself: where each is, and what is wrong there."""
         return ()
 
 
@@ -86,7 +86,7 @@ class Read:
     function: Callable[[object], object]
     """Gives equal texts equal values, which nobody changes. Raises a ValueError that says what was expected."""
     written: Mapping[str, Any] | None = None
-    """What people write, in the terms of pydantic_core; text, when this is left out."""
+    """A pydantic_core schema of what people write; text by default."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let pydantic call the function."""
@@ -121,7 +121,7 @@ class After:
     """A field whose value, once read, goes through a function."""
 
     function: Callable[[Any, Mapping[str, Any]], object]
-    """Takes the value, and the keys above it that have no fault."""
+    """Takes the value, and the keys before it that have no fault."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let pydantic call the function."""
@@ -159,7 +159,7 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class Either:
-    """A field that is read in one way when the file has a value of some type there, and else in another."""
+    """A field that is read in one way if the value in the file has a certain type, and else in another."""
 
     type: type
     then: object

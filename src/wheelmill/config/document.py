@@ -90,7 +90,7 @@ def parse_document(path: Path, content: bytes) -> YamlDocument:
     except yaml.composer.ComposerError as error:  # YAML that is not in the subset
         reader.note(error.problem_mark, (), error.problem or "")
     except yaml.MarkedYAMLError as error:
-        reader.note(error.problem_mark or error.context_mark, (), _problem(error))
+        reader.note(error.problem_mark or error.context_mark, (), _problem(error, text))
     except yaml.reader.ReaderError as error:
         line = content.count(b"\n", 0, error.position) + 1
         message = f"not YAML: the character {chr(error.character)!r} is not allowed"
@@ -107,7 +107,7 @@ def _not_plain(problem: str, mark: Any) -> yaml.composer.ComposerError:  # noqa:
 
 
 class _Reader:
-    """Turns the events of a parser into plain values, noting positions and faults on the way."""
+    """Turns the events of a parser into plain values, and notes positions and faults."""
 
     def __init__(self, path: Path, events: Iterator[Any]) -> None:
         self.path = path
@@ -176,11 +176,14 @@ class _Reader:
         self.faults.append(phrase_fault(self.path, _position(mark), key_path, message))
 
 
-def _problem(error: yaml.MarkedYAMLError) -> str:
-    """What the parser was doing, since where, and what it met."""
+def _problem(error: yaml.MarkedYAMLError, text: str) -> str:
+    """What the parser was doing, from where on, and what it found; of two slips that everybody makes, what they are."""
+    if error.problem_mark and text[error.problem_mark.index :].startswith("\t"):
+        return "not YAML: a tab; indent with spaces"
     since = ":".join(map(str, _position(error.context_mark)))
     context = f"{error.context} from {since}, " if error.context_mark else ""
-    return f"not YAML: {context}{error.problem}"
+    quotes = '; a range is written in quotes: ">=12"' if error.context == "while scanning a block scalar" else ""
+    return f"not YAML: {context}{error.problem}{quotes}"
 
 
 def _position(mark: Any) -> tuple[int, int]:  # noqa: ANN401

@@ -1,4 +1,4 @@
-"""Single values that several files under ``config/`` hold: what may stand there, and what is said of anything else.
+"""Single values that several files under ``config/`` hold: what may stand there, and the message for anything else.
 
 Every value is untrusted: whoever may open a pull request may write one.
 """
@@ -29,11 +29,11 @@ from wheelmill.wheel.platforms import BUILT_FOR
 
 _EXPRESSION_CHARACTERS: Final = frozenset("`$\\")
 _MAX_DIGITS: Final = 5
-"""Of numbers of minutes, gigabytes and releases; what is longer is a slip."""
+"""Digits of a number of minutes, gigabytes or releases; a longer one is a slip."""
 
 
 def text_of(value: object) -> str:
-    """Refuse what is no text, and what a shell, a workflow expression or a terminal would act on."""
+    """Refuse what is not text, and characters that a shell, a workflow expression or a terminal would act on."""
     if isinstance(value, Unquoted):
         raise ValueError(f"expected text in quotes: '{value}'")  # noqa: TRY004 - pydantic collects ValueErrors
     if not isinstance(value, str):
@@ -46,7 +46,7 @@ def text_of(value: object) -> str:
 
 
 def text_that(is_right: Callable[[str], object], expected: str) -> Read:
-    """A field of text of which something is true; `expected` says what, to whoever writes another."""
+    """A field of text that passes a test; `expected` is the message for any other."""
 
     def read(value: object) -> str:
         text = text_of(value)

@@ -1,4 +1,4 @@
-"""Reading a ``config/`` folder, or the file of one package: all of it is right, or every fault is named."""
+"""Reading a ``config/`` folder, or the file of one package: either all of it is right, or every fault is named."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def load_config(place: Path) -> Config:
     listing = _attempt(lambda: load_listing(file.parent), faults)
     versions = _attempt(lambda: _versions_of_folders(packages, file), faults) if packages else None
     if packages and compatibility and compatibility.torch:
-        faults.extend(faults_at(file, list(packages.undated_rules(max(compatibility.torch)))))
+        found = [*packages.undated_rules(max(compatibility.torch)), *packages.empty_ranges(compatibility)]
+        faults.extend(faults_at(file, found))
     if (
         faults
         or packages is None
@@ -111,7 +112,7 @@ def load_listing(directory: Path) -> Listing:
 
 
 def _attempt(read: Callable[[], Record], faults: list[str]) -> Record | None:
-    """What is read; None where it has faults, which join those of other files."""
+    """Read a file; None if it has faults, which are added to those of other files."""
     try:
         return read()
     except ConfigurationError as error:
@@ -129,7 +130,7 @@ def _read_if_there(path: Path, nothing: File) -> File:
 
 
 def _versions_of_folders(packages: Packages, file: Path) -> Mapping[ProjectName, ProjectVersion]:
-    """What sources in folders say their version is, where the file leaves that to them.
+    """The versions that sources in folders declare, where the file leaves that to them.
 
     Raises:
         ConfigurationError: one of them does not say it.

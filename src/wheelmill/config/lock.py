@@ -37,16 +37,16 @@ _COMMIT_DIGITS: Final = 40
 
 @dataclass(frozen=True, kw_only=True)
 class Locking:
-    """What came of looking up what packages ask for."""
+    """The outcome of looking up what packages ask for."""
 
     lock: Lock
     locked: tuple[ProjectName, ...]
     """Projects that have all they ask for."""
     failures: Mapping[ProjectName, WheelmillError] = field(default_factory=dict)
-    """Projects that do not; what was locked of them before is as it was."""
+    """Projects that have not; what was locked of them before is unchanged."""
 
     def whole(self) -> Lock:
-        """The lock, which lacks nothing.
+        """The lock, if it is complete.
 
         Raises:
             WheelmillError: a project does not have all it asks for.
@@ -61,14 +61,14 @@ def lock_packages(config: Config, projects: Collection[ProjectName], *, upgrade:
 
     Args:
         config: the packages, and what is locked already.
-        projects: the ones to look at; none means all.
+        projects: the ones to lock; none means all.
         upgrade: whether to look up anew what is locked.
 
     Raises:
         UsageError: a project is not in ``packages.yml``.
     """
     config.refuse_unknown(projects)
-    sources = {name: _kept(package, config.lock) for name, package in config.packages.items()}
+    sources = {name: _still_locked(package, config.lock) for name, package in config.packages.items()}
     requirements = {name: locked for name, locked in config.lock.requirements.items() if name in config.packages}
     failures: dict[ProjectName, WheelmillError] = {}
     wanted = [name for name in config.packages if not projects or name in projects]
@@ -99,14 +99,14 @@ def _of_type(
     return {name: own for name, own in chosen.items() if own}
 
 
-def _kept(package: Package, lock: Lock) -> Sources:
+def _still_locked(package: Package, lock: Lock) -> Sources:
     """What is locked of the versions that a package still has."""
     locked = {version: lock.source_of(package, version) for version in package.versions}
     return {version: source for version, source in locked.items() if isinstance(source, LockedSdist | LockedCommit)}
 
 
 def _looked_up(package: Package, kept: Sources) -> Sources:
-    """What is kept, and what is missing; with build isolation, each source also with what it requires."""
+    """Keep what is locked, and look up what is missing; with build isolation, also what each source requires."""
     if isinstance(package.source, Path):
         return {}
     missing = [version for version in package.versions if version not in kept]
@@ -179,7 +179,7 @@ def offered_sdists(project: ProjectName) -> tuple[dict[Version, LockedSdist], di
     offered: dict[Version, LockedSdist] = {}
     yanked: dict[Version, str] = {}
     for file in sdists_of(project):
-        if sdist := _locked(file, project):
+        if sdist := _lock_entry(file, project):
             version = parse_sdist_filename(sdist.sdist)[1]
             if file.yanked is None:
                 offered[version] = sdist
@@ -188,8 +188,8 @@ def offered_sdists(project: ProjectName) -> tuple[dict[Version, LockedSdist], di
     return offered, yanked
 
 
-def _locked(file: Link, project: ProjectName) -> LockedSdist | None:
-    """A file of the index as the lock has it; None for one that it may not have, or that builds cannot unpack."""
+def _lock_entry(file: Link, project: ProjectName) -> LockedSdist | None:
+    """A file of the index as a lock entry; None for one that must not be locked, or that builds cannot unpack."""
     adapter, fields = adapter_of(LockedSdist), {"sdist": file.filename, "sha256": file.sha256}
     try:
         sdist = adapter.validate_python(fields)

@@ -1,4 +1,4 @@
-"""Single values of ``packages.yml``: what may stand there, and what is said of anything else."""
+"""Single values of ``packages.yml``: what may stand there, and the message for anything else."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SAID_ELSEWHERE: Final = {
         "architectures",
     ),
 }
-"""Flags of nvcc that a build decides by a key of their own."""
+"""Flags of nvcc that have a key of their own."""
 
 MAX_JOBS: Final = 256
 """Of one matrix (https://docs.github.com/en/actions/reference/limits)."""
@@ -117,6 +117,13 @@ def _flag(value: object) -> str:
 def _script(value: object, folder: Path | None) -> str:
     path = _inside(value, folder, "file", Path.is_file)
     return path.read_text(encoding="utf-8") if folder else ""  # raises a ValueError where it is not that
+
+
+def _folder(value: object, folder: Path | None) -> Path:
+    if "://" in str(value):
+        url = text_of(value)
+        raise ValueError(f"expected a folder; a git repository is written {{git: {url!r}, ref: 'v{{version}}'}}")
+    return _inside(value, folder, "folder", Path.is_dir)
 
 
 def _inside(value: object, folder: Path | None, kind: str, is_one: Callable[[Path], bool]) -> Path:
@@ -209,7 +216,7 @@ VariableText = Annotated[str, Read(_variable_text)]
 Flag = Annotated[str, Read(_flag)]
 Module = Annotated[str, text_that(_is_module, "a module such as 'flash_attn'")]
 Modules = Annotated[tuple[Module, ...], Items(at_least=1, or_one=True)]
-Folder = Annotated[Path, ReadIn(lambda value, folder: _inside(value, folder, "folder", Path.is_dir))]
+Folder = Annotated[Path, ReadIn(_folder)]
 File = Annotated[Path, ReadIn(lambda value, folder: _inside(value, folder, "file", Path.is_file))]
 Script = Annotated[str, ReadIn(_script)]
 Licence = Annotated[str, Read(_licence)]

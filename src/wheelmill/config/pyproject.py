@@ -60,7 +60,7 @@ class Pyproject:
         """``build-system.requires``; without it, nothing beyond what every build has.
 
         Raises:
-            UsageError: there is no telling what it requires.
+            UsageError: what it requires cannot be read.
         """
         return self._requirements("build-system", "requires", "its build requires")
 
@@ -69,7 +69,7 @@ class Pyproject:
         """``project.dependencies``; nothing where the build computes them.
 
         Raises:
-            UsageError: there is no telling what they are.
+            UsageError: they cannot be read.
         """
         return self._requirements("project", "dependencies", "it depends on")
 

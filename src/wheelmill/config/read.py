@@ -1,4 +1,4 @@
-"""Reading one file under ``config/``: it is what its model says, or every fault is named."""
+"""Reading one file under ``config/``: either it fits its model, or every fault is named."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
 
 
 def adapter_of(model: type[Record]) -> TypeAdapter[Record]:
-    """What reads and writes a model. Kept: making one takes as long as reading a file."""
+    """What reads and writes a model; cached, since making one takes as long as reading a file."""
     if model not in _ADAPTERS:
         _ADAPTERS[model] = TypeAdapter(model)
     return _ADAPTERS[model]
@@ -38,22 +38,22 @@ def read_file(path: Path, model: type[File]) -> File:
     document = read_document(path)
     file, found = validate(document.content, model, path.parent)
     if file is None:
-        raise ConfigurationError(_phrased(document, found))
+        raise ConfigurationError(_phrase(document, found))
     return file
 
 
 def faults_at(path: Path, found: list[tuple[KeyPath, str]]) -> tuple[str, ...]:
-    """Phrase what only another file shows to be a fault of this one, in the order of the file."""
-    return _phrased(read_document(path), found) if found else ()
+    """Phrase faults of this file that only another file shows, in the order of this file."""
+    return _phrase(read_document(path), found) if found else ()
 
 
-def _phrased(document: YamlDocument, found: list[tuple[KeyPath, str]]) -> tuple[str, ...]:
+def _phrase(document: YamlDocument, found: list[tuple[KeyPath, str]]) -> tuple[str, ...]:
     in_order = sorted(found, key=lambda fault: document.position_of(fault[0]))
     return tuple(document.fault(*fault) for fault in in_order)
 
 
 def validate(content: object, model: type[File], folder: Path) -> tuple[File | None, list[tuple[KeyPath, str]]]:
-    """Make a file's record of its content.
+    """Make the record of a file from its content.
 
     Args:
         content: plain values, as of a `Document`.
@@ -61,18 +61,18 @@ def validate(content: object, model: type[File], folder: Path) -> tuple[File | N
         folder: the configuration folder, which paths in it start from.
 
     Returns:
-        The record, or None; and every fault: where it is, and what is said of it.
+        The record, or None; and every fault: where it is, and its message.
     """
     try:
         file = adapter_of(model).validate_python(content, context=folder)
     except ValidationError as error:
-        return None, [_explained(problem, model) for problem in error.errors()]
+        return None, [_explain(problem, model) for problem in error.errors()]
     found = list(file.contradictions())
     return None if found else file, found
 
 
-def _explained(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:
-    """Say in the words of the file what pydantic says in its own."""
+def _explain(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:
+    """Translate pydantic's messages into the words of the file."""
     key_path = tuple(part for part in problem["loc"] if not str(part).startswith("["))
     value = problem["input"]
     match problem["type"]:
@@ -83,7 +83,7 @@ def _explained(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:
             message = "is not a key here" + (f"; did you mean '{close[0]}'?" if close else "")
         case "value_error":
             message = str(problem["ctx"]["error"])
-        case "list_type":
+        case "list_type" | "tuple_type":
             message = f"expected a list, not {shown(value)}"
         case "dict_type" | "dataclass_type":
             message = f"expected keys and values, not {shown(value)}"

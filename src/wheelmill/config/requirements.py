@@ -1,4 +1,4 @@
-"""The build requirements of a package: what they are, and the pinned and hashed files that satisfy them."""
+"""The build requirements of a package, and the pinned and hashed files that satisfy them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def locked_requirements(
         kept: the requirements that are locked already.
 
     Raises:
-        UsageError: nothing satisfies all of it.
+        UsageError: nothing satisfies all of them.
     """
     required = [requirement for source in sources for requirement in source.requires or ()]
     if package.build_args.isolation and isinstance(package.source, Path):
@@ -79,7 +79,7 @@ def requires_of_sdist(project: ProjectName, sdist: LockedSdist) -> tuple[str, ..
     Raises:
         NetworkError: the package index does not have it.
         IntegrityError: the package index has other bytes.
-        UsageError: there is no telling what it asks for.
+        UsageError: its requirements cannot be read.
     """
     archive = cached_sdist(project, sdist.sdist, sdist.sha256)
     try:
@@ -97,7 +97,7 @@ def requires_of_commit(package: Package, locked: LockedCommit) -> tuple[str, ...
     """Read what the ``pyproject.toml`` of a commit asks for.
 
     Raises:
-        UsageError: the commit cannot be had, lacks the folder that is built, or there is no telling what it asks for.
+        UsageError: the commit cannot be fetched, lacks the folder that is built, or its requirements cannot be read.
     """
     with temporary_folder() as place:
         folder = place / package.name

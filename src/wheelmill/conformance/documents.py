@@ -21,7 +21,7 @@ _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
     "status": pep792.TEXTS,
     "reason": pep792.TEXTS,
 }
-"""Whose key a fault is about; the others are of PEP 691 itself."""
+"""The rules that certain keys belong to; all others belong to PEP 691 itself."""
 
 
 def read_pages(

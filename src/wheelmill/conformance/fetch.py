@@ -1,4 +1,4 @@
-"""Asking the servers of an index politely; whatever goes wrong is part of what was found."""
+"""Requests to the servers of an index, at a polite rate; whatever goes wrong is part of the result."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MAX_PART: Final = 8 << 20
 SECONDS: Final = 120.0
 """For one request, as `Web` counts them."""
 MAX_LATE: Final = 8
-"""Requests that may take longer: no others are sent after so many, or a slow server could hold a check for hours."""
+"""Requests that may be too slow before no more are sent, so that a slow server cannot hold a check for hours."""
 _ACCEPT_HTML: Final = ", ".join(HTML_TYPES)
 _NOT_ACCEPTABLE: Final = 406
 
 
 @dataclass(frozen=True, kw_only=True)
 class Politeness:
-    """How much is asked of servers."""
+    """How many requests servers get."""
 
     connections: int = 8
     rate: float = 20.0

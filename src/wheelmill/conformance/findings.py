@@ -1,4 +1,4 @@
-"""Violations as people want to be told of them: the same sentence about a hundred files is one finding."""
+"""Violations as people want to read them: the same sentence about a hundred files is one finding."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wheelmill.conformance.violation import Rule, Violation
+from wheelmill.system.output import printable
 
 _EXAMPLES: Final = 10
 """Places of a finding that reports name."""
@@ -48,7 +49,7 @@ class Finding:
 
 
 def findings_of(violations: Iterable[Violation]) -> list[Finding]:
-    """Put together what says the same, in the order of what comes first."""
+    """Group violations that say the same, in the order of their first ones."""
     places: dict[tuple[Rule, str], list[Violation]] = {}
     for violation in violations:
         places.setdefault((violation.rule, _sentence(violation.message)), []).append(violation)
@@ -56,7 +57,7 @@ def findings_of(violations: Iterable[Violation]) -> list[Finding]:
 
 
 def _sentence(message: str) -> str:
-    """A message without what it is about: texts in quotes, and words with digits, such as names of files and hashes."""
+    """A message without its particulars: quoted texts, and words with digits, such as file names and hashes."""
     words = _QUOTED.sub("…", message).split()
     return " ".join("…" if _is_subject(word) else word for word in words)
 
@@ -67,6 +68,7 @@ def _is_subject(word: str) -> bool:
 
 
 def legible(text: str) -> str:
-    """Cut short, and without what would move a terminal's cursor or break XML: an index is anybody's text."""
+    """Cut short, and nothing that moves a terminal's cursor, breaks XML or orders a CI runner: it is anybody's text."""
     cut = f"{text[:_LONGEST]}…" if len(text) > _LONGEST else text
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in cut)
+    seen = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in cut)
+    return printable(seen)

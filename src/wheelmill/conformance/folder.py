@@ -1,4 +1,4 @@
-"""A folder, answering as a static host would that serves it."""
+"""A folder that answers requests as a static host would."""
 
 from __future__ import annotations
 

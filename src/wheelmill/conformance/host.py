@@ -1,4 +1,4 @@
-"""What the host of an index does that no rule asks for, and that makes installers fast or slow."""
+"""Observations about the host of an index, which no rule demands, but which make installers fast or slow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN: Final = 200
 
 
 def observe(web: Web, page: str, file: str | None) -> Iterator[Observation]:
-    """Ask for one page and one file in the ways that installers do. What does not answer is not told of here.
+    """Ask for one page and one file in the ways that installers do; failures are not reported here.
 
     Args:
         web: asks the servers.

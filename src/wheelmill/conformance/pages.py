@@ -88,5 +88,5 @@ def _calls(
 
 
 def _unread(url: str, why: str) -> Reading:
-    """What is known of a page that was not read, or not to its end."""
+    """The result for a page that was not read, or not to its end."""
     return Reading(violations=[READABLE.violation(url, f"the page {why}")])

@@ -65,11 +65,11 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
     (folder,) = folders
     if missing := [each for each in _NEEDED if f"{folder}/{each}" not in inside.dist_info]:
         yield DIST_INFO.violation(file.url, f"{name} has no {', '.join(missing)} in {folder}")
-    if (named := name_and_version(name)) and _named(folder) != named:
+    if (named := name_and_version(name)) and _name_of_folder(folder) != named:
         yield DIST_INFO_NAME.violation(file.url, f"{name} has {folder}")
 
 
-def _named(folder: str) -> tuple[str, Version] | None:
+def _name_of_folder(folder: str) -> tuple[str, Version] | None:
     project, _, version = folder.removesuffix(".dist-info").rpartition("-")
     try:
         return canonicalize_name(project), Version(version)

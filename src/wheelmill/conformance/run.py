@@ -1,4 +1,4 @@
-"""Checking what a person named: a URL, or a folder."""
+"""Checking an index at a URL, or the indexes in a folder."""
 
 from __future__ import annotations
 
@@ -51,6 +51,8 @@ def check_url(
         UsageError: this is no URL.
         NetworkError: nobody answers there.
     """
+    if "?" in url:  # the pages of projects are below its path
+        raise UsageError("expected the URL of an index without '?'")
     root = url if url.endswith("/") else f"{url}/"
     try:
         client = Fetcher(root, politeness=politeness, sleep=sleep)

@@ -63,13 +63,13 @@ def _result(finding: Finding, number: int) -> dict[str, Any]:
         "level": rule.severity.value,
         "message": {"text": f"{_words(finding.message)}{more}"},
         "locations": [_location(first.url)],
-        "relatedLocations": _related(others),
+        "relatedLocations": _related_locations(others),
         "occurrenceCount": finding.count,
         "partialFingerprints": {"place/v1": hashlib.sha256(f"{rule.number} {_uri(first.url)}".encode()).hexdigest()},
     }
 
 
-def _related(places: Sequence[Violation]) -> list[dict[str, Any]]:
+def _related_locations(places: Sequence[Violation]) -> list[dict[str, Any]]:
     return [
         _location(place.url) | {"id": number, "message": {"text": _words(place.message)}}
         for number, place in enumerate(places, start=1)
@@ -97,10 +97,10 @@ def _location(url: str) -> dict[str, Any]:
 def _uri(url: str) -> str:
     """The URL of a page or a file as a URI reference: an index may have written anything."""
     if not (server := _server_of(url)):
-        return _quoted(url).replace(":", "%3A")  # a path: what stands before a colon would be a scheme
+        return _quote(url).replace(":", "%3A")  # a path: what stands before a colon would be a scheme
     scheme, _, rest = url.partition("://")
     _, slash, path = rest.partition("/")
-    return f"{scheme}://{server}{slash}{_quoted(path)}"
+    return f"{scheme}://{server}{slash}{_quote(path)}"
 
 
 def _server_of(url: str) -> str:
@@ -112,8 +112,8 @@ def _server_of(url: str) -> str:
         return ""
     if parts.scheme not in ("http", "https"):
         return ""
-    return f"[{host}]{port}" if ":" in host else f"{_quoted(host)}{port}" if host else ""
+    return f"[{host}]{port}" if ":" in host else f"{_quote(host)}{port}" if host else ""
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return _HALF_AN_ESCAPE.sub("%25", quote(text, safe=_MEANT, errors="replace"))

@@ -1,4 +1,4 @@
-"""What is looked at of an index: the project list, the pages, and a sample of the files."""
+"""What is examined of an index: the project list, the pages, and a sample of the files."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Survey:
             yield from observe(self.fetcher.web, page, files[0][0] if files else None)
 
     def _sample(self, items: Sequence[_Item], most: int) -> Sequence[_Item]:
-        """All, or as many, evenly spread and the same every time."""
+        """All items, or a sample of them: evenly spread, and the same every time."""
         if self.everything or len(items) <= most:
             return items
         return [items[number * len(items) // most] for number in range(most)]

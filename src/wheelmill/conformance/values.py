@@ -7,7 +7,7 @@ import hashlib
 from packaging.utils import NormalizedName, parse_sdist_filename
 from packaging.version import Version
 
-from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.name import WheelName, written_parts
 from wheelmill.wheel.variant_label import split_label
 from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
 
@@ -34,7 +34,7 @@ def name_and_version(filename: str) -> tuple[NormalizedName, Version] | None:
 def written_version(filename: str) -> str:
     """The version as the name of a wheel, a source distribution or a list of variants spells it."""
     if filename.endswith(".whl"):
-        return filename.split("-")[1]
+        return written_parts(filename)[1]
     return filename.removesuffix(VARIANTS_SUFFIX).removesuffix(".tar.gz").removesuffix(".zip").rpartition("-")[2]
 
 

@@ -40,7 +40,7 @@ def installs(what: str) -> Effect:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One sentence of a PEP, or of this check itself, that an index can break."""
+    """A rule: one sentence of a PEP, or of this check itself, that an index can break."""
 
     number: str
     """The PEP and a count: ``658.2``; ``wheelmill.1`` for one of our own. A number never changes its meaning."""
@@ -55,7 +55,7 @@ class Rule:
 
     @property
     def pep(self) -> str:
-        """Who says it: ``PEP 658``, or ``wheelmill``."""
+        """The source of the rule: ``PEP 658``, or ``wheelmill``."""
         start = self.number.partition(".")[0]
         return f"PEP {start}" if start.isdigit() else start
 

@@ -1,1 +1,1 @@
-"""Places of others: how a repository on GitHub must be set for a factory, and how the Hub's kernels are laid out."""
+"""Other people's hosts: the settings that a factory needs on GitHub, and the layout of kernels on the Hub."""

@@ -1,4 +1,4 @@
-"""Answers of the API as records, or as what the token may not see."""
+"""Answers of the API as records, or as `Unseen` where the token lacks a permission."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 
 
 class Answers:
-    """Asks for settings."""
+    """Reads settings through the API."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -56,7 +56,8 @@ class Answers:
             RejectedError: GitHub will not say it.
         """
         try:
-            return _record(self._calls.answer(f"reading {path}", path), kind, path)
+            what = path or "the repository"
+            return _record(self._calls.answer(f"reading {what}", path), kind, what)
         except RejectedError as error:
             if absent is None or error.status != HTTPStatus.NOT_FOUND:
                 raise

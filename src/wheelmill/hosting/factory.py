@@ -1,4 +1,4 @@
-"""What the factory's workflows use of their repository; a test compares it with the files in .github/workflows."""
+"""What the factory's workflows need of their repository; a test compares it with the files in .github/workflows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final
 from wheelmill.release.tags import date_tags
 
 TAG: Final = next(date_tags(date(2026, 11, 22)))
-"""A release's tag as all are, for rules that go by names."""
+"""A typical tag of a release, for rules that match names."""
 PAGES: Final = "github-pages"
 NOTIFY: Final = "notify"
-"""The environment of the job that tells of failures."""
+"""The environment of the job that reports failures."""
 WEBHOOK: Final = "WHEELMILL_WEBHOOK"
 """The secret of that environment."""
 ENVIRONMENTS: Final = (PAGES, "release", NOTIFY)
@@ -23,7 +23,7 @@ FOREIGN_ACTIONS: Final = ("peter-evans/create-pull-request",)
 CALLER: Final = "wheels.yml"
 """The workflow that runs start with, in a factory and in a package's own repository."""
 CALLED: Final = "wheels-shard.yml"
-"""One that only a factory has."""
+"""A workflow that only a factory has."""
 WORKFLOWS: Final[Mapping[str, str]] = {
     "wheels.yml": "no wheel is built",
     "wheels-shard.yml": "no wheel is built",
@@ -37,4 +37,4 @@ WORKFLOWS: Final[Mapping[str, str]] = {
     "upstream.yml": "new upstream versions, torch releases and image digests are not proposed",
     "ci.yml": "changes are not tested",
 }
-"""What does not happen while a file is off."""
+"""What does not happen while a workflow is disabled."""

@@ -21,13 +21,13 @@ from typing import Final
 from packaging.utils import canonicalize_name
 
 from wheelmill.errors import UnreadableError, UsageError
-from wheelmill.names import Architecture, Platform, StableTorch
+from wheelmill.names import TORCH, Architecture, Platform, StableTorch
 from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.archive import open_archive, open_member
-from wheelmill.wheel.elf import open_symbols
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.shared_objects import open_symbols
 from wheelmill.wheel.stable_torch import beyond_stable_abi, shims_in
 from wheelmill.wheel.torch_need import needed_torch
 
@@ -74,9 +74,9 @@ class Kernel:
 
     @property
     def unmet(self) -> tuple[str, ...]:
-        """What it requires beside torch: whoever loads it must have that, for ``kernels`` installs nothing."""
+        """Its requirements beside torch, which must be installed already: ``kernels`` installs nothing."""
         required = self.contents.metadata.requires_dist or ()
-        return tuple(str(each) for each in required if not each.marker and canonicalize_name(each.name) != "torch")
+        return tuple(str(each) for each in required if not each.marker and canonicalize_name(each.name) != TORCH)
 
     @property
     def metadata(self) -> Mapping[str, object]:
@@ -93,10 +93,10 @@ class Kernel:
 
 
 def kernel_of(path: Path, *, version: int, module: str | None = None) -> Kernel:
-    """Look at a wheel as a kernel.
+    """Examine whether a wheel can be a kernel.
 
     Args:
-        path: the wheel, which nobody need have looked at before.
+        path: the wheel, which may be unexamined.
         version: that the kernel is to have.
         module: what is imported of it; None stands for the module of the project's name, or the only one.
 
@@ -197,17 +197,17 @@ def write_kernels(kernels: Sequence[Kernel], output: Path) -> list[Path]:
     builds = output / "build"
     for variant, count in Counter(kernel.variant for kernel in kernels).items():
         if count > 1:
-            raise UsageError(f"{count} wheels are for {variant}; expected one")
+            raise UsageError(f"expected one wheel for {variant}, not {count}")
         if (builds / variant).exists():
             raise _there_already(builds / variant)
     builds.mkdir(parents=True, exist_ok=True)
     with temporary_folder(builds) as folder:
         for kernel in kernels:
             _write(kernel, folder / kernel.variant)
-        return [_moved(folder / kernel.variant, builds / kernel.variant) for kernel in kernels]
+        return [_move(folder / kernel.variant, builds / kernel.variant) for kernel in kernels]
 
 
-def _moved(folder: Path, place: Path) -> Path:
+def _move(folder: Path, place: Path) -> Path:
     try:
         return folder.rename(place)
     except OSError as error:

@@ -66,7 +66,7 @@ def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:
         settings_url=f"{repository.server_url.rstrip('/')}/{description.full_name}/settings",
         description=description,
         actions=actions,
-        allowed=_allowed(answers, actions),
+        allowed=_allowed_actions(answers, actions),
         token=token,
         fork_approval=_fork_approval(answers, description),
         pages=_pages(answers, description),
@@ -98,7 +98,7 @@ def _description(answers: Answers, repository: Repository) -> Description:
         ) from None
 
 
-def _allowed(answers: Answers, actions: ActionsPolicy | Unseen) -> AllowedActions | Unseen | None:
+def _allowed_actions(answers: Answers, actions: ActionsPolicy | Unseen) -> AllowedActions | Unseen | None:
     if isinstance(actions, Unseen) or actions.allowed_actions != "selected":
         return None
     path = "/actions/permissions/selected-actions"
@@ -173,7 +173,7 @@ def _variables(answers: Answers, owner: Account) -> Mapping[str, str] | Unseen:
 
 
 def _secrets(answers: Answers, environments: Mapping[str, Environment] | Unseen) -> frozenset[str] | Unseen:
-    """The names of those that the job has that tells of failures."""
+    """The names of the secrets of the job that reports failures."""
     places = ["/actions/secrets"]
     if isinstance(environments, Unseen) or NOTIFY in environments:
         places.append(f"/environments/{NOTIFY}/secrets")

@@ -16,22 +16,22 @@ from typing import Final, Literal
 from wheelmill.hosting.factory import CALLED, CALLER
 
 ORGANIZATION: Final = "Organization"
-"""The type of an account that is nobody's own."""
+"""The type of an account that is not a person's."""
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """A setting that the token may not see: nothing is known of it."""
+    """A setting that the token may not see."""
 
     what: str
     """In words: ``the variables``."""
     needs: str
-    """What shows it, such as a permission of a fine-grained token."""
+    """What the token needs to see it, such as a permission."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """Whose repository it is."""
+    """The owner of a repository."""
 
     type: str
     """`ORGANIZATION`, or ``User``."""
@@ -39,7 +39,7 @@ class Account:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """What GitHub says of a repository to everybody who may see it."""
+    """What GitHub says about a repository to everybody who may see it."""
 
     full_name: str
     """``OWNER/REPO`` as it is now: GitHub also answers for the names that a repository had before."""
@@ -107,7 +107,7 @@ class Immutability:
 
 @dataclass(frozen=True, kw_only=True)
 class BranchPolicy:
-    """How it is said which branches may use an environment; GitHub allows one of the two."""
+    """Which branches may use an environment; GitHub allows one of the two."""
 
     protected_branches: bool
     custom_branch_policies: bool
@@ -188,7 +188,7 @@ class Switch:
 
 @dataclass(frozen=True, kw_only=True)
 class Protection:
-    """The protection of a branch, which is older than rules and goes beside them."""
+    """The protection of a branch, which predates rulesets and applies in addition."""
 
     allow_force_pushes: Switch
     allow_deletions: Switch
@@ -213,14 +213,14 @@ class SecretName:
 
 @dataclass(frozen=True, kw_only=True)
 class RunnerLabel:
-    """What jobs ask for."""
+    """A label of a runner, which jobs ask for."""
 
     name: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelfHostedRunner:
-    """A machine of the owner's."""
+    """A self-hosted runner."""
 
     status: str
     """``online`` or ``offline``."""
@@ -229,7 +229,7 @@ class SelfHostedRunner:
 
 @dataclass(frozen=True, kw_only=True)
 class Workflow:
-    """A file of workflows."""
+    """A workflow file."""
 
     path: str
     state: Literal["active", "deleted", "disabled_fork", "disabled_inactivity", "disabled_manually"]
@@ -237,7 +237,7 @@ class Workflow:
 
 @dataclass(frozen=True, kw_only=True)
 class RepositorySettings:
-    """Everything that is looked at."""
+    """All settings that are checked."""
 
     settings_url: str
     """The page on which a person changes them."""
@@ -254,16 +254,16 @@ class RepositorySettings:
     """Whether releases cannot be changed once they are published."""
     environments: Mapping[str, Environment] | Unseen
     branches: Mapping[str, tuple[NamePattern, ...]] | Unseen
-    """Of each environment that names its branches: those that may use it."""
+    """The branches that may use each environment that names them."""
     rules: frozenset[str] | Unseen
-    """The types of those for the default branch."""
+    """The types of the rules for the default branch."""
     ledger_rules: frozenset[str] | Unseen
-    """The types of those for the branch of the ledger."""
+    """The types of the rules for the branch of the ledger."""
     tag_rules: frozenset[str] | Unseen
-    """The types of those for the tags of releases."""
+    """The types of the rules for the tags of releases."""
     variables: Mapping[str, str] | Unseen
     secrets: frozenset[str] | Unseen
-    """The names of those that the job has that tells of failures."""
+    """The names of the secrets of the job that reports failures."""
     runners: tuple[SelfHostedRunner, ...] | Unseen
     workflows: Mapping[str, str] | Unseen
     """The state of each, by the name of its file."""

@@ -1,4 +1,4 @@
-"""A site in a bucket: what differs is sent, what a site no longer has is removed, and nothing else is touched.
+"""Uploading a site to a bucket: send what differs, remove what the site no longer has, and touch nothing else.
 
 Hosts in front of a bucket look for ``index.html`` in a folder, or they do not: the S3 API itself, and a domain that R2
 gives a bucket, have what has the very name that was asked for. So a page is sent under both names, and one in JSON
@@ -19,12 +19,14 @@ from typing import Final, Literal
 
 from wheelmill.errors import ReleaseError, SiteError
 from wheelmill.release.asset import Asset
-from wheelmill.release.s3.bucket import JSON_PAGES, Bucket
+from wheelmill.release.s3.bucket import Bucket
+from wheelmill.release.s3.content_types import JSON_PAGES
 from wheelmill.release.s3.ledger import LEDGER
 from wheelmill.release.s3.publisher import FILES
 from wheelmill.release.tags import is_date_tag
 from wheelmill.system.progress import Progress
 from wheelmill.system.record_files import record_bytes, record_from
+from wheelmill.system.units import number_of
 from wheelmill.web.side_by_side import begin
 
 _INDEX: Final = "index.html"
@@ -37,7 +39,7 @@ _AT_ONCE: Final = 16
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UploadedSite:
-    """What was sent to a bucket, so that it can be removed when a site no longer has it."""
+    """The keys that were sent to a bucket, so that they can be removed when a site no longer has them."""
 
     schema: Literal["wheelmill.uploaded-site/1"] = "wheelmill.uploaded-site/1"
     keys: tuple[str, ...]
@@ -45,19 +47,19 @@ class UploadedSite:
 
 @dataclass(frozen=True, kw_only=True)
 class Upload:
-    """What became of a site."""
+    """The outcome of uploading a site."""
 
     sent: int
     same: int
     removed: int
 
     def __str__(self) -> str:
-        """``12 objects sent, 800 are the same, 1 removed``."""
-        return f"{self.sent} objects sent, {self.same} are the same, {self.removed} removed"
+        """``12 objects sent, 800 the same, 1 removed``."""
+        return f"{number_of(self.sent, 'object')} sent, {self.same:,} the same, {self.removed:,} removed"
 
 
 def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
-    """Make a bucket have a site; one that breaks off is completed by the next.
+    """Upload a site to a bucket; an interrupted upload is completed by the next one.
 
     Args:
         site: the folder of the site.
@@ -75,7 +77,7 @@ def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
     etag = _write_record(bucket, {*before, *paths}, etag)
     there = {key: found for top in sorted(set(map(_top_of, paths))) for key, found in bucket.keys(top)}
     differing = [key for key, path in paths.items() if there.get(key) != _etag_of(_content_of(key, path))]
-    progress.step(f"sending {len(differing)} of {len(paths)} objects to {bucket}")
+    progress.step(f"sending {len(differing)} of {number_of(len(paths), 'object')} to {bucket}")
     for sent in begin(partial(_send, bucket, paths), differing, threads=_AT_ONCE):
         sent.result()
     gone = sorted(key for key in {*before} - paths.keys() if not _is_of_releases(key))
@@ -102,9 +104,9 @@ def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
         yield key, path
         if path.name == _INDEX and key != _INDEX:
             yield key.removesuffix(_INDEX), path
-        above, simple, page = key.rpartition("simple/")
+        tree, simple, page = f"/{key}".partition("/simple/")
         if simple and path.name == _INDEX_JSON:
-            yield f"{above}{simple}{JSON_PAGES}/{page.removesuffix(_INDEX_JSON)}", path
+            yield f"{tree}{simple}{JSON_PAGES}/{page}".removeprefix("/").removesuffix(_INDEX_JSON), path
 
 
 def _is_of_releases(key: str) -> bool:
@@ -126,7 +128,7 @@ def _write_record(bucket: Bucket, keys: Mapping[str, Path] | set[str], over: str
 
 
 def _content_of(key: str, path: Path) -> bytes:
-    """What is sent of a file: from a folder further down, addresses of wheels begin with one step more."""
+    """The content to send; in a page that moves a folder down, relative URLs of wheels get another ``../``."""
     content = path.read_bytes()
     return content.replace(b'"url":"../', b'"url":"../../') if f"/{JSON_PAGES}/" in key else content
 

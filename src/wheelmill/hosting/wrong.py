@@ -1,4 +1,4 @@
-"""What can be wrong with the settings of a factory's repository, and what was found."""
+"""Faults of the settings of a factory's repository."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class WrongSetting:
 
 
 Judgement = Iterator[WrongSetting | Unseen]
-"""What a rule finds, and what it could not look at."""
+"""What a rule found, and what it could not see."""
 
 
 def wrong(code: SettingCode, what: str, *remedy: str) -> WrongSetting:

@@ -43,9 +43,9 @@ class _Alias:
     beside: Sequence[VersionFiles]
     """The wheels that it stands for: it is in every tree that has some of them."""
     since: datetime
-    """When it was listed first."""
+    """When it was first listed."""
     is_old: bool = False
-    """Whether another has taken its place since."""
+    """Whether a later one has replaced it."""
 
 
 def with_aliases(site: Site, packages: Mapping[ProjectName, Package]) -> Aliased:
@@ -69,7 +69,7 @@ def with_aliases(site: Site, packages: Mapping[ProjectName, Package]) -> Aliased
             content = alias.wheel.content
             folder = f"{ALIASES}/{name}/"
             files[folder + alias.wheel.name.filename] = content
-            listed = VersionFiles((_listed(alias, folder, content),))
+            listed = VersionFiles((_index_file(alias, folder, content),))
             for version in alias.beside:
                 beside[version].append(listed)
             if package.name in statuses:
@@ -88,7 +88,7 @@ def _with_those(tree: Tree, beside: Mapping[VersionFiles, Sequence[VersionFiles]
     return replace(tree, versions=dict(sorted({**tree.versions, **added}.items())))
 
 
-def _listed(alias: _Alias, folder: str, content: bytes) -> IndexFile:
+def _index_file(alias: _Alias, folder: str, content: bytes) -> IndexFile:
     """An alias as pages have it, yanked when all that it stands for is: its pin would take yanked wheels, too."""
     reasons = [_REPLACED if alias.is_old else file.yanked for version in alias.beside for file in version.files]
     return IndexFile(
@@ -110,13 +110,13 @@ def _aliases_of(package: Package, versions: Sequence[VersionFiles]) -> Iterator[
         return
     labelled = [(version, label.cuda.major) for version in versions if (label := version.name.label)]
     for version, major in labelled:
-        yield _Alias(wheel=_suffixed(version, major), beside=[version], since=_since(version))
+        yield _Alias(wheel=_suffix_wheel(version, major), beside=[version], since=_since(version))
     if package.aliases.extras:
         released = [each for each in labelled if not each[0].files[0].is_for_candidate]
         yield from _with_extras(package.aliases.extras, released)
 
 
-def _suffixed(version: VersionFiles, major: int) -> AliasWheel:
+def _suffix_wheel(version: VersionFiles, major: int) -> AliasWheel:
     """``demo-cu13 1.0+cu130torch2.11``, which requires that very demo."""
     project, exact = version.name.project, version.name.version
     return AliasWheel(

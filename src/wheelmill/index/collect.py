@@ -1,40 +1,24 @@
-"""Collecting what an index lists, from manifests of releases or a folder of wheels, and sorting it into its trees."""
+"""What an index lists of releases, by their manifests."""
 
 from __future__ import annotations
 
-import posixpath
-from collections import defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import groupby
-from operator import attrgetter
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from packaging.version import Version
-
 from wheelmill.config.model import Listing
-from wheelmill.errors import SiteError
-from wheelmill.index.rules import changed, contradictions, faults_of_entry, vanished
-from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles, quote_name
-from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion
-from wheelmill.release.manifest import ListedRelease, ListedWheel, name_faults
-from wheelmill.system.files import sha256_of_bytes
+from wheelmill.index.rules import changed, faults_of_entry, vanished
+from wheelmill.index.sort import NO_TORCHES, Torches, site_of
+from wheelmill.index.tree import IndexFile, Site, folder_url, quote_name
+from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.release.manifest import ListedRelease, ListedWheel
 from wheelmill.web.origin import is_secure
-from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
-from wheelmill.wheel.archive import check_archive
+from wheelmill.web.pages import PROVENANCE_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS
-from wheelmill.wheel.label import Label
-from wheelmill.wheel.metadata import metadata_bytes, read_metadata
-from wheelmill.wheel.name import WheelFile, WheelName
-from wheelmill.wheel.reserved import reservation
-from wheelmill.wheel.torch_need import torch_requirement
+from wheelmill.wheel.name import WheelName
 
 NOTHING_SAID: Final = Listing()
-Torches = Mapping[CudaVersion, Collection[TorchVersion]]
-"""The torches that are published for each CUDA."""
-NO_TORCHES: Final[Torches] = MappingProxyType({})
 NOTHING_ABSENT: Final[Mapping[ReleaseTag, Container[str]]] = MappingProxyType({})
 Folders = Mapping[tuple[str, Sha256], str]
 """The folders of wheels that do not lie in that of their release, by file name and hash."""
@@ -60,18 +44,18 @@ def site_of_releases(
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         listing: which wheels are yanked or removed, and the status of projects.
         folders: where wheels are that lie elsewhere; absolute, or relative to the root of the site.
-        torches: those that are published for each CUDA, for wheels that any torch of a range will do for.
+        torches: those that are published for each CUDA, for wheels that serve a range of torches.
         absent: the names of files that a manifest names and its release lacks, by the release's tag.
-        deployed: hashes by file name, of wheels that people may count on: those of the index that they use now.
-        faults: what is wrong with other releases, to be told with the rest.
+        deployed: the hash of every wheel in the index that people use now, by file name.
+        faults: what is wrong with other releases, reported along with the rest.
 
     Raises:
-        SiteError: with every wheel that must not be listed as it is, every two that contradict each other, and every
-            one that changed or vanished since that index.
+        SiteError: names every wheel that must not be listed as it is, every two that contradict each other, and every
+            one that changed or vanished since the deployed index.
     """
     every_fault = [*faults]
     place = partial(folder_of, base_url=base_url, folders=folders)
-    files = _files_of(manifests, listing, place, absent, every_fault.append)
+    files = _files_of(manifests, listing, place, absent, every_fault)
     gone = set(deployed).difference(entry.filename for manifest in manifests for entry in manifest.wheels)
     every_fault.extend(vanished(gone, listing))
     every_fault.extend(changed(files, deployed))
@@ -85,24 +69,23 @@ def _files_of(
     listing: Listing,
     place: Callable[[ListedWheel, ListedRelease], str],
     absent: Mapping[ReleaseTag, Container[str]],
-    tell: Callable[[str], None],
+    faults: list[str],
 ) -> list[IndexFile]:
-    """The wheels that may be listed, by file name; `tell` is told what is wrong with the others."""
+    """The wheels that may be listed, by file name; what is wrong with the others is added to `faults`."""
     files: list[IndexFile] = []
     in_order = sorted(manifests, key=lambda manifest: (manifest.published_at, manifest.tag))
     entries = [(entry, manifest) for manifest in in_order for entry in manifest.wheels]
-    entries.sort(key=lambda pair: pair[0].filename)  # then what names have in common is read once
+    entries.sort(key=lambda pair: pair[0].filename)  # names that begin alike are read faster in a row
     for entry, manifest in entries:
         if entry.filename in listing.removed.wheels:
             continue
         try:
             name = WheelName.parse(entry.filename)
         except ValueError as error:
-            tell(f"{manifest.tag}/{entry.filename}: {error}")
+            faults.append(f"{manifest.tag}/{entry.filename}: {error}")
             continue
         if wrong := faults_of_entry(entry, name, absent.get(manifest.tag, ())):
-            for fault in wrong:
-                tell(f"{manifest.tag}/{entry.filename}: {fault}")
+            faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
         else:
             files.append(_file_of(entry, name, manifest, place(entry, manifest), listing))
     return files
@@ -135,68 +118,6 @@ def _attestations_in(folder: str) -> str | None:
     return f"{folder}{ATTESTATIONS}" if "://" in folder else None
 
 
-def site_of_folder(
-    directory: Path, base_url: str, *, torches: Torches = NO_TORCHES, warn: Callable[[str], None]
-) -> Site:
-    """Make the site of a folder of wheels, also of wheels that were not built here.
-
-    Args:
-        directory: the folder; a sidecar beside a wheel is listed when it matches.
-        base_url: the folder's own URL; absolute, or relative to the root of the site.
-        torches: as for `site_of_releases`.
-        warn: told of wheels without a label, which stand in the widest tree only, and of reserved names, which no
-            release may have.
-
-    Raises:
-        SiteError: with every wheel that cannot be read or listed.
-    """
-    files: list[IndexFile] = []
-    faults: list[str] = []
-    for path in sorted(directory.glob("*.whl")):
-        try:
-            file = _file_at(path, base_url)
-        except (ValueError, KeyError) as error:
-            faults.append(f"{path.name}: {error}")
-            continue
-        if file.name.label is None:
-            warn(f"{path.name} has {_lack_of(file.name)}; it is listed under simple/ only")
-        if reason := reservation(file.project):
-            warn(f"{path.name}: {reason}")
-        files.append(file)
-    return site_of(files, faults, NOTHING_SAID, torches, hint="take these files out of the folder, or build them again")
-
-
-def _file_at(path: Path, base_url: str) -> IndexFile:
-    name = WheelName.parse(path.name)
-    if findings := check_archive(path):
-        raise ValueError("; ".join(finding.detail for finding in findings))
-    content = metadata_bytes(path)
-    metadata = read_metadata(content)
-    if wrong := name_faults(path.name, name, metadata.name, str(metadata.version)):
-        raise ValueError("; ".join(wrong))
-    sidecar = path.with_name(path.name + SIDECAR_SUFFIX)
-    has_sidecar = sidecar.exists() and sidecar.read_bytes() == content
-    file = WheelFile.at(path)
-    return IndexFile(
-        name=name,
-        filename=path.name,
-        folder=_folder(base_url),
-        sha256=file.sha256,
-        size=file.size,
-        requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
-        requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
-        metadata_sha256=sha256_of_bytes(content) if has_sidecar else None,
-    )
-
-
-def _lack_of(name: WheelName) -> str:
-    """Why a wheel has no label: ``no CUDA label``, ``a label for ROCm``."""
-    named = name.built_for
-    if named.cuda_major:
-        return f"a label for {named}, of no certain minor release"
-    return f"a label for {named}" if named.other_accelerator else str(named)
-
-
 def folder_of(entry: ListedWheel, release: ListedRelease, base_url: str, folders: Folders) -> str:
     """The URL of the folder that a wheel lies in, with a slash at its end.
 
@@ -210,98 +131,4 @@ def folder_of(entry: ListedWheel, release: ListedRelease, base_url: str, folders
         SiteError: nothing can be below that URL.
     """
     elsewhere = folders.get((entry.filename, entry.sha256)) if folders else None
-    return _folder(base_url, release.tag) if elsewhere is None else _folder(elsewhere)
-
-
-@lru_cache(maxsize=4096)
-def _folder(url: str, name: str = "") -> str:
-    """What stands before the names of files: the URL of a folder, or of one below it, with a slash at its end.
-
-    Raises:
-        SiteError: nothing can be below that URL.
-    """
-    if "?" in url or "#" in url:
-        raise SiteError(f"expected the URL of a folder, without ? or #, not {url!r}")
-    return posixpath.join(url, quote_name(name), "")
-
-
-def site_of(
-    files: Iterable[IndexFile], faults: Sequence[str], listing: Listing, torches: Torches, *, hint: str
-) -> Site:
-    """Make the site of files, if nothing is wrong.
-
-    Args:
-        files: the wheels of the site, in any order.
-        faults: what is wrong with files that are not among them.
-        listing: the status of projects and yanked wheels.
-        torches: as for `site_of_releases`.
-        hint: the advice that a fault is reported with.
-
-    Raises:
-        SiteError: with these faults, and with every two files that contradict each other.
-    """
-    every_fault = list(faults)
-    every_file: list[IndexFile] = []
-    for filename, same in groupby(sorted(files, key=attrgetter("project", "filename")), key=attrgetter("filename")):
-        first, *others = same
-        every_file.append(first)
-        every_fault += [
-            f"{filename} has different bytes at {first.url} and {other.url}"
-            for other in others
-            if other.sha256 != first.sha256
-        ]
-    every_fault.extend(contradictions(every_file))
-    if every_fault:
-        raise SiteError("\n".join(every_fault), hint=hint)
-    return Site(trees=_trees(every_file, listing, torches), statuses=listing.yanked.projects)
-
-
-def _trees(files: Sequence[IndexFile], listing: Listing, published: Torches) -> tuple[Tree, ...]:
-    """Make the tree of all wheels, and the narrower ones; a quarantined project has no files (PEP 792).
-
-    A wheel for a release candidate of torch stands in its own tree alone.
-    """
-    versions = [VersionFiles(tuple(wheels)) for _, wheels in groupby(files, key=_project_and_version)]
-    torches = _torches_of(versions, published)
-    trees: dict[str, dict[ProjectName, list[VersionFiles]]] = defaultdict(lambda: defaultdict(list))
-    trees[""] = {}
-    for project, of_project in groupby(versions, key=lambda version: version.name.project):
-        if listing.is_quarantined(project):
-            trees[""][project] = []
-            continue
-        for version in of_project:
-            for path in _paths_of(version.files[0], torches):
-                trees[path].setdefault(project, []).append(version)
-    return tuple(
-        Tree(path=path, versions={project: tuple(listed) for project, listed in trees[path].items()})
-        for path in sorted(trees)
-    )
-
-
-def _project_and_version(file: IndexFile) -> tuple[ProjectName, Version]:
-    return file.name.project, file.name.version
-
-
-def _torches_of(versions: Iterable[VersionFiles], published: Torches) -> Mapping[CudaVersion, set[TorchVersion]]:
-    """The torches that have a tree, by CUDA: those that labels name, and those that wheels for many are for.
-
-    So a torch that is new in ``compatibility.yml`` has a tree with every wheel that is for it, though none was built.
-    """
-    torches: dict[CudaVersion, set[TorchVersion]] = defaultdict(set)
-    for file in (version.files[0] for version in versions):
-        label = file.name.label
-        if label and label.torch:
-            torches[label.cuda].add(label.torch)
-        elif label and (file.torch or torch_requirement(file.requires_dist) is not None):
-            torches[label.cuda].update(torch for torch in published.get(label.cuda, ()) if file.serves(torch))
-    return torches
-
-
-def _paths_of(file: IndexFile, torches: Mapping[CudaVersion, set[TorchVersion]]) -> tuple[str, ...]:
-    """The trees that a wheel stands in: those of its label, and those of each torch that it is for besides."""
-    label = file.name.label
-    if label is None:
-        return ("",)
-    served = [torch for torch in torches[label.cuda] if file.serves(torch)] if label.torch is None else []
-    narrow = (Label(cuda=label.cuda, torch=torch).trees[-1] for torch in served)
-    return (*(() if file.is_for_candidate else ("",)), *label.trees, *narrow)
+    return folder_url(base_url, release.tag) if elsewhere is None else folder_url(elsewhere)

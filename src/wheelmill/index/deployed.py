@@ -1,4 +1,4 @@
-"""What the index that people use now has, so that a new one keeps its promises."""
+"""What the deployed index has, the one that people use now, so that the new one keeps its promises."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Deployed:
     """What an index lists."""
 
     hashes: Mapping[str, Sha256] = field(default_factory=dict)
-    """Of every wheel, by file name."""
+    """The hash of every wheel, by file name."""
     unread: tuple[ListedRelease, ...] = ()
-    """What it says of the releases whose own manifests could not be read."""
+    """Manifests of the releases whose own could not be read, made from what the index says."""
 
 
 ReadDeployed = Callable[[Collection[ListedRelease]], Deployed]
-"""Reads the index that people use now; takes the releases whose manifests were read."""
+"""Reads the deployed index; takes the releases whose manifests were read."""
 
 
 class _Wheel(TypedDict):
@@ -64,16 +64,16 @@ def deployed_wheels(
     Args:
         place: the site's folder, or its URL.
         read: the releases whose manifests were read: of them only the hashes are wanted.
-        none_yet: told that the server knows no index there, which is an error without it.
+        none_yet: told if the server has no index there; without it, that is an error.
 
     Raises:
-        SiteError: it has none that can be read.
+        SiteError: the site has no list of wheels that can be read.
         NetworkError: its server does not answer.
     """
     with site_files(place) as content_of:
         listed = content_of(HASHES)
         if isinstance(listed, bytes):
-            releases = _parsed(listed, _Hashes, HASHES, place)["releases"]
+            releases = _parse(listed, _Hashes, HASHES, place)["releases"]
             if releases.keys() <= {release.tag for release in read}:
                 return Deployed(hashes=_hashes_of(releases, read, place, content_of))
         content = content_of(WHEELS_JSON)
@@ -82,13 +82,13 @@ def deployed_wheels(
             none_yet(f"{without_credentials(place)} has no index yet: nothing is compared with it")
             return Deployed()
         raise SiteError(content.problem, hint="leave --previous out for the first index at a place")
-    site = _parsed(content, _Wheels, WHEELS_JSON, place)
+    site = _parse(content, _Wheels, WHEELS_JSON, place)
     hashes = {wheel["filename"]: wheel["sha256"] for wheel in site["wheels"]}
     tags = {tag for wheel in site["wheels"] if (tag := wheel.get("release"))} - {release.tag for release in read}
     return Deployed(hashes=hashes, unread=tuple(_manifests_of(content, tags, place)) if tags else ())
 
 
-def _parsed(content: bytes, kind: type[_T], name: str, place: str) -> _T:
+def _parse(content: bytes, kind: type[_T], name: str, place: str) -> _T:
     try:
         return TypeAdapter(kind).validate_json(content, strict=True)
     except ValidationError as error:
@@ -124,7 +124,7 @@ def _hashes_of(
 
 
 def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str) -> Iterator[ListedRelease]:
-    """Make manifests of releases again, from what a site lists of them.
+    """Rebuild manifests of releases from what a site lists of them.
 
     Raises:
         SiteError: it does not say enough.
@@ -145,7 +145,7 @@ def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str) -> I
 
 
 def _entry_of(row: Mapping[str, Any]) -> dict[str, object]:
-    """An entry of a manifest, in JSON, to be checked; of how the wheel was built and tried a site does not tell all."""
+    """An entry of a manifest as unchecked JSON; of how a wheel was built and tested, a site has only a part."""
     label = row.get("label")
     return {
         **{key: row.get(key) for key in _KEPT},

@@ -1,4 +1,4 @@
-"""One wheel as ``wheels.json`` has it, for programs. None is what is not known.
+"""One wheel as ``wheels.json`` has it, for programs. None stands for unknown.
 
 docs/what-an-index-has.md describes every key.
 """
@@ -41,7 +41,7 @@ class _Tried(Struct):
 
 
 class _Built(Struct):
-    """How it was built, without the lists of what stood beside it."""
+    """How it was built, without the packages of its build environment."""
 
     version: str
     toolkit: str
@@ -83,16 +83,16 @@ class _Facts(Struct):
 
 
 Said = dict[int, Raw]
-"""JSON by the identity of what it says. Wheels that were made alike share most of it: see `Shared`."""
+"""JSON by the identity of the object that it describes; similar wheels share most of these, see `Shared`."""
 
 
 def facts_of(version: VersionFiles, trees: Sequence[str], said: Said) -> Iterator[bytes]:
-    """What is known of the wheels of a version, one after the other.
+    """The facts about each wheel of a version.
 
     Args:
         version: the wheels.
         trees: the narrower trees that they stand in.
-        said: what was said of other wheels that live as long as these.
+        said: JSON of other wheels, which live as long as these.
     """
     name, label = version.name, version.name.label
     public, local, cuda = name.version.public, name.version.local, str(label.cuda) if label else None

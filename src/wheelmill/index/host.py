@@ -26,16 +26,19 @@ class Files(SimpleHTTPRequestHandler):
     """The bytes that were asked for, where it is not all of them."""
 
     def handle(self) -> None:
-        """Answer, also those who hang up when they have read enough."""
+        """Answer a request; a client may hang up when it has read enough."""
         with suppress(ConnectionError):
             super().handle()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
-        """Say nothing."""
+        """Log nothing."""
 
     def send_head(self) -> BytesIO | BinaryIO | None:
         """Send status and headers, of a span where one is asked for (RFC 9110, section 14)."""
         path = Path(self.translate_path(self.path))
+        if not os.path.exists(path):  # noqa: PTH110 - Path.exists fails at names that are too long
+            self.send_error(HTTPStatus.NOT_FOUND, "File not found")
+            return None
         asked = self.headers.get("Range")
         if asked is None or not path.is_file() or self.path.endswith("/"):
             return super().send_head()
@@ -69,12 +72,12 @@ class Files(SimpleHTTPRequestHandler):
             outputfile.write(source.read(min(_PIECE, len(self._span) - sent)))
 
     def send_header(self, keyword: str, value: str) -> None:
-        """Leave out when a file changed where that is now: in this second it may change again (RFC 9110, 8.8.2.1)."""
+        """Leave out Last-Modified if it is this second, in which the file may change again (RFC 9110, 8.8.2.1)."""
         if keyword != "Last-Modified" or value != self.date_time_string():
             super().send_header(keyword, value)
 
     def end_headers(self) -> None:
-        """Say that spans can be had."""
+        """Announce that ranges are supported."""
         self.send_header("Accept-Ranges", "bytes")
         super().end_headers()
 
@@ -84,19 +87,20 @@ class Files(SimpleHTTPRequestHandler):
 
 
 class Forms(Files):
-    """Gives pages of the simple API in the form that a client wants, as the rules in ``index/hosts`` do."""
+    """Serves pages of the simple API in the form that a client wants, as the rules in ``index/hosts`` do."""
 
     _form: str | None = None
     """The type of the page that is answered, where the client chose it."""
 
     def send_head(self) -> BytesIO | BinaryIO | None:
-        """Choose the form; the addresses that are of one form lead to its file, since links may be relative."""
+        """Choose the form; an address of one form leads to its file, since links may be relative."""
         if named := _OF_ONE_FORM.fullmatch(unquote(self.path)):
             self.send_response(HTTPStatus.FOUND)
             self.send_header("Location", f"{named['tree']}/{named['project'] or ''}index.{named['form']}")
             self._end_without_content()
             return None
-        if _PAGE.fullmatch(self.path) and Path(self.translate_path(self.path), "index.json").is_file():
+        page = f"{self.translate_path(self.path)}index.json"
+        if _PAGE.fullmatch(self.path) and os.path.isfile(page):  # noqa: PTH113 - as in `Files`
             self._form = wanted_type(",".join(self.headers.get_all("Accept", [])) or None)
             if self._form is None:
                 self.send_response(HTTPStatus.NOT_ACCEPTABLE)
@@ -112,7 +116,7 @@ class Forms(Files):
         return self._form or super().guess_type(path)
 
     def end_headers(self) -> None:
-        """Say that the answer depends on what was asked for."""
+        """Announce that the answer depends on the request's Accept header."""
         if "/simple/" in self.path:
             self.send_header("Vary", "Accept")
         super().end_headers()

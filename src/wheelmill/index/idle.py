@@ -14,9 +14,9 @@ from wheelmill.wheel.name import WheelName, wheel_behind
 
 
 def idle_lines(listing: Listing, releases: Sequence[ListedRelease], deployed: Collection[str]) -> Iterator[str]:
-    """Name the lines that are about no wheel: what they were meant for is listed as if they were not there.
+    """Name the lines that match no wheel, so that the wheels they were meant for stay listed.
 
-    They are no errors: a line stays when the release of its wheel is gone.
+    They are not errors: a line may outlive the release of its wheel.
 
     Args:
         listing: the lines of both files.

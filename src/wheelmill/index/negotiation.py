@@ -33,7 +33,7 @@ def wanted_type(accept: str | None) -> str | None:
     Returns:
         `JSON_TYPE`, `TEXT_TYPE`, `HTML_TYPE`, or None where the client takes none of them.
     """
-    weights = dict(map(_weighed, (accept or "*/*").split(",")))
+    weights = dict(map(_read_range, (accept or "*/*").split(",")))
     wanted = {kind: _weight_of(names, weights) for kind, names in _NAMES.items()}
     best = max(wanted, key=wanted.__getitem__)
     return best if wanted[best] else None
@@ -43,7 +43,7 @@ def _weight_of(names: tuple[str, ...], weights: dict[str, float]) -> float:
     return next((weights[name] for name in names if name in weights), 0.0)
 
 
-def _weighed(asked: str) -> tuple[str, float]:
+def _read_range(asked: str) -> tuple[str, float]:
     """Read one range of media types; a weight that cannot be read counts as none."""
     kind, *parameters = (part.strip().lower() for part in asked.split(";"))
     given = next((each.removeprefix("q=") for each in parameters if each.startswith("q=")), "1")

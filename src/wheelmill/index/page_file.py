@@ -1,4 +1,4 @@
-"""Writing one page of a site, beside the old site: a file that would be the same is taken over, with its times."""
+"""Writing one page of a site; a file of the old site with the same content is reused, with its timestamps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AT_ONCE: Final = 1 << 20
 
 
 def write_page(page: str, pieces: Iterable[bytes], old: str) -> int:
-    """Write a page; where the old site has the very same, that file gets a second name.
+    """Write a page; if the old site has the same, hard-link that file.
 
     So hosts, mirrors and backups that go by times see what changed, and nobody writes to a file of two sites: pages are
     replaced, never changed.
@@ -31,7 +31,7 @@ def write_page(page: str, pieces: Iterable[bytes], old: str) -> int:
         OSError: it cannot be written.
     """
     rest = iter(pieces)
-    same, differs = _compared(rest, old) if _is_file(old) else (0, b"")
+    same, differs = _compare(rest, old) if _is_file(old) else (0, b"")
     if differs is None:
         link_or_copy(Path(old), Path(page))
         return same
@@ -43,7 +43,7 @@ def write_page(page: str, pieces: Iterable[bytes], old: str) -> int:
     return size
 
 
-def _compared(pieces: Iterator[bytes], old: str) -> tuple[int, bytes | None]:
+def _compare(pieces: Iterator[bytes], old: str) -> tuple[int, bytes | None]:
     """How many bytes of whole pieces a file begins with, and the first piece that it does not have.
 
     That is None when the file has all of them and nothing else.

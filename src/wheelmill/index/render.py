@@ -25,7 +25,7 @@ from wheelmill.system.files import sha256_of_bytes
 
 API_VERSION: Final = "1.4"
 LINKS: Final = b"<!-- links -->"
-"""Where the template of a project page has its links: they stand on many pages and are not rendered again."""
+"""Marks the place of the links in the template of a project page: they are on many pages, but rendered once."""
 
 Page = tuple[str, Iterable[bytes]]
 """A path below the root of the site, and what stands there, in pieces."""
@@ -63,7 +63,7 @@ def pages_of_sources(content: bytes) -> Iterator[Page]:
 
 
 def site_templates() -> Environment:
-    """Where templates are: they escape what they are given, and fail at a name that they are not given."""
+    """Load the templates of a site: they escape all values, and fail at undefined names."""
     return Environment(
         loader=FileSystemLoader(resources.INDEX / "templates"),
         autoescape=True,

@@ -1,6 +1,6 @@
-"""What an index must not list, because installers would refuse it, or would not agree about it.
+"""What an index must not list, because installers would refuse it or disagree about it.
 
-What pip and uv do with each was tried on them; see docs/what-an-index-has.md.
+How pip and uv treat each was tested; see docs/what-an-index-has.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from wheelmill.wheel.name import WheelName
 
 
 def faults_of_entry(entry: ListedWheel, name: WheelName, absent: Container[str]) -> list[str]:
-    """What is wrong with one entry of a manifest by itself, and with the files of its release.
+    """The faults of one entry of a manifest, and of its files in the release.
 
     PEP 658: a sidecar that an index names must be there, or pip and uv cannot install the wheel.
     """
@@ -29,7 +29,7 @@ def faults_of_entry(entry: ListedWheel, name: WheelName, absent: Container[str])
 
 
 def contradictions(files: Sequence[IndexFile]) -> Iterator[str]:
-    """Name wheels of one version that require different things: uv reads one METADATA for all of them.
+    """Name wheels of one version with different requirements: uv reads one METADATA for all of them.
 
     Args:
         files: by project, and by file name in each.
@@ -46,15 +46,28 @@ def contradictions(files: Sequence[IndexFile]) -> Iterator[str]:
                 yield f"{first.filename} and {file.filename} have different Requires-Dist: only one has {one_sided}"
 
 
+def rivals(files: Iterable[IndexFile]) -> Iterator[str]:
+    """Name wheels of one version, build and tags under two names: pip takes the last link of a page, uv another.
+
+    ``Demo-1.0`` and ``demo-1.0.0`` are both version 1.0 of demo.
+    """
+    first_of: dict[tuple[object, ...], IndexFile] = {}
+    for file in files:
+        name = file.name
+        first = first_of.setdefault((name.project, name.version, name.build, name.tags), file)
+        if first is not file:
+            yield f"{first.filename} and {file.filename} are the same wheel to installers"
+
+
 def changed(files: Iterable[IndexFile], deployed: Mapping[str, Sha256]) -> Iterator[str]:
-    """Name wheels that have other bytes than the index that people use now says: lock files hold those hashes."""
+    """Name wheels whose bytes differ from the deployed index: lock files hold those hashes."""
     for file in files:
         if (sha256 := deployed.get(file.filename, file.sha256)) != file.sha256:
             yield f"{file.filename} has sha256 {sha256} in the deployed index, {file.sha256} at {file.url}"
 
 
 def vanished(filenames: Iterable[str], listing: Listing) -> Iterator[str]:
-    """Name wheels that the index that people use now has, and no release, where no reason is given."""
+    """Name wheels of the deployed index that are in no release, unless a reason is given."""
     for filename in sorted(filenames):
         if filename not in listing.removed.wheels and not _is_quarantined(filename, listing):
             yield f"{filename} stands in the deployed index and in no release; removed.yml gives no reason"

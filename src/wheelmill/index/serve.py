@@ -8,9 +8,20 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import ThreadingHTTPServer
 from pathlib import Path
+from typing import Final
 
 from wheelmill.errors import SiteError, UsageError
 from wheelmill.index.host import Files, Forms
+from wheelmill.index.tree import WHEELS_JSON
+
+_INTERVAL: Final = 0.05
+"""Seconds between checks whether to stop."""
+
+
+class _Server(ThreadingHTTPServer):
+    """Lets as many connections wait as uv opens at once: one that finds no room tries again after a second."""
+
+    request_queue_size = 128
 
 
 def project_lists_below(directory: Path) -> list[Path]:
@@ -19,7 +30,8 @@ def project_lists_below(directory: Path) -> list[Path]:
     Raises:
         SiteError: there is none.
     """
-    lists = sorted(page.parent for page in directory.glob("**/simple/index.html"))
+    found = (page.parent for page in directory.glob("**/simple/index.html"))
+    lists = sorted(each for each in found if not _is_of_a_project(each, directory))
     if not lists and directory.resolve().name == "simple" and (directory / "index.html").is_file():
         return [directory]
     if not lists:
@@ -27,8 +39,14 @@ def project_lists_below(directory: Path) -> list[Path]:
     return lists
 
 
+def _is_of_a_project(folder: Path, directory: Path) -> bool:
+    """Whether a folder called ``simple`` is a project's of this name: in a project list, or among pages for people."""
+    *above, outer, _ = ("", *folder.relative_to(directory).parts)
+    return outer == "simple" or (outer == "packages" and directory.joinpath(*above, WHEELS_JSON).is_file())
+
+
 def root_of(directory: Path) -> Path:
-    """What has to be served: a site that was made beside its releases links to them above its own root."""
+    """The folder to serve: a site that was made beside its releases links to them above its own root."""
     beside = (directory / "simple").is_dir() and (directory.parent / "releases").is_dir()
     return directory.parent if beside else directory
 
@@ -51,12 +69,12 @@ def serve_folder(directory: Path, port: int = 0, *, negotiate: bool = False) -> 
     """
     answers = partial(Forms if negotiate else Files, directory=str(directory))
     try:
-        listening = ThreadingHTTPServer(("127.0.0.1", port), answers)
+        listening = _Server(("127.0.0.1", port), answers)
     except OSError as error:
         hint = "give another port; 0 takes a free one"
         raise UsageError(f"cannot serve at 127.0.0.1:{port}: {error.strerror}", hint=hint) from None
     with listening as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(_INTERVAL,), daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}/"

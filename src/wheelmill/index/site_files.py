@@ -1,4 +1,4 @@
-"""Files of a site as people use it now, in a folder or at a URL."""
+"""Files of a deployed site, in a folder or at a URL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Absent:
 
     problem: str
     status: int | None = None
-    """What a server answered."""
+    """The status that a server answered with."""
 
 
 ReadFile = Callable[[str], bytes | Absent]
@@ -27,7 +27,7 @@ ReadFile = Callable[[str], bytes | Absent]
 
 @contextmanager
 def site_files(place: str) -> Iterator[ReadFile]:
-    """Read files of a site, which is a folder or at a URL."""
+    """Make a reader of the files of a site, which is a folder or at a URL."""
     if "://" not in place:
         yield partial(_content_in, Path(place))
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -13,15 +14,17 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from wheelmill.config.model import Package, Status, StatusEntry
+from wheelmill.errors import SiteError
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import Plan
 from wheelmill.release.manifest import ListedCertificate, ListedExternal
+from wheelmill.web.origin import without_credentials
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.torch_need import needed_torch, runs_beside
 
 WHEELS_JSON: Final = "wheels.json"
-"""Everything that the index lists, for programs; and for the next build, which compares itself with it."""
+"""Everything that the index lists, for programs; the next build compares itself with it."""
 
 ALIASES: Final = "aliases"
 """The folder of a site with the files of aliases: the only wheels that are its own."""
@@ -32,15 +35,15 @@ VARIANTS: Final = "variants"
 DOCUMENTS: Final = "docs"
 """The folder of a site with wheelmill's documents."""
 INVENTORY: Final = "objects.inv"
-"""What every folder has that Sphinx has rendered, and no other."""
+"""The file by which a folder that Sphinx rendered is known."""
 
 SOURCES: Final = "sources.yml"
 """Other people's wheels that clients of this index know; see `SOURCES_HASH`."""
 SOURCES_HASH: Final = f"{SOURCES}.sha256"
-"""The hash of `SOURCES` in the form of sha256sum: a client that has these bytes asks for no more."""
+"""The hash of `SOURCES` in the form of sha256sum, so that clients need not download the same list again."""
 
 _quote_part: Final = lru_cache(maxsize=4096)(quote)
-"""Before the label stands what wheels of a version share, and from it on what those of a label share."""
+"""Cached by the parts before and after the ``+``: wheels of a version share the first, those of a label the second."""
 
 
 def quote_name(name: str) -> str:
@@ -48,14 +51,29 @@ def quote_name(name: str) -> str:
     return "%2B".join(map(_quote_part, name.split("+")))
 
 
+@lru_cache(maxsize=4096)
+def folder_url(url: str, name: str = "") -> str:
+    """The URL of a folder, or of one below it, with a slash at its end.
+
+    Raises:
+        SiteError: the URL has a query or a fragment, so that nothing can be below it, or a password, which pages would
+            tell to everybody.
+    """
+    if (shown := without_credentials(url)) != url:
+        raise SiteError(f"expected the URL of a folder, without a user and a password, not one of {shown!r} with them")
+    if "?" in url or "#" in url:
+        raise SiteError(f"expected the URL of a folder, without ? or #, not {url!r}")
+    return posixpath.join(url, quote_name(name), "")
+
+
 _ACTIVE: Final = StatusEntry(status=Status.ACTIVE, reason=None)
 
 
 class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
-    """One wheel of an index, which may have a million: so it is made as quickly as Python can make anything."""
+    """One wheel of an index, which may have a million; a struct of msgspec, since nothing in Python is made faster."""
 
     name: WheelName
-    """What its file name says."""
+    """Its parsed file name."""
     filename: str
     folder: str
     """The URL of the folder that it lies in, with a slash at its end: absolute, or relative to the root of the site."""
@@ -65,7 +83,7 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
     requires_python: str | None
     requires_dist: tuple[str, ...]
     metadata_sha256: Sha256 | None
-    """Of the sidecar beside the wheel; None when there is no sidecar (PEP 658)."""
+    """The hash of the sidecar; None when there is none (PEP 658)."""
     uploaded_at: datetime | None = None
     release: ReleaseTag | None = None
     """None for a wheel of a folder, which no release has."""
@@ -78,7 +96,7 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
     yanked: str | None = None
     """Why it is yanked; None when it is not (PEP 592)."""
     external: ListedExternal | None = None
-    """What it needs that no package index has; None where nobody says it."""
+    """What it needs that no package index has; None if unknown."""
 
     @property
     def url(self) -> str:
@@ -92,7 +110,7 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def torch(self) -> TorchNeed | None:
-        """The torch that its label names; where that names a CUDA only, any from the one that it requires on."""
+        """The torch of its label; if that names a CUDA only, the range that it requires."""
         named = self.name.built_for
         return named.torch or (needed_torch(self.requires_dist) if named.cuda else None)
 
@@ -108,7 +126,7 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_for_candidate(self) -> bool:
-        """Whether it is for a release candidate of torch: no other tree than its own has it."""
+        """Whether it is for a release candidate of torch, so that only the tree of that has it."""
         return bool((label := self.name.label) and label.torch and label.torch.is_candidate)
 
 
@@ -120,16 +138,16 @@ class VersionFiles:
 
     @property
     def name(self) -> WheelName:
-        """Of the first: project, version and label are those of all."""
+        """The name of the first wheel; all have the same project, version and label."""
         return self.files[0].name
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """One simple index: a choice of the site's wheels, for one CUDA and torch or for all."""
+    """One simple index: the wheels of a site for one CUDA and torch, for one CUDA, or all."""
 
     path: str
-    """Of its folder in the site: empty, ``cu130``, ``cu130/torch2.11``."""
+    """Its folder in the site: empty, ``cu130``, ``cu130/torch2.11``."""
     versions: Mapping[ProjectName, tuple[VersionFiles, ...]]
     """Sorted by name; the files of each project by file name."""
 
@@ -140,7 +158,7 @@ class Tree:
 
     @property
     def folder(self) -> str:
-        """Of its project list: ``simple``, ``cu130/torch2.11/simple``."""
+        """The folder of its project list: ``simple``, ``cu130/torch2.11/simple``."""
         return f"{self.path}/simple" if self.path else "simple"
 
 
@@ -150,7 +168,7 @@ class Site:
 
     trees: tuple[Tree, ...]
     statuses: Mapping[ProjectName, StatusEntry] = field(default_factory=dict)
-    """Of projects that are not plainly active (PEP 792)."""
+    """The status of projects that are not simply active (PEP 792)."""
 
     @property
     def projects(self) -> Mapping[ProjectName, tuple[IndexFile, ...]]:
@@ -192,16 +210,16 @@ def _files_of(versions: Iterable[VersionFiles]) -> tuple[IndexFile, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
-    """What the factory means to build, beside what it has built: pages for people show both."""
+    """What the factory plans to build; pages for people show it beside what is built."""
 
     packages: Mapping[ProjectName, Package]
     plan: Plan
-    """Made as if nothing were published: its targets are what is wanted, its skips what cannot be or failed."""
+    """Made as if nothing were published: its targets are wanted, its skips are impossible or failed."""
     drivers: Mapping[CudaVersion, str]
     """The oldest Linux driver that runs each CUDA release."""
     ptx_drivers: Mapping[CudaVersion, str] = field(default_factory=dict)
-    """The oldest one that compiles what its compiler writes, where that is known."""
+    """The oldest driver that compiles the PTX of each CUDA release, where that is known."""
     gpu_drivers: Mapping[str, str] = field(default_factory=dict)
-    """The oldest one that knows each GPU, by compute capability; none where every driver that runs a CUDA does."""
+    """The oldest driver that knows each GPU, by compute capability; none if every driver that runs a CUDA does."""
     downloads: Mapping[date, Mapping[ProjectName, int]] = field(default_factory=dict)
     """How often the wheels of packages were downloaded until some days, the first day first."""

@@ -47,10 +47,10 @@ def variant_files(
     absent: Mapping[ReleaseTag, Container[str]],
     warn: Callable[[str], None],
 ) -> tuple[VariantFile, ...]:
-    """Find the variant wheels of wheels that an index lists; they are yanked with them.
+    """Find the variants of the wheels that an index lists; a variant is yanked with its plain wheel.
 
-    Variants of a version share what they require, too: uv reads one METADATA for all. One where a CUDA needs what
-    another does not has none.
+    Variants of a version must have the same requirements, since uv reads one METADATA for all. A version whose CUDAs
+    require different things has no variants.
 
     Args:
         manifests: of the releases of variant wheels.
@@ -61,7 +61,7 @@ def variant_files(
         warn: told of versions that have none.
 
     Raises:
-        SiteError: with every one that is not what it says.
+        SiteError: names every variant that is not what it claims.
     """
     listed = {file.sha256: file for file in chain.from_iterable(plain.files.values())}
     found: dict[str, VariantFile] = {}
@@ -94,7 +94,7 @@ def _project_and_version(wheel: VariantFile) -> tuple[ProjectName, Version]:
 
 
 def _agreeing(wheels: Iterable[VariantFile], warn: Callable[[str], None]) -> Sequence[VariantFile]:
-    """The wheels of a version, or none."""
+    """The variants of a version, or none if they contradict each other."""
     of_version = [*wheels]
     if differing := next(contradictions([each.file for each in of_version]), None):
         warn(f"{of_version[0].file.project} {of_version[0].file.name.version} has no variants: {differing}")
@@ -153,7 +153,7 @@ def pages_of_variants(files: Sequence[VariantFile], plain: Site) -> Iterator[Pag
 
 
 def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:
-    """The list of a version's variants, and how it stands among the wheels."""
+    """The list of a version's variants, and its row on the page of the wheels."""
     name = wheels[0].file.name
     content = variant_metadata_bytes(metadata_of({each.variant.label: each.variant.properties for each in wheels}))
     filename = variants_filename(name.project, name.version)
@@ -171,7 +171,7 @@ def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:
 
 
 def _paths_of(file: IndexFile, torches: Iterable[TorchVersion]) -> tuple[str, ...]:
-    """The trees that a version stands in: that of its torch, or all that it serves and the one of any torch."""
+    """The trees that a version is in: that of its torch; or those that its range serves, and that of any torch."""
     if isinstance(file.name.built_for.torch, TorchVersion):
         return (f"torch{file.name.built_for.torch}/{VARIANTS}",)
     return (VARIANTS, *(f"torch{torch}/{VARIANTS}" for torch in sorted(torches) if file.serves(torch)))

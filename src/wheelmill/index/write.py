@@ -1,8 +1,8 @@
-"""Putting a site into its folder: it is written beside the old one and takes its place when it is whole.
+"""Replacing a site: the new one is written beside the old one, and takes its place when it is complete.
 
-Beside ``site`` lie, while it is written, ``.site.lock``, ``.site.new`` and, where two folders cannot take each other's
-place in one step, ``.site.old``. The next writer finishes what a killed one began: nothing is ever lost. Pages that did
-not change are the same files in both sites, so they keep their times.
+While it is written, ``.site.lock``, ``.site.new`` and, where two folders cannot be exchanged in one step, ``.site.old``
+are beside ``site``. The next writer finishes what a killed one began: nothing is ever lost. Pages that did not change
+are the same files in both sites, so they keep their times.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from typing import Final
 from wheelmill.errors import SiteError
 from wheelmill.index.page_file import write_page
 from wheelmill.index.tree import ALIASES, DOCUMENTS, INVENTORY, VARIANTS, WHEELS_JSON
-from wheelmill.system.files import exchange, link_or_copy
+from wheelmill.system.files import behind_links, exchange, link_or_copy
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold, wait_silently
+from wheelmill.system.units import number_of
 
 MAX_BYTES: Final = 1_000_000_000
-"""Of a site that GitHub Pages publishes.
+"""The most bytes of a site on GitHub Pages.
 https://docs.github.com/en/pages/getting-started-with-github-pages/github-pages-limits
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class SiteSize:
-    """What a site weighs."""
+    """The size of a site."""
 
     pages: int
     bytes: int
@@ -46,7 +47,7 @@ class SiteSize:
     def __str__(self) -> str:
         """``312 pages, 4,200,000 bytes, at most 21.3 GB per million installs``."""
         gigabytes = f"{self.gigabytes_per_million_installs:,.1f} GB per million installs"
-        return f"{self.pages:,} pages, {self.bytes:,} bytes, at most {gigabytes}"
+        return f"{number_of(self.pages, 'page')}, {self.bytes:,} bytes, at most {gigabytes}"
 
 
 def write_site(
@@ -60,12 +61,12 @@ def write_site(
         on_github_pages: whether that is where it will be, which takes `MAX_BYTES`.
 
     Returns:
-        What it weighs.
+        Its size.
 
     Raises:
         SiteError: it is too large, or the folder cannot be written or has something else than a site in its place.
     """
-    directory = directory.resolve()
+    directory = behind_links(directory)
     new = _beside(directory, "new")
     try:
         with hold(_beside(directory, "lock"), wait=wait_silently):
@@ -100,7 +101,7 @@ def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path, old: Path
 
 
 def _make_folder(path: str, root: Path, made: set[str]) -> None:
-    """Make a folder of a site, and those above it, each once: thousands of folders are most of the work of the disk."""
+    """Make a folder of a site, and those above it, each only once: most of the disk's work is thousands of folders."""
     if path not in made:
         _make_folder(path.rpartition("/")[0], root, made)
         os.mkdir(f"{root}/{path}")  # noqa: PTH102 - quick
@@ -108,7 +109,7 @@ def _make_folder(path: str, root: Path, made: set[str]) -> None:
 
 
 def _within(free: float, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """These pieces, as long as there are that many bytes free."""
+    """Pass pieces on, as long as `free` bytes suffice."""
     for piece in pieces:
         free -= len(piece)
         if free < 0:
@@ -120,7 +121,7 @@ def _within(free: float, pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _swap(new: Path, directory: Path) -> None:
-    """Let the new folder and the old one take each other's place, with what is foreign in the old one in both.
+    """Exchange the new folder and the old one; what is foreign in the old one is kept in both.
 
     A foreign folder, such as one of releases, stays where it is, since others may be writing to it: then each page and
     each tree of the site is replaced by itself.
@@ -156,7 +157,7 @@ def _swap(new: Path, directory: Path) -> None:
 
 
 def _put(entry: Path, place: Path) -> None:
-    """Put a page or a tree of the new site into its place, and what was there out of it."""
+    """Move a page or a tree of the new site into its place, and the old one out of it."""
     if not entry.is_dir() or not place.exists():
         entry.replace(place)
     elif not exchange(entry, place):
@@ -165,7 +166,7 @@ def _put(entry: Path, place: Path) -> None:
 
 
 def _finish_what_was_begun(directory: Path) -> None:
-    """Have the old site or the new one in its place, and nothing beside it, wherever a writer was killed."""
+    """Finish or undo what a killed writer left, so that either the old site or the new one is in place."""
     new, old = _beside(directory, "new"), _beside(directory, "old")
     if old.exists() and not directory.exists():
         old.rename(directory)
@@ -179,7 +180,7 @@ _TREES: Final = (
     ("torch", "variants/simple/index.html"),
     ("variants", "*/*-variants.json"),
 )
-"""What folders with names that begin so have, where they are trees of an index."""
+"""What a folder of this kind has, if it is a tree of an index."""
 
 
 def _is_tree(folder: Path) -> bool:

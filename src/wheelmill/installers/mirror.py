@@ -36,7 +36,7 @@ def mirror(
     platform: Platform,
     torch_backend: str | None = None,
 ) -> list[Path]:
-    """Put into a folder the wheels that requirements need, and what those need in their turn.
+    """Put into a folder the wheels that requirements need, dependencies included.
 
     Args:
         requirements: the requirements, in the form of PEP 508.
@@ -72,11 +72,11 @@ def mirror(
 
 
 def _cached_wheel(filename: str, sha256: Sha256, url: str) -> Path:
-    return _cached(Path("mirror", sha256, filename), sha256, lambda _web: url)
+    return _cached_file(Path("mirror", sha256, filename), sha256, lambda _web: url)
 
 
 def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:
-    """Where a source distribution with this hash is, downloaded if need be.
+    """The path of a source distribution with this hash, downloaded if need be.
 
     Raises:
         NetworkError: the index does not have the file or does not answer.
@@ -89,10 +89,10 @@ def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:
             raise NetworkError(f"the package index no longer has {filename}")
         return url
 
-    return _cached(Path("sdists", sha256, filename), sha256, find)
+    return _cached_file(Path("sdists", sha256, filename), sha256, find)
 
 
-def _cached(place: Path, sha256: Sha256, find: Callable[[Web], str]) -> Path:
+def _cached_file(place: Path, sha256: Sha256, find: Callable[[Web], str]) -> Path:
     """A file of the cache; what is downloaded appears in it whole, or not at all."""
     path = user_cache_path("wheelmill") / place
     if path.exists() and sha256_of(path) == sha256:

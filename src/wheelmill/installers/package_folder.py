@@ -29,13 +29,13 @@ class PackageFolder:
     interpreter: Path | None = None
     """One of this machine that the packages are for; None when they will run on another system."""
     platform: Platform | None = None
-    """That other system, whose glibc is at least 2.28."""
+    """The system, if it is another one; its glibc is at least 2.28."""
     sealed: bool = False
-    """Whether all it may hold is in it: `install` then only checks that what it is asked for is there."""
+    """Whether it is complete: then, `install` only checks that what it is asked for is there."""
 
     @property
     def scripts(self) -> Path:
-        """Where programs are."""
+        """The folder of programs."""
         return self.directory / "bin"
 
     def install(

@@ -1,4 +1,4 @@
-"""The package index that this machine is set to: the one that pip or uv would ask."""
+"""The package index of this machine: the one that pip or uv would ask."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def files_of(project: ProjectName, web: Web, index: str | None = None) -> tuple[
 
 
 def has_project(project: ProjectName, web: Web) -> bool:
-    """Whether the package index has a project of a name, also one without files.
+    """Whether the package index has a project of this name, even one without files.
 
     Raises:
         NetworkError: the index says neither that it has it nor that it has not.
@@ -93,7 +93,7 @@ def has_project(project: ProjectName, web: Web) -> bool:
 
 
 def sdists_of(project: ProjectName) -> tuple[Link, ...]:
-    """List a project's source distributions, those that are yanked too.
+    """List a project's source distributions, yanked ones included.
 
     Raises:
         NetworkError: see `files_of`.

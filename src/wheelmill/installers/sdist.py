@@ -8,13 +8,15 @@ from __future__ import annotations
 import tarfile
 import zlib
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, Self
 
 from wheelmill.errors import UnreadableError
 
 MAX_MEMBERS: Final = 100_000
 MAX_UNPACKED: Final = 4 << 30
 """Bytes of all files together."""
+MAX_HEADER: Final = 1 << 20
+"""Bytes of what a member says of itself beyond its header, which tarfile reads at once: a long name, and the like."""
 
 
 def unpack_sdist(archive: Path, destination: Path) -> Path:
@@ -26,15 +28,13 @@ def unpack_sdist(archive: Path, destination: Path) -> Path:
     Raises:
         UnreadableError: it is no archive of one folder, goes beyond the limits, or would write somewhere else.
     """
-    if not tarfile.is_tarfile(archive):
-        raise UnreadableError(f"{archive.name} is not a tar archive, which PEP 625 wants a source distribution to be")
     try:
-        with tarfile.open(archive) as tar:
+        with _open(archive) as tar:
             _check_members(tar, archive.name)
             # https://docs.python.org/3/library/tarfile.html#hints-for-further-verification: 3.11.2 has no data_filter.
             tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
             tar.extractall(destination)  # noqa: S202 - every member was checked
-    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as error:
+    except (tarfile.TarError, zlib.error, EOFError, OSError, OverflowError, RecursionError, ValueError) as error:
         if isinstance(error, UnreadableError):
             raise
         raise UnreadableError(f"{archive.name} cannot be unpacked: {error}") from None
@@ -42,6 +42,30 @@ def unpack_sdist(archive: Path, destination: Path) -> Path:
     if len(found) != 1 or not found[0].is_dir():
         raise UnreadableError(f"{archive.name} does not hold one folder and nothing else, as PEP 517 wants it")
     return found[0]
+
+
+class _Member(tarfile.TarInfo):
+    """A member whose header is checked before tarfile reads what it announces."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Read a header, as `TarInfo`.
+
+        Raises:
+            ValueError: more follows of it than `MAX_HEADER`.
+        """
+        member = super().frombuf(buf, encoding, errors)
+        if not member.isreg() and member.size > MAX_HEADER:
+            raise ValueError(f"a member has {member.size} bytes and is no file")
+        return member
+
+
+def _open(archive: Path) -> tarfile.TarFile:
+    try:
+        return tarfile.open(archive, tarinfo=_Member)
+    except tarfile.TarError:
+        message = f"{archive.name} is not a tar archive, which PEP 625 wants a source distribution to be"
+        raise UnreadableError(message) from None
 
 
 def _check_members(tar: tarfile.TarFile, name: str) -> None:

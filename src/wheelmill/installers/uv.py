@@ -21,11 +21,11 @@ from wheelmill.web.credentials import credential_for, known_credentials
 from wheelmill.web.origin import without_credentials
 
 PYLOCK: Final = "pylock.toml"
-"""What uv writes a lock of PEP 751 under."""
+"""The name under which uv writes a lock of PEP 751."""
 
 _HASH_REFUSALS: Final = ("Hash mismatch", "Bad CRC", "Failed to extract archive", "DO NOT MATCH THE HASHES")
-"""How uv and pip say that bytes are not what was promised. uv unpacks while it downloads, so that an archive may break
-before its hash is known."""
+"""How uv and pip report that a hash does not match. uv unpacks while it downloads, so that an archive may break before
+its hash is known."""
 
 _NETWORK: Final = re.compile(
     r"error sending request|dns error|operation timed out|HTTP status (client|server) error"  # uv
@@ -54,7 +54,7 @@ def find_uv() -> Path | None:
 
 
 def torch_options(place: str | None) -> list[str]:
-    """What uv is told of where torch is.
+    """The options that tell uv where torch is.
 
     Args:
         place: ``cu128`` for the index that uv knows for that CUDA, or the URL of an index that is asked before the
@@ -95,7 +95,7 @@ def installer_environment() -> Iterator[dict[str, str]]:
 
 
 def _credentials_folder() -> Path | None:
-    """Where uv keeps what ``uv auth login`` was told; None for a uv that has no such command."""
+    """Where uv keeps the credentials of ``uv auth login``; None for a uv without that command."""
     uv = find_uv()
     try:
         return Path(process.run([uv, "auth", "dir", "--color", "never"]).strip()) if uv else None
@@ -119,7 +119,7 @@ def run_installer(argv: Sequence[str | Path], progress: Progress, *, cwd: Path |
 
 
 def failure_of(error: ProcessError, *, otherwise: WheelmillError) -> WheelmillError:
-    """Tell from what uv or pip printed whether bytes or the network were at fault.
+    """Turn a failure of uv or pip into the error that its output points to.
 
     Args:
         error: with the last lines that the program printed.

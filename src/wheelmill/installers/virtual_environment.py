@@ -33,6 +33,9 @@ class VirtualEnvironment:
     def install(self, requirements: Sequence[str], *, torch_backend: str | None = None) -> None:
         """Install wheels from the index that pip or uv is configured with; source distributions are refused.
 
+        Constraints of this machine's owner are left out here and in `pip_install`: a wheel is tested with the torch
+        that it names, also where the owner's environments keep to an older one.
+
         Args:
             requirements: what to install, in the form of PEP 508.
             torch_backend: where torch is, as `torch_options` takes it.
@@ -41,6 +44,7 @@ class VirtualEnvironment:
             ProcessError: uv could not.
         """
         with installer_environment() as variables:
+            variables.pop("UV_CONSTRAINT", None)
             process.run(
                 [
                     *(own_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python),
@@ -75,6 +79,7 @@ class VirtualEnvironment:
             cwd=self.directory,
             env=process.environment_for_foreign_code()
             | settings
+            | {"PIP_CONSTRAINT": os.devnull}
             | {"TMPDIR": str(self.directory)},  # pip unpacks gigabytes
         )
 

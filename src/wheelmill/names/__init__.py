@@ -15,11 +15,12 @@ from wheelmill.names.text import (
     read_requirement,
     words_like,
 )
-from wheelmill.names.torch import StableTorch, TorchNeed, TorchVersion
+from wheelmill.names.torch import TORCH, StableTorch, TorchNeed, TorchVersion
 from wheelmill.names.word import Word
 
 __all__ = [
     "MAX_TEXT",
+    "TORCH",
     "Architecture",
     "CudaTag",
     "CudaVersion",

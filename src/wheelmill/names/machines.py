@@ -146,7 +146,7 @@ class Architecture(Word):
 
     @property
     def capability(self) -> str:
-        """``9.0a``: the name without the wish for PTX."""
+        """``9.0a``: the name, without ``+PTX``."""
         return f"{self.major}.{self.minor}{self.feature}"
 
     @property

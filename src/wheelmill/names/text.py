@@ -26,7 +26,7 @@ Sha256 = NewType("Sha256", str)
 """64 lower-case hexadecimal digits."""
 
 MAX_TEXT: Final = 4096
-"""Characters of a version, a range or a requirement. Python makes no number of more than 4,300 digits."""
+"""Characters of a version, a range or a requirement; Python converts no number of more than 4,300 digits."""
 
 
 def project_name(text: str) -> ProjectName:
@@ -62,7 +62,15 @@ def read_range(text: str) -> SpecifierSet:
     try:
         return SpecifierSet(bounded(text))
     except InvalidSpecifier:
-        raise ValueError(f"expected a range such as '>=2.7,<3' (PEP 440), not {text!r:.80}") from None
+        raise ValueError(f"expected a range such as '{_range_near(text)}' (PEP 440), not {text!r:.80}") from None
+
+
+def _range_near(text: str) -> str:
+    """What is meant where a version stands alone; for any other text, how a range looks."""
+    try:
+        return f"=={Version(text)}"
+    except InvalidVersion:
+        return ">=2.7,<3"
 
 
 def read_requirement(text: str) -> Requirement:
@@ -91,7 +99,7 @@ def bounded(text: str) -> str:
 
 
 def words_like(text: str, known: Iterable[str]) -> list[str]:
-    """Up to three known words that a text may be a slip of, the nearest first; else those that begin with it."""
+    """Up to three known words that a text may be a misspelling of, the nearest first; else those that begin with it."""
     import difflib  # noqa: PLC0415 - for what is wrong alone
 
     words = sorted(known)

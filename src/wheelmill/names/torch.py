@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from packaging.version import Version
 
+from wheelmill.names.text import ProjectName
 from wheelmill.names.word import Word, release_numbers
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
+
+TORCH: Final = ProjectName("torch")
+"""The project that most wheels are linked to."""
 
 
 @functools.total_ordering
@@ -27,7 +31,7 @@ class TorchVersion(Word):
     major: int
     minor: int
     candidate: int | None = None
-    """The number of a release candidate, which is older than the release; None for the release."""
+    """The number of a release candidate, which sorts before the release; None for the release."""
 
     @classmethod
     def parse(cls, text: str) -> TorchVersion:
@@ -46,7 +50,7 @@ class TorchVersion(Word):
 
     @property
     def releases(self) -> tuple[str, ...]:
-        """What it may call itself: ``2.11.0`` to ``2.11.9``, or ``2.16.0rc1`` and, as upstream's do, ``2.16.0``."""
+        """The versions that it may report: ``2.11.0`` to ``2.11.9``; of a candidate ``2.16.0rc1`` and ``2.16.0``."""
         if self.is_candidate:
             release = f"{self.major}.{self.minor}.0"
             return f"{release}rc{self.candidate}", release
@@ -54,12 +58,12 @@ class TorchVersion(Word):
 
     @property
     def pin(self) -> str:
-        """The range that holds nothing else of what it may call itself: ``==2.11.*``, ``>=2.16.0rc1,<=2.16.0``."""
+        """The narrowest range with every version that it may report: ``==2.11.*``, ``>=2.16.0rc1,<=2.16.0``."""
         return f">={self.releases[0]},<={self.releases[-1]}" if self.is_candidate else f"=={self}.*"
 
     @property
     def is_candidate(self) -> bool:
-        """Whether it is no release yet."""
+        """Whether it is a release candidate."""
         return self.candidate is not None
 
     def __lt__(self, other: TorchVersion) -> bool:
@@ -77,17 +81,17 @@ class TorchVersion(Word):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StableTorch:
-    """Every torch from one on: what a wheel needs that links to nothing of torch but its stable ABI.
+    """A range of torches: what a wheel needs that links only to torch's stable ABI.
 
     https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html
     """
 
     oldest: TorchVersion
     below: TorchVersion | None = None
-    """The first torch that it is not for; None where every later one will do."""
+    """The first torch that is too new; None for no upper bound."""
 
     def __post_init__(self) -> None:
-        """Refuse a range with nothing in it."""
+        """Refuse an empty range."""
         if self.below is not None and self.below <= self.oldest:
             raise ValueError(f"expected 'below' to be a torch newer than {self.oldest}, not {self.below}")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Word(ABC):
-    """A value with one spelling: records carry it as an object, JSON and YAML as that text."""
+    """A value with one spelling: an object in records, that text in JSON and YAML."""
 
     @classmethod
     @abstractmethod
@@ -47,7 +47,7 @@ _Kind = TypeVar("_Kind", bound=Word)
 
 @lru_cache(maxsize=4096)
 def _read_once(kind: type[_Kind], text: str) -> _Kind:
-    """Read the text form; a ledger has 100,000 wheels, and a few dozen words."""
+    """Read the text form; cached, since a ledger of 100,000 wheels has a few dozen different words."""
     return kind.parse(text)
 
 
@@ -60,7 +60,7 @@ def release_numbers(text: str, example: str, *, lengths: tuple[int, ...] = (2, 3
         lengths: how many numbers there may be.
 
     Raises:
-        ValueError: they are no such numbers, or are written in another way than versions are.
+        ValueError: there are too few or too many, or one is not written as in a version.
     """
     try:
         version = Version(bounded(text))

@@ -1,11 +1,13 @@
 """The way of a wheel, stage after stage. Nothing else knows more than its own stage."""
 
+from wheelmill.pipeline.at_hand import released_wheels
 from wheelmill.pipeline.attested import attested_in, write_manifest_checksums, write_wheel_checksums
 from wheelmill.pipeline.deliveries import Delivery, deliveries_of_runs, release_deliveries
 from wheelmill.pipeline.gate import Gate, GpuTrials, delivered_in
 from wheelmill.pipeline.matrix_plan import MatrixPlan, read_plan
-from wheelmill.pipeline.publishing import Mirror, build_index, catalogue_of
-from wheelmill.pipeline.run import Factory, RunOutcome, released_wheels, run
+from wheelmill.pipeline.run import Factory, RunOutcome, run
+from wheelmill.pipeline.site import build_index, catalogue_of
+from wheelmill.pipeline.stores import Mirror, Stores
 from wheelmill.pipeline.variants import publish_variants
 
 __all__ = [
@@ -16,6 +18,7 @@ __all__ = [
     "MatrixPlan",
     "Mirror",
     "RunOutcome",
+    "Stores",
     "attested_in",
     "build_index",
     "catalogue_of",

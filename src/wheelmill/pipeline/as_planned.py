@@ -1,4 +1,4 @@
-"""Whether a wheel, by its file name and by what is said of its build, is what a target asks for."""
+"""Whether a wheel is what a target asks for, by its file name and its provenance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from wheelmill.wheel.sboms import MAX_SBOM, OWN_SBOM, SBOMS
 
 
 def is_named_for(name: WheelName, cell: Cell, pythons: Iterable[PythonVersion]) -> bool:
-    """Whether a file name is that of a wheel of a cell, which all Pythons that it is for accept."""
+    """Whether a file name is that of a wheel for a cell, with tags that every Python it is for accepts."""
     if (name.project, name.version) != (cell.project, cell.label.on(cell.version)):
         return False
     if {Platform.of_tag(platform) for platform in name.platforms} != {cell.platform}:
@@ -41,7 +41,7 @@ def is_named_for(name: WheelName, cell: Cell, pythons: Iterable[PythonVersion]) 
 
 
 def is_wheel_of(name: WheelName, target: BuildTarget) -> bool:
-    """Whether a file name is what a target's build must give, whatever its build number and its policy."""
+    """Whether a file name is what a target's build must produce, whatever its build number and policy."""
     own = target.cell.python
     abi = own.abi if target.package.abi == "cpython" else target.package.abi
     if {tag.abi for tag in name.tags} != {abi}:
@@ -52,7 +52,7 @@ def is_wheel_of(name: WheelName, target: BuildTarget) -> bool:
 
 
 def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
-    """Name what is said of a build and is not as planned."""
+    """Name the values of a provenance that are not as planned."""
     planned = (
         ("cell", target.cell, provenance.cell),
         ("Python", target.pythons, provenance.pythons),
@@ -80,7 +80,7 @@ def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
 
 
 def tells_otherwise(contents: Contents, target: BuildTarget, provenance: Provenance) -> str | None:
-    """Name the file in which a wheel tells something else of its build than was planned and is said beside it.
+    """Name the file in a wheel that contradicts the plan or the provenance beside the wheel.
 
     Args:
         contents: the wheel, whose bytes were examined.
@@ -88,7 +88,7 @@ def tells_otherwise(contents: Contents, target: BuildTarget, provenance: Provena
         provenance: what is said of its build, which was compared with the plan.
 
     Returns:
-        None where there is none, as in wheels of earlier versions of ours, which tell nothing.
+        None if there is none, as in wheels of earlier versions of wheelmill, which have no such files.
     """
     facts_file, bill_file = (f"{contents.dist_info}/{name}" for name in (BUILD_FACTS, f"{SBOMS}/{OWN_SBOM}"))
     names = {member.filename for member in contents.members}
@@ -124,7 +124,7 @@ def _is_in(versions: SpecifierSet, version: str) -> bool:
 
 
 def _sha256_of_source(target: BuildTarget) -> Sha256 | None:
-    """The hash that the source of a target has; None for a commit, whose files are not here."""
+    """The hash of a target's source; None for a commit, whose files are not here."""
     match target.source:
         case LockedSdist(sha256=sha256):
             return sha256

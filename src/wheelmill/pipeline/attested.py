@@ -1,4 +1,4 @@
-"""Attestations on their way: what jobs have to sign, what a release believes of it, and what an index lists."""
+"""Attestations along the pipeline: what jobs sign, what a release believes, and what an index lists."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from wheelmill.wheel.variant_name import VariantWheelName
 
 
 def write_wheel_checksums(path: Path, wheels: Iterable[TestedWheel]) -> None:
-    """Write what is to be attested of wheels, as sha256sum does; nothing where there are none."""
+    """Write what is to be attested of wheels, in the form of sha256sum; no file if there are none."""
     _write_checksums(path, (subject for wheel in wheels for subject in subjects_of(wheel)))
 
 
 def write_manifest_checksums(path: Path, manifests: Iterable[Manifest]) -> None:
-    """Write what is to be attested of releases, as sha256sum does; nothing where there are none."""
+    """Write what is to be attested of releases, in the form of sha256sum; no file if there are none."""
     subjects = ((f"{each.tag}/{MANIFEST}", sha256_of_bytes(record_bytes(each))) for each in manifests)
     _write_checksums(path, subjects)
 
@@ -42,7 +42,7 @@ def _write_checksums(path: Path, subjects: Iterable[tuple[str, Sha256]]) -> None
 
 
 def attested_in(directory: Path, signer: Signer) -> Attested:
-    """Verify the attestations that lie beside delivered wheels, in files ``*.jsonl``.
+    """Verify the attestations beside delivered wheels, in files ``*.jsonl``.
 
     Raises:
         UsageError: this machine lacks what verifying takes.
@@ -64,7 +64,7 @@ def attested_part(
 
     Raises:
         UsageError: this machine lacks what verifying takes.
-        NetworkError: Sigstore's keys cannot be had.
+        NetworkError: Sigstore's keys cannot be fetched.
     """
     files = verify_bundles([bundles], signer, WHEELS_WORKFLOW).files
     wheels = []
@@ -80,10 +80,10 @@ def attested_part(
 def derived_part(
     manifest: ListedRelease, store: Store, attested: Container[Sha256], warn: Callable[[str], None]
 ) -> ListedRelease:
-    """Leave out the variant wheels of a release that are not what they say, attested wheels packed in another way.
+    """Leave out the variant wheels of a release that are not attested wheels, merely packed in another way.
 
-    Nobody attests a variant wheel itself, and its manifest may be forged: each is fetched and made into its plain wheel
-    again.
+    Variant wheels are not attested themselves, and their manifest may be forged: so each is fetched and turned back
+    into its plain wheel.
 
     Args:
         manifest: what the release says of itself.
@@ -92,7 +92,7 @@ def derived_part(
         warn: told of each wheel that is left out.
 
     Raises:
-        NetworkError: a wheel cannot be had now.
+        NetworkError: a wheel cannot be fetched now.
     """
     wheels = []
     for entry in manifest.wheels:
@@ -108,13 +108,13 @@ def derived_part(
 
 
 def _check_derived(entry: ListedWheel, manifest: ListedRelease, store: Store) -> None:
-    """Make sure that the plain wheel comes out of a variant wheel that its manifest names.
+    """Check that a variant wheel turns back into the plain wheel that its manifest names.
 
     Raises:
         IntegrityError: another one comes out, or RECORD or its sidecar is not that of what is in it.
         ReleaseError: its release does not have it, or has other bytes.
         UnreadableError: it cannot be read.
-        NetworkError: it cannot be had now.
+        NetworkError: it cannot be read now.
     """
     VariantWheelName.parse(entry.filename)  # no path
     with temporary_folder() as folder:

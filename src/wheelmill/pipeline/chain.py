@@ -1,7 +1,7 @@
-"""Runs that follow each other until their work is done: what each claims in the ledger, and what it leaves to the next.
+"""Runs that continue each other until the work is done: what each claims in the ledger, and what it leaves to the next.
 
-No run is ever started again. What ends too early is left to a new one, which plans anew and so sees what was released
-meanwhile; it needs the number of the run before it and reads the rest here.
+A run is never restarted. What it does not finish is left to a new run, which plans again and so sees what was released
+meanwhile; it needs only the number of the run before it, and reads the rest from the ledger.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import Claim, LedgerRun, LedgerState, UnreleasedGroup
 
 MAX_ATTEMPTS: Final = 5
-"""Runs, one after the other, that bring nothing; then a person has to look."""
+"""Runs in a row that produce nothing; after that, a person has to look."""
 _MAX_RELEASE_ATTEMPTS: Final = 3
-"""Of these the runs that only release what an earlier one built; those after them build it again."""
+"""How many of these only release what an earlier run built; those after them build it again."""
 _STALE: Final = timedelta(days=1)
-"""The age of a claim whose run nobody can be asked about."""
+"""How long a claim holds if nobody knows whether its run has ended."""
 
 
 def begin_run(
@@ -50,13 +50,13 @@ def begin_run(
         The plan whose groups this run has claimed, those for a later run too.
 
     Raises:
-        NetworkError: the ledger cannot be had now.
+        NetworkError: the ledger cannot be read now.
         ReleaseError: the ledger cannot be written to.
     """
     made: list[Plan] = []
 
     def claim(state: LedgerState) -> LedgerState:
-        """Leave to other runs what is theirs, and write down as this one's what is left of the plan."""
+        """Leave to other runs what they have claimed, and claim the rest of the plan for this one."""
         others = {
             group: claim
             for group, claim in state.work.claims.items()
@@ -98,13 +98,13 @@ class RunEnd:
 
     run: str
     left: LedgerRun | None
-    """What another run goes on with; None when nothing is left."""
+    """What the next run continues; None when nothing is left."""
     continued: tuple[str, ...]
-    """Runs whose work is to be taken up now: this one, and those that have ended before and waited for what is done."""
+    """Runs to be continued now: this one, and earlier ones that waited for what is now done."""
 
     @property
     def goes_on(self) -> bool:
-        """Whether another run is to be started for what it leaves."""
+        """Whether another run should be started for what is left."""
         return self.run in self.continued
 
 
@@ -116,7 +116,7 @@ def end_run(
     *,
     listed: bool,
 ) -> RunEnd:
-    """Free what a run claimed, and keep what it learned and what it leaves.
+    """End the claims of a run, and record what it learned and what it leaves.
 
     Args:
         ledger: the ledger in which the run began.
@@ -126,14 +126,14 @@ def end_run(
         listed: whether the index has everything that is released.
 
     Raises:
-        NetworkError: the ledger cannot be had now.
+        NetworkError: the ledger cannot be read now.
         ReleaseError: the ledger cannot be written to.
     """
     record = ledger.read().work.runs.get(run)
     ends: list[RunEnd] = []
 
     def free(state: LedgerState) -> LedgerState:
-        """Give up what the run had claimed, and keep what it leaves for one that continues it."""
+        """End the claims of the run, and record what it leaves for the one that continues it."""
         claims = {group: claim for group, claim in state.work.claims.items() if claim.run != run}
         obsolete = {run, record.continues} if record else {run}
         runs = {name: each for name, each in state.work.runs.items() if name not in obsolete}
@@ -172,7 +172,7 @@ def known_failures_in(
     now: datetime,
     run: str | None = None,
 ) -> dict[Sha256, KnownFailure]:
-    """The builds that would fail again, as the jobs of a run report them; each is believed of its own group alone.
+    """The builds that would fail again, as the jobs of a run report them; a job is believed only about its own group.
 
     Args:
         outcomes: what became of the groups.
@@ -204,7 +204,7 @@ def known_failures_in(
 def _left_of(
     run: str, record: LedgerRun, outcomes: Mapping[str, GroupOutcome], in_work: frozenset[str], *, listed: bool
 ) -> LedgerRun | None:
-    """What a run leaves: groups whose end says nothing of their source, and those that it did not begin.
+    """What a run leaves: groups that failed for no fault of their source, and groups that it did not begin.
 
     Where it began none of these, as other runs still work on what they require, it waits for those runs.
     """

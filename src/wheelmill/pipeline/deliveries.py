@@ -1,4 +1,4 @@
-"""Deliveries: tested wheels on their way to a release, from a folder or group by group from the jobs of a run."""
+"""Deliveries: tested wheels on their way to a release, from a folder, or group by group from the jobs of runs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:  # its client takes longer to import than a plan to make
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """Wheels on their way to a release."""
+    """A folder of wheels on their way to a release."""
 
     folder: Path
-    """Has the wheels, with their certificates beside them, or folders with such wheels."""
+    """The folder of the wheels and their certificates, or of folders with such wheels."""
     gate: Gate
-    """What a wheel of it must be to be released."""
+    """Decides which wheels may be released."""
     refusals: tuple[RefusedWheel, ...] = ()
-    """What of it cannot be read."""
+    """Wheels that could not be read."""
 
 
 def release_deliveries(
@@ -48,7 +48,7 @@ def release_deliveries(
         store: the store that gets the new releases.
         attestation: the address of the attestation of all these wheels.
         progress: shows the steps that take long.
-        until: when no more wheels are taken, in seconds since the epoch.
+        until: when to stop taking wheels, in seconds since the epoch.
 
     Raises:
         ReleaseError: the store cannot be read or written.
@@ -71,7 +71,7 @@ def deliveries_of_runs(
     gate_of: Callable[[Path, MatrixPlan], Gate],
     progress: Progress,
 ) -> Iterator[Delivery]:
-    """Bring what the jobs of runs made of a plan, one group after the other: no more than that is on disk.
+    """Download what the jobs of runs made of a plan, one group at a time, to save disk space.
 
     Args:
         artifacts: what the jobs kept, and anybody in the runs may have put there.

@@ -1,4 +1,4 @@
-"""The gate before a release: it believes no build job.
+"""The gate before a release: it trusts no build job.
 
 What a job delivers is a wheel and a certificate, and both may be forged. So the wheel's file name must be one of the
 plan, what the certificate says of the build must be what was planned, and the bytes are examined once more, here,
@@ -32,22 +32,22 @@ from wheelmill.wheel.reserved import reservation
 
 @dataclass(frozen=True, kw_only=True)
 class GpuTrials:
-    """Certificates of a machine with a GPU, where kernels of delivered wheels were launched."""
+    """Certificates from a machine with a GPU, on which kernels of delivered wheels were launched."""
 
     platform: Platform
-    """The machine's: wheels for others are not asked for."""
+    """The platform of the machine; wheels for others need no such certificate."""
     paths: Sequence[Path]
 
     def add_to(self, wheel: TestedWheel, attested: Attested | None) -> TestedWheel:
-        """Add the clean rooms of that machine to a wheel's certificate.
+        """Add the clean environments of that machine to a wheel's certificate.
 
         Args:
             wheel: a wheel that passed elsewhere.
-            attested: what was attested; then other certificates are not read.
+            attested: what was attested; certificates that are not are ignored.
 
         Raises:
-            ReleaseError: no certificate is of the wheel's bytes.
-            IntegrityError: one of its name cannot be read.
+            ReleaseError: there is no certificate for the wheel's bytes.
+            IntegrityError: a certificate with its name cannot be read.
         """
         if all(Platform.of_tag(name) != self.platform for name in WheelName.parse(wheel.file.filename).platforms):
             return wheel
@@ -64,14 +64,14 @@ class GpuTrials:
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """What a wheel must be to be released."""
+    """The requirements that a wheel must meet to be released."""
 
     targets: Sequence[BuildTarget] | None = None
-    """What was planned; None asks only that a wheel agrees with itself."""
+    """What was planned; None only requires that a wheel is consistent."""
     attested: Attested | None = None
-    """What was attested; None asks for no attestation."""
+    """What was attested; None requires no attestation."""
     tried: GpuTrials | None = None
-    """What a machine with a GPU says of delivered wheels; None asks for none."""
+    """The certificates of a machine with a GPU; None requires none."""
     max_size: int | None = None
     """Bytes that it must stay under where it will be released; None sets no limit."""
 
@@ -126,7 +126,7 @@ class Gate:
         return replace(tested, bundles=self._bundles_of(tested))
 
     def _bundles_of(self, wheel: TestedWheel) -> tuple[bytes, ...]:
-        """What attests a wheel, its sidecar and its certificates.
+        """The attestations of a wheel, its sidecar and its certificates.
 
         Raises:
             ReleaseError: nothing does.
@@ -139,7 +139,7 @@ class Gate:
         return tuple(dict.fromkeys(self.attested.files[subject] for subject in subjects))
 
     def _compare(self, filename: str, provenance: Provenance | None) -> BuildTarget | None:
-        """Compare what a wheel is called and said to be with the plan, or with each other where there is none.
+        """Compare the name and the provenance of a wheel with the plan or, without a plan, with each other.
 
         Returns:
             What was planned; None where there is no plan.

@@ -1,4 +1,4 @@
-"""Whether a wheel is much larger than the published one that people have."""
+"""Whether a wheel is much larger than its published predecessor."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Final
 from packaging.version import Version
 
 from wheelmill.plan.targets import Cell
-from wheelmill.release.ledger.records import LedgerState, ReleasedWheel
+from wheelmill.release.ledger.records import LedgerState
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.name import WheelFile
 
 _MUCH: Final = 1.2
-"""How many times as large as its predecessor a wheel is told to be."""
+"""How many times larger than its predecessor a wheel must be to be reported."""
 
 
 def growth_of(file: WheelFile, cell: Cell, state: LedgerState) -> Finding | None:
-    """Compare a wheel with the newest published one of its project that is no newer; None where it is not much larger.
+    """Compare a wheel with its newest published predecessor; None if it is not much larger.
 
     Args:
         file: the wheel.
@@ -31,7 +31,8 @@ def growth_of(file: WheelFile, cell: Cell, state: LedgerState) -> Finding | None
     if file.size < _MUCH * latest.size:
         return None
     more = round(100 * (file.size / latest.size - 1))
-    return Finding(code=Code.GROWN, detail=f"{file.size} bytes, {more} % more than {_named(latest)}")
+    predecessor = f"the published {latest.filename}, which has {latest.size}"
+    return Finding(code=Code.GROWN, detail=f"{file.size} bytes, {more} % more than {predecessor}")
 
 
 def _comes_before(other: Cell, cell: Cell) -> bool:
@@ -41,7 +42,3 @@ def _comes_before(other: Cell, cell: Cell) -> bool:
 
 def _nearness(other: Cell, cell: Cell) -> tuple[Version, bool, bool]:
     return Version(other.version), other.torch == cell.torch, other.python == cell.python
-
-
-def _named(wheel: ReleasedWheel) -> str:
-    return f"the published {wheel.filename}, which has {wheel.size}"

@@ -1,4 +1,4 @@
-"""A plan as ``wheelmill plan --matrix`` prints it and jobs hand it on, and the targets that it stands for."""
+"""The plan that ``wheelmill plan --matrix`` prints for the jobs of a workflow, and its targets."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class PlannedGroup:
     torch: TorchVersion | None
     platform: Platform
     pythons: str
-    """All that its wheels are for, with commas between them."""
+    """The Pythons of its wheels, separated by commas."""
     wheels: int
-    """How many it has to make."""
+    """The number of its wheels."""
     run: str = ""
-    """The run that has built them, so that they only have to be released; empty where nothing is built yet."""
+    """The run that built them already, so that they only have to be released; empty if they are yet to be built."""
 
     @property
     def filters(self) -> Filters:
-        """What its job builds, whether or not that is published by now."""
+        """The targets that its job builds, even those that were published meanwhile."""
         return Filters(
             projects=(self.project,),
             versions=(self.version,),
@@ -144,7 +144,7 @@ def matrix_content(
 
 
 def _load_content(load: Load) -> dict[str, object]:
-    """What a shard is thought to be, for people."""
+    """A description of a shard, for people."""
     return {"wheels": load.wheels, "size": load.size, "machine_hours": round(load.machine_hours, 1)}
 
 

@@ -1,24 +1,21 @@
-"""Targets taken the whole way."""
+"""The whole way of targets on one machine: build, smoke, release, index."""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 from wheelmill.build.builder import Builder, build_wheel
 from wheelmill.build.identity import identity_of, inputs_of
-from wheelmill.build.provenance import Provenance, provenance_path
+from wheelmill.build.provenance import Provenance
 from wheelmill.config.model import Config
 from wheelmill.errors import (
     BuildError,
     CompileError,
-    IntegrityError,
     NetworkError,
     ReleaseError,
     SmokeError,
@@ -26,8 +23,11 @@ from wheelmill.errors import (
     WheelmillError,
 )
 from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.pipeline.at_hand import kept_wheels, move_wheel, released_wheels
+from wheelmill.pipeline.candidate import serve_candidate
 from wheelmill.pipeline.growth import growth_of
-from wheelmill.pipeline.publishing import build_index, catalogue_of, serve_candidate
+from wheelmill.pipeline.site import build_index, catalogue_of
+from wheelmill.pipeline.stores import Stores
 from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
 from wheelmill.release.build_number import assign_build_number
 from wheelmill.release.ledger.records import LedgerState
@@ -36,18 +36,18 @@ from wheelmill.release.publish import publish
 from wheelmill.release.store import Store
 from wheelmill.smoke.environment import SmokeEnvironments
 from wheelmill.smoke.examine import AvailableWheel, check_required, examine_wheel, wheels_on_disk
-from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify, tested_wheel_at, verdict_of
+from wheelmill.smoke.verdict import TestedWheel, Verdict, certify, verdict_of
 from wheelmill.system.progress import Progress
 from wheelmill.system.time import time_limit
 from wheelmill.wheel.findings import with_reasons
 
 _LOG: Final = 4000
-"""Characters of the end of a log that are kept of a build that failed."""
+"""Characters that are kept from the end of a failed build's log."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Factory:
-    """Where targets become wheels, and where those go."""
+    """What a run works with: where wheels are built and tested, and where they go."""
 
     builder: Builder
     environments: SmokeEnvironments
@@ -64,34 +64,34 @@ class Factory:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFailure:
-    """A wheel that there is not, or that was not released."""
+    """A wheel that was not built, or was built and not released."""
 
     id: str
-    """Of its target, or its file name."""
+    """The ID of its target, or its file name."""
     error: WheelmillError
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOutcome:
-    """What a run did."""
+    """The outcome of a run."""
 
     verdicts: tuple[Verdict, ...]
     releases: tuple[ReleaseTag, ...]
     built: tuple[Provenance, ...]
-    """What was compiled by this run, also where the wheel was refused."""
+    """What this run compiled, refused wheels included."""
     failures: tuple[RunFailure, ...]
     """Builds that failed, now or before, and wheels that were refused; then those that were not released."""
     left: tuple[BuildTarget, ...]
-    """Targets for which the time was not enough."""
+    """Targets for which there was no time."""
 
 
 def run(
     plan: Plan, factory: Factory, *, seconds: float | None = None, publishes: bool = True, force: bool = False
 ) -> RunOutcome:
-    """Take the targets of a plan the whole way; what fails does not hold up the others.
+    """Build, test, release and list the targets of a plan; what fails does not hold up the others.
 
     Args:
-        plan: what to build; targets that it skips because they failed before count as failures.
+        plan: what to build; cells that it skips because they failed before count as failures.
         factory: where they are built, tried and released.
         seconds: time for builds and smoke; None sets no limit.
         publishes: whether the wheels are released and the site is made.
@@ -111,7 +111,7 @@ def run(
         state=state,
         published=hashes,
         available=released_wheels(state, factory.store),
-        kept={} if force else _kept_wheels(hashes, (factory.output / "wheels", factory.output / "built")),
+        kept={} if force else kept_wheels(hashes, (factory.output / "wheels", factory.output / "built")),
         failures=_failures_before(plan),
     )
     left = list(plan.targets)
@@ -139,13 +139,13 @@ def run(
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """What came of the targets so far."""
+    """The state of a run: what came of its targets so far."""
 
     factory: Factory
     state: LedgerState
     """What is published."""
     published: Mapping[str, Sha256]
-    """The hashes of that, by file name."""
+    """The hashes of published wheels, by file name."""
     available: list[AvailableWheel]
     kept: Mapping[Sha256, TestedWheel]
     """Wheels that passed in an earlier run and were not released, by the identity of their inputs."""
@@ -165,7 +165,7 @@ class _Run:
                 self._remember(target, error)
 
     def _remember(self, target: BuildTarget, error: CompileError) -> None:
-        """Keep a failure that would only be repeated by the same build."""
+        """Record a failure in the ledger, since the same build would only fail again."""
         factory = self.factory
         inputs = inputs_of(target, factory.builder.place(target), factory.policy)
         failure = KnownFailure(
@@ -189,14 +189,14 @@ class _Run:
             self.available.extend(wheels_on_disk([tested.file]))
 
     def _passed_before(self, target: BuildTarget) -> TestedWheel | None:
-        """The wheel of the same inputs that passed in a run which ended before it was released."""
+        """The wheel of the same inputs that passed in an earlier run, but was not released."""
         factory = self.factory
         tested = self.kept.get(identity_of(inputs_of(target, factory.builder.place(target), factory.policy)))
         if tested is None or factory.store.reason_to_refuse(tested.file):
             return None
         factory.progress.step(f"{tested.file.filename} passed in an earlier run")
         self.verdicts.append(verdict_of(tested))
-        return _delivered(tested, factory.output / "wheels")
+        return move_wheel(tested, factory.output / "wheels")
 
     def _build_anew(self, target: BuildTarget) -> TestedWheel | None:
         """Build and examine a target's wheel; None when it is published already, byte for byte."""
@@ -225,10 +225,10 @@ class _Run:
         self.verdicts.append(verdict)
         if verdict.ok and verdict.findings:
             progress.step(str(verdict))
-        return _delivered(certify(verdict), factory.output / "wheels")
+        return move_wheel(certify(verdict), factory.output / "wheels")
 
     def publish(self) -> tuple[ReleaseTag, ...]:
-        """Release what was tested, and make the site of all releases."""
+        """Release the wheels that passed, and make the site of all releases."""
         factory = self.factory
         publication = publish(factory.store, self.tested, now=datetime.now(UTC), progress=factory.progress)
         for manifest in publication.releases:
@@ -238,11 +238,13 @@ class _Run:
             self.failures.append(RunFailure(id=refusal.filename, error=ReleaseError(str(refusal))))
         site = factory.output / "site"
         build_index(
-            factory.store,
-            factory.config.listing,
-            factory.config.compatibility,
-            base_url=factory.store.url_from(site),
-            output=site,
+            Stores(
+                store=factory.store,
+                base_url=factory.store.url_from(site),
+                listing=factory.config.listing,
+                facts=factory.config.compatibility,
+            ),
+            site,
             catalogue=catalogue_of(factory.config, factory.store.ledger.read().failures),
             warn=factory.progress.step,
         )
@@ -253,47 +255,3 @@ def _failures_before(plan: Plan) -> list[RunFailure]:
     """The builds that a plan skips because they failed before."""
     skips = (skip for skip in plan.skips if skip.failure)
     return [RunFailure(id=skip.cell.id, error=BuildError(f"{skip.cell.id} {skip.reason}")) for skip in skips]
-
-
-def released_wheels(state: LedgerState, store: Store) -> list[AvailableWheel]:
-    """Every wheel that a store has and that was built by a factory."""
-    return [
-        AvailableWheel(
-            cell=wheel.cell,
-            pythons=wheel.pythons,
-            requires=wheel.requires,
-            fetch=partial(store.fetch, release.tag, wheel.filename, wheel.sha256),
-        )
-        for release in state.releases.values()
-        for wheel in release.wheels
-        if wheel.cell
-    ]
-
-
-def _kept_wheels(published: Container[str], folders: Iterable[Path]) -> dict[Sha256, TestedWheel]:
-    """Find the wheels that passed in earlier runs and are not published.
-
-    Args:
-        published: the file names of all published wheels.
-        folders: where runs leave wheels that passed.
-
-    Returns:
-        The wheels, by the identity of what they were built from.
-    """
-    paths = (path for folder in folders for path in folder.glob("*.whl") if path.name not in published)
-    kept: dict[Sha256, TestedWheel] = {}
-    for path in paths:
-        with suppress(IntegrityError):  # a certificate of another version of ours
-            tested = tested_wheel_at(path)
-            if tested and tested.certificate.provenance and tested.certificate.provenance.inputs:
-                kept[tested.certificate.provenance.inputs] = tested
-    return kept
-
-
-def _delivered(wheel: TestedWheel, folder: Path) -> TestedWheel:
-    """Move a wheel and what is kept beside it, the wheel last."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = wheel.file.path
-    for each in (provenance_path(path), certificate_path(path), path):
-        shutil.move(each, folder / each.name)
-    return replace(wheel, file=replace(wheel.file, path=folder / path.name))

@@ -1,4 +1,4 @@
-"""What became of the groups of a plan that many jobs worked on, from what each job left and from what is published."""
+"""The outcome of a plan that many jobs worked on, from their reports and from what is published."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_LINE: Final = 300
 
 
 def clip(line: str) -> str:
-    """A line that foreign code wrote, as much of it as is shown and kept."""
+    """Shorten a line that foreign code wrote, to be shown and kept."""
     return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} ..."
 
 
@@ -41,11 +41,11 @@ class ReportedFailure:
     stage: str
     message: str
     compiler: str | None = None
-    """What the compiler said; None where it refused nothing, so that another try may go better."""
+    """The compiler's error; None if the compiler is not to blame, so that another try may succeed."""
 
     @property
     def tail(self) -> list[str]:
-        """What was printed of it: of a build the first error in its log, or the log's end."""
+        """The output to show: of a build, the first error in its log, or the log's end."""
         return [clip(line) for line in self.message.splitlines()[-_TAIL_LINES:]]
 
 
@@ -75,11 +75,11 @@ State = Literal["done", "refused", "failed", "left", "unsigned", "unreleased", "
 
 @dataclass(frozen=True, kw_only=True)
 class GroupOutcome:
-    """What became of one group."""
+    """The outcome of one group."""
 
     group: PlannedGroup
     report: JobReport | None
-    """None when the job ended before it could say anything."""
+    """None if the job ended without a report."""
     released: Mapping[str, ReleaseTag] = field(default_factory=dict)
     """The releases of its wheels, by file name."""
     refused: tuple[RefusedWheel, ...] = ()
@@ -102,7 +102,7 @@ class GroupOutcome:
 
     @property
     def is_open(self) -> bool:
-        """Whether another run may bring what this one did not."""
+        """Whether another run may build what this one did not."""
         return self.state in {"left", "unsigned", "unreleased", "lost"}
 
     @property
@@ -119,7 +119,7 @@ class GroupOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What became of a plan."""
+    """The outcome of a plan."""
 
     outcomes: tuple[GroupOutcome, ...]
     waiting: tuple[str, ...]
@@ -137,7 +137,7 @@ class Summary:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """What is known of the releases that a plan was for."""
+    """The releases that a plan was for."""
 
     wheels: Mapping[str, tuple[Sha256, ReleaseTag]]
     """The hash of each published wheel and its release, by file name."""
@@ -176,7 +176,7 @@ def _outcome_of(group: PlannedGroup, report: JobReport | None, published: Publis
 
 
 def _report_at(path: Path) -> JobReport | None:
-    """Read a job's report; a job that was ended leaves none, or an empty file."""
+    """Read a job's report; a job that was killed leaves none, or an empty file."""
     try:
         return read_record(path, JobReport) if path.exists() else None
     except IntegrityError:

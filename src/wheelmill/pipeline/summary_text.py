@@ -12,6 +12,7 @@ from typing import Final
 from wheelmill.names import ProjectName
 from wheelmill.pipeline.chain import MAX_ATTEMPTS, RunEnd
 from wheelmill.pipeline.summary import GroupOutcome, ReportedFailure, State, Summary, clip
+from wheelmill.system.units import number_of
 
 MAX_ROWS: Final = 300
 MAX_FAILURES: Final = 30
@@ -31,7 +32,7 @@ WORDS: Final[Mapping[State, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class RunText:
-    """What is told of a run beside the groups of its plan."""
+    """What a summary says of a run, beyond the groups of its plan."""
 
     end: RunEnd
     index: str
@@ -51,12 +52,12 @@ class RunText:
         if left is None:
             yield "Nothing is left to do."
             return
-        work = f"{len(left.groups)} groups" if left.groups else "the index"
+        work = number_of(len(left.groups), "group") if left.groups else "the index"
         if self.end.goes_on:
             yield f"Another run goes on with {work}, as attempt {left.attempt} of {MAX_ATTEMPTS}."
         elif left.attempt <= MAX_ATTEMPTS:
             required = ", ".join(_first([f"`{group}`" for group in left.waits_for], 5))
-            yield f"{work} wait for what other runs build: {required}."
+            yield f"{work} must wait for what other runs build: {required}."
             yield "Those go on with it when they are done."
             yield f"By hand: `{self.again}`"
         else:
@@ -85,18 +86,18 @@ def markdown_of(summary: Summary, run: RunText | None = None) -> str:
 
 
 def notice_of(summary: Summary, run: RunText) -> str:
-    """Say in a few lines what a run brought, and what a person may have to look at; empty when all went well."""
+    """Say in a few lines what a run achieved, and what a person may have to look at; empty if all went well."""
     states = Counter(outcome.state for outcome in summary.outcomes)
     if set(states) <= {"done"} and not summary.waiting and run.end.left is None:
         return ""
-    told = [f"{states[state]} groups: {WORDS[state]}" for state in WORDS if states[state] and state != "done"]
+    told = [f"{number_of(states[each], 'group')}: {WORDS[each]}" for each in WORDS if states[each] and each != "done"]
     released = sum(len(outcome.released) for outcome in summary.outcomes)
     names = (
         [f"failed: {', '.join(_first(summary.groups('failed', 'refused'), 5))}"]
         if states["failed"] + states["refused"]
         else []
     )
-    return "\n".join([f"{released} wheels were released", *told, *names, *run.lines])
+    return "\n".join([f"{number_of(released, 'wheel')} released", *told, *names, *run.lines])
 
 
 def _package_table(outcomes: Sequence[GroupOutcome]) -> list[str]:
@@ -127,7 +128,8 @@ def _group_table(outcomes: Sequence[GroupOutcome]) -> list[str]:
 def _waiting_lines(waiting: Sequence[str]) -> list[str]:
     if not waiting:
         return []
-    return [f"{len(waiting)} groups wait for another run: {', '.join(_first([f'`{name}`' for name in waiting], 10))}"]
+    names = ", ".join(_first([f"`{name}`" for name in waiting], 10))
+    return [f"{number_of(len(waiting), 'group')} must wait for another run: {names}"]
 
 
 def _refusal_lines(outcomes: Iterable[GroupOutcome]) -> list[str]:
@@ -150,5 +152,5 @@ def _failure_lines(failure: ReportedFailure) -> Sequence[str]:
 
 
 def _first(rows: Sequence[str], most: int, more: str = "{} more") -> list[str]:
-    """The first of many, and how many there are beside them."""
+    """The first few of many, and how many more there are."""
     return [*rows[:most], *([more.format(len(rows) - most)] if len(rows) > most else [])]

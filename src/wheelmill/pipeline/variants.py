@@ -28,7 +28,7 @@ from wheelmill.wheel.variant import make_variant, variant_name
 from wheelmill.wheel.variant_label import split_label
 
 _TOGETHER: Final = 240
-"""Wheels of a release, where the store sets no limit: as many as a run that is killed makes again."""
+"""Wheels per release, in a store without a limit: a run that is killed loses at most as many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +40,11 @@ class _Plain:
     name: WheelName
     cuda: CudaVersion
     variants: tuple[Variant, ...] = ()
-    """What it is to become."""
+    """The variant that it becomes."""
 
     @property
     def same_but_cuda(self) -> tuple[ProjectName, Version, frozenset[Tag]]:
-        """What it has in common with wheels of other CUDAs."""
+        """What it shares with wheels for other CUDAs."""
         return self.name.project, variant_name(self.name, NULL_VARIANT.label).plain.version, self.name.tags
 
 
@@ -71,7 +71,7 @@ def publish_variants(
     Raises:
         UsageError: the store for variant wheels has plain ones: no index could be made of it.
         ReleaseError: a store cannot be read, or the variant wheels cannot be published.
-        NetworkError: what is published cannot be had now.
+        NetworkError: what is published cannot be read now.
     """
     there = published(variants, warn).published
     if stranger := next((filename for filename in there if split_label(filename)[1] is None), None):
@@ -87,7 +87,7 @@ def publish_variants(
         for each in plain
     ]
     refused: list[RefusedWheel] = []
-    deliveries = _made((each for each in wanted if each.variants), store, progress, refused.append)
+    deliveries = _make_variants((each for each in wanted if each.variants), store, progress, refused.append)
     publication = publish_each(variants, deliveries, now=datetime.now(UTC), progress=progress, together=_TOGETHER)
     return replace(publication, refusals=(*refused, *publication.refusals))
 
@@ -133,7 +133,7 @@ def _lacking(
     return tuple(each for each in wanted if each and variant_name(wheel.name, each.label).filename not in there)
 
 
-def _made(
+def _make_variants(
     wanted: Iterable[_Plain], store: Store, progress: Progress, refuse: Callable[[RefusedWheel], None]
 ) -> Iterator[list[TestedWheel]]:
     """Make variant wheels, those of one plain wheel at a time: no more than that is on disk."""
@@ -142,16 +142,16 @@ def _made(
         with temporary_folder() as folder:
             try:
                 file = store.fetch(wheel.tag, wheel.entry.filename, wheel.entry.sha256, folder)
-                evidence = _examined(file)
+                evidence = _evidence_of(file)
                 made = [make_variant(file, variant, folder) for variant in wheel.variants]
             except (IntegrityError, ReleaseError, SmokeError, UnreadableError) as error:
                 refuse(RefusedWheel(filename=wheel.entry.filename, reason=f"becomes no variant: {error}"))
                 continue
-            yield [_tested(each, evidence) for each in made]
+            yield [_tested_variant(each, evidence) for each in made]
 
 
-def _examined(file: WheelFile) -> Evidence:
-    """What a wheel's bytes show now.
+def _evidence_of(file: WheelFile) -> Evidence:
+    """Examine the bytes of a published wheel again.
 
     Raises:
         SmokeError: it would not be released today.
@@ -162,7 +162,7 @@ def _examined(file: WheelFile) -> Evidence:
     return verdict.evidence
 
 
-def _tested(file: WheelFile, evidence: Evidence) -> TestedWheel:
-    """A variant wheel with what its plain wheel's bytes show; that one was tried, and has the certificate of it."""
+def _tested_variant(file: WheelFile, evidence: Evidence) -> TestedWheel:
+    """A variant wheel with the evidence of its plain wheel, which is the one that was tested."""
     certificate = Certificate(sha256=file.sha256, evidence=evidence, clean_rooms=(), provenance=None)
     return TestedWheel(file=file, certificate=certificate)

@@ -1,9 +1,9 @@
-"""What a plan will cost: as published wheels did, else as its packages say, else a guess."""
+"""What a plan will cost: judged by published wheels, else by what its packages say, else a guess."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -22,7 +22,7 @@ _SET_UP: Final = 0.1
 
 
 class Basis(StrEnum):
-    """What the hours of a job are judged by: the first of these that there is."""
+    """What the hours of a job are judged by: the first of these that is known."""
 
     MEASURED = "measured"
     """What published wheels of the project took on average."""
@@ -127,9 +127,9 @@ def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Est
     )
 
 
-def _until_the_last(jobs: Iterable[float], machines: int) -> float:
-    """When the last of some machines is done that each take the longest job left."""
-    busy = [0.0] * machines
+def _until_the_last(jobs: Collection[float], machines: int) -> float:
+    """When the last machine is done, if each takes the longest job left."""
+    busy = [0.0] * max(1, min(machines, len(jobs)))  # any others never begin
     for job in sorted(jobs, reverse=True):
         heapq.heapreplace(busy, busy[0] + job)
     return max(busy)

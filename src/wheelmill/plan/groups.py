@@ -78,7 +78,7 @@ def without_claimed(plan: Plan, claimed: Mapping[str, Skip]) -> Plan:
 
 
 def waiting_groups(planned: Plan) -> Mapping[str, frozenset[str]]:
-    """Those that cannot start yet: they require wheels that jobs build beside them, of this run or of another one.
+    """Groups that cannot start yet, since they require wheels that other jobs of this or another run are building.
 
     Returns:
         By the name of each, the groups that build what it requires.

@@ -48,17 +48,21 @@ def make_plan(
     Raises:
         UsageError: a project, version or platform is in none of the files, or no cell is in a group.
     """
+    facts = config.compatibility
     targets: list[BuildTarget] = []
     skips: list[Skip] = []
     for listed in _chosen_packages(config, filters):
         package = _as_sample(listed, filters) if filters.sample else listed
         window = window_for(package, filters)
         wanted: list[BuildTarget] = []
-        for cell in _cells(package, config.compatibility, filters):
-            obstacle = find_obstacle(cell, package, config.compatibility)
-            obstacle = obstacle or source_obstacle(cell, package, config.lock)
-            obstacle = obstacle or torch_obstacle(cell, filters, config.compatibility)
-            if obstacle := obstacle or default_obstacle(cell, window):
+        for cell in _cells(package, facts, filters):
+            obstacle = (
+                find_obstacle(cell, package, facts)
+                or source_obstacle(cell, package, config.lock)
+                or torch_obstacle(cell, filters, facts)
+                or default_obstacle(cell, window)
+            )
+            if obstacle:
                 skips.append(obstacle)
             elif not (filters.force or filters.sample) and (tag := published.get(cell)):
                 skips.append(Skip(cell=cell, obstacle=Obstacle.PUBLISHED, reason=f"already published in {tag}"))
@@ -111,7 +115,7 @@ def _in_order(config: Config) -> Iterable[Package]:
 
 
 def _as_sample(package: Package, filters: Filters) -> Package:
-    """A package for those who only try what comes of it."""
+    """The package as a sample is built: whatever its licence, for the GPU architectures that were asked for."""
     return replace(package, redistributable=True, architectures=filters.architectures or package.architectures)
 
 
@@ -205,7 +209,7 @@ def _share_wheels(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], li
 
 
 def cxx_standard_for(package: Package, torch: TorchNeed | None, compatibility: Compatibility) -> int | None:
-    """The oldest C++ standard that a package is compiled with; None leaves the choice to its source.
+    """The C++ standard that a package is compiled with at least; None leaves the choice to its source.
 
     The headers of torch's stable ABI ask for none, whichever torch they come with.
     """

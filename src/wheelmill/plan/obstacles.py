@@ -1,4 +1,4 @@
-"""Why there can be no wheel of a cell."""
+"""Why a cell cannot have a wheel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wheelmill.plan.targets import Cell, Channel, Filters, Obstacle, Skip
 
 
 def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> Skip | None:
-    """Say why there can be no wheel of a cell; None when there can."""
+    """Say why a cell cannot have a wheel; None when it can."""
     for obstacle, look in _LOOKS.items():
         if reason := look(cell, package, compatibility):
             return Skip(cell=cell, obstacle=obstacle, reason=reason)
@@ -20,7 +20,7 @@ def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) ->
 
 
 def source_obstacle(cell: Cell, package: Package, lock: Lock) -> Skip | None:
-    """Say which Pythons a source asks for where a cell's is not among them, or that there is no commit to build."""
+    """Say that the source of a cell is for other Pythons, or that there is no commit to build."""
     match lock.source_of(package, cell.version):
         case LockedSdist() as sdist if not sdist.is_for(cell.python):
             reason = f"{cell.project} {cell.version} requires Python {sdist.requires_python}"
@@ -33,7 +33,7 @@ def source_obstacle(cell: Cell, package: Package, lock: Lock) -> Skip | None:
 
 
 def torch_obstacle(cell: Cell, filters: Filters, compatibility: Compatibility) -> Skip | None:
-    """Say which torches a wheel serves where it is for several, and none of those that were asked for is among them."""
+    """Say that a wheel for a range of torches serves none of those that were asked for."""
     if not filters.torches or not isinstance(cell.torch, StableTorch):
         return None
     served = compatibility.torches_in(cell.torch, cell.cuda, cell.platform, cell.python)
@@ -44,7 +44,7 @@ def torch_obstacle(cell: Cell, filters: Filters, compatibility: Compatibility) -
 
 
 def window_for(package: Package, filters: Filters) -> Part:
-    """What is built of a package by default, on the axes of which nobody asked for a value."""
+    """What is built of a package by default, on the axes that the filters leave open."""
     return replace(
         package.window,
         python=None if filters.pythons else package.window.python,
@@ -55,7 +55,7 @@ def window_for(package: Package, filters: Filters) -> Part:
 
 
 def default_obstacle(cell: Cell, window: Part) -> Skip | None:
-    """Say what is built by default where a cell is outside of that window."""
+    """Say what is built by default, if a cell is outside that window."""
     if (axis := _outside(window, cell)) is None:
         return None
     reason = f"built for {axis} unless another is asked for"
@@ -132,7 +132,7 @@ _LOOKS: Final[Mapping[Obstacle, Callable[[Cell, Package, Compatibility], str | N
     Obstacle.NO_TORCH: _unpublished,
     Obstacle.NO_GPU_CODE: _uncompilable,
 }
-"""What is looked at, in this order."""
+"""The axes, in the order in which they are checked."""
 
 
 def _outside(part: Part, cell: Cell) -> str | None:

@@ -1,4 +1,4 @@
-"""Wheels that are tried beside others of ours, and cannot be without them."""
+"""Planned wheels whose required packages are neither published nor planned."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from dataclasses import dataclass, replace
 
 from wheelmill.names import ProjectName, PythonVersion
 from wheelmill.plan.targets import Cell, Plan
+from wheelmill.system.units import number_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """A package that another one requires, and that is neither published nor planned where that one is planned."""
+    """A required package that is neither published nor planned for cells in which another package needs it."""
 
     project: ProjectName
     """The package that is planned."""
     requires: ProjectName
-    """The package of which there will be no wheel beside it."""
+    """The package that it requires."""
     cells: tuple[Cell, ...]
-    """The cells of `project` that could be built, but not tried."""
+    """The cells of `project` that could be built, but not tested."""
 
     def __str__(self) -> str:
         """Which package lacks which, and for how many wheels."""
-        count = f"{len(self.cells)} wheel{'s' * (len(self.cells) != 1)}"
+        count = number_of(len(self.cells), "wheel")
         beside = "there is no wheel for the same Python, CUDA and torch, published or planned"
         return f"{self.project} requires {self.requires}, of which {beside}: {count} could not be tried"
 

@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """What groups ask of the jobs that build and release them; as a limit, the most that they may."""
+    """The load that groups put on the jobs that build and release them; also used as a limit of it."""
 
     wheels: float = 0
     size: float = 0
@@ -24,7 +24,7 @@ class Load:
     """Characters of the JSON that their jobs are given."""
 
     def __add__(self, other: Load) -> Load:
-        """What both ask for."""
+        """The load of both."""
         return Load(
             wheels=self.wheels + other.wheels,
             size=self.size + other.size,
@@ -33,7 +33,7 @@ class Load:
         )
 
     def fits(self, limit: Load) -> bool:
-        """Whether nothing of it is more than a limit allows."""
+        """Whether it stays within a limit."""
         return all(own <= most for own, most in zip(astuple(self), astuple(limit), strict=True))
 
 

@@ -58,7 +58,7 @@ class Cell:
 
     @functools.cached_property
     def group(self) -> str:
-        """What cells that differ only in Python share: one job builds them."""
+        """The name of its group: cells that differ only in Python, which one job builds."""
         return f"{self.project}-{self.label.on(self.version)}-{self.platform}"
 
     def is_served_by(self, other: Cell) -> bool:
@@ -107,8 +107,8 @@ class BuildTarget:
     torch_release: str | None
     """The torch release that is linked to: ``2.11.0``."""
     torch_backend: str | None
-    """Where it is: what uv calls the index that has torch for this CUDA, or the URL of the index that has release
-    candidates; None where the usual one gives that torch."""
+    """Where to get it: uv's name for the index of this CUDA, or the URL of the index of release candidates; None if the
+    usual index has it."""
     architectures: tuple[Architecture, ...]
     """The package's GPU architectures for this cell, as far as its CUDA can compile them."""
     cxx_standard: int | None = None
@@ -122,7 +122,7 @@ class BuildTarget:
     pythons: tuple[PythonVersion, ...]
     """Those that its wheel is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
     sample: bool = False
-    """Whether it is for GPU architectures that somebody chose instead of those of the package: never released."""
+    """Whether it is a sample, for GPU architectures other than the package's: never released."""
 
     @property
     def subdirectory(self) -> str:
@@ -142,7 +142,7 @@ class BuildTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class PastBuild:
-    """What a published wheel of a project cost, on average."""
+    """What the published wheels of a project cost, on average."""
 
     seconds: float
     size: int
@@ -150,7 +150,7 @@ class PastBuild:
 
 
 PastBuilds = Mapping[ProjectName, PastBuild]
-"""Those of every project that has a published wheel."""
+"""The cost of each project that has published wheels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,10 +213,10 @@ class Plan:
     targets: tuple[BuildTarget, ...]
     skips: tuple[Skip, ...]
     claimed: tuple[Cell, ...] = ()
-    """What other runs build, asked for or not: a cell of each of their groups."""
+    """A cell of each group that another run builds, whether or not it was asked for."""
 
     def of_groups(self, groups: Container[str]) -> Self:
-        """The part of it that some groups are."""
+        """The part of the plan that consists of some groups."""
         return replace(
             self,
             targets=tuple(target for target in self.targets if target.cell.group in groups),
@@ -225,7 +225,7 @@ class Plan:
 
 
 class Channel(StrEnum):
-    """Which torches are meant where none is named."""
+    """Which torches are meant when none is named."""
 
     STABLE = "stable"
     """Releases."""
@@ -235,11 +235,11 @@ class Channel(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """What a person asked for; an empty axis means everything that ``config/`` knows."""
+    """What was asked for; an empty axis means everything that ``config/`` knows."""
 
     projects: tuple[ProjectName, ...] = ()
     tags: tuple[Topic, ...] = ()
-    """What packages are for; those with one of them are meant."""
+    """Topics: packages with any of them are meant."""
     versions: tuple[ProjectVersion, ...] = ()
     pythons: tuple[PythonVersion, ...] = ()
     cudas: tuple[CudaVersion, ...] = ()
@@ -253,8 +253,8 @@ class Filters:
     force: bool = False
     """Whether published wheels are built again, and failed builds tried again."""
     newest_torch: bool = False
-    """Whether no torch means the newest one for each CUDA, not every one."""
+    """Whether, if no torch is named, only the newest one for each CUDA is meant."""
     sample: bool = False
-    """Whether the wheels are samples, which nobody releases: neither published ones nor a licence are in their way."""
+    """Whether the wheels are samples: never released, so built whatever is published and whatever the licence."""
     architectures: tuple[Architecture, ...] = ()
     """The GPU architectures that samples are compiled for; none means those of each package."""

@@ -1,4 +1,4 @@
-"""Files that a host of releases is to have."""
+"""Files to be sent to a host of releases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wheelmill.system.files import sha256_of_bytes
 
 @dataclass(frozen=True, kw_only=True)
 class Asset:
-    """A file, whose bytes are known before they are sent."""
+    """A file with the size and hash that it must arrive with."""
 
     name: str
     content: Path | bytes = field(repr=False)
@@ -23,9 +23,9 @@ class Asset:
 
     @classmethod
     def of_bytes(cls, name: str, content: bytes) -> Self:
-        """A file that is on no disk."""
+        """A file from bytes in memory."""
         return cls(name=name, content=content, size=len(content), sha256=sha256_of_bytes(content))
 
     def open(self) -> BinaryIO:
-        """Its bytes."""
+        """Open its bytes for reading."""
         return self.content.open("rb") if isinstance(self.content, Path) else io.BytesIO(self.content)

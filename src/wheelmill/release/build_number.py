@@ -1,4 +1,4 @@
-"""Build numbers (PEP 427): how a published wheel that was built again reaches people who have its first one."""
+"""Build numbers (PEP 427): how a wheel that was rebuilt reaches people who have the first one."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def assign_build_number(built: BuiltWheel, published: Mapping[str, Sha256]) -> B
 
 
 def _is_published(file: WheelFile, number: int, published: Mapping[str, Sha256]) -> bool:
-    """Whether the wheel, under the latest build number, has the published bytes."""
+    """Whether the wheel, under the latest build number, has the published bytes; 1.0 may be published as 1.0.0."""
     if number == 0:
-        return published[file.filename] == file.sha256
+        return published.get(file.filename) == file.sha256
     with temporary_folder() as folder:
         again = with_build_number(file, number, folder)
-        return published[again.filename] == again.sha256
+        return published.get(again.filename) == again.sha256
 
 
 def with_build_number(file: WheelFile, number: int, output: Path) -> WheelFile:

@@ -35,7 +35,7 @@ from wheelmill.wheel.name import WheelFile
 
 @dataclass(frozen=True, kw_only=True)
 class DirectoryStore:
-    """A folder of releases."""
+    """Releases in a folder."""
 
     directory: Path
 
@@ -77,7 +77,7 @@ class DirectoryStore:
 
     @property
     def lists_at_once(self) -> bool:
-        """It does."""
+        """True: they are on this disk."""
         return True
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
@@ -132,7 +132,7 @@ class DirectoryStore:
 
 
 class FolderPublisher:
-    """Makes a release beside the others, which then gets its name: so it appears whole."""
+    """Makes a release in a hidden folder beside the others and renames it, so that it appears whole."""
 
     over = False
 

@@ -1,4 +1,4 @@
-"""Publishing: what no release has yet goes into new ones, delivery by delivery."""
+"""Publishing: wheels that no release has yet go into new releases, delivery by delivery."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def publish_each(
         deliveries: the wheels that passed smoke; those of each delivery are on disk until the next one is asked for.
         now: the time of publication, in UTC.
         progress: shows the steps that take long.
-        until: when no more wheels are taken, in seconds since the epoch; what arrived by then is published.
-        together: how many wheels make a release where the store sets no limit; by default those of one delivery do, so
-            that no later one can hold them up.
+        until: when to stop taking wheels, in seconds since the epoch; what has arrived by then is published.
+        together: how many wheels make a release in a store without a limit; by default those of one delivery, so that
+            no later one can hold them up.
 
     Returns:
         The new releases, none when every wheel was published before, byte for byte; and the wheels that cannot be
@@ -87,7 +87,7 @@ def publish_each(
 def _finish(
     publisher: Publisher, store: Store, known: Mapping[ReleaseTag, LedgerRelease], progress: Progress
 ) -> Publication:
-    """Publish a release, and write down what was published now and before: the ledger may lack some of it."""
+    """Publish a release, and record in the ledger what was published, now and before: it may lack some of that."""
     publication = publisher.publish()
     new = {
         manifest.tag: line_of(listed_of(manifest), sha256_of_bytes(record_bytes(manifest)))
@@ -103,7 +103,7 @@ def _finish(
 def _sort(
     store: Store, wheels: Iterable[TestedWheel], there: _Published
 ) -> tuple[list[TestedWheel], tuple[RefusedWheel, ...]]:
-    """Find the wheels that are new, by file name, and those that cannot be released."""
+    """Find the wheels that are new, by file name, and those that must be refused."""
     new: list[TestedWheel] = []
     refused: list[RefusedWheel] = []
     for wheel in sorted(wheels, key=lambda wheel: wheel.file.filename):
@@ -118,7 +118,7 @@ def _sort(
 
 
 def _unlistable(wheel: TestedWheel) -> str | None:
-    """What keeps every index from listing a wheel; None where nothing does."""
+    """Why no index would list a wheel; None if all would."""
     try:
         manifest = manifest_of(ReleaseTag(""), [entry_of(wheel)], now=datetime.now(UTC))
         (entry,) = listed_of(manifest).wheels

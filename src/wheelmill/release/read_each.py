@@ -1,4 +1,4 @@
-"""Small files of many releases, read side by side; what is known by its hash is kept on this machine."""
+"""Small files of many releases, read in parallel; those with a known hash are cached on this machine."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _AT_ONCE: Final = 8
 def read_each(
     wanted: Mapping[ReleaseTag, Sha256 | None], read: Callable[[ReleaseTag], bytes]
 ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
-    """Read a small file of many releases; one whose hash is known is kept, and read once.
+    """Read a small file of many releases; one with a known hash is cached.
 
     Args:
         wanted: the releases, and the hash of the file where it is known.
         read: reads the file of a release; called in threads.
 
     Yields:
-        The tag of a release, and the file's bytes or why they cannot be had.
+        The tag of a release, and the file's bytes or why they cannot be fetched.
     """
 
     def look(tag: ReleaseTag) -> bytes | WheelmillError:
@@ -44,8 +44,10 @@ def _kept(sha256: Sha256, read: Callable[[], bytes]) -> bytes:
         content = path.read_bytes()
     except OSError:
         content = b""
-    if sha256_of_bytes(content) != sha256:
-        content = read()
+    if sha256_of_bytes(content) == sha256:
+        return content
+    content = read()
+    if sha256_of_bytes(content) == sha256:
         with suppress(OSError):  # a full disk
             path.parent.mkdir(parents=True, exist_ok=True)
             write_bytes(path, content)

@@ -1,4 +1,4 @@
-"""The bill of materials beside a released wheel: the one that it has inside, or what its bytes show."""
+"""The bill of materials beside a released wheel: a copy of the one inside it, or made from what its bytes show."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.archive import open_archive, read_member
 from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes
-from wheelmill.wheel.elf import shared_objects_of
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.licence import licence_in
 from wheelmill.wheel.metadata import dist_info_of, metadata_in, read_fields
 from wheelmill.wheel.sboms import MAX_SBOM, OWN_SBOM, SBOMS, read_sbom
+from wheelmill.wheel.shared_objects import shared_objects_of
 from wheelmill.wheel.variant_name import name_without_label
 
 

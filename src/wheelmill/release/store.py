@@ -1,6 +1,6 @@
-"""What a place for releases offers: to read them all, to fetch a wheel, and to publish one more under a tag of its day.
+"""What a store of releases offers: reading them all, fetching a wheel, and publishing a new release under a date tag.
 
-What is new goes under a new tag; what is published stays as it is. Beside releases it keeps which builds failed.
+A published release never changes; whatever is new goes under a new tag. Beside releases, it keeps the ledger.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from wheelmill.wheel.name import WheelFile
 
 
 def files_of_release(manifest: Manifest, wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
-    """What every release has once: its manifest, and the attestations of its wheels where there are any.
+    """The files that every release has once: its manifest, and the attestations of its wheels, if there are any.
 
     Raises:
-        ReleaseError: nobody could read the manifest.
+        ReleaseError: the manifest could not be read back.
     """
     listed_of(manifest)
     return {MANIFEST: record_bytes(manifest), **attestations_of(wheels)}
 
 
 def attestations_of(wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
-    """The file with the attestations of wheels, where there are any."""
+    """The file with the attestations of wheels, if there are any."""
     bundles = dict.fromkeys(bundle for wheel in wheels for bundle in shared_bundles(wheel))
     return {ATTESTATIONS: b"".join(bundle + b"\n" for bundle in bundles)} if bundles else {}
 
 
 def files_beside(wheel: TestedWheel) -> dict[str, bytes]:
-    """What a release has beside a wheel, by file name: sidecar, bill of materials, provenance where it is attested."""
+    """The files beside a wheel, by name: sidecar, bill of materials and, if it is attested, provenance."""
     from wheelmill.release.sbom import sbom_of  # noqa: PLC0415 - half a second
 
     filename = wheel.file.filename
@@ -62,7 +62,7 @@ class RefusedWheel:
     filename: str
     reason: str
     unsigned: bool = False
-    """Whether the reason is that no job attested it, as when that job was lost."""
+    """Whether the reason is a missing attestation, as when the job that attests was lost."""
 
     def __str__(self) -> str:
         """``X.whl did not arrive``."""
@@ -71,25 +71,25 @@ class RefusedWheel:
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """What became of wheels that were to be released."""
+    """The outcome of a publication."""
 
     releases: tuple[Manifest, ...] = ()
     refusals: tuple[RefusedWheel, ...] = ()
     over: bool = False
-    """Whether the time was not enough: what is in no release is left for another run."""
+    """Whether the time ran out: wheels that are in no release are left for another run."""
 
     def __add__(self, other: Publication) -> Publication:
-        """What became of these wheels and of others."""
+        """The outcome of this publication and another one, together."""
         return replace(self, releases=self.releases + other.releases, refusals=self.refusals + other.refusals)
 
 
 KEPT: Final = timedelta(days=1)
-"""For as long, what a publication left is not removed: it may be taken up."""
+"""How long the remains of an interrupted publication are kept, since it may be resumed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeftDraft:
-    """What a publication left that broke off."""
+    """The remains of an interrupted publication."""
 
     name: str
     """The tag of a draft, or in a bucket the key of a wheel."""
@@ -100,7 +100,7 @@ class LeftDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class Quotas:
-    """How much a place for releases takes; None where it sets no limit."""
+    """The limits of a store; None stands for no limit."""
 
     asset: int = MAX_WHEEL
     """Bytes that every file must stay under."""
@@ -109,31 +109,31 @@ class Quotas:
 
 
 class Publisher(Protocol):
-    """One that publishes, while no other one does: it makes releases one after the other, each of several deliveries.
+    """Publishes while nobody else does: it makes releases one after the other, each from several deliveries.
 
-    What it is given is on disk until its next call, and no longer.
+    The files that it is given need to exist only until its next call.
     """
 
     @property
     def count(self) -> int:
-        """How many wheels the release has that is being made."""
+        """The number of wheels in the release that is being made."""
 
     @property
     def over(self) -> bool:
-        """Whether the time was not enough for all that was added; what arrived can still be published."""
+        """Whether the time ran out before everything was sent; what has arrived can still be published."""
 
     def add(self, wheels: Sequence[TestedWheel]) -> tuple[RefusedWheel, ...]:
         """Put wheels, at least one, into the release that is being made. A new one gets a tag of today.
 
         Returns:
-            Those that the store does not take.
+            The wheels that the store refuses.
 
         Raises:
-            ReleaseError: there is no release; what was begun is completed when the same wheels are added again.
+            ReleaseError: no release was made; one that was begun is completed when the same wheels are added again.
         """
 
     def publish(self) -> Publication:
-        """Let everybody see the release that is being made; what is added later is for another one.
+        """Publish the release that is being made; wheels that are added later go into another one.
 
         Returns:
             The release, and the wheels that were added and are not in it after all.
@@ -144,7 +144,7 @@ class Publisher(Protocol):
 
 
 class Store(Releases, Protocol):
-    """Where releases are kept."""
+    """A place where releases are kept."""
 
     def is_over(self, run: str) -> bool | None:
         """Whether a run of jobs has ended, by the number that the host gave it; None where nobody knows.
@@ -155,7 +155,7 @@ class Store(Releases, Protocol):
 
     @property
     def quotas(self) -> Quotas:
-        """How much it takes."""
+        """Its limits."""
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """Copy a released wheel into a folder.
@@ -168,7 +168,7 @@ class Store(Releases, Protocol):
         """Why a wheel will not be published here, whatever its tests say; None when it can be."""
 
     def check_can_publish(self) -> None:
-        """Look for what publishing needs, before hours are spent on something to publish.
+        """Check that publishing is possible, before hours are spent on something to publish.
 
         Raises:
             UsageError: this machine lacks it.
@@ -188,10 +188,10 @@ class Store(Releases, Protocol):
         """
 
     def left_drafts(self, *, remove: bool, progress: Progress) -> Sequence[LeftDraft]:
-        """Find what is left of releases that nobody published: drafts, or wheels of a bucket that no release names.
+        """Find the remains of interrupted publications: drafts, or wheels of a bucket that no release names.
 
         Args:
-            remove: whether those of more than a day ago are removed.
+            remove: whether those older than a day are removed.
             progress: shows the steps that take long.
 
         Raises:
@@ -202,4 +202,4 @@ class Store(Releases, Protocol):
         """What lies above the releases' folders: a URL, or a path as seen from the root of a site."""
 
     def folder_of(self, sha256: Sha256) -> str | None:
-        """The folder, below `url_from`, of a wheel that does not lie in its release's; None for one that does."""
+        """The folder of a wheel, below `url_from`; None if it is that of its release."""

@@ -1,4 +1,4 @@
-"""Tags of releases: those of a day, which we make, and those that look like one."""
+"""Date tags of releases: those that we make, and those that look like one."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _LIKE_A_DAY: Final = re.compile(r"v\d{4}-.*", re.ASCII)
 
 
 def date_tags(day: date) -> Iterator[ReleaseTag]:
-    """Every tag of a day, in their order: ``v2026-11-21``, ``v2026-11-21.2`` for the second release, and so on."""
+    """Every tag of a day, in order: ``v2026-11-21``, ``v2026-11-21.2`` for the second release, and so on."""
     yield ReleaseTag(f"v{day:%Y-%m-%d}")
     for number in itertools.count(2):
         yield ReleaseTag(f"v{day:%Y-%m-%d}.{number}")
 
 
 def is_date_tag(text: str) -> bool:
-    """Whether a tag is one of a day: a repository has other releases too."""
+    """Whether a tag is a date tag: a repository may have other releases."""
     try:
         day = date.fromisoformat(text[1:11])
     except ValueError:
@@ -32,5 +32,5 @@ def is_date_tag(text: str) -> bool:
 
 
 def is_like_date_tag(text: str) -> bool:
-    """Whether somebody may take a tag for one of a day: ``v2026-11-21-hotfix``."""
+    """Whether a tag could be mistaken for a date tag: ``v2026-11-21-hotfix``."""
     return bool(_LIKE_A_DAY.fullmatch(text))

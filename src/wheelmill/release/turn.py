@@ -1,7 +1,7 @@
-"""A publisher's turn: one publishes at a time, on whatever machine.
+"""Turns of publishers: only one publishes at a time, on whatever machine.
 
-The ledger says whose turn it is, by a number that only that one knows and the time when it last said that it goes on.
-Who says nothing for too long has ended, and the next one takes the turn; should it wake up after all, it finds out
+The ledger has a lease with the holder's random number and the time of its last sign of life. A holder that is silent
+for too long counts as dead, and the next publisher takes over; should the first one wake up after all, it notices
 before its next change and stops.
 """
 
@@ -34,7 +34,7 @@ class Turn:
         clock: tells the time and waits.
         progress: told of waiting.
         until: when waiting ends, in seconds since the epoch; None waits as long as it takes.
-        stale: after that, somebody who says nothing has ended.
+        stale: seconds of silence after which a holder counts as dead.
     """
 
     def __init__(
@@ -45,16 +45,15 @@ class Turn:
         self._nonce = uuid.uuid4().hex
         self._heard = self._now()
         self.tag: ReleaseTag | None = None
-        """What is being published, for those who look at the ledger."""
+        """Note in the ledger what is being published."""
         self.draft: int | None = None
 
     @contextmanager
     def taken(self) -> Iterator[frozenset[ReleaseTag]]:
-        """Have the turn while the context lasts; gives the tags of all releases that the ledger has.
+        """Hold the turn while the context lasts; gives the tags of all releases in the ledger.
 
         Raises:
-            TimeIsOver: others go on for too long.
-            NetworkError, ReleaseError: the ledger cannot be read or changed.
+            TimeIsOver: others publish for too long. NetworkError, ReleaseError: the ledger cannot be read or changed.
         """
         while True:
             state = self._ledger.change("a publisher begins", self._begun)
@@ -66,10 +65,10 @@ class Turn:
             yield frozenset(state.releases)
         finally:
             with suppress(NetworkError, ReleaseError):  # then it ends by its age
-                self._ledger.change("a publisher ends", self._ended)
+                self._ledger.change("a publisher ends", self._end)
 
     def go_on(self) -> None:
-        """Say so, if nothing was said for some time, and go on unless the time is over.
+        """Renew the lease if it is due, and check that there is time left.
 
         Raises:
             TimeIsOver: it is.
@@ -80,12 +79,12 @@ class Turn:
             self.look()
 
     def look(self) -> None:
-        """Look once more, before what cannot be taken back.
+        """Check once more that the turn is still ours, before a step that cannot be undone.
 
         Raises:
             ReleaseError: somebody else has taken the turn.
         """
-        self._ledger.change("a publisher goes on", self._renewed)
+        self._ledger.change("a publisher goes on", self._renew)
 
     def wait(self, pause: timedelta) -> None:
         """Wait, unless that is too long.
@@ -98,13 +97,13 @@ class Turn:
         self._clock.sleep(pause.total_seconds())
 
     def _begun(self, state: LedgerState) -> LedgerState:
-        """Take the turn, if nobody has it or who had it says nothing any more."""
+        """Take the turn, if nobody holds it or its holder has gone silent."""
         lease = state.work.leases.get(PUBLISHING)
         if lease and lease.nonce != self._nonce and self._now() - lease.since < self._stale:
             return state
         return self._held(state)
 
-    def _renewed(self, state: LedgerState) -> LedgerState:
+    def _renew(self, state: LedgerState) -> LedgerState:
         lease = state.work.leases.get(PUBLISHING)
         if lease is None or lease.nonce != self._nonce:
             minutes = self._stale.total_seconds() / 60
@@ -119,7 +118,7 @@ class Turn:
         lease = Lease(nonce=self._nonce, since=self._heard, tag=self.tag, draft=self.draft)
         return replace(state, work=replace(state.work, leases={**state.work.leases, PUBLISHING: lease}))
 
-    def _ended(self, state: LedgerState) -> LedgerState:
+    def _end(self, state: LedgerState) -> LedgerState:
         others = {name: lease for name, lease in state.work.leases.items() if lease.nonce != self._nonce}
         return replace(state, work=replace(state.work, leases=others))
 

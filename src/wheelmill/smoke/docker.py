@@ -41,7 +41,7 @@ _OPTIONS: Final = (
 )
 
 _ENVIRONMENT: Final = {"HOME": _FOLDER, "TMPDIR": _FOLDER}
-"""Else pip would unpack gigabytes in memory, where the other folder for temporary files is."""
+"""On disk; pip would unpack gigabytes into the usual folder for temporary files, which is in memory here."""
 
 _WAIT: Final = 'import socket, time\nwhile socket.socket().connect_ex(("127.0.0.1", 8000)): time.sleep(0.1)'
 _LONGEST_WAIT: Final = 30
@@ -69,11 +69,11 @@ class DockerEnvironment:
         return self.container.run(words, env=_ENVIRONMENT, timeout=TIME_LIMIT)
 
     def install_torch(self, requirement: str) -> None:
-        """Install the torch that was gathered for the wheel; see `SmokeEnvironment`."""
+        """Install the torch that was downloaded for the wheel; see `SmokeEnvironment`."""
         self._pip_install("--no-index", "--no-compile", requirement)
 
     def install(self, requirements: Sequence[str]) -> None:
-        """Install wheels of the throw-away index, and what was gathered for them; see `SmokeEnvironment`."""
+        """Install wheels of the throw-away index, and what was downloaded for them; see `SmokeEnvironment`."""
         self._pip_install("--index-url", self.index_url, *requirements)
 
     def _pip_install(self, *arguments: str) -> None:
@@ -96,7 +96,7 @@ class DockerEnvironments:
     def of(
         self, contents: Contents, python: PythonVersion | None, index: CandidateIndex, progress: Progress, /
     ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
-        """Gather what the wheel needs beside itself, and name the environments; see `SmokeEnvironments`."""
+        """Download what the wheel needs, and name the environments; see `SmokeEnvironments`."""
         label = contents.name.label
         python = python or PythonVersion(*sys.version_info[:2])
         bases = [*([self.images.of_cuda(label.cuda).runtime] if label else []), self.images.plain.image]
@@ -161,6 +161,6 @@ def _beside(python: PythonVersion, torch: TorchVersion | None) -> str:
 
 
 def _let_everyone_read(folder: Path) -> None:
-    """The container's root lost the right to read what belongs to others."""
+    """Let everybody read the folder: root in the container has lost the right to read other users' files."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)

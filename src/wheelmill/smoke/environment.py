@@ -1,4 +1,4 @@
-"""The clean environments that wheels are tried in, wherever they are."""
+"""Clean environments, in which wheels are tested: what every kind of them can do."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ MEMORY_LIMIT: Final = 16 << 30
 """Bytes that a container may use."""
 
 _SHOWN: Final = 1000
-"""How many characters of an answer that is none its error shows."""
+"""Characters of an unreadable answer that its error shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateIndex:
-    """The throw-away index that a wheel is installed from, and what may be needed beside it."""
+    """The throw-away index that a wheel is installed from."""
 
     folder: Path
-    """Holds all of it, and what an environment keeps for the time of the trial."""
+    """Holds the index, and what environments keep while the wheel is tested."""
     path: str
     """Where the simple index is in the folder: ``site/simple/``."""
     url: str
     """Where this machine serves the folder, with a slash at its end."""
     requires: tuple[str, ...]
-    """What its wheels say they need, those that are in the index left out."""
+    """The requirements of its wheels, without those that the index itself has."""
 
 
 ServeIndex = Callable[[Path, Collection[WheelFile]], AbstractContextManager[CandidateIndex]]
@@ -52,7 +52,7 @@ ServeIndex = Callable[[Path, Collection[WheelFile]], AbstractContextManager[Cand
 def torches_for(
     contents: Contents, python: PythonVersion | None, compatibility: Compatibility
 ) -> Mapping[TorchVersion | None, str | None]:
-    """The torches that a wheel is tried beside, with the index of each; of a range the oldest and the newest.
+    """The torches that a wheel is tested with, and the index of each; of a range, the oldest and the newest.
 
     Args:
         contents: what was read from the opened wheel.
@@ -73,11 +73,11 @@ def torches_for(
 
 
 class SmokeEnvironment(Protocol):
-    """A place with one Python and nothing else, made for one wheel and thrown away after it."""
+    """A place with one Python and nothing else, made for one wheel and thrown away afterwards."""
 
     @property
     def torch(self) -> TorchVersion | None:
-        """The torch that the wheel is tried beside; None leaves that to what the wheel requires."""
+        """The torch that the wheel is tested with; None leaves that to what the wheel requires."""
         ...
 
     @property
@@ -100,12 +100,12 @@ class SmokeEnvironment(Protocol):
         """Install torch from where a user would have it.
 
         Raises:
-            ProcessError: it cannot be had.
+            ProcessError: it cannot be installed.
         """
         ...
 
     def install(self, requirements: Sequence[str]) -> None:
-        """Install wheels of the throw-away index with pip, as a user would, and what they depend on from anywhere.
+        """Install wheels of the throw-away index with pip, as a user would; their dependencies come from anywhere.
 
         Raises:
             ProcessError: pip could not.
@@ -128,7 +128,7 @@ class SmokeEnvironments(Protocol):
             progress: shows the steps that take long.
 
         Raises:
-            ProcessError: what an environment needs cannot be had; entering one may raise this as well.
+            ProcessError: what an environment needs cannot be downloaded; entering an environment may raise this, too.
             NetworkError: the same.
             UsageError: this machine lacks what every such environment needs.
         """

@@ -1,4 +1,4 @@
-"""Opening a wheel that nobody trusts yet, and reading what its bytes show."""
+"""Opening an untrusted wheel, and reading what its bytes show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from wheelmill.errors import UnreadableError
 from wheelmill.names import PythonVersion, StableTorch, TorchNeed
 from wheelmill.smoke.verdict import Evidence
 from wheelmill.wheel.archive import check_archive, open_archive
-from wheelmill.wheel.elf import SharedObject, open_symbols, shared_objects_of
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.glibc import newest
 from wheelmill.wheel.installed import InstalledFile, installed_files
@@ -28,6 +27,7 @@ from wheelmill.wheel.metadata import (
 )
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.record import check_record
+from wheelmill.wheel.shared_objects import SharedObject, open_symbols, shared_objects_of
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_links import window_of
 
@@ -65,7 +65,7 @@ class Contents:
 
     @property
     def torch(self) -> TorchNeed | None:
-        """The torch that it links to, or all those that it was built for; None where neither label nor build says."""
+        """The torch, or range of torches, that it was built for; None if neither its label nor provenance says."""
         built_for = self.provenance.cell.torch if self.provenance else None
         if isinstance(built_for, StableTorch):
             return built_for
@@ -81,7 +81,7 @@ class Contents:
 
     @property
     def expectations(self) -> Expectations:
-        """What packages.yml said of it; of a wheel that was not built here, that its packages are importable."""
+        """What packages.yml expects of it; of a wheel that was not built here, that its packages can be imported."""
         if self.provenance:
             return self.provenance.expectations
         names = (member.filename for member in self.members)
@@ -90,7 +90,7 @@ class Contents:
 
     @property
     def pythons(self) -> tuple[PythonVersion | None, ...]:
-        """The Pythons to try it on; None stands for any. Of those of a wheel for many torches the ends will do."""
+        """The Pythons to test it on; None stands for any. For a wheel for many torches, the oldest and the newest."""
         if self.provenance:
             pythons = self.provenance.pythons
             return tuple({min(pythons): None, max(pythons): None}) if isinstance(self.torch, StableTorch) else pythons

@@ -1,6 +1,6 @@
-"""Smoke's own door: a wheel's bytes are read, then it is installed as a user would install it.
+"""The smoke test of one wheel: its bytes are read, then it is installed as a user would install it.
 
-The wheels of ours that it cannot do without are installed beside it.
+The wheels of ours that it requires are installed with it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from wheelmill.wheel.name import WheelFile, WheelName
 
 @dataclass(frozen=True, kw_only=True)
 class AvailableWheel:
-    """A wheel that may be installed beside another one."""
+    """A wheel that can be installed with the one that is tested."""
 
     cell: Cell
     pythons: tuple[PythonVersion, ...]
-    """Those that it is for."""
+    """The Pythons that it is for."""
     requires: tuple[ProjectName, ...]
-    """Packages that it cannot be without in its turn."""
+    """Packages that it requires in turn."""
     fetch: Callable[[Path], WheelFile]
     """Puts it into a folder, if it is not on this disk already."""
 
@@ -67,16 +67,16 @@ def examine_wheel(
 ) -> Verdict:
     """Examine a wheel's bytes; if they do not refuse it, install it from an index of its own in clean environments.
 
-    A certificate that it had is taken away: what counts is what is found now.
+    An earlier certificate is removed: only what is found now counts.
 
     Args:
         file: the wheel file to examine.
         environments: makes the environments that it is installed into.
         serve_index: makes and serves the index that it is installed from.
-        available: wheels of which those that it requires are installed beside it.
+        available: wheels of ours; those that it requires are installed with it.
         max_size: bytes that a wheel must stay under where it will be released; None sets no limit.
-        suffix: of the certificate that is taken away.
-        progress: told of every Python that it is tried on.
+        suffix: of the certificate that is removed.
+        progress: told of every Python that it is tested on.
 
     Raises:
         UsageError: this machine lacks what the environments need.
@@ -103,7 +103,7 @@ def examine_bytes(
         max_size: bytes that a wheel must stay under where it will be released; None sets no limit.
 
     Returns:
-        What is in it, None where it cannot be read; and what is said of it, without clean environments.
+        What is in it, None if it cannot be read; and the verdict, without clean environments.
     """
     contents = open_wheel(file, provenance)
     if not isinstance(contents, Contents):
@@ -126,11 +126,11 @@ def _try(
     available: Sequence[AvailableWheel],
     progress: Progress,
 ) -> Iterable[CleanRoom | Finding]:
-    """Try a wheel on every Python that it is for; the first that refuses it decides."""
+    """Test a wheel on every Python that it is for; stop at the first that refuses it."""
     cache = user_cache_path("wheelmill")  # so that what environments take from there can be linked
     with temporary_folder(cache) as folder:
         try:
-            required = {python: _required(contents, python, available, folder) for python in contents.pythons}
+            required = {python: _required_wheels(contents, python, available, folder) for python in contents.pythons}
         except LookupError as error:
             return (
                 Finding(code=Code.ENVIRONMENT, detail=f"it requires {error}, and there is no wheel of that for it"),
@@ -151,7 +151,7 @@ def _try(
         return outcome
 
 
-def _required(
+def _required_wheels(
     contents: Contents, python: PythonVersion | None, available: Sequence[AvailableWheel], folder: Path
 ) -> list[WheelFile]:
     if contents.provenance is None or python is None:
@@ -163,7 +163,7 @@ def _required(
 def find_required(
     cell: Cell, python: PythonVersion, requires: Sequence[ProjectName], available: Sequence[AvailableWheel]
 ) -> list[AvailableWheel]:
-    """Find what a wheel requires on one Python, and what that requires in its turn.
+    """Find what a wheel requires on one Python, and what those wheels require in turn.
 
     Args:
         cell: the cell that the wheel was built for.
@@ -193,7 +193,7 @@ def find_required(
 
 
 def check_required(target: BuildTarget, available: Sequence[AvailableWheel]) -> None:
-    """Look for what a wheel will need beside it, before hours are spent on building it.
+    """Check that the wheels that a target requires exist, before hours are spent on building it.
 
     Args:
         target: the build target that needs other wheels.

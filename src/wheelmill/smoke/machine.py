@@ -1,4 +1,4 @@
-"""What a wheel leaves to others, looked for before it is imported: by the machine, by torch or by CUDA's wheels."""
+"""What a wheel expects of the machine, of torch or of CUDA's wheels, looked for before it is imported."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from wheelmill.smoke.environment import SmokeEnvironment, evaluate
 from wheelmill.smoke.evidence import Contents
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.driver_stub import compile_stub, is_of_driver
-from wheelmill.wheel.elf import open_symbols
 from wheelmill.wheel.findings import Code, Finding, some_of
 from wheelmill.wheel.libraries import DRIVER, is_of_toolkit
+from wheelmill.wheel.shared_objects import open_symbols
 
 _LOADABLE: Final = """
 import ctypes, json, sys
@@ -45,7 +45,7 @@ print(json.dumps(count.value))
 """https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html"""
 
 _OF_CUDA: Final = ("cu", "__cuda", "nvrtc")
-"""How the names of symbols begin that the driver, the runtime and their kin define."""
+"""How the symbols of the driver, the CUDA runtime and related libraries begin."""
 
 _UNDEFINED: Final = """
 import ctypes, glob, json, sys, sysconfig
@@ -79,14 +79,14 @@ stub = os.memfd_create("libcuda.so.1")
 os.write(stub, zlib.decompress(base64.b64decode({stub!r})))
 ctypes.CDLL(f"/proc/self/fd/{{stub}}")
 """
-"""What needs libcuda.so.1 later finds that it is loaded: the dynamic linker compares the names that libraries say."""
+"""Whatever needs libcuda.so.1 later finds the stub: the dynamic linker compares the sonames of loaded libraries."""
 
 _MOST_FUNCTIONS: Final = 1000
-"""Of a stub, which travels on a command line. The driver has 700."""
+"""Symbols of a stub, which travels on a command line; the driver has 700."""
 
 
 def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple[str, ...]:
-    """Libraries that a wheel rightly expects of its machine and that this one lacks, so that it cannot be imported.
+    """Libraries that a wheel may expect of its machine and that this one lacks, so that it cannot be imported here.
 
     Args:
         contents: the opened wheel, which says what it needs and what a machine may lack; the driver always is one.
@@ -103,7 +103,7 @@ def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple
 
 
 def _need_of(library: str) -> Need | None:
-    """What packages.yml says of a package whose wheels leave a library of CUDA to the machine."""
+    """The `needs` of packages whose wheels leave a library of CUDA to the machine."""
     if library.startswith("libnvrtc"):
         return "nvrtc"
     return "cuda" if is_of_toolkit(library) else None
@@ -136,12 +136,12 @@ def code_before_import(contents: Contents, absent: Sequence[str]) -> str | None:
 
 
 def gpus_in(environment: SmokeEnvironment) -> int:
-    """How many GPUs the driver shows; 0 without a driver."""
+    """The number of GPUs that the driver reports; 0 without a driver."""
     return evaluate(environment, int, _GPUS)
 
 
 def undefined_symbols(contents: Contents, environment: SmokeEnvironment, *, without_cuda: bool) -> Iterator[Finding]:
-    """Find what neither Python nor torch nor CUDA defines.
+    """Find symbols that neither Python nor torch nor CUDA defines.
 
     Args:
         contents: the opened wheel, with its evidence.

@@ -1,4 +1,4 @@
-"""The modules of an installed wheel: whether they compile, whether they can be imported, and what they call theirs."""
+"""The modules of an installed wheel: whether they compile, can be imported, and overwrite files of others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fault_of(file):
 files = importlib.metadata.distribution(sys.argv[1]).files or ()
 print(json.dumps([fault for file in files if file.suffix == ".py" and (fault := fault_of(file))]))
 """
-"""Runs nothing of them."""
+"""Compiles source files without running them."""
 
 _IMPORT: Final = """
 import importlib, json, sys
@@ -87,7 +87,7 @@ their package."""
 
 
 def overwritten_files(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
-    """Find files that another installed project calls its own, too."""
+    """Find files that another installed project has in its RECORD, too."""
     shared = evaluate(environment, list[str], _OVERWRITTEN, contents.name.project)
     if shared:
         yield Finding(code=Code.FOREIGN_FILES, detail=f"it overwrites {some_of(shared)}")

@@ -1,4 +1,4 @@
-"""A wheel is installed as a user would install it, beside the torch that it names, and imported."""
+"""Installing a wheel as a user would, with the torch that it names, and importing it."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def try_in_environments(
     requirements: Sequence[str],
     progress: Progress,
 ) -> tuple[CleanRoom | Finding, ...]:
-    """Install a wheel whose bytes are no reason to refuse it, and import it.
+    """Install a wheel that passed the rules on its bytes, and import it.
 
     Args:
         contents: the opened wheel, with its evidence.
         python: the interpreter to try it on; None takes the version of the running one.
         environments: makes clean environments, on this machine or in containers.
         index: the throw-away index that has the wheel.
-        requirements: exact ones, on it and on the wheels of that index that it cannot do without.
+        requirements: exact ones, on it and on the wheels of that index that it requires.
         progress: shows the steps that take long.
 
     Returns:
-        The environments it was imported in, with what was found there; what refuses it is the last.
+        The environments that it was imported in, and what was found there; a finding that refuses it is the last.
 
     Raises:
         UsageError: this machine lacks what the environments need.

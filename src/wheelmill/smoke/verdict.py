@@ -1,4 +1,4 @@
-"""What smoke saw in a wheel, and what it says of it."""
+"""The result of a smoke test: evidence, verdict and certificate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wheelmill.wheel.torch_window import TorchWindow
 
 SUFFIX: Final = ".tested.json"
 GPU_SUFFIX: Final = ".gpu.json"
-"""Of what a machine with a GPU says of a wheel that passed elsewhere."""
+"""Of the certificate that a machine with a GPU makes for a wheel that passed elsewhere."""
 
 THIS_MACHINE: Final = "this machine"
 """The place of a clean environment that is no container."""
@@ -46,20 +46,20 @@ class Evidence:
     ptx: tuple[str, ...]
     """GPU architectures with portable assembly: ``compute_120``."""
     undefined_symbols: int
-    """How many unversioned symbols it expects from Python, torch, CUDA or the driver."""
+    """The number of unversioned symbols that it expects from Python, torch, CUDA or the driver."""
     torch_window: TorchWindow | None = None
     """In which torches it could load by its symbols of torch; None when it needs none, or that was not looked for."""
 
 
 @lru_cache(maxsize=1024)
-def _shared(evidence: Evidence) -> Evidence:
+def _share(evidence: Evidence) -> Evidence:
     """One record for all wheels that show the same: an index of many holds them all at once."""
     return evidence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CleanRoom:
-    """What the wheel was installed into and imported from."""
+    """A clean environment that a wheel was installed into and imported in."""
 
     place: str = THIS_MACHINE
     """Or the base image of a container: ``docker.io/library/almalinux:8@sha256:...``."""
@@ -83,18 +83,18 @@ def kernels_in(rooms: Collection[CleanRoom]) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What smoke says of one wheel."""
+    """The result of the smoke test of one wheel."""
 
     file: WheelFile
     provenance: Provenance | None
     """How it was built; None for a wheel that was not built here."""
     findings: tuple[Finding, ...]
     evidence: Evidence | None
-    """None when the file is not even a readable wheel."""
+    """None if the file is not a readable wheel."""
     clean_rooms: tuple[CleanRoom, ...]
-    """For each Python that it is for, every environment that it passed; none when it was refused."""
+    """Every clean environment that it passed, for each Python that it is for; none if it was refused."""
     sizes: Sizes | None = None
-    """What makes it large; None when the file is not even a readable wheel."""
+    """What makes it large; None if the file is not a readable wheel."""
 
     @property
     def ok(self) -> bool:
@@ -115,17 +115,17 @@ def _weight_of(finding: Finding) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Certificate:
-    """That a wheel passed, kept beside it and bound to it by its hash."""
+    """The proof that a wheel passed, kept beside it and bound to it by its hash."""
 
     sha256: Sha256
-    evidence: Annotated[Evidence, AfterValidator(_shared)]
+    evidence: Annotated[Evidence, AfterValidator(_share)]
     clean_rooms: tuple[CleanRoom, ...]
     provenance: Provenance | None
     """None for a wheel that was not built here."""
     findings: tuple[Finding, ...] = ()
     """Warnings, and what packages.yml allows, with its reason."""
     sizes: Sizes | None = None
-    """What makes it large; None for wheels that earlier versions of ours tested."""
+    """What makes it large; None for wheels that earlier versions of wheelmill tested."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,15 +137,15 @@ class TestedWheel:
     file: WheelFile
     certificate: Certificate
     attestation: str | None = None
-    """Where somebody who built it says so: the address of an attestation."""
+    """The address of an attestation by whoever built it."""
     gpu_certificate: Path | None = None
-    """What a machine with a GPU said of it; its clean rooms are part of the certificate."""
+    """The certificate of a machine with a GPU; its clean environments are part of the wheel's own certificate, too."""
     bundles: tuple[bytes, ...] = ()
-    """That attestation itself, verified: lines of JSON."""
+    """The verified attestation itself: lines of JSON."""
 
 
 def verdict_of(wheel: TestedWheel) -> Verdict:
-    """What smoke said of a wheel that passed."""
+    """The verdict on a wheel that passed, from its certificate."""
     kept = wheel.certificate
     return Verdict(
         file=wheel.file,
@@ -158,7 +158,7 @@ def verdict_of(wheel: TestedWheel) -> Verdict:
 
 
 def certificate_path(wheel: Path, suffix: str = SUFFIX) -> Path:
-    """Where a wheel's certificate is kept: beside it."""
+    """The path of a wheel's certificate, beside the wheel."""
     return wheel.with_name(wheel.name + suffix)
 
 

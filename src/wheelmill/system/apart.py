@@ -1,4 +1,4 @@
-"""Calls of our own functions on foreign bytes, in a process apart, which is ended where one of them hangs or grows.
+"""Calls of our own functions on foreign bytes, in a process apart that is killed when one of them hangs or grows.
 
 A parser in C lets nobody interrupt it, so the kernel has to. The process is in the sandbox, where this machine has one.
 On Windows, which has neither, it is ended after that time by the clock, and takes what memory it wants.
@@ -48,13 +48,13 @@ class Limits:
     """How much one call may take."""
 
     seconds: int = 30
-    """Of CPU time."""
+    """CPU time."""
     memory: int = 2 << 30
     """Bytes of address space."""
 
 
 def call_apart(calls: Iterable[Callable[[], object]], limits: Limits) -> Iterator[Any | UnreadableError]:
-    """Make calls one after the other in a process apart.
+    """Make calls, one after the other, in a process apart.
 
     Args:
         calls: can be pickled, and return what JSON knows. None is kept in memory.

@@ -24,10 +24,10 @@ from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.locks import hold, wait_silently
 
 LABEL: Final = "wheelmill"
-"""Its value names the run. ``docker ps -a --filter label=wheelmill`` lists what is running."""
+"""The label of our containers; its value names the run. ``docker ps -a --filter label=wheelmill`` lists them."""
 
 answered: Final = threading.Event()
-"""Set when the daemon has answered: it can be lost from then on."""
+"""Set once the daemon has answered: from then on, silence means that it was lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Container:
-    """A container that runs and does nothing until it is told to."""
+    """A container that idles until it is told to run something."""
 
     id: str
 
@@ -65,7 +65,7 @@ class Container:
 
 @contextmanager
 def claim_run() -> Iterator[Run]:
-    """Begin a run: what earlier ones left is removed first, what this one leaves is removed at its end.
+    """Begin a run: remove what earlier runs left; at the end, remove what this one leaves.
 
     Raises:
         UsageError: there is no Docker, or its daemon does not answer.
@@ -139,7 +139,7 @@ def docker(*words: str | Path, timeout: float | None = None, on_line: Callable[[
 
 
 def check_daemon() -> None:
-    """Look whether Docker answers.
+    """Check that Docker answers.
 
     Raises:
         UsageError: this machine has no Docker, or it does not answer.
@@ -158,7 +158,7 @@ def check_daemon() -> None:
 
 
 def _remove_abandoned(locks: Path, place: str) -> None:
-    """Remove the containers of runs of a place that ended without doing so themselves."""
+    """Remove the containers of runs that ended without removing them."""
     listed = process.run(
         ["docker", "ps", "--all", "--filter", f"label={LABEL}", "--format", f'{{{{.Label "{LABEL}"}}}}']
     )

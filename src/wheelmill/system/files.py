@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -26,7 +26,7 @@ _EXCHANGE: Final = 2
 """``RENAME_EXCHANGE``, https://man7.org/linux/man-pages/man2/rename.2.html."""
 
 MAX_FILENAME: Final = 255
-"""Characters. No file system of today keeps a longer name."""
+"""Characters of a file name; no file system of today keeps more."""
 MAX_ENTRIES: Final = 100_000
 """Files and folders of a tree; links in it can make one of any size out of a few."""
 
@@ -40,6 +40,18 @@ def sha256_of(path: Path) -> Sha256:
 def sha256_of_bytes(content: bytes) -> Sha256:
     """Hash bytes in memory."""
     return Sha256(hashlib.sha256(content).hexdigest())
+
+
+def behind_links(path: Path) -> Path:
+    """Where a path leads through all links; nothing need be there.
+
+    Raises:
+        OSError: links lead in a circle. `Path.resolve` raises RuntimeError for that up to Python 3.12, then nothing.
+    """
+    found = Path(os.path.realpath(path))
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        found.stat()
+    return found
 
 
 def refuse_links_out(path: Path, folder: Path) -> None:
@@ -124,7 +136,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Replace a file's content atomically, and have it on the disk before this returns."""
+    """Replace a file's content atomically, flushed to the disk before this returns."""
     with atomic_write(path) as file:
         file.write(content)
         file.flush()
@@ -133,7 +145,7 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk before this returns; Windows has no call for that."""
+    """Flush the entries of a folder to the disk; Windows has no call for that."""
     if sys.platform == "win32":
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -148,16 +160,8 @@ def is_mine(path: Path) -> bool:
     return sys.platform == "win32" or path.lstat().st_uid == os.getuid()
 
 
-def write_if_new(path: Path, content: bytes) -> bool:
-    """Replace a file's content; False when that is what it has."""
-    if path.exists() and path.read_bytes() == content:
-        return False
-    write_bytes(path, content)
-    return True
-
-
 def link_or_copy(source: Path, destination: Path) -> Path:
-    """Give a file a second name, which is returned; where the file system cannot, copy it."""
+    """Give a file a second name, which is returned; copy it where the file system has no hard links."""
     try:
         os.link(source, destination, follow_symlinks=False)
     except OSError:
@@ -174,7 +178,7 @@ def copy_file(source: Path, destination: Path) -> None:
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Let two folders of one file system take each other's place in one step.
+    """Exchange two folders of one file system in one step.
 
     Returns:
         Whether the kernel and the file system can do so.

@@ -23,13 +23,13 @@ _SUFFIX: Final = ".wheelmill-lock"
 
 
 def workspaces() -> Path:
-    """Where the folders are that builds run in."""
+    """Where builds have their folders."""
     return user_cache_path("wheelmill") / "build"
 
 
 @contextmanager
 def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterator[Path]:
-    """Have a folder alone; it is empty at first and gone afterwards. What killed processes left beside it goes first.
+    """Hold a folder that is empty at first and gone afterwards; what killed processes left beside it is removed first.
 
     Args:
         folder: where it is to be, in a place that keeps its lock, too.
@@ -52,7 +52,7 @@ def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterato
 
 @contextmanager
 def temporary_folder(place: Path | None = None) -> Iterator[Path]:
-    """Make an empty folder that nobody else may open, and that is gone afterwards; see `claim_folder`.
+    """Make an empty folder that only this user may open, and that is gone afterwards; see `claim_folder`.
 
     Args:
         place: the folder that gets it; None takes the one that this machine has for temporary files.
@@ -99,7 +99,7 @@ def sweep(place: Path, *, dry_run: bool = False) -> int:
 
 
 def sweep_this_machine(*, dry_run: bool = False) -> int:
-    """Do so in every place that commands share: that of temporary files, our cache, and the workspaces of builds."""
+    """Sweep every place that commands share: temporary files, our cache, and the workspaces of builds."""
     places = (Path(tempfile.gettempdir()), user_cache_path("wheelmill"), workspaces())
     return sum(sweep(place, dry_run=dry_run) for place in places)
 
@@ -110,7 +110,7 @@ def size_of(folder: Path) -> int:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder and all that is in it, also what foreign code closed; nothing need be there."""
+    """Remove a folder, if it is there, with all that is in it; foreign code may have taken away our permissions."""
     with suppress(FileNotFoundError):
         try:
             shutil.rmtree(folder)

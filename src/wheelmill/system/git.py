@@ -1,4 +1,4 @@
-"""git: sources out of repositories, without what this machine's own settings add; and the checkout that we stand in."""
+"""git: sources from repositories, untouched by this machine's settings; and the checkout that a command runs in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locks on files, which say who holds them. The kernel lets go of one when the last process that holds it has ended.
+"""Locks on files; each file says who holds it. The kernel lets go of one when the last process that holds it has ended.
 
 Programs that a holder starts may hold it too: what outlives a command that was killed keeps the next one away until it
 has ended as well; not on Windows, where a lock is of one process.
@@ -23,9 +23,9 @@ else:
     import fcntl
 
 _LONGEST: Final = 200
-"""Bytes of a lock that are shown."""
+"""Bytes of a lock's text that are shown."""
 _UNSUPPORTED: Final = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK)
-"""As file systems of clusters say that they have no locks."""
+"""How the file systems of clusters say that they have no locks."""
 
 _inherited: Final[set[int]] = set()
 _inheriting: Final = threading.Lock()
@@ -109,7 +109,7 @@ def _lock(descriptor: int, *, wait: bool) -> None:
 
 
 def wait_silently(_holder: str) -> None:
-    """Wait for a lock that is held for moments only."""
+    """Wait for a lock that is only ever held for moments."""
 
 
 @contextmanager
@@ -127,7 +127,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def _description() -> str:
-    """Say who this process is; options are left out, as they may hold a password."""
+    """Describe this process to others; without options, which may hold a password."""
     program, *arguments = sys.argv or [""]
     words = [Path(program).name, *itertools.takewhile(lambda word: not word.startswith("-"), arguments)]
     return f"process {os.getpid()} ({' '.join(words)}), since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"

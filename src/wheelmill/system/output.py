@@ -1,4 +1,4 @@
-"""What other programs print: kept within a budget, and made harmless before a person or a runner sees it."""
+"""What other programs print: kept within limits, and escaped before a person or a CI runner sees it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import codecs
 import io
 import re
 import shlex
+import unicodedata
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -24,20 +25,31 @@ MAX_LINE: Final = 16 << 10
 """Characters of a line that is only shown."""
 
 _COMMAND: Final = re.compile(r"^([^!-~\n]*:):", re.MULTILINE)
-"""A command of a workflow. The runner passes over spaces, and over characters that take no space."""
-_ESCAPES: Final = {
-    code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (ord("\t"), ord("\n"))
-}
+"""A workflow command of GitHub's runner, which ignores spaces and zero-width characters before it."""
+
+
+class _Escapes(dict[int, str]):
+    """What stands for each character: itself, if it can be seen or is white space; else an escape, as in Python."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        is_seen = character.isprintable() or character in "\t\n" or unicodedata.category(character) == "Zs"
+        return self.setdefault(code, character if is_seen else ascii(character)[1:-1])
+
+
+_escapes: Final = _Escapes()
 
 
 def printable(text: str) -> str:
     r"""Foreign text as it may stand on a terminal and in the log of a GitHub job.
 
-    Control characters become escapes such as ``\x1b``. What the runner would take for a command of a workflow is broken
-    up: ``::set-env ...`` where nothing that can be seen stands before it, and ``##[...]`` anywhere
+    Control characters, and those that cannot be seen or turn what follows around (U+202E), become escapes such as
+    ``\x1b`` (https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing). What the runner would take for a
+    command of a workflow is broken up: ``::set-env ...`` where nothing that can be seen stands before it, and
+    ``##[...]`` anywhere
     (https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs). ``std::vector`` stays.
     """
-    return _COMMAND.sub(r"\1 :", text.translate(_ESCAPES)).replace("##[", "## [")
+    return _COMMAND.sub(r"\1 :", text.translate(_escapes)).replace("##[", "## [")
 
 
 class Output:
@@ -61,14 +73,14 @@ class Output:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        """Begin the log's part about this program."""
+        """Write to the log that this program begins."""
         if self._log:
             self._file = self._open.enter_context(self._log.open("a", encoding="utf-8"))
             print("+", shlex.join(self._words), file=self._file, flush=True)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End it."""
+        """Write to the log how it ended."""
         if self._file and self._size > MAX_LOGGED:
             print(f"\n[{self._size - MAX_LOGGED} more characters]", file=self._file)
         self._open.close()

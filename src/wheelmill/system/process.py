@@ -27,11 +27,11 @@ _SHOWN_WORDS: Final = 6
 _CHUNK: Final = 1 << 16
 """Bytes read at once."""
 _LINGER: Final = 2.0
-"""Seconds for which the output of what a program left running is still taken once the program itself has ended."""
+"""Seconds to go on reading, once a program has ended, from what it left running."""
 _INTERVAL: Final = 0.05
-"""Seconds between two looks at whether a program has ended."""
+"""Seconds between checks whether a program has ended."""
 _GRACE: Final = 5.0
-"""Seconds between asking a program to end and ending it."""
+"""Seconds between asking a program to end and killing it."""
 _FOREIGN_CODE_SEES: Final = frozenset(
     {
         *("PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "LD_LIBRARY_PATH"),
@@ -56,12 +56,12 @@ def environment_for_foreign_code() -> dict[str, str]:
 
 
 def proxy_variables() -> dict[str, str]:
-    """How this process reaches the network, for programs that must; a password may stand in it."""
+    """The variables by which this process reaches the network, for programs that need it; they may hold a password."""
     return {name: os.environ[name] for name in _PROXIES if name in os.environ}
 
 
 def command_line(words: Sequence[str]) -> str:
-    """A command as it is typed: PowerShell and cmd know other quotation marks than shells do."""
+    """A command as a person types it: PowerShell and cmd quote differently from POSIX shells."""
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
@@ -144,14 +144,14 @@ def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None
 
 
 def _has_ended(child: subprocess.Popen[bytes]) -> bool:
-    """Whether a program has ended. It is not reaped: until then no other process gets its number."""
+    """Whether a program has ended. It is not reaped yet, so that no other process gets its number."""
     if sys.platform == "win32":
         return child.poll() is not None
     return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _is_readable(stream: int) -> bool:
-    """Whether there is something to read, or an end, before the next look at the program."""
+    """Wait until there is output or its end, or until it is time to check the program again."""
     if sys.platform == "win32":
         return windows.is_readable(stream, _INTERVAL)
     return bool(select.select([stream], [], [], _INTERVAL)[0])

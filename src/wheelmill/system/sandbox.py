@@ -36,16 +36,16 @@ _ISOLATED: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Sandbox:
-    """What foreign code is given of this machine besides the system, which it can read."""
+    """What foreign code may reach beyond the system itself, which it can read."""
 
     writable: Mapping[Path, Path]
     """Folders of this machine, and where foreign code finds them."""
     readable: Sequence[Path] = ()
-    """Folders and files that it finds where they are, also below a home."""
+    """Folders and files that it may read where they are, even below a home."""
     network: bool = False
     """Whether it reaches the network of this machine."""
     devices: Sequence[Path] = ()
-    """Device files, such as those of GPUs."""
+    """Device files, such as those of a GPU."""
 
     def run(  # noqa: D417 - the rest is as there
         self,
@@ -78,7 +78,7 @@ class Sandbox:
         return process.run(argv, cwd=cwd, env=env, timeout=timeout, log=log, on_line=on_line, on_end=on_end, guard=True)
 
     def inside(self, text: str) -> str:
-        """Write a text that may hold paths of this machine with the paths that foreign code sees."""
+        """Replace the paths of this machine in a text by those that foreign code sees."""
         if why_unconfined() is None:
             for outside, inside in self.writable.items():
                 text = text.replace(str(outside), str(inside))
@@ -123,7 +123,7 @@ def why_unconfined() -> str | None:
 
 @functools.cache  # it is said once
 def check_confinement(tell: Callable[[str], None]) -> None:
-    """Say plainly when foreign code will run as the person who started this.
+    """Warn when foreign code will run unconfined, as the user who started this.
 
     Args:
         tell: prints a line of text for people.

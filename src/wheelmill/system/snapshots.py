@@ -1,4 +1,4 @@
-"""Snapshots of folders: second names of all files (hard links), which cost no space and survive what replaces a file.
+"""Snapshots of folders: hard links to all files, which take no space and outlive the replacement of a file.
 
 Programs that install packages remove a file or rename another one over it; neither touches the file itself. Where a
 file system has no hard links, files are copied.

@@ -14,7 +14,7 @@ from wheelmill.errors import TimeIsOver
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """Seconds since the epoch, and how to wait for more of them: tests have a clock of their own."""
+    """The time in seconds since the epoch, and waiting; tests have a clock of their own."""
 
     now: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
@@ -22,7 +22,7 @@ class Clock:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Stop what runs in the context after some time; programs that it started end with it.
+    """Stop what runs in the context when its time is over; programs that it started end with it.
 
     A host ends a job that takes too long without asking, and what it had done is lost.
 

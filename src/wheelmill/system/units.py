@@ -1,4 +1,4 @@
-"""Sizes and times as people read them."""
+"""Sizes, times and counts as people read them."""
 
 from __future__ import annotations
 
@@ -28,3 +28,8 @@ def duration(seconds: float) -> str:
     if seconds < _MINUTE:
         return f"{seconds:.0f} s"
     return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:,.1f} h"
+
+
+def number_of(number: int, noun: str) -> str:
+    """``1 wheel`` or ``2,000 wheels``; the noun is one whose plural takes an s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

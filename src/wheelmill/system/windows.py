@@ -31,7 +31,7 @@ _FAR: Final = 1 << 30
 ENDED: Final = 258
 """The exit code of what `end_followed` had to end: ``WAIT_TIMEOUT``."""
 _INTERVAL: Final = 0.02
-"""Seconds between two looks."""
+"""Seconds between checks."""
 _CLOSED_WITHIN: Final = 5.0
 """Seconds for which others may have a file open that is to be replaced, or that was removed and keeps its name."""
 
@@ -70,7 +70,7 @@ def open_shared(path: Path) -> int:
 
 
 def replace(source: Path, target: Path) -> None:
-    """Rename a file over another one, which nobody may have open then.
+    """Rename a file over another one, once nobody has that open.
 
     Raises:
         PermissionError: somebody has it open for long, or it cannot be written.

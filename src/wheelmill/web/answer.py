@@ -16,15 +16,15 @@ class Answer:
     url: str
     """Of the server and the page that answered, without credentials: what relative links are relative to."""
     status: int
-    """The number of RFC 9110, section 15."""
+    """The status code (RFC 9110, section 15)."""
     reason: str
-    """What the server says beside the number, such as ``Not Found``."""
+    """The reason phrase, such as ``Not Found``."""
     headers: Mapping[str, str]
-    """Upper and lower case are the same in their names."""
+    """Their names are not case-sensitive."""
     following: str | None = None
     """URL of the next page of a list (RFC 8288)."""
     content: bytes = b""
-    """Unpacked; empty where the request did not succeed, or where a server ignores that a span was asked for."""
+    """Unpacked; empty if the request failed, or if the server ignored a requested span."""
 
     @property
     def ok(self) -> bool:
@@ -33,7 +33,7 @@ class Answer:
 
     @property
     def outcome(self) -> str:
-        """The status as it is told: ``404 Not Found``."""
+        """The status as messages show it: ``404 Not Found``."""
         return f"{self.status} {self.reason}".rstrip()
 
     @property
@@ -43,7 +43,7 @@ class Answer:
 
     @property
     def size(self) -> int | None:
-        """Bytes of the whole file, of which a span may have come (RFC 9110, 14.4); None where that is not said."""
+        """Bytes of the whole file, even if only a span of it came (RFC 9110, 14.4); None if the server does not say."""
         whole = self.headers.get("Content-Length", "")
         if self.status == HTTPStatus.PARTIAL_CONTENT:
             whole = self.headers.get("Content-Range", "").rpartition("/")[2]

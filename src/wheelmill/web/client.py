@@ -33,9 +33,9 @@ PARALLEL: Final = 16
 MAX_CONTENT: Final = 128 << 20
 """Bytes of an answer that is kept in memory. The largest project lists have half a million entries in 40 MB."""
 MAX_FILE: Final = 16 << 30
-"""Bytes of a file whose size nobody said before."""
+"""Bytes of a file whose size was not announced."""
 SECONDS: Final = 240.0
-"""For a request with all its redirects, tries and pauses; each `BYTES_PER_SECOND` that come give it one more."""
+"""For a request with all its redirects, tries and pauses; every `BYTES_PER_SECOND` bytes that arrive add a second."""
 
 _RETRIES: Final = Retries()
 _REDIRECTS: Final = 10
@@ -47,12 +47,13 @@ class Web:
 
     Args:
         credentials: gives the Authorization header for a URL.
-        connections: that are open at the same time.
-        agent: what servers are told that asks.
-        before: called with the URL before each request, redirects and further tries too; what it raises stops it.
-        mounts: what answers in the place of some servers, as httpx has it.
+        connections: how many may be open at the same time.
+        agent: the User-Agent that servers are told.
+        before: called with the URL before each request, redirects and retries included; what it raises stops the
+            request.
+        mounts: transports that answer for some servers, as httpx takes them.
         retries: which requests are sent again, and when.
-        seconds: that a request may take, see `SECONDS`.
+        seconds: how long a request may take; see `SECONDS`.
 
     Raises:
         UsageError: the proxy or the certificates that the environment names cannot be used.
@@ -80,9 +81,10 @@ class Web:
                 mounts=mounts,
                 verify=_authorities(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
             )
-        except (ImportError, ValueError, OSError) as error:
+        except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
+            reason = "a URL that is none" if isinstance(error, httpx.InvalidURL) else error  # it may quote a password
             raise UsageError(
-                f"the proxy or the certificates of this machine cannot be used: {error}",
+                f"the proxy or the certificates of this machine cannot be used: {reason}",
                 hint="look at HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
             ) from None
 
@@ -118,15 +120,15 @@ class Web:
             method: the HTTP method: GET, or HEAD for the headers alone.
             accept: the content types that are wanted.
             authorization: a header to send in the place of the one that `credentials` gives.
-            etag: of the document as it was; 304 is the answer where it still is (RFC 9110, section 13).
-            modified: when it was last changed, as the server wrote it; the same.
-            span: bytes of the document, as a Range header has them: ``0-99``, or ``-100`` for the last ones. An answer
-                without content and with another status than 206 means that the server does not give spans.
-            if_range: ETag or date of the document as it was; one that changed is answered as without a span.
+            etag: of the document as last seen; the answer is 304 if it has not changed (RFC 9110, section 13).
+            modified: when the document was last changed, as the server wrote it; used like `etag`.
+            span: bytes of the document, as in a Range header: ``0-99``, or ``-100`` for the last ones. A server that
+                ignores it answers with another status than 206, and its content is not read.
+            if_range: ETag or date of the document as last seen; if it has changed, the server ignores the span.
             limit: the most bytes of the content, unpacked.
 
         Raises:
-            NetworkError: there is no answer, it is larger or takes longer than the limits, or redirects lead nowhere.
+            NetworkError: there is no answer, it exceeds a limit of size or time, or redirects lead nowhere.
         """
         headers = {"Accept": accept}
         headers |= {"If-None-Match": etag} if etag else {}
@@ -147,16 +149,16 @@ class Web:
         limit: int = MAX_CONTENT,
         refusals: bool = False,
     ) -> Answer:
-        """Send a request, also one that changes something: that is not sent again.
+        """Send a request; one that changes something is never sent twice.
 
         Args:
             method: of the request, see RFC 9110, section 9.
             url: the URL, as for `get`.
             headers: an Authorization takes the place of the one that `credentials` gives.
             body: what is sent; a file is read while it is sent.
-            size: bytes of the body, for which there is more time.
+            size: bytes of the body, which extend the time limit.
             limit: bytes of the content of the answer, unpacked.
-            refusals: whether the content of an answer is read that says no.
+            refusals: whether the content of a refusal is read, too.
 
         Raises:
             NetworkError: see `get`.
@@ -189,7 +191,7 @@ class Web:
             limit: the most bytes of the content, unpacked.
 
         Raises:
-            NetworkError: as `get` does; and where the server has another answer than the document.
+            NetworkError: as `get` does, and for any other answer than the document.
         """
         answer = self.get(url, limit=limit)
         if answer.status != HTTPStatus.OK:  # 206 would be a part that nobody asked for
@@ -209,20 +211,20 @@ class Web:
         Args:
             url: the URL of the document.
             file: open for writing; it is emptied when a broken connection is tried again.
-            promised: bytes of the document, where somebody said how many.
-            received: called with the bytes that have come so far.
+            promised: the size of the document in bytes, if it was announced.
+            received: called with the number of bytes that have come so far.
 
         Returns:
             How many bytes were written, and their hash.
 
         Raises:
-            NetworkError: as `get` does; and where the server has another answer than the document.
+            NetworkError: as `get` does, and for any other answer than the document.
             IntegrityError: more bytes come than were promised.
         """
         digest, size = hashlib.sha256(), 0
 
         def read(pieces: Iterator[bytes], status: int = HTTPStatus.OK) -> None:
-            """Write the document; the one of a second try takes the place of what came before."""
+            """Write the document; a second try overwrites what the first one left."""
             nonlocal digest, size
             if status != HTTPStatus.OK:
                 return
@@ -258,10 +260,10 @@ class Web:
         body: bytes | IO[bytes] = b"",
         size: int = 0,
     ) -> httpx.Response:
-        """Follow redirects to an answer that is none; `read` is given its content, for each try from the beginning.
+        """Follow redirects to the final answer; `read` gets its content, from the beginning for each try.
 
-        A credential is for the server that the URL names: it is not sent to one that this redirects to, nor again when
-        that redirects back.
+        A credential belongs to the server that the URL names: it is not sent to a server that this one redirects to,
+        nor again after a redirect back.
         """
         shown = without_credentials(url)
         time_left = TimeLeft(shown, self._seconds + size / BYTES_PER_SECOND)
@@ -295,12 +297,12 @@ class Web:
 
 @cache
 def _authorities(_file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """Read whom this machine trusts, once for each setting of its variables: it takes as long as many requests."""
+    """Load the certificate authorities, once for each setting of the variables: that takes as long as many requests."""
     return httpx.create_ssl_context()
 
 
 def _reason_of(error: httpx.TransportError, url: str) -> str:
-    """Why there is no answer, and what of this machine's settings is in the way: its authorities, or its proxy."""
+    """Why there is no answer, and which setting of this machine may be to blame: its authorities, or its proxy."""
     reason = str(error) or type(error).__name__
     if is_untrusted(error):
         return f"{reason}; {_TRUST}"

@@ -24,13 +24,13 @@ CREDENTIALS_VARIABLE: Final = "WHEELMILL_CREDENTIALS"
 """Names the file in the place of ``credentials.toml`` in the folder of settings."""
 _TOKEN: Final = "WHEELMILL_TOKEN_"  # noqa: S105 - the beginning of a variable's name
 _KEYRING_SECONDS: Final = 60.0
-"""A keyring that is locked asks its owner."""
+"""Seconds for a keyring: a locked one asks its owner."""
 _GH_SECONDS: Final = 10.0
 _asking: Final = threading.Lock()
-"""Held while a program is asked, so that requests that run side by side ask once."""
+"""Held while a program is asked, so that parallel requests ask it once."""
 
 Stored = Mapping[Origin, Credential | str]
-"""What there is for servers; a text is the name of a user whose password the keyring has."""
+"""Credentials by server; a text is the name of a user whose password is in the keyring."""
 
 
 def read_credentials_file() -> Stored:

@@ -22,11 +22,11 @@ Credentials = Callable[[str], str | None]
 """Gives the Authorization header for a URL."""
 
 _given: Final[dict[Origin, Credential]] = {}
-"""What stood in the URLs that this process was given."""
+"""The credentials that stood in URLs which this process was given."""
 
 
 def keep_credential(url: str) -> str:
-    """Take the user and the password out of a URL that a person gave; its server is shown them from now on.
+    """Take user and password out of a URL that a person gave; from now on, they are sent to its server.
 
     Returns:
         The URL without them, as it may be shown and stored. What is no URL of http or https stays as it is.
@@ -45,7 +45,7 @@ def keep_credential(url: str) -> str:
 
 
 def credential_for(url: str) -> Credential | None:
-    """What the server of a URL is shown, from the first that has it.
+    """The credential for the server of a URL, from the first place that has one.
 
     The URL itself; URLs that `keep_credential` was given; ``WHEELMILL_TOKEN_<HOST>``; ``credentials.toml``;
     ``GITHUB_TOKEN`` or the gh command for GitHub's API; netrc. A keyring is asked for the password of a user who is
@@ -59,7 +59,7 @@ def credential_for(url: str) -> Credential | None:
     origin = Origin.of(url)
     if credential := _credential_in(url, origin):
         return credential
-    if stored := _stored().get(origin):
+    if stored := _stored_credentials().get(origin):
         return _unlock(origin, stored)
     of_github = ask_github(origin) if origin == Origin.of(github_api()) else None
     return of_github or ask_netrc(origin)
@@ -72,7 +72,7 @@ def known_credentials() -> Mapping[Origin, Credential]:
         UsageError: see `credential_for`.
         ConfigurationError: the same.
     """
-    return {origin: _unlock(origin, stored) for origin, stored in _stored().items()}
+    return {origin: _unlock(origin, stored) for origin, stored in _stored_credentials().items()}
 
 
 def authorization_for(url: str) -> str | None:
@@ -82,11 +82,11 @@ def authorization_for(url: str) -> str | None:
 
 
 def no_credentials(_url: str) -> None:
-    """Ask as everybody may."""
+    """Send no credential."""
 
 
 def own_credentials(index: str) -> Credentials:
-    """Show the server of an index what belongs to it, and nothing to any other."""
+    """Send the server of an index its credential, and none to any other server."""
     authorization, origin = authorization_for(index), Origin.of(index)
     return lambda url: authorization if Origin.of(url) == origin else None
 
@@ -96,7 +96,7 @@ def github_api() -> str:
     return os.environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/")
 
 
-def _stored() -> Stored:
+def _stored_credentials() -> Stored:
     return {**read_credentials_file(), **read_variables(), **_given}
 
 
@@ -109,7 +109,7 @@ def _unlock(origin: Origin, stored: Credential | str) -> Credential:
             f"the keyring has no password of {stored} for {origin}",
             hint=f"keyring set {origin} {stored}, or write the password into credentials.toml",
         )
-    return _checked(stored, password, f"the keyring's password for {origin}")
+    return _checked_credential(stored, password, f"the keyring's password for {origin}")
 
 
 def _credential_in(url: str, origin: Origin) -> Credential | None:
@@ -119,10 +119,10 @@ def _credential_in(url: str, origin: Origin) -> Credential | None:
         return None
     username = unquote(address.username)
     password = ask_keyring(origin, username) or "" if address.password is None else unquote(address.password)
-    return _checked(username, password, f"the URL of {origin}")
+    return _checked_credential(username, password, f"the URL of {origin}")
 
 
-def _checked(username: str, password: str, place: str) -> Credential:
+def _checked_credential(username: str, password: str, place: str) -> Credential:
     try:
         return Credential(username=username, secret=password)
     except ValueError as error:

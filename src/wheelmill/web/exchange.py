@@ -20,7 +20,7 @@ Read = Callable[[Iterator[bytes], int], None]
 """Takes the content of an answer, in pieces, and its status."""
 
 BYTES_PER_SECOND: Final = 64 << 10
-"""What a download has to keep up, on the whole."""
+"""The average rate that a download must keep up."""
 PIECE: Final = 1 << 20
 """Bytes that are read from an answer or a file at once."""
 
@@ -29,9 +29,9 @@ _SILENCE: Final = 30
 _CONNECT: Final = 10.0
 """Seconds until there is a connection."""
 _ENCODINGS: Final = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
-"""Of which a small piece gives a thousand times its size at most; several of them, one in another, give more."""
+"""Encodings that expand a piece at most a thousandfold; nested ones would expand it further."""
 _TOO_LONG: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT})
-"""Statuses of what stands before a server that took too long."""
+"""What gateways answer for a server that took too long."""
 
 
 class TimeLeft:
@@ -54,12 +54,12 @@ class TimeLeft:
 
 
 class Exchange(httpx.BaseTransport):
-    """A request and its whole answer: a connection that breaks while it is read counts as no answer."""
+    """A request and its whole answer; a connection that breaks while the answer is read counts as no answer."""
 
     def __init__(self, send: Send, read: Read, time_left: TimeLeft, limit: int) -> None:
         self._send, self._read, self._time_left, self._limit = send, read, time_left, limit
         self.tries = 0
-        """That were begun."""
+        """How many tries were begun."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send it, and read what comes; where that took the server too long, ask for a smaller page at once."""

@@ -15,11 +15,11 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 from wheelmill.web.pages import MAX_DIGITS, Fault, Form, Link, Page, absolute, last_part, shown
 
 _SMALL: Final = 8 << 10
-"""Bytes of a page that takes 0.1 s and 200 MB at most, whatever is in it."""
+"""Bytes of a page that is read in this process: at most 0.1 s and 200 MB, whatever is in it."""
 
 
 def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
-    """Read a project list or a project's page of whoever wrote it; one that is not small, in a process apart.
+    """Read a project list or a project's page that anybody may have written; a large one in a process apart.
 
     Args:
         content: the bytes of the page.

@@ -2,7 +2,7 @@
 
 An entry with a value of a wrong type is a fault, and no link.
 
-Keys that no PEP names are let be, as PEP 691 asks.
+Unknown keys are ignored, as PEP 691 asks.
 """
 
 from __future__ import annotations

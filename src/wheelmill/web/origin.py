@@ -1,4 +1,4 @@
-"""A server and what it is shown: a credential belongs to one origin (RFC 6454) and goes to no other."""
+"""Servers and credentials: a credential belongs to one origin (RFC 6454) and goes to no other."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from urllib.parse import quote, urlsplit
 
 _PORTS: Final = {"http": 80, "https": 443}
 _IN_HOSTS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.:")
-"""Of names and of IP addresses. About other characters, programs that read URLs do not agree."""
+"""Characters of names and IP addresses; programs disagree about how to read others in a URL."""
 _USERINFO: Final = re.compile(r"(?<=://)[^/?#\s]*@")
 """RFC 3986, section 3.2.1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """A server, as it is connected to."""
+    """A server: scheme, host and port."""
 
     scheme: str
     """``http`` or ``https``."""
@@ -43,7 +43,7 @@ class Origin:
 
     @property
     def is_secure(self) -> bool:
-        """Whether only the server itself can read what it is sent."""
+        """Whether the connection is encrypted."""
         return self.scheme == "https"
 
     @property
@@ -58,7 +58,7 @@ class Origin:
 
 
 def is_secure(url: str) -> bool:
-    """Whether nobody on the way can change what comes from there: https, or this machine.
+    """Whether nobody on the way can change what comes from a URL: it is https, or on this machine.
 
     https://www.w3.org/TR/secure-contexts/#is-origin-trustworthy
     """
@@ -101,7 +101,7 @@ class Credential:
         return f"Basic {base64.b64encode(f'{self.username}:{self.secret}'.encode()).decode()}"
 
     def put_into(self, url: str) -> str:
-        """A URL without credentials, with these; a token has no place in one."""
+        """Put the credential into a URL that has none; a token cannot be put into one."""
         if self.username is None:
             return url
         scheme, _, rest = url.partition("://")
@@ -114,7 +114,7 @@ def without_credentials(text: str) -> str:
 
 
 def _name_in_dns(host: str) -> str:
-    """The name that a host is asked for under; two that only look alike have different ones.
+    """The name of a host as DNS has it, in which lookalikes differ.
 
     Raises:
         ValueError: there is no such host.

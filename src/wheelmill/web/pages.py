@@ -23,12 +23,12 @@ SIDECAR_SUFFIX: Final = ".metadata"
 PROVENANCE_SUFFIX: Final = ".provenance"
 """Where ours lie; PEP 740 lets the page say where."""
 MAX_DIGITS: Final = 18
-"""Of a number. Python makes none of thousands of digits, and databases none of twenty."""
+"""Digits of a number: Python converts no thousands of digits, and databases no twenty."""
 _MAX_TEXT: Final = 4096
 """Characters of a URL, and of whatever else a page says of a file."""
 _HEXADECIMAL: Final = frozenset("0123456789abcdefABCDEF")
 _FOLDER_AND_NAME: Final = re.compile(r"([^?#;\s]*[^/?#;\s]/|/)?([A-Za-z0-9_][\w.~%+-]+)", re.ASCII)
-"""Of a URL whose name means nothing by itself, as ``..`` does."""
+"""A URL that ends with the plain name of a file, which ``..`` is not."""
 
 
 class Form(StrEnum):
@@ -177,7 +177,7 @@ def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str
 
 
 def _is_clean(text: str) -> bool:
-    """Whether all of a text are characters that can be seen."""
+    """Whether all characters of a text are printable."""
     return text.isprintable() and "\ufffd" not in text
 
 

@@ -1,4 +1,4 @@
-"""Reading a page of whoever wrote it in a process apart, which ends where that takes more than any list of wheels."""
+"""Reading a page that anybody may have written in a process apart, within limits that no list of wheels reaches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def read_apart(read: Callable[[bytes, str], Page], content: bytes, address: str)
 
 
 def _parts_of_page(read: Callable[[bytes, str], Page], content: bytes, address: str) -> dict[str, Any] | str:
-    """Read a page; returns its fields as JSON knows them, or what is wrong with it as a whole."""
+    """Read a page; returns its fields as plain JSON values, or what is wrong with the whole page."""
     try:
         page = vars(read(content, address))
     except UnreadableError as error:

@@ -20,7 +20,7 @@ BUDGET: Final = 16 << 20
 SECONDS: Final = 1_800
 """For all requests of a file together: each has a limit of its own, and a server may take all of it every time."""
 _PIECE: Final = 64 << 10
-"""Bytes of a request at least: the list of a zip's members is at its end, and mostly shorter."""
+"""The least that a request asks for: the list of a zip's members is at its end, and mostly shorter."""
 _CONTENT_RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 
 

@@ -1,7 +1,7 @@
-"""Alias wheels: they hold nothing and require another wheel, under a name that is easier to ask for.
+"""Alias wheels: empty wheels that require another one, under a name that is easier to ask for.
 
-Their bytes are made of what is said of them alone, uncompressed, since two releases of zlib may pack differently: made
-again, an alias has the hash that lock files have.
+Their bytes depend on nothing but these fields, and are not compressed, since releases of zlib differ: an alias that is
+made again has the hash that lock files hold.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from wheelmill.wheel.name import WheelName
 EVERYWHERE: Final = frozenset({Tag("py3", "none", "any")})
 """The tags of every alias."""
 EXTRAS: Final = "extras"
-"""What the label of an alias with extras begins with."""
+"""How the label of an alias with extras begins."""
 _WHEEL: Final = b"Wheel-Version: 1.0\nGenerator: wheelmill\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AliasWheel:
-    """What an alias says, which is all that it is."""
+    """The METADATA of an alias, which is all that it consists of."""
 
     project: ProjectName
     version: Version
@@ -37,7 +37,7 @@ class AliasWheel:
 
     @property
     def name(self) -> WheelName:
-        """Of its file."""
+        """The name of its file."""
         return WheelName(project=self.project, version=self.version, build=(), tags=EVERYWHERE)
 
     @property
@@ -56,7 +56,7 @@ class AliasWheel:
 
     @property
     def content(self) -> bytes:
-        """Its bytes."""
+        """The bytes of the wheel."""
         from wheelmill.wheel.archive import pack_members  # noqa: PLC0415 - not for clients, which look at aliases alone
         from wheelmill.wheel.record import record_of_members  # noqa: PLC0415 - the same
 

@@ -1,4 +1,4 @@
-"""Wheels as zip files: what strangers made is checked before it is unpacked, what is packed here is reproducible."""
+"""Wheels as zip files: foreign ones are checked before they are unpacked, and ours are packed reproducibly."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from wheelmill.wheel.limits import (
 )
 
 COMPRESSIONS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-"""What a wheel's members may be packed with: every installer reads these."""
+"""The compression methods that a wheel may use, because every installer reads them."""
 
 _BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
-"""What zipfile raises: ``RuntimeError`` for encrypted members, and one of its kind for compressions that it lacks."""
+"""What zipfile raises; ``RuntimeError`` is for encrypted members, its subclass for unknown compression."""
 
 
 def open_archive(file: IO[bytes] | io.RawIOBase) -> zipfile.ZipFile:
-    """Open the zip that a wheel is, here or on a server, without reading its members.
+    """Open a wheel as a zip, here or on a server, without reading its members.
 
     Raises:
-        UnreadableError: it is none, or has more members than any wheel.
+        UnreadableError: it is no zip, or has more members than any wheel.
     """
     directory = find_directory(file)
     if directory.size > MAX_DIRECTORY:
@@ -60,7 +60,7 @@ def open_archive(file: IO[bytes] | io.RawIOBase) -> zipfile.ZipFile:
 
 @contextmanager
 def open_member(archive: zipfile.ZipFile, member: str | zipfile.ZipInfo) -> Iterator[IO[bytes]]:
-    """Open a member; no more can be read of it than it says to have.
+    """Open a member; no more can be read of it than its declared size.
 
     Raises:
         UnreadableError: it is not there, or what is read of it is broken.
@@ -114,7 +114,7 @@ def check_archive(path: Path) -> tuple[Finding, ...]:
 
 
 def check_list(archive: zipfile.ZipFile, size: int) -> tuple[Finding, ...]:
-    """Say what the list of members of a wheel shows of that; of the members none is read.
+    """Say what of that the list of a wheel's members shows, without reading any member.
 
     Args:
         archive: the wheel, here or on a server.
@@ -172,7 +172,7 @@ _UNIX: Final = 3
 
 
 def unpack(wheel: Path, directory: Path) -> None:
-    """Unpack a wheel whose archive was checked, or that was just made here; programs in it stay executable."""
+    """Unpack a wheel that was checked, or just made here; programs in it stay executable."""
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
             path = Path(archive.extract(member, directory))

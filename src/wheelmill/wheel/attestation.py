@@ -1,4 +1,4 @@
-"""Attestations: who made a file, signed in a way that nobody who can only write to a release can imitate.
+"""Attestations: signed statements of who made a file, which write access to a release is not enough to forge.
 
 A bundle (https://docs.sigstore.dev/about/bundle/) holds a statement with names and hashes of files, its signature and
 the certificate of the signer. Sigstore gives a certificate for ten minutes to a job of GitHub's that may ask for one,
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from wheelmill.errors import NetworkError, UsageError
 from wheelmill.names import Sha256
+from wheelmill.system.own_installation import own_origin
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from sigstore.verify.policy import VerificationPolicy
 
 ATTESTATIONS: Final = "attestations.jsonl"
-"""What lies beside the wheels of a release: their bundles, a line each."""
+"""The file beside the wheels of a release with their bundles, one per line."""
 
 WHEELS_WORKFLOW: Final = ".github/workflows/wheels-group.yml"
-"""Builds the wheels of one group, and attests those."""
+"""The workflow that builds the wheels of one group and attests them."""
 
 TRUSTED_ROOT: Final = "WHEELMILL_TRUSTED_ROOT"
 """Names the file with the keys of another Sigstore than the public one: ``gh attestation trusted-root`` prints it."""
@@ -44,21 +45,21 @@ _STATEMENT: Final = "application/vnd.in-toto+json"
 
 @dataclass(frozen=True)
 class Signer:
-    """A repository on GitHub, and which of its runs are believed."""
+    """A repository on GitHub, and which of its runs are trusted."""
 
     repository: str
     """``OWNER/REPO``."""
     branch: str = "main"
     """Its runs on this branch count, where the workflows are its own."""
     workflows: str | None = None
-    """The repository whose workflows it calls; its runs on tags count then."""
+    """The repository whose workflows it calls; then, its runs on tags count."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read ``OWNER/REPO``, ``OWNER/REPO@BRANCH``, or ``OWNER/REPO:OWNER/REPO`` with whose workflows it calls.
 
         Raises:
-            ValueError: it is none of them.
+            ValueError: it has none of these forms.
         """
         repository, at, branch = text.partition("@")
         repository, calls, workflows = repository.partition(":")
@@ -82,7 +83,7 @@ class Signer:
         return policy.AllOf([policy.OIDCIssuerV2(_ISSUER), *signed, *others])
 
     def __str__(self) -> str:
-        """As `parse` reads it."""
+        """The form that `parse` reads."""
         return f"{self.repository}:{self.workflows}" if self.workflows else f"{self.repository}@{self.branch}"
 
 
@@ -92,17 +93,17 @@ def _is_repository(text: str) -> bool:
 
 @dataclass(frozen=True)
 class _Beginning:
-    """What something in a certificate begins with; the policies of the library compare the whole of it."""
+    """A policy on how a value in a certificate begins; those of the library compare all of it."""
 
     number: int
     """That of the extension, below Fulcio's."""
     text: str
 
     def verify(self, cert: Certificate) -> None:
-        """Look at a certificate.
+        """Check a certificate.
 
         Raises:
-            VerificationError: it says something else, or nothing.
+            VerificationError: it has another value, or none.
         """
         from cryptography.hazmat import asn1  # noqa: PLC0415 - as above
         from cryptography.x509 import ExtensionNotFound, ObjectIdentifier  # noqa: PLC0415
@@ -119,13 +120,13 @@ class _Beginning:
 
 @dataclass(frozen=True, kw_only=True)
 class Attested:
-    """What verified bundles say."""
+    """The content of verified bundles."""
 
     signer: Signer
     files: Mapping[tuple[str, Sha256], bytes]
-    """The bundle that speaks of a file, by the file's name and hash."""
+    """The bundle of each file, by the file's name and hash."""
     faults: tuple[str, ...]
-    """Why the other bundles do not count."""
+    """Why the other bundles were rejected."""
 
 
 def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> Attested:
@@ -138,7 +139,7 @@ def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> A
 
     Raises:
         UsageError: this machine lacks what verifying takes.
-        NetworkError: Sigstore's keys cannot be had.
+        NetworkError: Sigstore's keys cannot be fetched.
     """
     verifier = _verifier(os.environ.get(TRUSTED_ROOT))
     files: dict[tuple[str, Sha256], bytes] = {}
@@ -161,7 +162,7 @@ def _verifier(path: str | None) -> Verifier:
     except ModuleNotFoundError:
         raise UsageError(
             "attestations are verified with sigstore, which is not installed",
-            hint="pip install 'wheelmill[attestations]'",
+            hint=f"pip install 'wheelmill[attestations]{own_origin()}'",
         ) from None
     try:
         return Verifier(trusted_root=TrustedRoot.from_file(path)) if path else Verifier.production()

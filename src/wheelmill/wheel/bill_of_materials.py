@@ -81,8 +81,8 @@ def bill_bytes(bill: Bill) -> bytes:
         purl=_address(bill.project, bill.version) if facts is None or facts.on_package_index else None,
         pedigree=_pedigree(facts, bill.patches) if facts else None,
     )
-    contained = [*_bundled(bill), *_linked(bill)]
-    used = list(_used(facts)) if facts else []
+    contained = [*_bundled_components(bill), *_linked_components(bill)]
+    used = list(_build_components(facts)) if facts else []
     for number, component in enumerate((*contained, *used), start=1):
         component.bom_ref.value = f"{number}: {component.name}"  # the library's own are random
     tools = [Component(type=ComponentType.APPLICATION, name="wheelmill", version=facts.wheelmill)] if facts else []
@@ -134,7 +134,7 @@ def _source_of(facts: BuildFacts) -> Component:
     )
 
 
-def _bundled(bill: Bill) -> Iterator[Component]:
+def _bundled_components(bill: Bill) -> Iterator[Component]:
     for library in bill.bundled:
         yield Component(
             type=ComponentType.FILE,
@@ -145,7 +145,7 @@ def _bundled(bill: Bill) -> Iterator[Component]:
         )
 
 
-def _linked(bill: Bill) -> Iterator[Component]:
+def _linked_components(bill: Bill) -> Iterator[Component]:
     """What the linker put in: nvcc links the CUDA runtime statically unless it is told otherwise."""
     if bill.holds_cuda_runtime:
         yield Component(
@@ -157,7 +157,7 @@ def _linked(bill: Bill) -> Iterator[Component]:
         )
 
 
-def _used(facts: BuildFacts) -> Iterator[Component]:
+def _build_components(facts: BuildFacts) -> Iterator[Component]:
     """What the build took place with."""
     for name, version in (("cpython", facts.python), ("cuda-toolkit", facts.toolkit)):
         yield _tool(name, version)

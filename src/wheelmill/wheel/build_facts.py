@@ -1,4 +1,4 @@
-"""How a wheel was built, as a file inside it tells: ``.dist-info/wheelmill-build.json``.
+"""How a wheel was built, as recorded inside it in ``.dist-info/wheelmill-build.json``.
 
 Nothing in it depends on the machine, the day or the time that a build took: equal builds have equal wheels.
 """
@@ -60,7 +60,7 @@ class BuildFacts:
     python: str
     """The Python that it was built with."""
     pythons: tuple[str, ...]
-    """Those that it is for."""
+    """The Pythons that it is for."""
     platform: str
     source: SourceFacts
     patches: tuple[AppliedPatch, ...]
@@ -79,12 +79,12 @@ class BuildFacts:
     driver: str | None = None
     """The oldest Linux driver that loads its GPU code: ``580.65.06``."""
     compilers: tuple[str, ...] = ()
-    """Those of the code for the processor, as they call themselves in it."""
+    """The compilers of its host code, by the names that they left in it."""
     cxx_standard: int | None = None
     """The C++ standard that flags for an older one were raised to."""
     variables: Mapping[str, str]
-    """What the build was told, by names of environment variables: flags and options. Paths and numbers of processors,
-    which differ from machine to machine, are left out."""
+    """The flags and options of the build, by environment variable. Paths and numbers of processors, which differ from
+    machine to machine, are left out."""
     build_args: tuple[str, ...] = ()
     """Settings of the build backend: ``NAME=VALUE``."""
     build_requirements: tuple[str, ...]
@@ -101,7 +101,7 @@ def build_facts_bytes(facts: BuildFacts) -> bytes:
 
 
 def read_build_facts(content: bytes) -> BuildFacts:
-    """Read the file inside a wheel, which may be anybody's.
+    """Read the file from a wheel that anybody may have made.
 
     Raises:
         UnreadableError: it holds something else.

@@ -1,4 +1,4 @@
-"""What a wheel of CUDA is as a variant: the driver and the GPUs that it is for, in words that uv and others compare.
+"""CUDA wheels as variants: the driver and the GPUs that they are for, in properties that uv and others compare.
 
 NVIDIA's provider knows them (``nvidia-variant-provider`` on the package index); uv stands in for it. To it
 ``90_real`` is a GPU of the same major release and no older minor one, ``90_virtual`` the same, and several are "or".

@@ -1,4 +1,4 @@
-"""A stand-in for the driver's library, ``libcuda.so.1``, which only machines with a GPU have."""
+"""A stub of the driver's library, ``libcuda.so.1``, which only machines with a GPU have."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_of_driver(symbol: str) -> bool:
 
 
 def compile_stub(functions: Iterable[str], library: Path) -> None:
-    """Compile a stand-in with this machine's C compiler. Every function of it says that it is a stub.
+    """Compile a stub with this machine's C compiler; each of its functions returns that it is a stub.
 
     Args:
         functions: the functions that are there.

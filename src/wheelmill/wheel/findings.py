@@ -1,4 +1,4 @@
-"""What can be said against a wheel, and how much it weighs."""
+"""Findings: what can be wrong with a wheel, and how bad that is."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _NAMED: Final = 10
 
 
 class Level(StrEnum):
-    """What a kind of fault does to a wheel."""
+    """What a finding means for a wheel."""
 
     ALWAYS = "always"
-    """Refuses it; no reason allows that."""
+    """Refuses it, whatever packages.yml says."""
     REFUSE = "refuse"
-    """Refuses it, unless its package allows that with a reason."""
+    """Refuses it, unless its entry in packages.yml allows this with a reason."""
     WARN = "warn"
-    """Is shown, and refuses nothing: harmless wheels have it."""
+    """Is only shown: harmless wheels have it, too."""
 
 
 class Code(StrEnum):
@@ -51,11 +51,11 @@ class Code(StrEnum):
     TORCH_PIN = "torch-pin", Level.ALWAYS
     """Linked to torch without requiring the version its label names."""
     TORCH_ABI = "torch-abi", Level.ALWAYS
-    """Needs what is not in torch's stable ABI, although packages.yml says that it is content with that."""
+    """Needs more of torch than its stable ABI, although packages.yml says otherwise."""
     CUDART = "cudart", Level.ALWAYS
-    """It holds the CUDA runtime in another way than packages.yml says."""
+    """Is linked to the CUDA runtime in another way than packages.yml says."""
     ENVIRONMENT = "environment", Level.ALWAYS
-    """The clean room that the label asks for could not be made."""
+    """The clean environment that the label asks for could not be made."""
     INSTALL = "install", Level.ALWAYS
     """The installer refused it, or installed something else."""
     IMPORT = "import", Level.ALWAYS
@@ -76,7 +76,7 @@ class Code(StrEnum):
     SYMBOL_VERSION = "symbol-version", Level.REFUSE
     """Needs a newer libstdc++ or libgcc than its platform tag promises."""
     LIBRARY = "library", Level.REFUSE
-    """Needs a library that is neither in it nor part of what it may expect."""
+    """Needs a library that it neither brings nor may expect."""
     SECOND_COPY = "second-copy", Level.REFUSE
     """Brings a library of torch, CUDA or the driver once more."""
     MACHINE = "machine", Level.REFUSE
@@ -96,11 +96,11 @@ class Code(StrEnum):
     FOREIGN_FILES = "foreign-files", Level.REFUSE
     """Has files of another project, which an installer overwrites."""
     COMMAND = "command", Level.REFUSE
-    """Has a program that takes the place of python, pip or their like."""
+    """Has a program that replaces python, pip or the like."""
     SETUID = "setuid", Level.REFUSE
     """Has a program that runs as another user."""
     BYTECODE = "bytecode", Level.REFUSE
-    """Has bytecode, which need not be that of its source."""
+    """Has bytecode, which may not match its source."""
     DIRECT_URL = "direct-url", Level.REFUSE
     """Requires something from a URL instead of an index."""
     METADATA_INVALID = "metadata-invalid", Level.REFUSE
@@ -125,7 +125,7 @@ class Finding:
     code: Code
     detail: str
     reason: str | None = None
-    """Why packages.yml allows it; None where it does not."""
+    """Why packages.yml allows it; None if it does not."""
 
     @property
     def refuses(self) -> bool:
@@ -134,7 +134,7 @@ class Finding:
 
 
 def with_reasons(findings: Iterable[Finding], allowed: Mapping[Code, str]) -> Iterator[Finding]:
-    """Give findings the reasons for which packages.yml allows them.
+    """Add to findings the reasons for which packages.yml allows them.
 
     Args:
         findings: the faults of one wheel, none of which has a reason yet.
@@ -146,6 +146,6 @@ def with_reasons(findings: Iterable[Finding], allowed: Mapping[Code, str]) -> It
 
 
 def some_of(names: Sequence[str]) -> str:
-    """Name some of many, and say how many more there are."""
+    """Name the first few, and say how many more there are."""
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.wheel.dynamic import Symbol
-from wheelmill.wheel.elf import SharedObject
 from wheelmill.wheel.platforms import LEGACY_POLICIES
+from wheelmill.wheel.shared_objects import SharedObject
 
 
 def promised_glibc(platform: str) -> Version | None:

@@ -33,14 +33,14 @@ CARDS: Final = {
     Architecture(12, 0): ("RTX 50 series", "RTX PRO"),
     Architecture(12, 1): ("GB10", "DGX Spark"),
 }
-"""What people may have, by compute capability: https://developer.nvidia.com/cuda-gpus"""
+"""The GPUs that people may have, by compute capability: https://developer.nvidia.com/cuda-gpus"""
 _ALWAYS_SAID: Final = frozenset({"nvidia", "geforce", "tesla", "jetson"})
-"""Words that tell no card from another."""
+"""Words that do not distinguish cards."""
 CARD_WORDS: Final = {
     gpu: tuple(" ".join(word for word in card.lower().split() if word not in _ALWAYS_SAID) for card in cards)
     for gpu, cards in CARDS.items()
 }
-"""The words that tell each card; of a series, only its number does."""
+"""The words that identify each card; in a series, only its number does."""
 _TEGRA: Final = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
 """Jetson's GPUs: https://developer.nvidia.com/cuda-legacy-gpus; Thor was 10.1 until CUDA 13."""
 
@@ -129,7 +129,7 @@ def running_code(
 def code_for(
     gpu: Architecture, sass: Iterable[Architecture], ptx: Iterable[Architecture]
 ) -> Literal["machine code", "PTX", ""]:
-    """What a wheel has for a GPU, as `running_code` says; nothing where it does not run there."""
+    """What a wheel has for a GPU, as `running_code` says; empty if it does not run there."""
     found = running_code(gpu, sass, ptx)
     return found[0] if found else ""
 
@@ -142,7 +142,7 @@ def lacks_code_for(
     driver: CudaVersion | None,
     cuda: CudaVersion | None,
 ) -> str | None:
-    """Say why a wheel has nothing that runs on a GPU; None when it has.
+    """Say why no code of a wheel runs on a GPU; None if some does.
 
     Portable assembly is compiled by the driver, which must know the CUDA release that wrote it.
 

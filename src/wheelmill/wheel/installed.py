@@ -10,24 +10,24 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
-Place = Literal["library", "programs", "elsewhere"]
-"""Beside all packages of a Python, beside its commands, or anywhere else."""
+Place = Literal["library", "programs", "environment", "elsewhere"]
+"""The folder of packages, that of commands, that of the whole environment, or any other place in it."""
 
 _SCHEMES: Final[Mapping[str, Place]] = {"purelib": "library", "platlib": "library", "scripts": "programs"}
 _PROGRAMS: Final = ("bin", "Scripts")
 LIBRARIES: Final = ("site-packages", "dist-packages")
-"""What the folders of installed packages are called."""
+"""The names of folders with installed packages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class InstalledFile:
-    """A file of a wheel, where it will lie."""
+    """A file of a wheel, and where it is installed."""
 
     member: str
     """Its name in the wheel."""
     place: Place
     path: PurePosixPath
-    """Below that place."""
+    """Its path below that place."""
 
     @property
     def top(self) -> str:
@@ -36,7 +36,7 @@ class InstalledFile:
 
 
 def installed_files(members: Iterable[str]) -> Iterator[InstalledFile]:
-    """Say of a wheel's members, which are files with safe names, where they will lie."""
+    """Find where installers put a wheel's members, which are files with safe names."""
     for member in members:
         place, parts = _place_of(PurePosixPath(member).parts)
         yield InstalledFile(member=member, place=place, path=PurePosixPath(*parts))
@@ -59,4 +59,4 @@ def _place_in_prefix(parts: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
             return "library", parts[number + 1 :]
     if parts[0] in _PROGRAMS and len(parts) > 1:
         return "programs", parts[1:]
-    return "elsewhere", parts
+    return "environment", parts

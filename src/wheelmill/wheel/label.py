@@ -1,4 +1,4 @@
-"""Local versions: the label, which says which CUDA and torch a wheel was built for, and what others write there.
+"""Local versions: our label, which names the CUDA and torch of a wheel, and what others write in its place.
 
 A label is ``2.8.3+cu128torch2.8``; without torch ``+cu130``. Local versions are PEP 440's own extension point
 (https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers), so every
@@ -78,13 +78,13 @@ class Label:
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltFor:
-    """What the local version of anybody's wheel says that it was built for: CUDA, torch and C++ ABI."""
+    """What the local version of any wheel says about its build: CUDA, torch and C++ ABI."""
 
     cuda_major: int | None = None
     cuda: CudaVersion | None = None
-    """None too when only the major release is named: ``cu12``."""
+    """Also None if only the major release is named: ``cu12``."""
     other_accelerator: str | None = None
-    """What it runs on instead of CUDA: ``ROCm``, ``the CPU alone``; None where it says CUDA or nothing."""
+    """What it needs instead of CUDA: ``ROCm``, ``the CPU alone``; None if it names CUDA or nothing."""
     torch: TorchNeed | None = None
     cxx11_abi: bool | None = None
 
@@ -113,16 +113,16 @@ class BuiltFor:
 
     @classmethod
     def of(cls, cuda: CudaVersion | None, torch: TorchVersion | None) -> Self:
-        """What a place or a person says, where each may be left open."""
+        """A CUDA and a torch as a page or a person names them; each may be open."""
         return cls(cuda_major=cuda.major if cuda else None, cuda=cuda, torch=torch)
 
     @classmethod
     def of_installed(cls, version: str) -> Self:
-        """Read what a version says behind its ``+``; one that is no version (PEP 440) can say it, too."""
+        """Read the part of a version after the ``+``, even if it is no version by PEP 440."""
         return cls.parse(version.lower().partition("+")[2])
 
     def filled_in(self, page: BuiltFor) -> BuiltFor:
-        """This, and where it says nothing, what is said of all wheels of its page."""
+        """These facts, completed by those that hold for all wheels of its page."""
         silent = self.cuda_major is None and self.other_accelerator is None
         same = silent or (self.cuda is None and self.cuda_major == page.cuda_major)
         cuda_major, cuda = (page.cuda_major, page.cuda) if same else (self.cuda_major, self.cuda)
@@ -130,7 +130,7 @@ class BuiltFor:
 
     @cached_property
     def label(self) -> Label | None:
-        """What our own label says of it; None when it names no one release of CUDA."""
+        """The same as our own label; None if it names no single release of CUDA."""
         torch = self.torch if isinstance(self.torch, TorchVersion) else None
         return Label(cuda=self.cuda, torch=torch) if self.cuda else None
 

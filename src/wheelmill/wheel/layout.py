@@ -1,7 +1,7 @@
-"""How a zip lies in its file: its members, the list of them and its end, one behind the other and nothing between.
+"""The layout of a zip: its members, the list of them and the end record, one after the other, without gaps.
 
-Installers differ in what they believe: the list, or the headers that members have of their own, looked for from the end
-or from the beginning. Where every byte of a file has one meaning, all of them unpack the same.
+Installers differ in what they trust: the list, or each member's own header, found from the end or from the beginning.
+Where every byte of a file has one meaning, all of them unpack the same.
 
 https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 """
@@ -25,13 +25,13 @@ _WIDE_END: Final = struct.Struct("<4sQHHIIQQQQ")
 """Zip64: the end record with numbers of 64 bits. The locator behind it says where it is."""
 _LOCAL: Final = struct.Struct("<4sHHHHHIIIHH")
 _SATURATED: Final = (0xFFFF, 0xFFFF_FFFF)
-"""What stands in place of a number that is in a zip64 record."""
+"""The placeholder for a number that is in a zip64 record."""
 _DESCRIBED_BEHIND: Final = 0x8
 """Flag: checksum and sizes stand behind the data."""
 _UTF8: Final = 0x800
 _ZIP64, _UNICODE_PATH = 1, 0x7075
 _PACKED, _UNPACKED = 1 << 16, 1 << 20
-"""Bytes that are held at once."""
+"""Bytes that are in memory at once."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""How much a wheel from elsewhere may ask for: what no real one has, and what a small one could pretend to have."""
+"""Limits for foreign wheels, which no real one reaches, but a small malicious one could claim."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ MAX_UNPACKED: Final = 16 << 30
 MAX_RATIO: Final = 100
 """Unpacked over packed. Machine code packs 2 to 20 times; bombs start at 1,000."""
 MAX_FINDINGS: Final = 100
-"""Of one kind that are told."""
+"""Findings of one kind that are reported."""
 
 MAX_RECORD: Final = 16 << 20
 """Bytes: as many members as there may be, with long names."""
@@ -32,13 +32,13 @@ MAX_CONTENT_TYPE: Final = 255
 """Characters. email's parser takes hours for a megabyte of parameters."""
 
 MAX_SYMBOLS: Final = 1_000_000
-"""In all shared objects of a wheel. All of torch's together have half as many."""
+"""Symbols in all shared objects of a wheel. All of torch's together have half as many."""
 MAX_SYMBOL_NAME: Final = 1 << 16
 """Bytes. Mangled names of templates reach some ten thousand."""
 MAX_SECTIONS: Final = 10_000
-"""Of a shared object. Real ones have some dozens."""
+"""Sections of a shared object. Real ones have some dozens."""
 MAX_READS: Final = 500_000
-"""Of header fields and texts, in all shared objects of a wheel. One takes some hundreds."""
+"""Reads of header fields and texts, in all shared objects of a wheel. One takes some hundreds."""
 
 MAX_DISTRIBUTIONS: Final = 10_000
-"""In one folder of an environment. Large ones have a thousand."""
+"""Distributions in one folder of an environment. Large ones have a thousand."""

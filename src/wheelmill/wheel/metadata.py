@@ -1,30 +1,24 @@
-"""A wheel's ``.dist-info``: METADATA and WHEEL, and the label in METADATA.
+"""Reading a wheel's ``.dist-info``: METADATA, WHEEL and entry points.
 
 https://packaging.python.org/en/latest/specifications/core-metadata/
 """
 
 from __future__ import annotations
 
-import functools
 import zipfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from email.parser import BytesParser
 from itertools import takewhile
-from operator import and_
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from packaging.metadata import InvalidMetadata, Metadata, RawMetadata, parse_email
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import Specifier, SpecifierSet
 from packaging.tags import Tag
-from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.errors import UnreadableError
-from wheelmill.names import TorchNeed, TorchVersion
 from wheelmill.wheel.archive import open_archive, read_member
 from wheelmill.wheel.limits import MAX_CONTENT_TYPE, MAX_FIELDS, MAX_METADATA
 from wheelmill.wheel.name import read_tags
@@ -51,7 +45,7 @@ def dist_info_of(archive: zipfile.ZipFile) -> str:
 
 
 def read_metadata(content: bytes) -> Metadata:
-    """Read a METADATA file, forgiving what does not matter here.
+    """Read a METADATA file, ignoring faults that do not matter here.
 
     Raises:
         UnreadableError: name, version, Requires-Python or Requires-Dist cannot be read.
@@ -66,7 +60,7 @@ def read_metadata(content: bytes) -> Metadata:
 
 
 def is_pure(wheel_file: bytes) -> bool:
-    """Whether a WHEEL file says that nothing in the wheel is compiled (PEP 427).
+    """Whether a WHEEL file declares that the wheel is pure Python (PEP 427).
 
     Raises:
         UnreadableError: it is too large.
@@ -87,7 +81,7 @@ def tags_of(wheel_file: bytes) -> frozenset[Tag]:
 
 
 def read_fields(content: bytes) -> RawMetadata:
-    """Read METADATA as it was written: nothing is checked but its size.
+    """Read METADATA as it was written; only its size is checked.
 
     Raises:
         UnreadableError: it has more than any real one.
@@ -97,7 +91,7 @@ def read_fields(content: bytes) -> RawMetadata:
 
 
 def faults_of(content: bytes, licences: Collection[str]) -> Iterator[str]:
-    """What a package registry would refuse in a METADATA file that can be read, but for a local version label.
+    """What a package registry would refuse in a readable METADATA file, local versions aside.
 
     The fields of version 2.4 that build backends wrote before there was one are no fault: registries took them.
 
@@ -147,110 +141,13 @@ def commands_of(archive: zipfile.ZipFile, dist_info: str) -> tuple[str, ...]:
 
 
 def _check_fields(content: bytes, name: str) -> None:
-    """Refuse what takes email's parser minutes: it goes through all fields for each of them."""
+    """Refuse METADATA with so many fields that email's parser, which is quadratic, takes minutes."""
     if len(content) > MAX_METADATA:
         raise UnreadableError(f"{name} has {len(content)} bytes, more than {MAX_METADATA}")
     head = takewhile(len, content.splitlines())
     fields = sum(line[:1] not in (b" ", b"\t") for line in head)
     if fields > MAX_FIELDS:
         raise UnreadableError(f"{name} has {fields} fields, more than {MAX_FIELDS}")
-
-
-def add_label(
-    content: bytes,
-    *,
-    version: Version,
-    torch: TorchNeed | None,
-    torch_release: str | None = None,
-    drop: Collection[str] = (),
-    add: Iterable[str] = (),
-) -> bytes:
-    """Write a labelled version, what the wheel needs of torch, and other changes of its requirements into METADATA.
-
-    A requirement on torch that upstream wrote becomes the narrower pin: an extension loads only beside the torch minor
-    release it was compiled against. One that links to torch's stable ABI alone keeps upstream's own bounds.
-
-    Args:
-        content: the bytes of the METADATA file.
-        version: the upstream version with the wheel's label.
-        torch: what the wheel links to; None where that is nothing of torch.
-        torch_release: what the torch that it was compiled against calls itself.
-        drop: projects that are no longer required, by their normalized names.
-        add: requirements that are added.
-    """
-    lines = content.splitlines(keepends=True)
-    end = next((number for number, line in enumerate(lines) if not line.strip(b"\r\n")), len(lines))
-    newline = b"\r\n" if lines[0].endswith(b"\r\n") else b"\n"
-    fields = _fields(lines[:end])
-    is_for_candidate = isinstance(torch, TorchVersion) and torch.is_candidate
-    on_torch = {field: bound for field in fields if (bound := _plain_torch(field)) is not None} if torch else {}
-    written = []
-    for field in fields:
-        if field.partition(b":")[0].lower() == b"version":
-            written.append(b"Version: " + str(version).encode() + newline)
-            if torch:  # here, because a last field may lack its newline, or stand behind a line that ends the fields
-                upstream = functools.reduce(and_, on_torch.values(), SpecifierSet())
-                bound = torch_bound(torch, SpecifierSet(f"=={torch_release}") if is_for_candidate else upstream)
-                written.append(f"Requires-Dist: torch{bound}".encode() + newline)
-            written += [f"Requires-Dist: {requirement}".encode() + newline for requirement in add]
-        elif field not in on_torch and _required_project(field) not in drop:
-            written.append(field)
-    return b"".join([*written, *lines[end:]])
-
-
-def torch_bound(torch: TorchNeed, upstream: SpecifierSet) -> SpecifierSet:
-    """What a wheel requires of torch.
-
-    Args:
-        torch: what it links to.
-        upstream: what its project requires; of this a wheel for many torches keeps all but pins, and gets the bounds
-            that are missing. A bound of ours stays as it is, and so does a pin on one of the two versions that a
-            release candidate may have.
-    """
-    if isinstance(torch, TorchVersion) and torch.is_candidate:
-        pins = [SpecifierSet(f"=={release}") for release in torch.releases]
-        return upstream if upstream in pins else pins[0]
-    if isinstance(torch, TorchVersion):
-        return SpecifierSet(torch.pin)
-    bounds = [clause for clause in upstream if clause.operator not in ("==", "===")]
-    oldest, below = Version(str(torch.oldest)), Version(str(torch.below)) if torch.below else None
-    if not any(clause.operator in (">=", ">", "~=") and Version(clause.version) >= oldest for clause in bounds):
-        bounds.append(Specifier(f">={oldest}"))
-    if below and not any(clause.operator == "<" and Version(clause.version) <= below for clause in bounds):
-        bounds.append(Specifier(f"<{below}"))
-    return SpecifierSet(bounds)
-
-
-def _fields(lines: list[bytes]) -> list[bytes]:
-    """Join lines that are indented to the field that they continue."""
-    fields: list[list[bytes]] = []
-    for line in lines:
-        if line[:1] in (b" ", b"\t") and fields:
-            fields[-1].append(line)
-        else:
-            fields.append([line])
-    return [b"".join(field) for field in fields]
-
-
-def _plain_torch(field: bytes) -> SpecifierSet | None:
-    """What a field requires of torch on every machine; None for any other field."""
-    parsed = _requirement_in(field)
-    is_plain = parsed and canonicalize_name(parsed.name) == "torch" and parsed.marker is None and not parsed.extras
-    return parsed.specifier if parsed and is_plain else None
-
-
-def _required_project(field: bytes) -> str | None:
-    """The normalized name of the project that a field requires; None for any other field."""
-    parsed = _requirement_in(field)
-    return canonicalize_name(parsed.name) if parsed else None
-
-
-def _requirement_in(field: bytes) -> Requirement | None:
-    name, _, value = field.partition(b":")
-    try:
-        return Requirement(value.decode().strip()) if name.lower() == b"requires-dist" else None
-    except (InvalidRequirement, UnicodeDecodeError):
-        return None
 
 
 def metadata_bytes(wheel: Path) -> bytes:

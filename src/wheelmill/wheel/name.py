@@ -55,7 +55,7 @@ class WheelName(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def built_for(self) -> BuiltFor:
-        """All that its local version says."""
+        """Everything that its local version says."""
         return BuiltFor.parse(self.version.local or "")
 
     @property
@@ -73,6 +73,18 @@ class WheelName(Struct, frozen=True, kw_only=True, gc=False):
         return tuple(sorted({tag.platform for tag in self.tags}))
 
 
+def written_parts(filename: str) -> tuple[str, str, str]:
+    """The project, the version, and the build number with the tags, as the name of a wheel spells them (PEP 427).
+
+    1.0 and 1.0.0 are equal as versions of a `WheelName`, while an index has pages for each and uv.lock keeps the text.
+
+    Args:
+        filename: what `WheelName.parse` reads.
+    """
+    project, version, tags = filename.removesuffix(".whl").split("-", 2)
+    return project, version, tags
+
+
 def wheel_behind(url: str) -> WheelName | None:
     """The name of the wheel that a URL leads to; None where it leads to something else."""
     try:
@@ -82,7 +94,7 @@ def wheel_behind(url: str) -> WheelName | None:
 
 
 def _parts_of(filename: str) -> tuple[ProjectName, Version, BuildTag, frozenset[Tag]]:
-    """As `parse_wheel_filename`, but what names of an index share, all but a few, is read and kept once."""
+    """Like `parse_wheel_filename`, but the parts that names of an index share, nearly all, are parsed only once."""
     stem, suffix, rest = filename.rpartition(".whl")
     front, *back = stem.rsplit("-", 3)
     try:

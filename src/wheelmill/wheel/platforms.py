@@ -1,4 +1,4 @@
-"""Platforms: those that people have, and the tags that installers on them accept, also on another machine."""
+"""Platforms that people have, and the tags that installers accept there, computed on any machine."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from packaging.version import Version
 from wheelmill.names import Platform, PythonVersion
 
 LEGACY_POLICIES: Final = {"manylinux1": 5, "manylinux2010": 12, "manylinux2014": 17}
-"""Names from before PEP 600, with the minor release of glibc 2 that each stands for."""
+"""Legacy names from before PEP 600, and the minor release of glibc 2 that each stands for."""
 _OLDEST_GLIBC: Final = {"x86_64": 5, "i686": 5}
 """Other architectures have manylinux tags from glibc 2.17 on (PEP 599)."""
 AUTO_POLICY: Final = "auto"
-"""Stands for the oldest policy that auditwheel grants a wheel."""
+"""The oldest policy that auditwheel grants a wheel."""
 PUBLISHED_POLICY: Final = "manylinux_2_28"
-"""What users of published wheels need: every Linux since 2018 has that glibc."""
+"""The policy of published wheels: every Linux since 2018 has that glibc."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformFacts:
-    """What others say of a platform."""
+    """What other tools call a platform."""
 
     title: str
     """Its name for people: ``Linux x86_64``."""

@@ -1,4 +1,4 @@
-"""What a platform tag lets shared objects need: the policies of manylinux, as auditwheel ships them (PEP 600)."""
+"""What shared objects may need under a platform tag: the manylinux policies that auditwheel ships (PEP 600)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wheelmill.wheel.glibc import promised_glibc
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What every system has that a platform tag stands for."""
+    """What every system that a platform tag stands for has."""
 
     glibc: Version
     libraries: frozenset[str]
@@ -39,6 +39,13 @@ def policy_of(platform: str) -> Policy | None:
     if promised is None:
         return policies[-1] if policies else None
     return next((policy for policy in policies if policy.glibc >= promised), None)
+
+
+def policy_names() -> frozenset[str]:
+    """What auditwheel repairs wheels for: ``manylinux_2_28``, and older names such as ``manylinux2014``."""
+    known = WheelPolicies(libc=Libc.GLIBC, arch=Architecture.x86_64)  # every other machine has fewer
+    names = (name for policy in known for name in (policy.name, *policy.aliases) if promised_glibc(name))
+    return frozenset(name.removesuffix(f"_{Architecture.x86_64.value}") for name in names)
 
 
 @functools.cache

@@ -38,7 +38,7 @@ def read_rows(content: bytes) -> list[RecordRow]:
     """Read a RECORD.
 
     Raises:
-        UnreadableError: it is none, or longer than any real one.
+        UnreadableError: it is no RECORD, or longer than any real one.
     """
     if len(content) > MAX_RECORD:
         raise UnreadableError(f"it has {len(content)} bytes, more than {MAX_RECORD}")
@@ -69,17 +69,17 @@ def record_of(directory: Path, dist_info: str) -> bytes:
         if path.is_file() and name != own_name:
             with path.open("rb") as file:
                 rows.append((name, digest_of(file), path.stat().st_size))
-    return _written(rows, own_name)
+    return _rows_as_bytes(rows, own_name)
 
 
 def record_of_members(members: Mapping[str, bytes], own_name: str) -> bytes:
     """Write the RECORD of a wheel that is packed from memory, without itself among its members."""
-    return _written(
+    return _rows_as_bytes(
         [(name, digest_of(io.BytesIO(content)), len(content)) for name, content in members.items()], own_name
     )
 
 
-def _written(rows: Iterable[tuple[str, str, int]], own_name: str) -> bytes:
+def _rows_as_bytes(rows: Iterable[tuple[str, str, int]], own_name: str) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows(rows)

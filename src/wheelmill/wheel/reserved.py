@@ -1,4 +1,4 @@
-"""Names that no wheel of a factory may have: whoever adds its index to pip's would get these from it.
+"""Names that no wheel of a factory may have: whoever adds its index to pip would get these from it.
 
 pip asks all its indexes and takes the highest version, and a label makes a version higher: a ``torch 2.11.0+cu130`` of
 ours would take the place of the real one. So would a wheel of what torch requires, or of what builds take up.
@@ -35,7 +35,7 @@ def is_reserved(project: ProjectName) -> bool:
 
 
 def reservation(project: ProjectName) -> str | None:
-    """Why there may be no wheel of a project here; None when there may."""
+    """Why a factory must not have wheels of a project; None if it may."""
     if not is_reserved(project):
         return None
     return f"the name {project} is reserved: installers would take this wheel for the project that everybody knows"

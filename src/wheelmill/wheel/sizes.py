@@ -11,7 +11,7 @@ from wheelmill.system.units import size
 if TYPE_CHECKING:
     import zipfile
 
-    from wheelmill.wheel.elf import SharedObject
+    from wheelmill.wheel.shared_objects import SharedObject
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,17 +19,17 @@ class Sizes:
     """The files of a wheel as they are installed, in bytes. The wheel itself is smaller, because it is packed."""
 
     gpu_code: Mapping[str, int]
-    """By what it is for: ``sm_90``, or ``compute_120`` for portable assembly. What nvcc compressed counts so."""
+    """GPU code by architecture: ``sm_90``, or ``compute_120`` for portable assembly; as compressed by nvcc."""
     host_code: int
     """The rest of all shared objects."""
     debug: int
-    """What nothing loads of them: names of symbols and debug information, of which ``strip`` leaves little."""
+    """The part of them that is never loaded: symbol names and debug information, most of which ``strip`` removes."""
     other: int
     """All other files."""
 
     @property
     def parts(self) -> Mapping[str, int]:
-        """All of them by name, GPU code first, without what there is none of."""
+        """All sizes by name, GPU code first, without zeros."""
         named = {
             **self.gpu_code,
             "host code": self.host_code,

@@ -1,4 +1,4 @@
-"""The stable ABI of CPython, which an abi3 wheel promises to be content with (PEP 384).
+"""The stable ABI of CPython, to which an abi3 wheel promises to keep (PEP 384).
 
 https://docs.python.org/3/c-api/stable.html
 """

@@ -1,4 +1,4 @@
-"""The stable ABI of torch, with which wheels for many torches are content: functions of C, and nothing of its C++.
+"""The stable ABI of torch, which is all that wheels for many torches use: functions of C, and none of its C++.
 
 https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html
 """

@@ -1,11 +1,11 @@
-"""What the libraries of a wheel need of torch's."""
+"""What the libraries of a wheel need from torch's libraries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from wheelmill.wheel.elf import SharedObject, open_symbols
+from wheelmill.wheel.shared_objects import SharedObject, open_symbols
 from wheelmill.wheel.torch_symbols import TorchSymbols, may_be_torchs, shipped_symbols
 from wheelmill.wheel.torch_window import TorchFit, TorchWindow
 
@@ -15,7 +15,7 @@ _SURE: Final = tuple(f"_ZN{kind}{name}" for name in _NAMESPACES for kind in ("",
 _MACHINE: Final = "x86_64"
 """Of the wheels that the table was made from."""
 _TOLD: Final = 3
-"""Symbols that a torch lacks; one that is too old lacks hundreds."""
+"""The number of missing symbols that are named; a torch that is too old lacks hundreds."""
 
 
 def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = None) -> TorchWindow | None:

@@ -10,7 +10,7 @@ from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.names import StableTorch, TorchNeed, TorchVersion, read_requirement
+from wheelmill.names import TORCH, StableTorch, TorchNeed, TorchVersion, read_requirement
 
 
 @functools.lru_cache(maxsize=4096)  # wheels of one version require the same
@@ -30,7 +30,7 @@ def _bounds(requires_dist: Iterable[str]) -> Iterable[SpecifierSet]:
             required = read_requirement(text)
         except ValueError:
             continue
-        if canonicalize_name(required.name) == "torch" and not required.marker:
+        if canonicalize_name(required.name) == TORCH and not required.marker:
             yield required.specifier
 
 

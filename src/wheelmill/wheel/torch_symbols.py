@@ -20,7 +20,7 @@ from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectVersion, TorchVersion
 from wheelmill.system import resources
 from wheelmill.system.plain_records import plain_of, record_of
-from wheelmill.wheel.elf import SharedObject
+from wheelmill.wheel.shared_objects import SharedObject
 
 TABLE: Final = "torch-symbols.gz"
 _WORDS: Final = ("2at", "c10", "torch", "caffe2", "THP", "THC")

@@ -1,4 +1,4 @@
-"""A wheel as a variant wheel (PEP 825, a draft), and back: the bytes of the one give those of the other.
+"""Turning a wheel into a variant wheel (PEP 825, a draft), and back; each can be reproduced from the other.
 
 Variants of one version share it, so the CUDA of the label is not in it: ``2.8.3+cu130torch2.11`` becomes
 ``2.8.3+torch2.11`` in file name, METADATA and ``.dist-info``. Beside ``variant.json`` stands which plain wheel it was.
@@ -80,7 +80,7 @@ def make_variant(wheel: WheelFile, variant: Variant, folder: Path) -> WheelFile:
 
 
 def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
-    """Make the plain wheel again that a variant wheel was made of.
+    """Turn a variant wheel back into the plain wheel that it was made of.
 
     Args:
         wheel: the variant wheel, which may be anybody's.

@@ -11,10 +11,10 @@ from typing import Final, NewType, TypeGuard
 from wheelmill.system.files import MAX_FILENAME
 
 VariantLabel = NewType("VariantLabel", str)
-"""What a variant wheel's name calls its variant: ``cu130``. Digits, ``a`` to ``z``, ``_`` and ``.``."""
+"""The label of a variant in a file name: ``cu130``. Digits, ``a`` to ``z``, ``_`` and ``.``."""
 
 NULL: Final = VariantLabel("null")
-"""The variant without properties, which every machine takes when it takes no other."""
+"""The label of the null variant, which has no properties and fits every machine."""
 WHEEL_SUFFIX: Final = ".whl"
 
 _TAGS: Final = 3
@@ -29,7 +29,7 @@ def is_label(text: str) -> TypeGuard[VariantLabel]:
 
 
 def split_label(filename: str) -> tuple[str, VariantLabel | None]:
-    """Part the name of a wheel into the name of a plain one and its label; None where it has no label.
+    """Split the name of a variant wheel into the name of a plain one and the label; None if it has no label.
 
     Both a build tag and a label are a part more than a name must have. A build tag stands behind the version and starts
     with a digit, which a Python tag must not.

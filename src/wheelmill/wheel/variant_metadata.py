@@ -1,4 +1,4 @@
-"""What says which machines a variant wheel is for: ``variant.json`` in it, and the list of a version's variants.
+"""Which machines a variant wheel is for: ``variant.json`` in it, and the list of a version's variants.
 
 Both are drafts: https://peps.python.org/pep-0825/#variant-metadata and https://peps.python.org/pep-0850/
 """
@@ -36,7 +36,7 @@ MAX_VALUES: Final = 10_000
 
 Text = Annotated[str, Meta(max_length=1_000)]
 Properties = Mapping[str, Mapping[str, tuple[Text, ...]]]
-"""What a machine must have: for every feature of every namespace, one of the values."""
+"""The properties of a variant, by namespace and feature: of each feature, a machine must have one of the values."""
 
 _IN_NAME: Final = frozenset(string.digits + string.ascii_lowercase + "_")
 _IN_VALUE: Final = _IN_NAME | {"."}

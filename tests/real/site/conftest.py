@@ -57,8 +57,8 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     )
     shipped = load_compatibility(resources.CONFIG)
     catalogue = replace(catalogue, gpu_drivers={"10.0": shipped.first_driver_for(Architecture(10, 0)) or ""})
-    where = folder / "some" / "where"
-    pipeline.build_index(store, Listing(), FACTS, base_url="../../releases", output=where, catalogue=catalogue)
+    stores = pipeline.Stores(store=store, base_url="../../releases", listing=Listing(), facts=FACTS)
+    pipeline.build_index(stores, folder / "some" / "where", catalogue=catalogue)
     (folder / "empty").mkdir()
     with serve_folder(folder) as url:
         yield url

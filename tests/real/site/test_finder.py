@@ -208,7 +208,8 @@ def test_a_link_within_the_page_keeps_what_was_chosen(page: Page) -> None:
 def test_a_page_works_from_the_disk(browser: Browser, tmp_path: Path) -> None:
     store = DirectoryStore(directory=tmp_path / "releases")
     publish(store, [wheel_with_code(tmp_path / "wheels" / NEWEST)], now=NOW)
-    pipeline.build_index(store, Listing(), FACTS, base_url="../releases", output=tmp_path / "site")
+    stores = pipeline.Stores(store=store, base_url="../releases", listing=Listing(), facts=FACTS)
+    pipeline.build_index(stores, tmp_path / "site")
     page = browser.new_page()
     page.goto((tmp_path / "site" / "index.html").as_uri())
     expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu130torch2.11 fits")

@@ -1,6 +1,7 @@
 """Pages for people that go on to further pages, in a real browser."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -47,6 +48,7 @@ def test_a_further_page_leads_on_and_back(start: str, older: str, newer: str, br
     page.get_by_role("link", name=older).click()
     expect(page).to_have_url(f"{long_site}{start}page-2/")
     expect(page.get_by_role("link", name=older)).to_have_count(0)
+    page.wait_for_load_state()  # a width is that of the page with its style
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.get_by_role("link", name=newer).click()
     expect(page).to_have_url(long_site + start)
@@ -85,3 +87,19 @@ def test_an_address_leads_to_what_others_have_pushed_to_a_further_page(
     expect(page.get_by_role("searchbox")).to_be_visible()
     page.close()
     assert faults == []
+
+
+def test_tables_of_many_pythons_are_seen_whole_on_a_desk(browser: Browser, tmp_path: Path) -> None:
+    names = [
+        f"demo-1.0+cu130torch2.11-{python.removesuffix('t')}-{python}-manylinux_2_28_{machine}.whl"
+        for machine in ("x86_64", "aarch64")
+        for python in ("cp310", "cp311", "cp312", "cp313", "cp313t", "cp314", "cp314t", "cp315", "cp315t")
+    ]
+    release = release_of("v2026-11-21", map(entry_named, names))
+    write_site(site_pages(site_of_releases([release], "https://files.example")), tmp_path)
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    with serve_folder(tmp_path) as url:
+        page.goto(f"{url}packages/demo/")
+        hidden = page.locator(".scroll").evaluate_all("all => all.map(each => each.scrollWidth - each.clientWidth)")
+    page.close()
+    assert hidden == [0, 0]

@@ -236,9 +236,9 @@ def test_objects_are_found_again_and_counted(cache: CompilerCache, tmp_path: Pat
             objects.append(compile_with(cache.compilers / "bin" / "g++", source, cache))
     assert objects[0] == objects[1] != objects[2]
     assert [step.partition(": ")[2] for step in heard.steps] == [
-        "0 objects came from the compiler cache, 1 were compiled",
-        "1 objects came from the compiler cache, 0 were compiled",
-        "0 objects came from the compiler cache, 1 were compiled",
+        "0 objects from the compiler cache, 1 compiled",
+        "1 object from the compiler cache, 0 compiled",
+        "0 objects from the compiler cache, 1 compiled",
     ]
 
 
@@ -251,7 +251,7 @@ def test_what_is_measured_is_compiled_though_the_cache_has_it(
     monkeypatch.setenv("CCACHE_RECACHE", "1")
     with tell_hits(TARGET, cache, heard):
         compile_with(cache.compilers / "bin" / "g++", source, cache)
-    assert heard.steps[0].endswith("0 objects came from the compiler cache, 1 were compiled")
+    assert heard.steps[0].endswith("0 objects from the compiler cache, 1 compiled")
 
 
 def test_another_toolkit_has_another_cache(cache: CompilerCache, tmp_path: Path) -> None:

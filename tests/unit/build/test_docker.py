@@ -240,8 +240,8 @@ def test_a_source_that_does_not_build_is_at_fault_itself(compile_in_docker: Comp
 @pytest.mark.parametrize(
     ("memory", "message"),
     [
-        (3 << 30, "the build used up 3.0 GiB with 1 compilers at once:"),
-        (None, "the build used up this machine's memory with 1 compilers at once:"),
+        (3 << 30, "the build used up 3.0 GiB with 1 compiler at once:"),
+        (None, "the build used up this machine's memory with 1 compiler at once:"),
     ],
 )
 @pytest.mark.usefixtures("cibuildwheel")

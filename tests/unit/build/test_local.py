@@ -99,7 +99,7 @@ def test_a_folder_of_the_source_is_built_and_sees_what_lies_beside_it(
     part, log = BuildPart(number=1, of=1), tmp_path / "log"
     LocalBuilder().compile_part(target, tmp_path, tmp_path, part, log=log, progress=Progress())
     (wheel,) = (tmp_path / "raw").iterdir()
-    assert wheel.read_text().startswith(str(INSIDE / "demo"))
+    assert wheel.read_text().startswith(environment.sandbox.inside(str(tmp_path / "demo")))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -377,6 +378,11 @@ def test_nothing_but_https_and_files_is_fetched(repository: tuple[Path, str], tm
     target = replace(TARGET, source=LockedCommit(**vars(source), commit=repository[1]))
     with pytest.raises(BuildError, match="transport 'ext' not allowed"):
         fetch_source(target, tmp_path / "source")
+
+
+def test_a_name_that_is_not_utf_8_is_hashed_as_it_is(tmp_path: Path) -> None:
+    Path(os.fsdecode(bytes(tmp_path) + b"/caf\xe9.h")).touch()
+    assert sha256_of_tree(tmp_path) == hashlib.sha256(b"caf\xe9.h\x000\x00").hexdigest()
 
 
 def test_a_link_is_hashed_by_where_it_leads(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 import errno
 import importlib
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -56,6 +58,11 @@ def main_that_meets(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> No
     [
         (OSError(errno.ENOSPC, "No space left on device"), "error: No space left on device\n"),
         (PermissionError(errno.EACCES, "Permission denied", "out/site"), "error: out/site: Permission denied\n"),
+        (
+            OSError(errno.ELOOP, "Too many levels of symbolic links", "out"),
+            "error: out: Too many levels of symbolic links\n",
+        ),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "out"), "error: out: File name too long\n"),
     ],
 )
 def test_what_the_machine_refuses_is_no_bug(
@@ -66,6 +73,17 @@ def test_what_the_machine_refuses_is_no_bug(
     assert capsys.readouterr().err == said
 
 
+def test_a_command_in_a_folder_that_was_removed_is_no_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main_that_meets(FileNotFoundError(errno.ENOENT, "No such file or directory"), monkeypatch)
+    assert capsys.readouterr().err.startswith("error: the folder that this was started in was removed\n")
+
+
 def test_a_file_that_nobody_missed_before_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileNotFoundError):
         main_that_meets(FileNotFoundError(errno.ENOENT, "No such file or directory", "x"), monkeypatch)
@@ -74,3 +92,12 @@ def test_a_file_that_nobody_missed_before_is_a_bug(monkeypatch: pytest.MonkeyPat
 def test_an_interruption_before_a_command_begins_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SystemExit, match=r"^130$"):
         main_that_meets(KeyboardInterrupt(), monkeypatch)
+
+
+def test_letters_that_the_encoding_of_the_output_lacks_are_escaped(tmp_path: Path) -> None:
+    interpreter = tmp_path / "Иван" / "bin" / "python"
+    interpreter.parent.mkdir(parents=True)
+    interpreter.symlink_to(sys.executable)
+    argv = [sys.executable, "-m", "wheelmill", "environment", "--python-path", str(interpreter)]
+    done = subprocess.run(argv, capture_output=True, check=True, env=os.environ | {"PYTHONIOENCODING": "cp1252"})
+    assert rb"\u0418\u0432\u0430\u043d/bin/python" in done.stdout

@@ -12,7 +12,8 @@ from wheelmill.config.generated import generated_files
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.config.model.images import CudaImages, Images
 from wheelmill.config.model.listing import Removed, Yanked
-from wheelmill.config.model.packages import PackageEntry, Packages
+from wheelmill.config.model.package import PackageEntry
+from wheelmill.config.model.packages import Packages
 from wheelmill.system import resources
 
 GENERATED = generated_files(resources.CONFIG)

@@ -112,7 +112,7 @@ class Dripping(socketserver.StreamRequestHandler):
 def test_a_server_that_is_too_slow_again_and_again_is_asked_no_more() -> None:
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dripping) as server:
         server.daemon_threads = True
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         url = f"http://127.0.0.1:{server.server_address[1]}/"
         with Fetcher(url, politeness=AT_ONCE, seconds=0.1) as fetcher:
             problems = [fetcher.get(url).problem for _ in range(MAX_LATE + 3)]

@@ -45,4 +45,5 @@ def test_a_message_of_megabytes_takes_no_time() -> None:
 
 def test_foreign_text_moves_no_cursor_and_is_cut() -> None:
     assert legible("a\x1b[2J\ud800\n") == "a\ufffd[2J\ufffd\ufffd"
+    assert legible("::add-mask::e ##[add-mask]e") == ": :add-mask::e ## [add-mask]e"  # orders to GitHub's runner
     assert legible("x" * 600) == f"{'x' * 500}…"

@@ -18,7 +18,7 @@ from wheelmill.conformance.violation import ConformanceReport, Observation, Viol
 SCHEMA = json.loads((Path(__file__).parents[2] / "data" / "sarif-2.1.0-rtm.5.json").read_bytes())
 """OASIS's own, as SchemaStore has it."""
 
-HOSTILE = "x\x1b[2J\x00\u202e\u2028\ud800[read this](https://example.org)]]></failure><script>\"&'\n"
+HOSTILE = "x\x1b[2J\x00\u202e\u2028\ud800[read this](https://example.org)]]></failure><script>\"&'##[add-mask]e\n"
 
 
 def report(*violations: Violation, observations: tuple[Observation, ...] = ()) -> ConformanceReport:
@@ -98,6 +98,12 @@ def test_junit_of_a_hostile_page_can_be_read() -> None:
     many = junit(REPORTS["many"])
     assert many.get("failures") == str(len(RULES))
     assert "and 89 more that say the same" in "".join(failure.text or "" for failure in many.iter("failure"))
+
+
+def test_hostile_text_gives_a_runner_no_command() -> None:
+    """Who checks an index in CI has the report in a job's log, where ``##[`` begins a command at any place."""
+    hostile = REPORTS["hostile"]
+    assert "##[" not in junit_of(hostile) + json.dumps(sarif_of(hostile, version="1.2.3"))
 
 
 def test_hostile_text_in_sarif_moves_no_cursor_and_is_no_link() -> None:

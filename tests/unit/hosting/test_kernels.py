@@ -158,7 +158,7 @@ def test_requirements_that_nobody_installs_are_known(tmp_path: Path) -> None:
 
 def test_nothing_is_written_where_something_is_or_where_two_are_for_one_place(tmp_path: Path) -> None:
     found = kernel(tmp_path)
-    with pytest.raises(UsageError, match=f"2 wheels are for {VARIANT}"):
+    with pytest.raises(UsageError, match=f"expected one wheel for {VARIANT}, not 2"):
         write_kernels([found, found], tmp_path / "hub")
     assert not (tmp_path / "hub").exists()
     (folder,) = write_kernels([found], tmp_path / "hub")

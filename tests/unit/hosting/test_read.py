@@ -69,7 +69,7 @@ def test_an_answer_that_is_none_is_an_error_that_says_so(
     repository: Hosted, check: Check, path: str, answer: Answer
 ) -> None:
     repository.instead[path] = answer
-    with pytest.raises(NetworkError, match=f"reading {path}"):
+    with pytest.raises(NetworkError, match=f"reading {path or 'the repository'}:"):
         check()
 
 

@@ -44,7 +44,7 @@ def pages(s3: S3) -> dict[str, str]:
 
 
 def test_pages_have_the_name_of_their_folder_too(site: Path, bucket: Bucket, s3: S3) -> None:
-    assert str(upload_site(site, bucket, QUIET)) == "8 objects sent, 0 are the same, 0 removed"
+    assert str(upload_site(site, bucket, QUIET)) == "8 objects sent, 0 the same, 0 removed"
     sent = pages(s3)
     assert sent["simple/demo/"] == sent["simple/demo/index.html"] == "simple/demo/index.html"
     assert sent.keys() == {
@@ -63,6 +63,14 @@ def test_a_page_in_json_has_an_address_of_its_own_from_which_it_leads_to_the_sam
         for file in json.loads(pages(s3)[key])["files"]
     }
     assert urls == {"https://cuda.example/files/demo.whl", "https://files.example/demo.whl"}
+
+
+@pytest.mark.parametrize("tree", ["", "cu130/torch2.11/"])
+@pytest.mark.parametrize("project", ["simple", "ever-so-simple"])
+def test_a_project_may_be_called_simple(project: str, tree: str, site: Path, bucket: Bucket, s3: S3) -> None:
+    write(site / tree / "simple" / project / "index.json", JSON_PAGE)
+    upload_site(site, bucket, QUIET)
+    assert [key for key in pages(s3) if "v1+json" in key and "demo" not in key] == [f"{tree}simple/v1+json/{project}/"]
 
 
 def test_an_upload_that_broke_off_is_completed_and_leaves_nothing_of_the_old_site(
@@ -91,7 +99,7 @@ def test_what_others_have_there_stays_and_what_they_changed_is_put_right(site: P
     bucket.settle("simple/theirs.txt", b"theirs", cache="no-cache", over=None)
     (found,) = (etag for key, etag in bucket.keys("simple/demo/") if key == "simple/demo/")
     bucket.settle("simple/demo/", b"theirs", cache="no-cache", over=found)
-    assert str(upload_site(site, bucket, QUIET)) == "1 objects sent, 7 are the same, 0 removed"
+    assert str(upload_site(site, bucket, QUIET)) == "1 object sent, 7 the same, 0 removed"
     assert pages(s3)["simple/theirs.txt"] == "theirs"
     assert pages(s3)["simple/demo/"] == "simple/demo/index.html"
 

@@ -13,7 +13,7 @@ from tests.releases import manifests_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
-from wheelmill.index.tree import Site
+from wheelmill.index.tree import IndexFile, Site
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.manifest import ListedRelease, Manifest, ManifestEntry, listed_of
@@ -97,3 +97,14 @@ def entry_named(filename: str) -> ManifestEntry:
         requires_dist=("einops", "torch==2.8.*"),
         certificate=Certificate(sha256=sha256, evidence=evidence, clean_rooms=(), provenance=None),
     )
+
+
+def names_of(site: Site) -> dict[str, set[str]]:
+    """The file names in every tree."""
+    return {tree.path: {file.filename for files in tree.projects.values() for file in files} for tree in site.trees}
+
+
+def the_file_of(site: Site) -> IndexFile:
+    (files,) = site.trees[0].projects.values()
+    (file,) = files
+    return file

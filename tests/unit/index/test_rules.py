@@ -13,7 +13,8 @@ from tests.unit.release.conftest import NOW
 from tests.wheels import write_wheel
 from wheelmill.config.model import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
-from wheelmill.index.collect import site_of_folder, site_of_releases
+from wheelmill.index.collect import site_of_releases
+from wheelmill.index.folder import site_of_folder
 from wheelmill.names import Sha256, project_name
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 
@@ -117,6 +118,25 @@ def test_versions_of_different_labels_may_require_different_things(release: Rele
         replace(entry, requires_dist=(f"torch=={entry.version.partition('torch')[2]}.*",)) for entry in manifest.wheels
     ]
     site_of_releases([replace(manifest, wheels=tuple(pinned))], "")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        NO_TORCH.replace("plain_cuda", "Plain_Cuda"),
+        NO_TORCH.replace("plain_cuda", "plain.cuda"),
+        NO_TORCH.replace("2.0", "2.0.0"),
+    ],
+)
+def test_two_names_of_one_wheel_are_refused(other: str, release: Release) -> None:
+    """Tried: pip takes the last link of a page, uv the one that it reads as the same name wherever it stands."""
+    first, second = sorted((NO_TORCH, other))
+    assert faults_of(*release(NO_TORCH, other)) == [f"{first} and {second} are the same wheel to installers"]
+
+
+def test_a_wheel_that_was_built_again_has_another_number(release: Release) -> None:
+    again = NO_TORCH.replace("-py3", "-1-py3")
+    assert len(site_of_releases(release(NO_TORCH, again), "").projects[PLAIN]) == 2
 
 
 def test_every_fault_is_named_at_once(release: Release) -> None:

@@ -2,17 +2,20 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection
 from pathlib import Path
+from select import select
+from socket import socket
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.hosts import JSON, PIP, TEXT, ask
 from wheelmill.errors import UsageError
-from wheelmill.index.serve import serve_folder
+from wheelmill.index.serve import project_lists_below, serve_folder
 
 NAME = "demo-1.0+cu130-py3-none-any.whl"
 
@@ -30,11 +33,11 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def get(url: str, path: str, *, host: str = "127.0.0.1") -> tuple[int, bytes]:
+def get(url: str, path: str, *, host: str = "127.0.0.1", span: str = "") -> tuple[int, bytes]:
     """Ask for a path as it is written."""
     connection = HTTPConnection(host, urlsplit(url).port, timeout=10)
     try:
-        connection.request("GET", path)
+        connection.request("GET", path, headers={"Range": span} if span else {})
         answer = connection.getresponse()
         return answer.status, answer.read()
     finally:
@@ -52,6 +55,40 @@ def test_files_are_served(path: str, content: bytes, url: str) -> None:
 @pytest.mark.parametrize("path", ["/gone.whl", "/../secret", "/%2e%2e/secret", "/simple/../../secret"])
 def test_nothing_else_is_served(path: str, url: str) -> None:
     assert get(url, path)[0] == 404
+
+
+@pytest.mark.parametrize("negotiate", [False, True])
+@pytest.mark.parametrize("name", ["%00", "a" * 300])
+def test_a_name_that_no_file_can_have_is_not_found(
+    name: str, *, negotiate: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serve_folder(tmp_path, negotiate=negotiate) as url:
+        answers = [get(url, path, span=span) for path in (f"/{name}", f"/simple/{name}/") for span in ("", "bytes=0-1")]
+    assert [status for status, _ in answers] == [404] * 4
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_installer_may_open_fifty_connections_at_once(url: str) -> None:
+    """One that found no room would try again after a second."""
+    address = ("127.0.0.1", urlsplit(url).port)
+    with ExitStack() as stack:
+        waiting = [stack.enter_context(socket()) for _ in range(50)]
+        for each in waiting:
+            each.settimeout(0)
+            each.connect_ex(address)
+        assert all(select([], [each], [], 0.5)[1] for each in waiting)
+
+
+def test_a_project_called_simple_is_no_project_list(tmp_path: Path) -> None:
+    """Its pages in an index, and those for people, lie in folders of that name, too."""
+    lists = ("simple", "cu130/simple")
+    for folder in (*lists, *(f"{each}/simple" for each in lists), "packages/simple"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "index.html").touch()
+    assert project_lists_below(tmp_path) == sorted(tmp_path / each for each in (*lists, "packages/simple"))
+    (tmp_path / "wheels.json").touch()
+    assert project_lists_below(tmp_path) == sorted(tmp_path / each for each in lists)
+    assert project_lists_below(tmp_path / "cu130") == [tmp_path / "cu130" / "simple"]
 
 
 def test_nobody_else_is_served(url: str) -> None:

@@ -107,6 +107,12 @@ def test_others_may_read_it(tmp_path: Path) -> None:
     assert (tmp_path / "site").stat().st_mode == (tmp_path / "made").stat().st_mode
 
 
+def test_a_circle_of_links_in_the_place_of_a_site_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "site").symlink_to("site")
+    with pytest.raises(OSError, match="symbolic links"):
+        write_site(PAGES, tmp_path / "site")
+
+
 def test_the_old_site_stays_when_pages_cannot_be_made(tmp_path: Path) -> None:
     def breaking() -> Iterator[Page]:
         yield PAGES[0]

@@ -117,7 +117,7 @@ def serving_with_password(folder: Path) -> Iterator[str]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Guarded, directory=str(folder))) as server:
-        thread = Thread(target=server.serve_forever)
+        thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://user:pass%2Fword@127.0.0.1:{server.server_port}/"
         server.shutdown()

@@ -60,6 +60,27 @@ def test_what_is_no_tar_archive_is_refused(tmp_path: Path) -> None:
         unpack_sdist(path, tmp_path / "source")
 
 
+def changed(name: str = "demo-1.0/x", **headers: str) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.pax_headers = headers
+    return member
+
+
+@pytest.mark.parametrize(
+    ("member", "fault"),
+    [
+        (changed(mtime="1e30"), "timestamp out of range"),
+        (changed("demo-1.0/" + "a/" * 2000), "recursion|File name too long"),
+        (changed(**{"GNU.sparse.map": "0,x"}), "invalid literal"),
+        (changed(comment="x" * sdist.MAX_HEADER), "a member has 1048593 bytes and is no file"),
+    ],
+    ids=["its time", "its depth", "its gaps", "its header"],
+)
+def test_a_member_that_tarfile_trips_over_is_refused(member: tarfile.TarInfo, fault: str, tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match=rf"demo-1\.0\.tar\.gz cannot be unpacked: .*({fault})"):
+        unpack_sdist(archive(tmp_path, member), tmp_path / "source")
+
+
 def test_an_archive_that_breaks_off_is_refused(tmp_path: Path) -> None:
     path = archive(tmp_path, *(tarfile.TarInfo(f"demo-1.0/{number}") for number in range(1000)))
     path.write_bytes(path.read_bytes()[:-2000])

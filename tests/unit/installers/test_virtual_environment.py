@@ -1,5 +1,6 @@
 """Virtual environments."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,12 +26,14 @@ def test_pip_knows_its_settings_and_what_it_builds_no_token(
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "secret")
     monkeypatch.setenv("PIP_CERT", "/etc/ca.pem")
+    monkeypatch.setenv("PIP_CONSTRAINT", "/etc/caps.txt")
     seen: dict[str, str] = {}
     monkeypatch.setattr(Sandbox, "run", lambda _self, _argv, *, cwd, env: seen.update(env, cwd=str(cwd)))
     environment = VirtualEnvironment(directory=tmp_path)
     environment.pip_install(["demo==1.0"], extra_index="http://127.0.0.1/simple/", sandbox=Sandbox(writable={}))
     assert seen["PIP_CERT"] == "/etc/ca.pem"
     assert seen["PIP_INDEX_URL"] == own_index
+    assert seen["PIP_CONSTRAINT"] == os.devnull  # an older torch than the wheel's, perhaps
     assert "secret" not in seen.values()
 
 

@@ -16,7 +16,7 @@ from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.config.model import Listing
 from wheelmill.errors import NetworkError, WheelmillError
 from wheelmill.names import ProjectName, ReleaseTag, Sha256
-from wheelmill.pipeline import Mirror, build_index, publish_variants
+from wheelmill.pipeline import Mirror, Stores, build_index, publish_variants
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.system.files import sha256_of, sha256_of_bytes
@@ -54,16 +54,15 @@ def attested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def variants_listed(folder: Path) -> tuple[list[str], list[str]]:
     """The variants that an index of attested wheels lists, and what is warned of."""
     said: list[str] = []
-    build_index(
-        DirectoryStore(directory=folder / "releases"),
-        Listing(),
-        FACTS,
+    stores = Stores(
+        store=DirectoryStore(directory=folder / "releases"),
         base_url="../releases",
-        output=folder / "site",
+        listing=Listing(),
+        facts=FACTS,
         variants=Mirror(store=DirectoryStore(directory=folder / "variants"), base_url="../variants"),
         signer=Signer(REPOSITORY),
-        warn=said.append,
     )
+    build_index(stores, folder / "site", warn=said.append)
     page = folder / "site" / "variants" / "simple" / "demo" / "index.json"
     names = [each["filename"] for each in json.loads(page.read_bytes())["files"]] if page.exists() else []
     labels = (split_label(name)[1] for name in names)
@@ -135,8 +134,8 @@ def test_attestations_that_cannot_be_read_now_do_not_empty_the_index(tmp_path: P
     store = Silent(directory=tmp_path / "releases")
     wheel = replace(certified_wheel(tmp_path / "demo-1.0-py3-none-any.whl"), bundles=(b"{}",))
     publish(store, [wheel], now=NOW)
+    signer = Signer("owner/repo")
+    stores = Stores(store=store, base_url="../releases", listing=Listing(), facts=FACTS, signer=signer)
     with pytest.raises(NetworkError, match="503"):
-        build_index(
-            store, Listing(), FACTS, base_url="../releases", output=tmp_path / "site", signer=Signer("owner/repo")
-        )
+        build_index(stores, tmp_path / "site")
     assert not (tmp_path / "site").exists()

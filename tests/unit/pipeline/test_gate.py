@@ -27,8 +27,8 @@ from wheelmill.smoke.verdict import (
 from wheelmill.system.record_files import write_record
 from wheelmill.wheel.attestation import Attested, Signer
 from wheelmill.wheel.build_facts import AppliedPatch, BuildFacts, SourceFacts, build_facts_bytes
-from wheelmill.wheel.elf import shared_objects_of
 from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.shared_objects import shared_objects_of
 from wheelmill.wheel.sizes import Sizes
 
 NAME = f"demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_17_{MACHINE}.whl"

@@ -268,10 +268,11 @@ def test_an_architecture_that_the_cuda_cannot_compile_is_the_reason_of_a_skip() 
     assert [skip.reason for skip in planned.skips] == ["CUDA 13.0 compiles for none of its GPU architectures (7.0)"]
 
 
-def test_an_unknown_project_is_refused_and_the_known_ones_are_named() -> None:
-    with pytest.raises(UsageError, match=r"^demoo: not in packages\.yml$") as caught:
-        make_plan(CONFIG, Filters(projects=(DEMO, project_name("demoo"))), {})
-    assert caught.value.hint == "it has demo, plain"
+@pytest.mark.parametrize(("name", "hint"), [("demoo", "did you mean demo?"), ("other", "it has demo, plain")])
+def test_an_unknown_project_is_refused_with_what_may_be_meant(name: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=rf"^{name}: not in packages\.yml$") as caught:
+        make_plan(CONFIG, Filters(projects=(DEMO, project_name(name))), {})
+    assert caught.value.hint == hint
 
 
 def test_an_unknown_version_is_refused_and_the_known_ones_are_named() -> None:

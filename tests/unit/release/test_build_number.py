@@ -48,6 +48,14 @@ def test_other_bytes_get_the_next_number_in_name_and_wheel_and_record(built: Bui
     assert sorted(path.name for path in built.file.path.parent.glob("*.whl")) == [FIRST]
 
 
+@pytest.mark.parametrize(("published", "name"), [(NAME, FIRST), (FIRST, SECOND)])
+def test_a_version_that_was_spelled_otherwise_is_counted(published: str, name: str, built: BuiltWheel) -> None:
+    """Installers take 1.0 and 1.0.0 for one version."""
+    rebuilt = assign_build_number(built, {published.replace("1.0", "1.0.0"): OTHER})
+    assert rebuilt
+    assert rebuilt.file.filename == name
+
+
 def test_numbers_go_on_from_the_highest(built: BuiltWheel) -> None:
     rebuilt = assign_build_number(built, {NAME: OTHER, FIRST: OTHER})
     assert rebuilt

@@ -12,9 +12,9 @@ from tests.wheels import write_wheel
 from wheelmill.names import TorchVersion
 from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.smoke.verdict import Evidence
-from wheelmill.wheel.elf import open_symbols
 from wheelmill.wheel.findings import Code
 from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.shared_objects import open_symbols
 
 
 def refusal_of(path: Path) -> list[Code]:

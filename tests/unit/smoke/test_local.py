@@ -11,7 +11,7 @@ from tests.unit.build.conftest import MACHINE, package_index_of
 from tests.unit.plan.examples import FACTS
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.wheels import write_wheel
-from wheelmill.pipeline.publishing import serve_candidate
+from wheelmill.pipeline.candidate import serve_candidate
 from wheelmill.smoke.examine import examine_wheel
 from wheelmill.smoke.local import LocalEnvironments
 from wheelmill.smoke.verdict import Verdict

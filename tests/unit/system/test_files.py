@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.system.files import atomic_write, sha256_of, write_bytes
+from wheelmill.system.files import atomic_write, behind_links, sha256_of, write_bytes
 
 
 def test_a_hash_is_that_of_the_content(tmp_path: Path) -> None:
@@ -46,3 +46,16 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_else(tmp_path: Path) -> N
         write_bytes(tmp_path / "file", b"new")
 
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("below", ["first", "first/file"])
+def test_links_in_a_circle_lead_nowhere(below: str, tmp_path: Path) -> None:
+    (tmp_path / "first").symlink_to("second")
+    (tmp_path / "second").symlink_to("first")
+    with pytest.raises(OSError, match="symbolic links"):
+        behind_links(tmp_path / below)
+
+
+def test_a_link_may_lead_to_what_is_yet_to_be(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("new/file")
+    assert behind_links(tmp_path / "link") == tmp_path / "new" / "file"

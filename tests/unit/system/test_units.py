@@ -1,8 +1,16 @@
-"""Sizes and times as people read them."""
+"""Sizes, times and counts as people read them."""
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from wheelmill.system.units import duration, size
+from wheelmill.system.units import duration, number_of, size
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
@@ -31,3 +39,36 @@ def test_sizes(number: float, text: str) -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 wheels"), (1, "1 wheel"), (2, "2 wheels"), (12_345, "12,345 wheels")]
+)
+def test_counts(number: int, text: str) -> None:
+    assert number_of(number, "wheel") == text
+
+
+def test_no_text_has_a_count_before_a_noun_that_is_always_in_the_plural() -> None:
+    texts = {path: path.read_text() for files in ("src/**/*.py", "index/**/*.html") for path in ROOT.glob(files)}
+    nouns = {noun for text in texts.values() for noun in re.findall(r"number_of\(.*?[\"']([a-z ]+)[\"']\)", text)}
+    assert {"wheel", "more package"} < nouns
+    verbs = {"build", "list"}  # of whatever is filled in before them
+    plural = re.compile(rf" ({'|'.join(nouns - verbs)})s\b(?!.* more than )")  # a limit is never 1
+    assert [
+        (path, value, after)
+        for path, text in texts.items()
+        for value, after in (_filled_in_code if path.suffix == ".py" else _filled_in_page)(text)
+        if plural.match(after) and not value.isupper()
+    ] == []
+
+
+def _filled_in_code(source: str) -> Iterator[tuple[str, str]]:
+    """What is filled into texts, and what follows it."""
+    for text in ast.walk(ast.parse(source)):
+        for value, after in pairwise(text.values) if isinstance(text, ast.JoinedStr) else ():
+            if isinstance(value, ast.FormattedValue) and isinstance(after, ast.Constant):
+                yield ast.unparse(value.value), str(after.value)
+
+
+def _filled_in_page(template: str) -> Iterator[tuple[str, str]]:
+    yield from re.findall(r"\{\{ ([^}]*\b(?:length|count|thousands)\b[^}]*) \}\}(.*)", template)

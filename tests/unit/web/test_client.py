@@ -283,13 +283,20 @@ def test_a_file_of_this_disk_is_read_as_one_of_a_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "value"), [("ALL_PROXY", "socks5://127.0.0.1:9"), ("HTTPS_PROXY", "x://y"), ("SSL_CERT_FILE", "/none")]
+    ("variable", "value"),
+    [
+        ("ALL_PROXY", "socks5://127.0.0.1:9"),
+        ("HTTPS_PROXY", "x://y"),
+        ("HTTP_PROXY", "http://me:s3cret#word@proxy.example:3128"),
+        ("SSL_CERT_FILE", "/none"),
+    ],
 )
 def test_a_proxy_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(UsageError, match="the proxy or the certificates") as raised:
         Web()
     assert variable in str(raised.value.hint)
+    assert "s3cret" not in str(raised.value)
 
 
 def test_no_command_line_of_a_library_is_loaded() -> None:

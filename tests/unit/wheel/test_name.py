@@ -2,11 +2,12 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import CudaVersion, TorchVersion
 from wheelmill.wheel.label import Label
-from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.name import WheelFile, WheelName, written_parts
 
 
 def test_a_file_name_says_what_the_wheel_is() -> None:
@@ -65,6 +66,13 @@ def test_other_names_are_refused(filename: str) -> None:
 def test_a_variant_wheels_name_is_refused_as_that(filename: str) -> None:
     with pytest.raises(UnreadableError, match="not a variant wheel"):
         WheelName.parse(filename)
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.0.0", "01.0+CU130"])
+def test_the_parts_of_a_name_are_as_they_are_written(version: str) -> None:
+    filename = f"Demo_Pkg-{version}-1-py3-none-any.whl"
+    assert WheelName.parse(filename).version in (Version("1"), Version("1+cu130"))
+    assert written_parts(filename) == ("Demo_Pkg", version, "1-py3-none-any")
 
 
 def test_a_wheel_on_disk_is_measured(tmp_path: Path) -> None:

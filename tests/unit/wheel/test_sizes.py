@@ -8,7 +8,7 @@ from tests.shared_objects import EXTENSION, compiled
 from tests.wheels import write_wheel
 from wheelmill.system import process
 from wheelmill.wheel.archive import open_archive
-from wheelmill.wheel.elf import shared_objects_of
+from wheelmill.wheel.shared_objects import shared_objects_of
 from wheelmill.wheel.sizes import Sizes, sizes_of
 
 

@@ -10,7 +10,8 @@ from wheelmill.config.load import load_compatibility
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectVersion, TorchVersion
 from wheelmill.system import resources
-from wheelmill.wheel.elf import Budget, SharedObject
+from wheelmill.wheel.elf import Budget
+from wheelmill.wheel.shared_objects import SharedObject
 from wheelmill.wheel.torch_symbols import TABLE, Exported, TorchBuild, TorchSymbols
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from tests.shared_objects import compiled
 from wheelmill.names import ProjectVersion, TorchVersion
-from wheelmill.wheel.elf import Budget, SharedObject
+from wheelmill.wheel.elf import Budget
+from wheelmill.wheel.shared_objects import SharedObject
 from wheelmill.wheel.torch_links import window_of
 from wheelmill.wheel.torch_symbols import Exported, TorchBuild, TorchSymbols
 from wheelmill.wheel.torch_window import TorchFit, TorchWindow

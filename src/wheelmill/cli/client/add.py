@@ -134,7 +134,7 @@ def remove(
 
 
 def _asked_again(project: Project, names: Sequence[str] | None) -> list[Requirement]:
-    """What a project asked for when wheels were added.
+    """The requirements with which wheels were added to a project.
 
     Args:
         project: the project that keeps it.
@@ -156,7 +156,7 @@ def _asked_again(project: Project, names: Sequence[str] | None) -> list[Requirem
 
 
 def _requirements_beside(asked: Sequence[Requirement], project: Project) -> list[Requirement]:
-    """What a project requires beside torch and the wheels that it asked wheelmill for, now or before."""
+    """The requirements of a project, without torch and the wheels that wheelmill adds or has added."""
     names = {canonicalize_name(each.name) for each in (*asked, *project.asked)} | {canonicalize_name("torch")}
     return [each for each in project.requirements if canonicalize_name(each.name) not in names]
 
@@ -197,6 +197,9 @@ def _add(
             edit.write()
             if not no_sync:
                 project.install(resolutions, cache, shown)
+        made = None if no_sync else environment_of(project, target)
+        if environment != made:  # its tool makes environments elsewhere
+            outcome = EnvironmentChange.between({}, packages_of(made))
         say(f"{'changed' if edit.contents else 'nothing to change in'} {project.path}")
     outcome.tell()
     if as_json:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from rich.table import Table
 
-from wheelmill.cli.client.resolve import absence_error, outcomes_content, print_outcomes
+from wheelmill.cli.client.resolve import absence_error, outcomes_content, print_outcomes, say_warnings
 from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
@@ -27,13 +27,12 @@ def available(
     as_json: JsonOption = False,
 ) -> None:
     """Show the CUDA, torch and Python releases that packages have wheels for, and where. Exits with 8 without any."""
-    environment = target.detect()
+    environment = target.here().detect()
     platform = environment.platform
     found: dict[ProjectName, Offer] = {}
     for name in projects_of(projects):
         found[name] = offer = find_offer(name, platform, environment, search.search())
-        for warning in offer.warnings:
-            say(f"warning: {warning}")
+        say_warnings(offer.warnings, () if offer.combinations else offer.sources)
     outcomes = [each for offer in found.values() for each in offer.sources]
     if as_json:
         content = {name: list(map(_combination_content, offer.combinations)) for name, offer in found.items()}

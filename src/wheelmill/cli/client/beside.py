@@ -1,4 +1,4 @@
-"""Two wheels beside each other: what makes each of them large."""
+"""Two wheels side by side: what makes each of them large."""
 
 from __future__ import annotations
 

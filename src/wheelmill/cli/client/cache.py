@@ -10,6 +10,7 @@ import typer
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.client.install.cache import clean_cache, measure_cache
 from wheelmill.errors import UsageError
+from wheelmill.system.units import number_of, size
 
 app = typer.Typer(no_args_is_help=True, help="Show and clean the cache of what was read and downloaded.")
 
@@ -30,11 +31,11 @@ def info(*, as_json: JsonOption = False) -> None:
             leftovers=found.leftovers,
         )
         return
-    print(f"{found.folder}: {found.files} files, {found.size / 1e6:.1f} MB")  # noqa: T201 - the result
+    print(f"{found.folder}: {number_of(found.files, 'file')}, {size(found.size)}")  # noqa: T201 - the result
     if found.oldest:
         print(f"the oldest was last used {found.oldest:%Y-%m-%d %H:%M} UTC")  # noqa: T201
     if found.leftovers:
-        print(f"killed commands left {found.leftovers / 1e6:.1f} MB")  # noqa: T201
+        print(f"killed commands left {size(found.leftovers)}")  # noqa: T201
 
 
 @app.command()
@@ -52,8 +53,9 @@ def clean(
     if as_json:
         print_json("wheelmill.cache-clean/1", files=done.files, bytes=done.size, leftovers=done.leftovers)
         return
-    left = f"{done.leftovers / 1e6:.1f} MB that killed commands left"
-    print(f"{'would delete' if dry_run else 'deleted'} {done.files} files, {done.size / 1e6:.1f} MB, and {left}")  # noqa: T201
+    what = f"{number_of(done.files, 'file')}, {size(done.size)}"
+    left = f", and {size(done.leftovers)} that killed commands left" if done.leftovers else ""
+    print(f"{'would delete' if dry_run else 'deleted'} {what}{left}")  # noqa: T201
 
 
 def _age(text: str) -> timedelta:

@@ -1,4 +1,4 @@
-"""Changing a project or an environment: by one command at a time, undone when it fails, told when it is done."""
+"""Changing a project or an environment: one command at a time; undone if it fails, and reported if it succeeds."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would c
 
 @dataclass
 class EnvironmentChange:
-    """What becomes of the packages of an environment."""
+    """The packages of an environment, before and after a change."""
 
     changes: Sequence[PackageChange] = ()
-    """None before the change is done."""
+    """None until the change is done."""
     plan: Mapping[Path, bytes] | None = None
     """The new content of files, if nothing was changed."""
 
@@ -48,13 +48,13 @@ class EnvironmentChange:
         after: Mapping[ProjectName, InstalledPackage],
         plan: Mapping[Path, bytes] | None = None,
     ) -> EnvironmentChange:
-        """What happens between two states of an environment."""
+        """Compare two states of an environment."""
         from wheelmill.client.install.changes import compare_packages  # noqa: PLC0415 - only what changes things
 
         return cls(changes=compare_packages(before, after), plan=plan)
 
     def tell(self) -> None:
-        """Say it, a line for each package, and what to do next."""
+        """Report it, one line per package, and say what to do next."""
         for diff in diffs_of(self.plan or {}).values():
             say(diff)
         for change in self.changes:
@@ -84,7 +84,7 @@ class EnvironmentChange:
 
 
 def diffs_of(contents: Mapping[Path, bytes]) -> dict[str, str]:
-    """How files would change: a unified diff of each, by its path.
+    """How files would change: a unified diff of each file, by its path.
 
     Args:
         contents: the new content of each file.
@@ -98,7 +98,7 @@ def diffs_of(contents: Mapping[Path, bytes]) -> dict[str, str]:
 
 
 def heed_driver(needs: Iterable[DriverNeed], environment: TargetEnvironment) -> None:
-    """Look at the driver before anything is downloaded.
+    """Check the driver before anything is downloaded.
 
     Raises:
         NoWheelError: it is too old for what would be installed.
@@ -132,7 +132,7 @@ def undoable(root: Path, files: Sequence[Path], environment: InstallPlace | None
     """Let the context change files and an environment: all of it, or nothing when it fails.
 
     Args:
-        root: the folder that is had alone.
+        root: the folder that is locked.
         files: every file that may be written.
         environment: what is installed into; None when nothing is.
     """
@@ -182,7 +182,7 @@ def environment_here(target: TargetOptions) -> InstallPlace:
 
 
 def packages_of(environment: InstallPlace | None) -> Mapping[ProjectName, InstalledPackage]:
-    """What is installed there; nothing where there is no environment yet."""
+    """The packages that are installed there; none if there is no environment yet."""
     from wheelmill.client.install.changes import packages_in  # noqa: PLC0415 - only what changes things
 
     return packages_in(environment.interpreter) if environment and environment.interpreter.exists() else {}
@@ -195,7 +195,7 @@ def forecast(
     plan: Mapping[Path, bytes],
     beside: Iterable[Requirement] = (),
 ) -> EnvironmentChange:
-    """Find out what installing chosen wheels would change; nothing is installed.
+    """Find out what installing chosen wheels would change, without installing anything.
 
     Args:
         resolution: the wheels that were chosen for it.

@@ -21,6 +21,7 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.errors import FindingsError, UsageError, WheelmillError
+from wheelmill.system.units import number_of
 
 if TYPE_CHECKING:
     from wheelmill.client.environment.doctor.examination import Examination
@@ -58,12 +59,12 @@ def doctor(
         raise UsageError("--fix asks before it runs a command, and nobody is there", hint="give --yes, too")
 
     belongs_to = None if packages else _project(project, target)
-    chosen = _with_interpreter_of(belongs_to, target)
+    chosen = target.here() if packages else _with_interpreter_of(belongs_to, target)
     settle(chosen)
 
     def look() -> Examination:
         if packages:
-            return _examine_choice(packages, target, search)
+            return _examine_choice(packages, chosen, search)
         return _examine(chosen, search, belongs_to, lock, all_hashes=all_hashes)
 
     found = look()
@@ -77,8 +78,7 @@ def doctor(
         ]
         print_json("wheelmill.doctor/1", faults=faults, looked_at=dict(found.looked_at))
     if found.faults:
-        count = len(found.faults)
-        raise FindingsError(f"{count} {'fault' if count == 1 else 'faults'}", hint=_sections_of(found))
+        raise FindingsError(number_of(len(found.faults), "fault"), hint=_sections_of(found))
     say("nothing is wrong")
 
 
@@ -179,7 +179,7 @@ def _mend(found: Examination, look: Callable[[], Examination], target: TargetOpt
     tried: set[Remedy] = set()
     while remedy := next((each for _, each in found.faults if each.commands and each not in tried), None):
         tried.add(remedy)
-        if ask and not typer.confirm(f"run {' && '.join(remedy.lines)}?", err=True):
+        if ask and not _agrees_to(f"run {' && '.join(remedy.lines)}"):
             continue
         try:
             undone = nullcontext() if remedy.is_ours else undoable_environment(target)
@@ -196,8 +196,17 @@ def _mend(found: Examination, look: Callable[[], Examination], target: TargetOpt
     return found
 
 
+def _agrees_to(doing: str) -> bool:
+    """Ask a person, whose Ctrl-C or Ctrl-D ends the command as Ctrl-C does anywhere else."""
+    try:
+        return typer.confirm(f"{doing}?", err=True)
+    except typer.Abort:
+        say("")  # the line of the question
+        raise KeyboardInterrupt from None
+
+
 def _uv() -> str | None:
-    """uv as a person would call it."""
+    """The uv that a person would call."""
     from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - only what mends
 
     return "uv" if shutil.which("uv") else str(program) if (program := find_uv()) else None

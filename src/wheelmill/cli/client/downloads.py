@@ -12,11 +12,12 @@ from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRem
 from rich.progress import Progress as Bars
 
 from wheelmill.cli.client.search import SearchOptions
-from wheelmill.cli.shared.output import say
+from wheelmill.cli.shared.output import Waiting, say
 from wheelmill.cli.shared.terminal import STDERR
 from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
+from wheelmill.system.units import size
 
 
 class DownloadBars(Progress):
@@ -42,9 +43,27 @@ class DownloadBars(Progress):
         self._bars.update(self._tasks[filename], completed=done)
 
 
+class DownloadLines(Waiting):
+    """Where there is no terminal: each step, and of what takes long a line now and then."""
+
+    def __init__(self) -> None:
+        super().__init__(silent=5.0)
+
+    def step(self, text: str) -> None:
+        """Print it."""
+        say(text)
+
+    def show_download(self, filename: str, done: int, total: int | None) -> None:
+        """Say how much there is of a file."""
+        self.line(f"{filename}: {size(done)}" + (f" of {size(total)}" if total else ""))
+
+
 @contextmanager
 def download_bars() -> Iterator[Progress]:
     """Show bars while the context is open; they go when it is left."""
+    if not STDERR.is_interactive:
+        yield DownloadLines()
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

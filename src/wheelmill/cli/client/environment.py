@@ -41,7 +41,7 @@ def environment(
     """Show what wheels are chosen to fit: Python, torch, CUDA, driver, GPUs."""
     if [as_json, shell, conda].count(True) > 1:
         raise UsageError("--json, --shell and --conda are three forms; give one of them")
-    found = target.detect()
+    found = target.here().detect()
     if shell or conda:
         variables = build_variables(found) if shell else conda_variables(found)
         for name, value in variables.items():
@@ -92,7 +92,7 @@ def conda_variables(target: TargetEnvironment) -> dict[str, str]:
     An empty ``CONDA_OVERRIDE_CUDA`` says that there is none.
     https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-virtual.html
     """
-    from wheelmill.client.choose.fit import driver_cuda_of  # noqa: PLC0415 - not for what was found out
+    from wheelmill.client.choose.facts import driver_cuda_of  # noqa: PLC0415 - not for what was found out
     from wheelmill.client.choose.resolve import read_facts  # noqa: PLC0415
 
     cuda = None if target.cpu_only else driver_cuda_of(target, read_facts()) or target.cuda

@@ -19,6 +19,7 @@ from wheelmill.client.choose.explain import explain as explain_requirement
 from wheelmill.client.records import Inside
 from wheelmill.names import StableTorch
 from wheelmill.system.plain_records import plain_of
+from wheelmill.system.units import number_of
 from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 _NEAREST: Final = 10
@@ -46,9 +47,9 @@ def explain(
         from wheelmill.cli.client.variants import print_variants  # noqa: PLC0415 - not for plain wheels
 
         most = None if everything or fitting else _NEAREST
-        print_variants(wanted, target.detect(), search.search(), fitting=fitting, most=most, as_json=as_json)
+        print_variants(wanted, target.here().detect(), search.search(), fitting=fitting, most=most, as_json=as_json)
         return
-    explanation = explain_requirement(wanted, target.detect(), search.search())
+    explanation = explain_requirement(wanted, target.here().detect(), search.search())
     listed = [verdict for verdict in explanation.verdicts if not (fitting and verdict.against)]
     for warning in explanation.warnings:
         say(f"warning: {warning}")
@@ -90,14 +91,13 @@ def _print_verdict(verdict: Assessment) -> None:
 
 
 def _totals(explanation: Explanation) -> str:
-    """``9 wheels: 3 fit, 4 refused for torch, 2 refused for python``."""
+    """``9 wheels: 3 fitting, 4 refused for torch, 2 refused for python``."""
     counts = Counter(
         aspect for verdict in explanation.verdicts for aspect in dict.fromkeys(each.aspect for each in verdict.against)
     )
     fits = sum(not verdict.against for verdict in explanation.verdicts)
     aspects = "".join(f", {count} refused for {aspect}" for aspect, count in counts.most_common())
-    every = len(explanation.verdicts)
-    return f"{every} wheel{'s' if every != 1 else ''}: {fits} fit{aspects}"
+    return f"{number_of(len(explanation.verdicts), 'wheel')}: {fits} fitting{aspects}"
 
 
 def _inside_content(inside: Inside) -> dict[str, object]:

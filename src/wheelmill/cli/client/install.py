@@ -26,6 +26,7 @@ from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.install.chosen import Installation
 from wheelmill.errors import FindingsError, UsageError
+from wheelmill.system.units import number_of
 from wheelmill.wheel.name import WheelName
 
 LockOption = Annotated[
@@ -100,7 +101,7 @@ def sync(
     _print_installation(installed, outcome, "sync", as_json=as_json)
     if check and outcome.changes:
         raise FindingsError(
-            f"the environment and {path} differ in {len(outcome.changes)} packages",
+            f"the environment and {path} differ in {number_of(len(outcome.changes), 'package')}",
             hint="'wheelmill sync' makes it hold what the lock does",
         )
 

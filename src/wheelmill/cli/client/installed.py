@@ -37,6 +37,7 @@ def test(
     from wheelmill.config.load import load_config  # noqa: PLC0415
     from wheelmill.system import resources  # noqa: PLC0415 - reads YAML
 
+    target = target.here()
     settle(target)
     environment = target.detect()
     interpreter = interpreter_of(environment)
@@ -84,6 +85,7 @@ def list(  # noqa: A001 - the command's name
     projects: ProjectsArgument = None, *, target: TargetOptions, as_json: JsonOption = False
 ) -> None:
     """List installed wheels whose version names a CUDA or a torch, and what they were built for."""
+    target = target.here()
     settle(target)
     selected = _select_packages(projects, installed_in(interpreter_of(target.detect())))
     packages = []
@@ -91,7 +93,9 @@ def list(  # noqa: A001 - the command's name
         cuda = str(each.label.cuda or each.label.cuda_major or "") or None
         packages.append({"project": project, "version": each.version, "cuda": cuda, **torch_in_json(each.torch)})
         if not as_json:
-            torch = words_for(each.torch).removeprefix("torch ") if each.torch else "-"
-            print("  ".join((project, each.version, cuda or "-", torch)))  # noqa: T201 - the result
+            needed = f"CUDA {cuda}" if cuda else "no CUDA", words_for(each.torch) if each.torch else "no torch"
+            print("  ".join((project, each.version, *needed)))  # noqa: T201 - the result
     if as_json:
         print_json("wheelmill.list/1", packages=packages)
+    elif not packages:
+        say("no installed version names a CUDA or a torch")

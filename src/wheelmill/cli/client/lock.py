@@ -23,6 +23,7 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.errors import FindingsError, NoWheelError, UsageError
 from wheelmill.names import ProjectName
+from wheelmill.system.units import number_of
 
 if TYPE_CHECKING:
     from packaging.pylock import Pylock
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 
 
 class LockFormat(StrEnum):
-    """What a lock is written as."""
+    """The formats of a lock."""
 
     PYLOCK = "pylock"
     REQUIREMENTS = "requirements"
 
     @property
     def filename(self) -> str:
-        """What it is written to where nobody says."""
+        """The file of each format, by default."""
         return "pylock.toml" if self is LockFormat.PYLOCK else "requirements.txt"
 
 
@@ -76,7 +77,7 @@ def lock(
     --python and --platform take several values, separated by commas: one lock then serves all of them.
     """
     from wheelmill.client.lock.files import merge  # noqa: PLC0415 - only what makes a lock
-    from wheelmill.system.files import write_if_new  # noqa: PLC0415 - the same
+    from wheelmill.client.project.project import Edit  # noqa: PLC0415 - the same
 
     found = project_of(project, target)
     named = requirements_of(requirements or ())
@@ -87,14 +88,14 @@ def lock(
     demand_attestations(resolutions, require_attestation)
     locks = _locks_of(resolutions, beside, known, search)
     merged = merge(locks)
-    content = _content_of(written, form, locks, merged)
+    edit = Edit.of(written, _content_of(written, form, locks, merged))
+    changed = bool(edit.contents)
     if check or dry_run:
-        changed = not written.exists() or written.read_bytes() != content
-        EnvironmentChange(plan={written: content} if changed else {}).tell()
+        EnvironmentChange(plan=edit.contents).tell()
     else:
         with alone(found.root):
-            changed = write_if_new(written, content)
-        say(f"{'wrote' if changed else 'nothing to change in'} {written}: {len(merged.packages)} packages")
+            edit.write()
+        say(f"{'wrote' if changed else 'nothing to change in'} {written}: {number_of(len(merged.packages), 'package')}")
     if as_json:
         packages = [{"name": package.name, "version": str(package.version)} for package in merged.packages]
         print_json("wheelmill.lock/1", lock=str(written), changed=changed, packages=packages)
@@ -113,7 +114,7 @@ def _locks_of(
 
 
 def _content_of(written: Path, form: LockFormat, locks: Sequence[EnvironmentLock], merged: Pylock) -> bytes:
-    """What a lock is written as; of a file of requirements, what a person wrote stays."""
+    """The content of a lock; in a requirements file, what a person wrote stays."""
     from wheelmill.client.lock.files import pylock_text, requirements_text  # noqa: PLC0415 - only what makes a lock
     from wheelmill.client.project.requirements_file import put_lock  # noqa: PLC0415 - the same
 
@@ -166,7 +167,7 @@ def _resolutions(
 
 
 def _pin_to_lock(asked: Sequence[Requirement], versions: Mapping[ProjectName, Version | None]) -> list[Requirement]:
-    """Ask for the versions that were locked before."""
+    """The requirements, narrowed to the versions that were locked before."""
     kept = []
     for requirement in asked:
         locked = versions.get(canonicalize_name(requirement.name))

@@ -10,7 +10,7 @@ import typer
 
 from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import SignerOption, signer_of, with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
 from wheelmill.client.records import Choice, Resolution
@@ -41,7 +41,7 @@ def resolve(
     """Choose wheels for a target and print a pyproject.toml with them. Exits with 8 when a package has none."""
     if output and output.exists():
         raise UsageError(f"{output} already exists", hint="'wheelmill add' changes an existing project")
-    resolution = resolve_requirements(requirements_of(requirements), target.detect(), search.search())
+    resolution = resolve_requirements(requirements_of(requirements), target.here().detect(), search.search())
     print_resolution(resolution)
     demand_attestations([resolution], require_attestation)
     if as_json:
@@ -53,7 +53,7 @@ def resolve(
 
 
 def demand_attestations(resolutions: Iterable[Resolution], option: str | None) -> None:
-    """Let nobody have wheels that are not attested by whom the option names.
+    """Refuse wheels that are not attested by the repository that the option names.
 
     Raises:
         IntegrityError: names the wheels that are not.
@@ -66,25 +66,28 @@ def demand_attestations(resolutions: Iterable[Resolution], option: str | None) -
 
 
 def no_wheel_error(resolutions: Iterable[Resolution]) -> NoWheelError | NetworkError:
-    """What to raise when projects have no wheel, and what to do then: a source without an answer may have one."""
+    """The error for projects without a wheel, with a hint: a source that did not answer may have one."""
     found = list(resolutions)
     missing = {name for resolution in found for name in resolution.unresolved}
     return absence_error(missing, [each for resolution in found for each in resolution.sources])
 
 
 def absence_error(missing: Iterable[ProjectName], outcomes: Iterable[SourceOutcome]) -> NoWheelError | NetworkError:
-    """What to raise when projects have no wheel.
+    """The error for projects without a wheel.
 
     Args:
         missing: the projects without a wheel.
-        outcomes: what became of the sources that were looked in, for these projects and others.
+        outcomes: the outcomes of sources, for these projects and others.
     """
     names = frozenset(missing)
     projects = ", ".join(sorted(names))
-    if silent := sorted({each.url for each in outcomes if each.outcome.is_open and each.project in names}):
+    asked = [each for each in outcomes if each.project in names]
+    if silent := sorted({each.url for each in asked if each.outcome.is_open}):
+        hint = "mend what is said of each, or try again later; --source names other sources"
+        if all(each.outcome.is_open for each in asked):
+            return NetworkError(f"no wheel for {projects}, as no source answered: {', '.join(silent)}", hint=hint)
         return NetworkError(
-            f"no wheel for {projects} in the sources that answered; these did not: {', '.join(silent)}",
-            hint="mend what is said of each, or try again later; --source names other sources",
+            f"no wheel for {projects} in the sources that answered; these did not: {', '.join(silent)}", hint=hint
         )
     return NoWheelError(
         f"no wheel for {projects}",
@@ -93,9 +96,9 @@ def absence_error(missing: Iterable[ProjectName], outcomes: Iterable[SourceOutco
 
 
 def print_resolution(resolution: Resolution) -> None:
-    """Say what was chosen and what was not, a line each."""
-    for warning in resolution.warnings:
-        say(f"warning: {warning}")
+    """Print what was chosen and what was not, one line each."""
+    outcomes = [each for each in resolution.sources if each.project in resolution.unresolved]
+    say_warnings(resolution.warnings, outcomes)
     say(f"for {resolution.environment}:")
     for name, choice in resolution.choices.items():
         say(f"  {name}: {choice.candidate.filename} of {choice.candidate.source.name}")
@@ -107,11 +110,19 @@ def print_resolution(resolution: Resolution) -> None:
         say(f"  {name}: {missing.reason}")
         if missing.suggestion:
             say(f"    hint: {missing.suggestion}")
-        print_outcomes(each for each in resolution.sources if each.project == name)
+        print_outcomes(each for each in outcomes if each.project == name)
+
+
+def say_warnings(warnings: Iterable[str], outcomes: Iterable[SourceOutcome]) -> None:
+    """Say warnings, but for those of sources whose outcomes follow, together with the error that has their URLs."""
+    told = {each.warning for each in outcomes if each.outcome.is_open}
+    for warning in warnings:
+        if warning not in told:
+            say_warning(warning)
 
 
 def print_outcomes(outcomes: Iterable[SourceOutcome]) -> None:
-    """Say what became of each source that was looked in, a line each."""
+    """Print the outcome of each source, one line each."""
     for each in outcomes:
         say(f"    {each.source.name}: {each.outcome}{f', {each.detail}' if each.detail else ''}")
 
@@ -135,7 +146,7 @@ def resolution_content(resolution: Resolution) -> dict[str, object]:
 
 
 def outcomes_content(outcomes: Iterable[SourceOutcome]) -> list[dict[str, object]]:
-    """What became of sources, as JSON shows it."""
+    """The outcomes of sources as JSON shows them."""
     return [
         {
             "project": each.project,

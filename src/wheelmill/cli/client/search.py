@@ -64,7 +64,7 @@ class SearchOptions:
 
 
 def _complete_project(incomplete: str) -> list[str]:
-    """Offer a shell the packages that sources are known to have; no server is asked, and no fault is told."""
+    """Offer a shell the packages that sources are known to have; no server is asked, and no fault is reported."""
     offline = Search(offline=True)
     try:
         with offline.open_cache() as cache:

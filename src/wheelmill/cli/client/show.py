@@ -17,7 +17,7 @@ from wheelmill.client.variants.machine import property_text
 from wheelmill.errors import UsageError
 from wheelmill.system.output import printable
 from wheelmill.system.plain_records import plain_of
-from wheelmill.system.units import size
+from wheelmill.system.units import number_of, size
 from wheelmill.wheel.build_facts import BuildFacts, SourceFacts
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.gpu_code import CARDS
@@ -61,12 +61,15 @@ def _contents_of(wheel: str) -> WheelContents:
         with Web() as web:
             return contents_behind(wheel, web)
     if not Path(wheel).is_file():
-        raise UsageError(f"expected a wheel's file or its URL, not {wheel!r}")
+        raise UsageError(
+            f"expected a wheel's file or its URL, and there is no file {wheel!r}",
+            hint="'wheelmill explain PROJECT' shows a project's wheels, 'wheelmill list' what is installed",
+        )
     return contents_at(Path(wheel))
 
 
 def _lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
-    """What people read: a heading and a text."""
+    """The output for people: headings and texts."""
     name = contents.name
     yield "file", f"{contents.filename}, {size(contents.size)}"
     if contents.sha256:
@@ -124,8 +127,7 @@ def _code_lines(code: Code) -> Iterator[tuple[str, str]]:
     if not code.shared_objects:
         yield "code", "none that is compiled"
         return
-    files = "1 shared object" if code.shared_objects == 1 else f"{code.shared_objects} shared objects"
-    yield "code", f"{files}; {code.inside}"
+    yield "code", f"{number_of(code.shared_objects, 'shared object')}; {code.inside}"
     if code.gpus:
         yield "GPUs", "; ".join(f"{gpu} ({found}) {', '.join(CARDS[gpu])}" for gpu, found in code.gpus.items())
     yield "needs", ", ".join(code.needed) or "no library from outside"
@@ -168,7 +170,7 @@ def _sbom_line(sbom: Sbom) -> str:
 
 
 def _content(contents: WheelContents) -> dict[str, object]:
-    """What programs read."""
+    """The output for programs."""
     name, code = contents.name, contents.code
     label = name.built_for
     return {

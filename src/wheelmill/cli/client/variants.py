@@ -10,6 +10,7 @@ from wheelmill.cli.client.resolve import outcomes_content, print_outcomes
 from wheelmill.cli.shared.output import print_json, say
 from wheelmill.client.variants.explain import explain_variants
 from wheelmill.client.variants.machine import property_text
+from wheelmill.system.units import number_of
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -77,12 +78,12 @@ def _lines_of(verdict: VariantVerdict) -> Iterator[str]:
 
 
 def _totals(verdicts: Sequence[VariantVerdict]) -> str:
-    """``7 wheels, of which 6 are variants: 3 fit, 4 refused for variant``."""
+    """``7 wheels, 6 of them variants: 3 fitting, 4 refused for variant``."""
     counts = Counter(aspect for each in verdicts for aspect in {mismatch.aspect for mismatch in each.against})
     variants = sum(each.wheel.label is not None for each in verdicts)
     fits = sum(not each.against for each in verdicts)
     refused = "".join(f", {count} refused for {aspect}" for aspect, count in counts.most_common())
-    return f"{len(verdicts)} wheels, of which {variants} are variants: {fits} fit{refused}"
+    return f"{number_of(len(verdicts), 'wheel')}, {variants} of them variants: {fits} fitting{refused}"
 
 
 def _outcome(explanation: VariantExplanation) -> Iterator[str]:

@@ -66,7 +66,7 @@ def build(
 
 
 def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Path, part: str | None) -> None:
-    """Build what the filters leave, or a part of each; what fails does not hold up the others."""
+    """Build what the filters leave, or a part of each; a failure does not hold up the others."""
     from wheelmill.build.builder import build_part, build_wheel  # noqa: PLC0415 - part of the factory extra
     from wheelmill.build.parts import BuildPart  # noqa: PLC0415
 
@@ -102,7 +102,7 @@ def _build_here(project: str, filters: FilterOptions, gpus: list[str] | None, co
     version = _one(filters.version)
     (requirement,) = requirements_of([f"{project}=={version}" if version else project])
     options = TargetOptions(python=_one(filters.python), torch=_one(filters.torch), cuda=_one(filters.cuda), gpu=gpus)
-    target = build_target(requirement, options.detect(), config)
+    target = build_target(requirement, options.here().detect(), config)
     check_confinement(say)
     with progress() as shown:
         wheel = build_here(target, LocalBuilder(), shown)

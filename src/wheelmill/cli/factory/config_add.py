@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +18,7 @@ from wheelmill.config.upkeep.issue import read_request
 from wheelmill.errors import UsageError
 
 if TYPE_CHECKING:
-    from wheelmill.config.survey.survey import Survey
+    from wheelmill.config.survey.entry import Guess
 
 
 def add(
@@ -64,19 +64,14 @@ def add(
         raise UsageError("name a project or a git repository, or an issue with --from-issue")
     config_to_change(directory)  # a configuration with faults is refused before a source is fetched
     if issue:
-        request = read_request(issue)
-        with hold_config(directory) as config:
-            _write(config, request.name, request.entry, replaces=replace)
-        say(f"now run: wheelmill config lock {request.name}")
-        for line in request.left:
-            say(f"not in the entry, for you to read: {line}")
+        _add_requested(issue, directory, replaces=replace, dry_run=dry_run, as_json=as_json)
         return
     with use_clones(clone):
         found = survey_project(project or "", version=version, subdirectory=subdirectory)
         for guess in found.guesses:
             say(f"{guess.key or 'note'}: {guess}")
         if as_json:
-            _print(found)
+            _print(found.name, {guess.key: guess.value for guess in found.guesses if guess.key}, found.guesses)
         elif dry_run:
             typer.echo(entry_text(found.name, found.entry))
         if not dry_run:
@@ -86,11 +81,26 @@ def add(
             say(f"{lock_path(config.file)}: locked {found.name}; now try it: wheelmill run {found.name} --sample")
 
 
+def _add_requested(issue: Path, directory: Path | None, *, replaces: bool, dry_run: bool, as_json: bool) -> None:
+    """Write the entry that a package request asks for; locking it is for whoever has read it."""
+    request = read_request(issue)
+    if as_json:
+        _print(request.name, request.entry, ())
+    elif dry_run:
+        typer.echo(entry_text(request.name, request.entry))
+    if not dry_run:
+        with hold_config(directory) as config:
+            _write(config, request.name, request.entry, replaces=replaces)
+        say(f"now run: wheelmill config lock {request.name}")
+    for line in request.left:
+        say(f"not in the entry, for you to read: {line}")
+
+
 def _write(config: Config, name: str, entry: Mapping[str, object], *, replaces: bool) -> None:
     """Write an entry.
 
     Raises:
-        UsageError: there is one, and it shall stay.
+        UsageError: there is one, and it is to stay.
     """
     if name in config.packages and not replaces:
         raise UsageError(f"{name} is in {config.file} already", hint="add the versions to its entry, or --replace it")
@@ -98,12 +108,12 @@ def _write(config: Config, name: str, entry: Mapping[str, object], *, replaces: 
     say(f"{config.file}: added {name}")
 
 
-def _print(found: Survey) -> None:
+def _print(name: str, entry: Mapping[str, object], guesses: Iterable[Guess]) -> None:
     """Print the JSON of the contract."""
     print_json(
         "wheelmill.config-add/1",
-        project=found.name,
-        entry={guess.key: guess.value for guess in found.guesses if guess.key},
+        project=name,
+        entry=entry,
         guesses=[
             {
                 "key": guess.key or None,
@@ -111,6 +121,6 @@ def _print(found: Survey) -> None:
                 "line": guess.place.line if guess.place else None,
                 "says": guess.says,
             }
-            for guess in found.guesses
+            for guess in guesses
         ],
     )

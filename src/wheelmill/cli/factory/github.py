@@ -28,7 +28,7 @@ def check(
 ) -> None:
     """Compare a repository's settings with what the workflows need; GITHUB_TOKEN says who asks.
 
-    What the token may not see is told, too. Exits with 9 on findings, and where something was not seen.
+    What the token may not see is reported, too. Exits with 9 on findings, and where something was not seen.
     """
     from wheelmill.hosting.read import read_settings  # noqa: PLC0415 - needs the factory extra
     from wheelmill.hosting.rules import examine  # noqa: PLC0415

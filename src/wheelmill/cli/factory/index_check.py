@@ -14,6 +14,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from wheelmill.cli.shared.options import of_a_size
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import STDOUT, progress
 from wheelmill.conformance.findings import Finding, findings_of, legible
@@ -21,6 +22,7 @@ from wheelmill.conformance.violation import ConformanceReport
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.names.text import project_name
+from wheelmill.system.units import number_of
 
 _SHOWN: Final = 10
 """Findings of one rule that are printed for people; other formats have all."""
@@ -54,7 +56,10 @@ def check(
     all_files: Annotated[
         bool, typer.Option("--all-files", help="Read all pages and all bytes of all files, not a sample.")
     ] = False,
-    rate: Annotated[float, typer.Option(help="At most this many requests per second.", metavar="N", min=0.1)] = 20,
+    rate: Annotated[
+        float,
+        typer.Option(help="At most this many requests per second.", metavar="N", min=0.1, callback=of_a_size),
+    ] = 20,
     connections: Annotated[int, typer.Option(help="At most this many connections.", metavar="N", min=1, max=64)] = 8,
     form: Annotated[
         Format, typer.Option("--format", help="What is printed on stdout; SARIF and JUnit are for CI services.")
@@ -148,7 +153,7 @@ def _print_text(report: ConformanceReport) -> None:
         for finding in findings[:_SHOWN]:
             _print_finding(finding)
         if len(findings) > _SHOWN:
-            STDOUT.print(f"  and {len(findings) - _SHOWN} other findings")
+            STDOUT.print(f"  and {number_of(len(findings) - _SHOWN, 'other finding')}")
         places = sum(finding.count for finding in findings)
         table.add_row(rule.number, rule.severity, str(places), str(rule.pip), str(rule.uv))
     if report.violations:
@@ -157,8 +162,8 @@ def _print_text(report: ConformanceReport) -> None:
         say(f"{observation.topic}: {legible(observation.url)}: {legible(observation.message)}")
     more = f" in {len(report.violations)} places" if len(report.violations) > len(all_findings) else ""
     say(
-        f"findings: {len(all_findings)}{more}; read: {report.pages} of {report.projects} project pages,"
-        f" {report.examined} of {report.files} files"
+        f"findings: {len(all_findings)}{more}; read: {report.pages} of {number_of(report.projects, 'project page')},"
+        f" {report.examined} of {number_of(report.files, 'file')}"
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import json
 import os
 import string
 from collections.abc import Mapping
@@ -19,14 +17,15 @@ from wheelmill.config.upkeep.own_package import WORKFLOW, read_own_package, work
 from wheelmill.errors import UsageError
 from wheelmill.system import resources
 from wheelmill.system.files import write_bytes
+from wheelmill.system.own_installation import installed_from
 
 _PLAIN: Final = frozenset(string.ascii_letters + string.digits + "-_.")
 """Characters of the names of owners, repositories and references; no others reach the workflow."""
 _NEXT: Final = """\
 Next:
-  wheelmill config check         names every fault of {own}
-  wheelmill plan                 lists the wheels that it asks for
-  wheelmill build {name} --here  builds the one for this machine's GPU and the project's torch
+  {}  names every fault of {own}
+  {}  lists the wheels that it asks for
+  {}  builds the one for this machine's GPU and the project's torch
 Commit {files}. In the repository's settings, once:
   Pages: source GitHub Actions
   Environments, github-pages: a deployment rule for the tags v*
@@ -78,11 +77,14 @@ def init(
     config = load_config(own)
     write_lock(lock_packages(config, ()).whole(), lock)
     say(f"{lock}: written")
-    say(_NEXT.format(own=OWN, name=package.name, files=" ".join(map(str, (*contents, lock)))))
+    commands = "wheelmill config check", "wheelmill plan", f"wheelmill build {package.name} --here"
+    width = max(map(len, commands))
+    files = " ".join(map(str, (*contents, lock)))
+    say(_NEXT.format(*(command.ljust(width) for command in commands), own=OWN, files=files))
 
 
 def _refuse_others(contents: Mapping[Path, bytes | None], directory: Path) -> None:
-    """Keep what belongs to others.
+    """Refuse to overwrite files that are not ours.
 
     Args:
         contents: what is to be written to each path; a file with just that is from a command that broke off. None where
@@ -122,12 +124,11 @@ def _installed_from() -> tuple[str, str]:
     Raises:
         UsageError: it was installed from somewhere else.
     """
-    record = json.loads(importlib.metadata.distribution("wheelmill").read_text("direct_url.json") or "{}")
-    commit = record.get("vcs_info", {}).get("commit_id")
-    words = str(record.get("url", "")).removesuffix(".git").split("/")
-    if not commit or len(words) < 5 or words[0] != "https:":  # noqa: PLR2004 - https, nothing, host, owner, name
+    checkout = installed_from()
+    words = checkout.url.removesuffix(".git").split("/") if checkout else []
+    if not checkout or len(words) < 5 or words[0] != "https:":  # noqa: PLR2004 - https, nothing, host, owner, name
         raise UsageError(
             "this wheelmill was not installed from a repository, so the one whose workflow builds must be named",
             hint="--from OWNER/wheelmill@COMMIT",
         )
-    return "/".join(words[3:5]), commit
+    return "/".join(words[3:5]), checkout.commit

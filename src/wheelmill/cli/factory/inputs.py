@@ -1,4 +1,4 @@
-"""The configuration and the store that a command works with."""
+"""The options of the factory's commands that name a configuration or a store, and opening what they name."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from wheelmill.errors import UsageError
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
 from wheelmill.system import git, locks, resources
+from wheelmill.system.own_installation import own_origin
 
 if TYPE_CHECKING:
     from wheelmill.release.github import JobArtifacts
@@ -55,7 +56,7 @@ RequiredSignerOption = Annotated[str | None, attestation_option("WHEELMILL_REQUI
 DEFAULT_STORE: Final = "dir:out/releases"
 
 BASE_URL_VARIABLE: Final = "WHEELMILL_BASE_URL"
-"""What lies above the folders of wheels, for everybody, where a store does not know it."""
+"""The public URL above the folders of wheels, if a store does not know it."""
 
 
 def config_at(named: Path | None) -> Config:
@@ -90,7 +91,10 @@ def hold_config(named: Path | None) -> Iterator[Config]:
 def _place_to_change(named: Path | None) -> Path:
     place = place_at(named)
     if named is None and place == resources.CONFIG:
-        raise UsageError("there is no folder ./config", hint="name another one with --config")
+        hint = (
+            "change to a clone, begin a package's own file with 'wheelmill init', or name another folder with --config"
+        )
+        raise UsageError("there is no folder ./config", hint=hint)
     return place
 
 
@@ -165,7 +169,7 @@ def store_at(text: str, *, option: str = "--store", must_exist: bool = False, ba
 
 @contextmanager
 def needs_botocore() -> Iterator[None]:
-    """Say which extra an import needs that fails for want of it.
+    """Say which extra is missing if an import fails.
 
     Raises:
         UsageError: botocore is not installed.
@@ -175,15 +179,16 @@ def needs_botocore() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "botocore":
             raise
-        hint = "pip install 'wheelmill[s3]'"
-        raise UsageError("S3 needs botocore, which is not installed", hint=hint) from None
+        raise UsageError(
+            "S3 needs botocore, which is not installed", hint=f"pip install 'wheelmill[s3]{own_origin()}'"
+        ) from None
 
 
 def artifacts_of(runs: Sequence[str]) -> JobArtifacts:
-    """What the jobs of runs kept, in the repository that this job runs in.
+    """The artifacts of runs, in the repository that this job runs in.
 
     Raises:
-        UsageError: that is not said, or a run is not named by its number.
+        UsageError: the repository is not known, or a run is not named by its number.
     """
     from wheelmill.release.github import JobArtifacts, Repository  # noqa: PLC0415 - needs the factory extra
 

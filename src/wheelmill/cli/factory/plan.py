@@ -75,7 +75,7 @@ class ChainOptions:
     ] = None
 
     def record(self, releases: Store) -> LedgerRun | None:
-        """What the run left that is continued; None where none is.
+        """What the run to be continued left; None if none is to be.
 
         Raises:
             UsageError: the ledger does not know it.
@@ -177,7 +177,7 @@ def _missing_content(missing: Missing) -> dict[str, object]:
 
 
 def _failure_of(failures: KnownFailures, where: PlaceOptions, config: Config) -> FailureOf:
-    """Look up what failed before with the same inputs; the builder, of the factory extra, is made for the first."""
+    """Look up what failed before with the same inputs; the builder is made when it is first needed."""
     builder = functools.cache(lambda: where.builder(config))
     return known_failures(failures, lambda target: builder().place(target), where.resolve_policy())
 

@@ -16,6 +16,7 @@ from wheelmill.names import ProjectName, TorchVersion
 from wheelmill.plan.estimate import GUESSED_SECONDS, Basis, Estimate, estimate
 from wheelmill.plan.groups import groups_of
 from wheelmill.plan.targets import BuildTarget, Filters, Obstacle, PastBuilds, Plan, Skip
+from wheelmill.system.units import number_of
 
 _REASONS: Final = 3
 """How many reasons of a package stand in its line in full; more of them are put together by their kinds."""
@@ -51,15 +52,16 @@ def print_plan(planned: Plan, past: PastBuilds, cost: Estimate, *, wheels: bool,
         _print_skips(planned)
     why = "" if explained else f" ({_why(planned.skips)})"
     skipped = f"cells skipped: {len(planned.skips):,}{why}"
-    STDOUT.print(f"wheels to build: {len(planned.targets):,}, in {cost.jobs:,} jobs; {skipped}")
+    STDOUT.print(f"wheels to build: {len(planned.targets):,}, in {number_of(cost.jobs, 'job')}; {skipped}")
     if planned.targets:
         total = f"estimate: {_in_words(cost.machine_hours)} machine hours, done in {_in_words(cost.hours)}"
-        size = f", {cost.size / 1e9:,.2f} GB of {cost.wheels:,} wheels" if cost.wheels else ""
+        size = f", {cost.size / 1e9:,.2f} GB of {number_of(cost.wheels, 'wheel')}" if cost.wheels else ""
         STDOUT.print(f"{total} with {cost.runners:,} at work{size}")
     for basis, share in cost.shares.items():
         if share.wheels:
             mark, words = _BASES[basis]
-            STDOUT.print(f"  {mark}{_in_words(share.machine_hours)} of them for {share.wheels:,} wheels, {words}")
+            counted = number_of(share.wheels, "wheel")
+            STDOUT.print(f"  {mark}{_in_words(share.machine_hours)} of them for {counted}, {words}")
 
 
 def _print_overview(projects: Sequence[tuple[ProjectName, Plan]], past: PastBuilds, *, explained: bool) -> None:
@@ -79,7 +81,7 @@ def _print_overview(projects: Sequence[tuple[ProjectName, Plan]], past: PastBuil
 
 
 def _in_words(hours: float) -> str:
-    """Hours with one decimal, which never says that a build takes none."""
+    """Hours with one decimal, but never zero."""
     return f"{hours:,.1f}" if hours >= 0.05 else "<0.1"  # noqa: PLR2004 - what would be rounded to 0.0
 
 

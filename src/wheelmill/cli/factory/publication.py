@@ -1,4 +1,4 @@
-"""What is said of a publication, and how a command ends with it."""
+"""Reporting a publication, and ending the command accordingly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wheelmill.release.store import Publication, RefusedWheel
 
 
 def tell(done: Publication) -> None:
-    """Say what became of the wheels.
+    """Report the outcome for each wheel.
 
     Raises:
         TimeOverError: the time was not enough.
@@ -26,10 +26,10 @@ def tell(done: Publication) -> None:
 
 
 def raise_for(refusals: Iterable[RefusedWheel], heading: str) -> None:
-    """End with the wheels that were refused, if there are any.
+    """Fail with the wheels that were refused, if there are any.
 
     Raises:
-        ReleaseError: there are.
+        ReleaseError: some were refused.
     """
     if lines := [str(refusal) for refusal in refusals]:
         raise ReleaseError("\n".join((heading, *lines)))

@@ -2,92 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from wheelmill.cli.factory.downloads import downloads
-from wheelmill.cli.factory.filters import read_values
-from wheelmill.cli.factory.inputs import (
-    ConfigOption,
-    RequiredSignerOption,
-    StoreOption,
-    artifacts_of,
-    config_at,
-    store_at,
-)
-from wheelmill.cli.factory.ledger import ledger
-from wheelmill.cli.factory.publication import raise_for, tell
-from wheelmill.cli.factory.variants import variants
+from wheelmill.cli.factory.inputs import StoreOption, store_at
+from wheelmill.cli.factory.release_downloads import downloads
+from wheelmill.cli.factory.release_ledger import ledger
+from wheelmill.cli.factory.release_publish import publish
+from wheelmill.cli.factory.release_variants import variants
 from wheelmill.cli.shared.commands import CommandsWithDefault
-from wheelmill.cli.shared.options import signer_of, with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.terminal import progress
-from wheelmill.errors import UsageError
-from wheelmill.names import Platform
-from wheelmill.smoke.verdict import GPU_SUFFIX
-
-if TYPE_CHECKING:
-    from wheelmill.pipeline import Delivery, Gate, GpuTrials, MatrixPlan
-
-
-@dataclass(frozen=True, kw_only=True)
-class GateOptions:
-    """What a wheel must be to be released."""
-
-    plan: Annotated[
-        Path | None,
-        typer.Option(
-            help="What 'plan --matrix' printed: wheels that differ from it are refused.",
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None
-    config: ConfigOption = None
-    require_attestation: RequiredSignerOption = None
-    require_gpu: Annotated[
-        str | None,
-        typer.Option(
-            help="Release wheels for this platform only if they passed 'wheelmill smoke --gpu'.",
-            metavar="PLATFORM",
-            envvar="WHEELMILL_REQUIRE_GPU",
-        ),
-    ] = None
-
-    def gate(self, directory: Path, planned: MatrixPlan | None, max_size: int | None) -> Gate:
-        """Make the gate for delivered wheels.
-
-        Args:
-            directory: the folder that the wheels and their attestations are in.
-            planned: what was to be delivered; None asks only that a wheel agrees with itself.
-            max_size: bytes that a wheel must stay under; None sets no limit.
-        """
-        from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
-
-        signer = signer_of(self.require_attestation)
-        return pipeline.Gate(
-            targets=planned.targets(config_at(self.config)) if planned else None,
-            attested=pipeline.attested_in(directory, signer) if signer else None,
-            tried=self._trials(directory),
-            max_size=max_size,
-        )
-
-    def _trials(self, directory: Path) -> GpuTrials | None:
-        """What a machine with a GPU left of delivered wheels, if that is asked for.
-
-        Raises:
-            UsageError: the platform is none.
-        """
-        from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
-
-        platforms = read_values("--require-gpu", [self.require_gpu or ""], Platform.parse)
-        paths = sorted(directory.rglob(f"*{GPU_SUFFIX}"))
-        return pipeline.GpuTrials(platform=platforms[0], paths=paths) if platforms else None
+from wheelmill.system.units import number_of
 
 
 class ReleaseCommands(CommandsWithDefault):
@@ -101,82 +28,7 @@ app = typer.Typer(
     help="Publish tested wheels under a new date tag; 'publish' may be left out.",
     no_args_is_help=True,
 )
-
-
-@app.command()
-@with_groups
-def publish(
-    directory: Annotated[
-        Path | None,
-        typer.Argument(help="Folder of tested wheels.", metavar="[DIR]", exists=True, file_okay=False),
-    ] = None,
-    *,
-    store: StoreOption,
-    admission: GateOptions,
-    run: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Instead of a folder: release what the jobs of this run built, group by group, and those of earlier "
-            "runs that the plan names.",
-            metavar="ID",
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            help="After these minutes publish what has arrived, leave the rest and exit with 3.", metavar="N", min=0
-        ),
-    ] = None,
-    checksums: Annotated[
-        Path | None,
-        typer.Option(
-            help="Publish nothing; write checksums of the wheels that may be released, to be attested, to this file.",
-            metavar="FILE",
-        ),
-    ] = None,
-    manifests: Annotated[
-        Path | None,
-        typer.Option(help="Write the checksums of the new manifests to this file, as sha256sum does.", metavar="FILE"),
-    ] = None,
-    attestation: Annotated[
-        str | None, typer.Option(help="The address of the attestation of these wheels.", metavar="URL")
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Publish the wheels that no release has yet, under a new date tag; each is examined once more."""
-    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
-
-    releases = store_at(store)
-    planned = pipeline.read_plan(admission.plan) if admission.plan else None
-    until = None if time_limit is None else time.time() + time_limit * 60
-
-    def gate_of(folder: Path, group: MatrixPlan | None) -> Gate:
-        return admission.gate(folder, group, releases.quotas.asset)
-
-    _check_source(directory, run, planned, checksums)
-    if directory and checksums:
-        admitted, refusals = gate_of(directory, planned).admit(pipeline.delivered_in(directory, "whl"))
-        pipeline.write_wheel_checksums(checksums, admitted)
-        raise_for(refusals, "refused:")
-        return
-    with progress() as shown:
-        deliveries: Iterable[Delivery] = ()
-        if directory:
-            deliveries = [pipeline.Delivery(folder=directory, gate=gate_of(directory, planned))]
-        elif run and planned:
-            earlier = dict.fromkeys(group.run for group in planned.groups if group.run)
-            deliveries = pipeline.deliveries_of_runs(artifacts_of([*earlier, *run]), planned, gate_of, shown)
-        done = pipeline.release_deliveries(
-            deliveries, releases, attestation=attestation or None, progress=shown, until=until
-        )
-    if as_json:
-        refused = [asdict(each) for each in done.refusals]
-        print_json("wheelmill.release/1", tags=[manifest.tag for manifest in done.releases], refused=refused)
-    if manifests:
-        pipeline.write_manifest_checksums(manifests, done.releases)
-    tell(done)
-
-
+app.command()(publish)
 app.command()(ledger)
 app.command()(downloads)
 app.command()(variants)
@@ -195,18 +47,7 @@ def drafts(
     with progress() as shown:
         left = releases.left_drafts(remove=remove, progress=shown)
     for draft in left:
-        say(f"{draft.name}: {draft.files} files, {draft.age.days} days old{', removed' if draft.removed else ''}")
+        age = f"{number_of(draft.age.days, 'day')} old"
+        say(f"{draft.name}: {number_of(draft.files, 'file')}, {age}{', removed' if draft.removed else ''}")
     if not left:
         say("no drafts are left")
-
-
-def _check_source(directory: Path | None, run: list[str] | None, planned: MatrixPlan | None, sums: Path | None) -> None:
-    """Make sure that there is one place to take wheels from.
-
-    Raises:
-        UsageError: there is none, or two, or one that lacks something.
-    """
-    if bool(directory) == bool(run):
-        raise UsageError("name a folder of wheels, or a run with --run ID")
-    if run and (planned is None or sums):
-        raise UsageError("--run needs --plan FILE, which names its groups, and does not go with --checksums")

@@ -43,6 +43,7 @@ from wheelmill.plan.required import find_missing
 from wheelmill.plan.sample import smallest_sample_of
 from wheelmill.plan.targets import Cell, FailureOf, Filters, Plan
 from wheelmill.release.ledger.releases import published
+from wheelmill.system.units import number_of
 
 if TYPE_CHECKING:
     from wheelmill.build.provenance import Provenance
@@ -52,7 +53,7 @@ _STAGES: Final = {
     kind.exit_code: (kind, stage)
     for kind, stage in ((BuildError, "build"), (SmokeError, "smoke"), (ReleaseError, "release"))
 }
-"""What a failure is told as, and where it happened, by exit code."""
+"""The word for a failure and its stage, by exit code."""
 
 
 class Until(StrEnum):
@@ -131,7 +132,7 @@ def _say_what_came(outcome: RunOutcome, output: Path, *, publishes: bool) -> Non
 
 
 def smallest(where: BuildOptions, config: Config) -> Callable[[Plan], Plan]:
-    """What leaves of a plan the smallest sample that this machine can build, with the Python that runs here."""
+    """A function that reduces a plan to the smallest sample that this machine can build, with the running Python."""
     python = PythonVersion(sys.version_info.major, sys.version_info.minor)
     return partial(smallest_sample_of, python=python, can_build=lambda target: where.can_build(target, config))
 
@@ -215,9 +216,9 @@ def _write_costs(built: Iterable[Provenance], packages: Path) -> None:
 
 
 def _raise_for(outcome: RunOutcome, planned: Plan) -> None:
-    """End with the exit code of the first failure, or of time that is over."""
+    """End with the exit code of the first failure, or that of exceeded time."""
     if outcome.failures:
         kind, _ = _STAGES[outcome.failures[0].error.exit_code]
         targets = len(planned.targets) + sum(skip.failure is not None for skip in planned.skips)
-        raise kind(f"{len(outcome.failures)} of {targets} targets failed; each is explained above")
+        raise kind(f"{len(outcome.failures)} of {number_of(targets, 'target')} failed; each is explained above")
     check_none_left(outcome.left)

@@ -12,13 +12,14 @@ import typer
 
 from wheelmill.cli.factory.filters import read_values
 from wheelmill.cli.factory.inputs import CloneOption
+from wheelmill.cli.shared.options import of_a_size
 from wheelmill.cli.shared.output import say
 from wheelmill.config.model import Config
 from wheelmill.errors import TimeOverError, UsageError
 from wheelmill.names import Architecture
 from wheelmill.plan.targets import BuildTarget, Filters
 from wheelmill.system.sandbox import check_confinement
-from wheelmill.wheel.glibc import promised_glibc
+from wheelmill.system.units import number_of
 from wheelmill.wheel.platforms import AUTO_POLICY, PUBLISHED_POLICY
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ SandboxOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceOptions:
-    """Where builds run and for which machines: what decides, beside their targets, how they go."""
+    """Where builds run and for which machines: what affects their result, beside their targets."""
 
     sandbox: SandboxOption = SandboxKind.LOCAL
     policy: Annotated[
@@ -65,12 +66,17 @@ class PlaceOptions:
         """
         if self.policy is None:
             return AUTO_POLICY if self.sandbox is SandboxKind.LOCAL else PUBLISHED_POLICY
-        if self.policy != AUTO_POLICY and promised_glibc(self.policy) is None:
-            raise UsageError(f"--policy: expected auto or a name such as {PUBLISHED_POLICY}, not {self.policy!r}")
+        from wheelmill.wheel.policies import policy_names  # noqa: PLC0415 - part of the factory extra
+
+        if self.policy != AUTO_POLICY and self.policy not in (known := policy_names()):
+            raise UsageError(
+                f"--policy: expected auto or a name such as {PUBLISHED_POLICY}, not {self.policy!r}",
+                hint=f"auditwheel knows {', '.join(sorted(known))}",
+            )
         return self.policy
 
     def builder(self, config: Config, *, memory: int | None = None, cpus: int | None = None) -> Builder:
-        """Make what compiles wheels.
+        """Make the builder of wheels.
 
         Args:
             config: the configuration, which has the images.
@@ -100,7 +106,13 @@ class BuildOptions(PlaceOptions):
 
     memory: Annotated[
         float | None,
-        typer.Option(help="GiB that a build's container may use.", metavar="N", min=0.1, envvar="WHEELMILL_MEMORY"),
+        typer.Option(
+            help="GiB that a build's container may use.",
+            metavar="N",
+            min=0.1,
+            callback=of_a_size,
+            envvar="WHEELMILL_MEMORY",
+        ),
     ] = None
     cpus: Annotated[
         int | None,
@@ -118,7 +130,12 @@ class BuildOptions(PlaceOptions):
     clone: CloneOption = None
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Stop builds after these minutes, keep what is done and exit with 3.", metavar="N", min=0),
+        typer.Option(
+            help="Stop builds after these minutes, keep what is done and exit with 3.",
+            metavar="N",
+            min=0,
+            callback=of_a_size,
+        ),
     ] = None
     cache_from: Annotated[
         list[Path] | None,
@@ -145,7 +162,7 @@ class BuildOptions(PlaceOptions):
         return None if self.time_limit is None else self.time_limit * 60
 
     def limited_builder(self, config: Config) -> Builder:
-        """Make what compiles wheels, within the limits that were given and with what other jobs compiled.
+        """Make the builder of wheels, with the given limits and what other jobs compiled.
 
         Raises:
             IntegrityError: their compiler caches are larger than such may be.
@@ -153,12 +170,12 @@ class BuildOptions(PlaceOptions):
         if self.cache_from:
             from wheelmill.build.parts import take_up  # noqa: PLC0415 - part of the factory extra
 
-            say(f"{take_up(self.cache_from)} objects of other jobs taken up")
+            say(f"{number_of(take_up(self.cache_from), 'object')} of other jobs taken up")
         return self.builder(config, memory=int(self.memory * (1 << 30)) if self.memory else None, cpus=self.cpus)
 
 
 def check_none_left(targets: Sequence[BuildTarget]) -> None:
-    """End a command whose time was not enough for these targets.
+    """Fail if the time was not enough for these targets.
 
     Raises:
         TimeOverError: there are some.
@@ -171,7 +188,7 @@ def check_none_left(targets: Sequence[BuildTarget]) -> None:
 
 
 def environments_in(sandbox: SandboxKind, config: Config) -> SmokeEnvironments:
-    """Where wheels are tried; the configuration has the images."""
+    """Make the clean environments; the configuration has the images."""
     from wheelmill.smoke.docker import DockerEnvironments  # noqa: PLC0415 - part of the factory extra
     from wheelmill.smoke.local import LocalEnvironments  # noqa: PLC0415
 

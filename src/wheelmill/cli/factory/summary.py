@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What ends with the summary of a run."""
+    """The options about the run that the summary ends."""
 
     run: Annotated[
         str | None,

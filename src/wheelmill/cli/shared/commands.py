@@ -1,4 +1,4 @@
-"""How commands show their help, and how they end where nobody reads on."""
+"""How commands show their help, and how they end when nobody reads their output any more."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TextIO
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
-    from typer._click.core import Context  # typer has no public name for it
+    from typer._click.core import Context, Parameter  # typer has no public name for it
     from typer._click.formatting import HelpFormatter
 
 _SIGPIPE: Final = 13
-"""Its number everywhere; Windows has no such signal."""
+"""The number of SIGPIPE, which Windows does not have."""
 _WHOLE: Final = 300
 """Characters of a sentence; typer cuts them at 45."""
 
@@ -49,16 +50,29 @@ class CommandsWithDefault(Commands):
     """Commands below one that needs no name: it is meant where the first word names none of them."""
 
     default: ClassVar[str]
-    """The name of that one."""
+    """The name of the command that may be left out."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """Put the name in where it lacks."""
+        """Insert the name if it is missing."""
         named = args[:1] == ["--help"] or (args[:1] and args[0] in self.commands)
         return super().parse_args(ctx, args if named else [self.default, *args])
 
 
-class GroupedOptions(TyperCommand):
-    """A command whose options stand below the headings that they name as their `rich_help_panel`, its own first."""
+class Command(TyperCommand):
+    """A command that tells at once of every option which is missing or has a wrong value.
+
+    In its help, options stand below the headings that they name as their `rich_help_panel`, its own first.
+    """
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # noqa: RET503 - fail() raises
+        """Read the words of a command line; typer itself ends with the first option that is wrong."""
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter:
+            given, rest, _ = self.make_parser(ctx).parse_args(words)
+            faults = [fault for each in self.get_params(ctx) if (fault := _fault_of(each, ctx, given, rest))]
+        ctx.fail("\nError: ".join(faults))
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the arguments and options and what they mean."""
@@ -70,6 +84,14 @@ class GroupedOptions(TyperCommand):
         own = ("Arguments", "Options")
         found.sort(key=lambda each: own.index(each[0]) if each[0] in own else len(own))
         _write_sections(found, formatter)
+
+
+def _fault_of(parameter: Parameter, ctx: Context, given: Mapping[str, Any], rest: list[str]) -> str | None:
+    try:
+        parameter.handle_parse_result(ctx, given, rest)
+    except typer.BadParameter as error:
+        return error.format_message()
+    return None
 
 
 def _write_sections(found: Iterable[tuple[str, tuple[str, str]]], formatter: HelpFormatter) -> None:
@@ -84,7 +106,7 @@ def _write_sections(found: Iterable[tuple[str, tuple[str, str]]], formatter: Hel
 
 @contextmanager
 def until_nobody_reads() -> Iterator[None]:
-    """End as other programs do whose output nobody reads any longer, such as 'head' that has seen enough.
+    """End as other programs do when nobody reads their output any more, as behind 'head'.
 
     Python ignores SIGPIPE, so that a server which hangs up does not end a program: writing fails instead. What is in
     the buffer is written here, where that can still be told.
@@ -94,9 +116,22 @@ def until_nobody_reads() -> Iterator[None]:
             yield
         finally:
             if sys.stdout:
-                sys.stdout.flush()
+                _flush(sys.stdout)
     except BrokenPipeError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for stream in (sys.stdout, sys.stderr):
-            os.dup2(nowhere, stream.fileno())  # Python writes the rest of its buffers there
+        _drop_unwritten(sys.stdout, sys.stderr)
         sys.exit(128 + _SIGPIPE)
+
+
+def _flush(stream: TextIO) -> None:
+    try:
+        stream.flush()
+    except OSError:
+        _drop_unwritten(stream)  # which Python 3.11.2 would write again as it ends, and exit with 120
+        raise
+
+
+def _drop_unwritten(*streams: TextIO) -> None:
+    """Have Python write the rest of its buffers nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams:
+        os.dup2(nowhere, stream.fileno())

@@ -16,7 +16,21 @@ from wheelmill.wheel.attestation import Signer
 CONFIG_VARIABLE: Final = "WHEELMILL_CONFIG"
 """Names the configuration folder where no option does."""
 
+_MOST: Final = 1e6
+"""Of minutes, gigabytes or requests a second; ``nan`` and ``inf`` are not below it either."""
+
 Result = TypeVar("Result")
+
+
+def of_a_size(value: float | None) -> float | None:
+    """Refuse a number that no machine counts up to.
+
+    Raises:
+        BadParameter: it is one.
+    """
+    if value is None or value <= _MOST:
+        return value
+    raise typer.BadParameter(f"expected a number up to {_MOST:,.0f}, not {value}.")
 
 
 def attestation_option(variable: str | None = None) -> Any:  # noqa: ANN401 - as typer.Option itself

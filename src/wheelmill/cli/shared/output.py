@@ -1,9 +1,8 @@
-"""What commands print: the result on stdout, everything else on stderr."""
+"""The output of commands: the result on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import sys
 import time
@@ -21,17 +20,18 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 def print_json(schema: str, **content: object) -> None:
-    """Print the one JSON object of a command."""
-    print(json.dumps({"schema": schema, **content}, indent=2))  # noqa: T201
+    """Print the one JSON object of a command; what a runner would take for an order is written in another way."""
+    text = json.dumps({"schema": schema, **content}, indent=2)
+    print(text.replace("##[", r"\u0023#["))  # noqa: T201 - as in `printable`
 
 
 def say(text: str) -> None:
-    """Say something beside the result; foreign text in it moves no cursor and gives a runner no command."""
+    """Print a line that is not part of the result; foreign text in it is made harmless for terminals and CI runners."""
     print(printable(text), file=sys.stderr)  # noqa: T201
 
 
 def say_warning(text: str) -> None:
-    """Say that something is not as it should be; the command goes on."""
+    """Print a warning; the command goes on."""
     say(f"warning: {text}")
 
 
@@ -41,14 +41,15 @@ class Waiting(Progress):
     It does without rich, which takes longer to import than most commands wait.
     """
 
-    def __init__(self) -> None:
-        self._told = -math.inf
+    def __init__(self, *, silent: float = 0.0) -> None:
+        """Say nothing in the first seconds where there is no terminal."""
+        self._next = time.monotonic() + silent
 
     def line(self, text: str) -> None:
         """Show it; an empty text takes away what was shown."""
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns - 1
             print(f"\r{printable(text)[:width]:<{width}}", end="" if text else "\r", file=sys.stderr, flush=True)  # noqa: T201
-        elif text and time.monotonic() - self._told > _HEARTBEAT:
-            self._told = time.monotonic()
+        elif text and time.monotonic() >= self._next:
+            self._next = time.monotonic() + _HEARTBEAT
             say(text)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -13,9 +14,9 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.detect import Overrides, detect_environment
-from wheelmill.client.target.interpreter import python_in
+from wheelmill.client.target.interpreter import is_ours, python_in
 from wheelmill.client.target.named_torch import NamedTorch
-from wheelmill.errors import UsageError
+from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import (
     CudaVersion,
     Platform,
@@ -97,6 +98,24 @@ class TargetOptions:
                 if (architecture := _read("--gpu", word.strip() or None, read_gpu))
             ),
         )
+
+    def here(self) -> TargetOptions:
+        """The options, with the interpreter of the project's environment, which Poetry and Hatch keep elsewhere.
+
+        One that was named, if only in ``UV_PYTHON``, or that lies in this folder's ``.venv`` is taken before it, and
+        that of wheelmill itself never; where no interpreter is asked, none is looked for.
+        """
+        is_named = self.python_path or os.environ.get("UV_PYTHON") or python_in(Path(".venv"))
+        if is_named or self.overrides().is_complete:
+            return self
+        from wheelmill.client.project.find import find_project  # noqa: PLC0415 - tomlkit
+
+        try:
+            environment = find_project(None).environment
+        except (UsageError, ProcessError):  # nobody named that project, or its tool
+            return self
+        python = python_in(environment) if environment else None
+        return self if python is None or is_ours(python) else replace(self, python_path=python)
 
     def detect(self) -> TargetEnvironment:
         """Find out what was not given.

@@ -1,4 +1,4 @@
-"""What a person sees: talk on stderr, results on stdout."""
+"""What a person sees on a terminal: progress on stderr, results on stdout."""
 
 from __future__ import annotations
 

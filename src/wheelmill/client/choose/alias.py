@@ -18,7 +18,7 @@ _WITHOUT_EXTRAS: Final = "name {0}: its wheel for this CUDA is chosen here"
 
 
 def without_aliases(resolution: Resolution) -> Resolution:
-    """A resolution in which aliases have no wheel: who installs one needs an index that has what it requires."""
+    """A resolution without aliases: they can be installed only from an index that has what they require."""
     aliases = {name: absence for name, choice in resolution.choices.items() if (absence := _absence_of(choice))}
     return replace(
         resolution,
@@ -28,7 +28,7 @@ def without_aliases(resolution: Resolution) -> Resolution:
 
 
 def _absence_of(choice: Choice) -> Unresolved | None:
-    """What to say of an alias; None for any other wheel."""
+    """A warning about an alias; None for any other wheel."""
     wheel, requires_dist = choice.candidate, choice.requires_dist or ()
     if wheel.tags != EVERYWHERE:
         return None

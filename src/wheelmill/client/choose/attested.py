@@ -1,4 +1,4 @@
-"""Whether whom the user trusts attests the wheels that were chosen."""
+"""Whether the chosen wheels are attested by a repository that the user trusts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _by_attestations(resolutions: Iterable[Resolution]) -> Mapping[str, Collecti
 
 
 def _subjects_of(candidate: Candidate) -> Iterable[tuple[str, str | None]]:
-    """What must be attested of a wheel: its bytes, and the METADATA beside it where its index names that (PEP 658)."""
+    """What must be attested of a wheel: its bytes, and its sidecar if the index names one (PEP 658)."""
     yield candidate.filename, candidate.sha256
     if candidate.metadata_sha256:
         yield candidate.filename + SIDECAR_SUFFIX, candidate.metadata_sha256

@@ -10,7 +10,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.choose.fit import cudas_of, is_for_other_torch, minimum_driver, mismatches, pythons_of
+from wheelmill.client.choose.facts import cudas_of, minimum_driver, pythons_of
+from wheelmill.client.choose.fit import is_for_other_torch, mismatches
 from wheelmill.client.choose.suggest import explain_absence
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
@@ -20,7 +21,7 @@ Candidates = Mapping[ProjectName, Sequence[Candidate]]
 
 
 def targets_of(environment: TargetEnvironment, facts: Compatibility) -> list[TargetEnvironment]:
-    """Decide what the environment leaves open: every torch and CUDA it could have, the best first.
+    """Fill in what the environment leaves open: list every torch and CUDA that it could have, the best first.
 
     A newer torch is better than an older one, then a newer CUDA. What cannot be (a torch that was never published for
     this Python and CUDA, a CUDA that the driver does not run) is left out.
@@ -116,7 +117,7 @@ def _best(
 
 
 def preference(candidate: Candidate, target: TargetEnvironment) -> tuple[object, ...]:
-    """What makes one fitting wheel better than another, the weightiest first.
+    """The rank of a fitting wheel, by the most important criterion first.
 
     No other torch and no other CUDA than the target's own, a final release, a higher version, a name that says CUDA,
     one that says just this torch and not any from an older one on (installers sort these labels so, too), a newer CUDA,

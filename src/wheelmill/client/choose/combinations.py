@@ -16,7 +16,7 @@ from wheelmill.names import Platform, ProjectName, TorchNeed
 from wheelmill.wheel.torch_need import age_of
 
 _LOOKS: Final = 20
-"""So many CUDAs of a project at most; a page may name any number of them."""
+"""The most CUDAs of one project; a page may name any number of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Combination:
     torch: TorchNeed | None
     pythons: tuple[str, ...]
     sources: tuple[str, ...]
-    """The names of those that have such wheels, in the order in which they are looked in."""
+    """The names of the sources with such wheels, in their order."""
     smallest: int | None
     """Bytes of its smallest wheel; None where no source gives sizes."""
     largest: int | None
@@ -35,15 +35,15 @@ class Combination:
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """What sources have of a project for one platform."""
+    """The wheels that sources have of a project for one platform."""
 
     combinations: tuple[Combination, ...]
     """By CUDA and torch."""
     warnings: tuple[str, ...]
     sources: tuple[SourceOutcome, ...]
-    """What became of each source that was looked in."""
+    """The outcome of each source."""
     absence: Unresolved
-    """What to say where it has none."""
+    """What to say if it has none."""
 
 
 def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvironment, search: Search) -> Offer:

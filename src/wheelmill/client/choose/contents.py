@@ -1,4 +1,4 @@
-"""What a wheel holds and says of itself, here or on a server, whoever built it."""
+"""The content of any wheel, on this disk or on a server."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urldefrag, urlsplit
 
-from wheelmill.client.choose.fit import minimum_driver
+from wheelmill.client.choose.facts import minimum_driver
 from wheelmill.client.choose.look import code_in, describe_code
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.records import Inside
 from wheelmill.errors import NetworkError, UnreadableError, UsageError
 from wheelmill.names import Architecture, Sha256, TorchNeed
+from wheelmill.web.origin import without_credentials
 from wheelmill.wheel.archive import check_archive, check_list, open_archive, read_member
 from wheelmill.wheel.build_facts import BUILD_FACTS, MAX_BUILD_FACTS, BuildFacts, read_build_facts
-from wheelmill.wheel.elf import SharedObject, read_members
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.gpu_code import CARDS, code_for
 from wheelmill.wheel.libraries import is_bundled
@@ -25,6 +25,7 @@ from wheelmill.wheel.licence import licence_files, licence_in
 from wheelmill.wheel.metadata import dist_info_of, metadata_in, read_fields, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.sboms import Sbom, sboms_in
+from wheelmill.wheel.shared_objects import SharedObject, read_members
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_links import window_of
 from wheelmill.wheel.torch_need import needed_torch
@@ -52,14 +53,14 @@ class Code:
     """What the shared objects of a wheel show."""
 
     inside: Inside
-    """For what they were compiled, and what they need."""
+    """What they need, and the GPUs that they were compiled for."""
     shared_objects: int
     needed: tuple[str, ...]
     """Libraries that are not in the wheel: ``libcudart.so.13``."""
     holds_cuda_runtime: bool
     """Whether the CUDA runtime is linked into one of them."""
     compilers: tuple[str, ...]
-    """As they call themselves: ``GCC: (Debian 12.2.0-14) 12.2.0``."""
+    """The compilers, by their own names: ``GCC: (Debian 12.2.0-14) 12.2.0``."""
 
     @property
     def gpus(self) -> Mapping[Architecture, str]:
@@ -84,7 +85,7 @@ class WheelContents:
     licence: str | None
     licence_files: tuple[str, ...]
     code: Code | None
-    """None where it has more than is read from a server."""
+    """None if it has more code than is read from a server."""
     built: BuildFacts | None
     """How it was built; None where it does not say it."""
     variants: Mapping[str, Properties]
@@ -95,7 +96,7 @@ class WheelContents:
     sizes: Sizes | None
     """What makes it large; None where its code has more than is read from a server."""
     bundled: tuple[str, ...]
-    """Libraries of others that lie in it."""
+    """Libraries of others that it bundles."""
 
     @property
     def driver(self) -> str | None:
@@ -115,7 +116,7 @@ def contents_at(path: Path) -> WheelContents:
     """Read a wheel on this disk.
 
     Raises:
-        UnreadableError: it is none, or none that installers should be given.
+        UnreadableError: it is no wheel, or one that must not be installed.
     """
     name = name_without_label(path.name)
     _refuse(path.name, check_archive(path))
@@ -131,16 +132,17 @@ def contents_behind(url: str, web: Web) -> WheelContents:
     Raises:
         UsageError: the URL is not that of a wheel.
         NetworkError: the server does not give what is asked for.
-        UnreadableError: it is none, or none that installers should be given.
+        UnreadableError: it is no wheel, or one that must not be installed.
     """
     from wheelmill.web.ranges import RangeFile  # noqa: PLC0415 - asks a server
 
     address = urldefrag(url).url
+    shown = without_credentials(address)
     filename = unquote(urlsplit(address).path).rpartition("/")[2]
     try:
         name = name_without_label(filename)
     except ValueError:
-        raise UsageError(f"expected the URL of a wheel, which ends in its file name, not {url}") from None
+        raise UsageError(f"expected the URL of a wheel, which ends in its file name, not {shown}") from None
     try:
         file = RangeFile(web, address, piece=_PIECE, budget=_MOST_READ)
         with open_archive(file) as archive:
@@ -148,7 +150,7 @@ def contents_behind(url: str, web: Web) -> WheelContents:
             code = code_in(archive, most=_MOST_CODE)
             return _contents(archive, filename, name, code, sha256=None, size=file.size)
     except NetworkError as error:
-        raise NetworkError(f"{address}: {error}", hint="download it, and show the file", status=error.status) from None
+        raise NetworkError(f"{shown}: {error}", hint="download it, and show the file", status=error.status) from None
 
 
 def _refuse(filename: str, findings: Iterable[Finding]) -> None:

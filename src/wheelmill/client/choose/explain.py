@@ -21,23 +21,23 @@ from wheelmill.system import resources
 
 @dataclass(frozen=True, kw_only=True)
 class Assessment:
-    """What is said of one wheel."""
+    """The verdict on one wheel."""
 
     candidate: Candidate
     against: tuple[Mismatch, ...]
     """Every reason; none when it fits."""
     inside: Inside | str | None
-    """What a look into it shows, or why there was none; None for a wheel that would not be chosen in any case."""
+    """What inspecting it showed, or why it was not inspected; None for a wheel that would not be chosen anyway."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """What was considered for one requirement."""
+    """The verdicts on all wheels for one requirement."""
 
     environment: TargetEnvironment
-    """With the torch and CUDA that were compared with."""
+    """The target, with the torch and CUDA that were assumed."""
     verdicts: tuple[Assessment, ...]
-    """Of every wheel: those that fit first, the best at the front, then those that take the smallest change."""
+    """Of every wheel: first those that fit, best first, then the others, smallest change first."""
     absence: Unresolved | None
     """Why none fits, and what to change; None where one does."""
     warnings: tuple[str, ...]
@@ -107,6 +107,6 @@ def has_namesake(project: ProjectName) -> bool:
 
 
 def _distance(verdict: Assessment, target: TargetEnvironment) -> tuple[float, ...]:
-    """How far a wheel is from fitting; those that no change makes fit are the farthest."""
+    """How far a wheel is from fitting; one that no change makes fit is the farthest."""
     aspects = {mismatch.aspect for mismatch in verdict.against}
     return cost_of(verdict.candidate, aspects, target) or (math.inf, len(aspects))

@@ -1,4 +1,4 @@
-"""Why a wheel does not fit a target. No reason: it fits, as far as its name, its page and what was seen in it tell."""
+"""Why a wheel does not fit a target, judged by its name, its page and what was seen in it; else, it fits."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
 from packaging.version import Version
 
+from wheelmill.client.choose.facts import abi_of, is_older, minimum_driver
 from wheelmill.client.records import Aspect, Candidate, Inside, Mismatch, TargetEnvironment
 from wheelmill.client.source_records import Source
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import Place, tags_in
-from wheelmill.config.model.compatibility import Compatibility, TorchRelease
-from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, StableTorch, TorchVersion, read_range
+from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.names import Architecture, Platform, PythonVersion, StableTorch, TorchVersion, read_range
 from wheelmill.web.pages import shown
 from wheelmill.wheel.gpu_code import lacks_code_for, runs_on
 from wheelmill.wheel.label import BuiltFor
@@ -26,8 +27,6 @@ from wheelmill.wheel.mangling import describe_symbol
 from wheelmill.wheel.platforms import Libc, tag_places
 from wheelmill.wheel.torch_need import has_release_of, torch_requirement, words_for
 from wheelmill.wheel.torch_window import TorchWindow
-
-_BEST_KNOWN: Final = Platform.parse("linux_x86_64")
 
 
 def mismatches(
@@ -48,7 +47,7 @@ def mismatches(
 
 
 def group_fits(place: Place, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:
-    """Whether nothing speaks against a group of wheels of a page as a whole."""
+    """Whether there is no reason against a whole group of wheels of a page."""
     if mismatches_of_tags(tags_in(group.tags), target):
         return False
     against = chain(_of_label(place.label_of(group), place.source, target, facts), _of_gpus(place.source, target))
@@ -147,55 +146,12 @@ def admits_torch(wanted: SpecifierSet, target: TargetEnvironment) -> bool:
     return target.torch is not None and has_release_of(target.torch, wanted)
 
 
-def abi_of(target: TargetEnvironment, facts: Compatibility) -> bool | None:
-    """Which C++ ABI the target's torch has: as detected or given, else as that torch was published."""
-    if target.cxx11_abi is not None or target.torch is None or target.cuda is None:
-        return target.cxx11_abi
-    release = facts.torch.get(target.torch)
-    return target.cuda not in release.old_cxx_abi if release else None
-
-
 def _against_driver(label: BuiltFor, target: TargetEnvironment, facts: Compatibility) -> str | None:
     cuda = label.cuda or target.cuda
     minimum = minimum_driver(cuda, facts) if cuda else None
     if minimum is None or not is_older(target, minimum):
         return None
     return f"CUDA {cuda} needs driver {minimum}, the target has {target.driver}"
-
-
-def cudas_of(release: TorchRelease, platform: Platform) -> frozenset[CudaVersion]:
-    """What a torch is published for.
-
-    For a platform that the facts do not have, such as Windows, that is taken to be the same as for Linux.
-    """
-    return release.cuda.get(platform, release.cuda.get(_BEST_KNOWN, frozenset()))
-
-
-def pythons_of(release: TorchRelease, platform: Platform) -> frozenset[PythonVersion]:
-    """The Pythons that a torch is published for; of other platforms as `cudas_of` takes them."""
-    return release.python.get(platform, release.python.get(_BEST_KNOWN, frozenset()))
-
-
-def minimum_driver(cuda: CudaVersion, facts: Compatibility) -> str | None:
-    """The oldest driver for a CUDA release, by that of its nearest known release of the same major."""
-    known = [version for version in facts.cuda if version.major == cuda.major]
-    nearest = min(known, key=lambda version: abs(version.minor - cuda.minor), default=None)
-    return facts.cuda[nearest].minimum_driver if nearest else None
-
-
-def driver_cuda_of(target: TargetEnvironment, facts: Compatibility) -> CudaVersion | None:
-    """The newest CUDA that a target's driver knows: as it says itself, else as the known releases tell.
-
-    None where there is no driver, or only one that is older than all of them.
-    """
-    if target.driver_cuda or target.driver is None:
-        return target.driver_cuda
-    known = [
-        cuda
-        for cuda, release in facts.cuda.items()
-        if release.driver and Version(release.driver) <= Version(target.driver)
-    ]
-    return max(known, default=None)
 
 
 def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Mismatch]:
@@ -247,14 +203,8 @@ def _against_gpu_code(inside: Inside, label: BuiltFor, target: TargetEnvironment
             yield Mismatch(aspect=Aspect.GPU, reason=against)
 
 
-def is_older(target: TargetEnvironment, driver: str) -> bool:
-    """Whether a target's driver is known to be older than one; Windows has other numbers for the same driver."""
-    known = target.driver if target.platform.is_linux else None
-    return known is not None and Version(known) < Version(driver)
-
-
 def _against_symbols(window: TorchWindow | None, label: BuiltFor, target: TargetEnvironment) -> str | None:
-    """That the target's torch lacks a symbol; of a wheel for another torch, also that this is not known."""
+    """A reason, if the target's torch lacks a symbol; for a wheel for another torch, also if this is unknown."""
     if target.torch is None:
         return None
     lacking = window.lacking(target.torch) if window else None
@@ -266,7 +216,7 @@ def _against_symbols(window: TorchWindow | None, label: BuiltFor, target: Target
 
 
 def within(specifier: str | None, version: Version) -> bool:
-    """Whether a version is in a range; no range, and one that cannot be read, hold every version."""
+    """Whether a version is in a range; a missing or unreadable range holds every version."""
     if not specifier:
         return True
     try:
@@ -279,5 +229,5 @@ _range: Final = functools.cache(read_range)
 
 
 def _is_exact(specifier: SpecifierSet) -> bool:
-    """Whether one version is asked for, which is when a yanked file counts (PEP 592)."""
+    """Whether one exact version is asked for, so that yanked files count (PEP 592)."""
     return any(part.operator in ("==", "===") and not part.version.endswith(".*") for part in specifier)

@@ -1,4 +1,4 @@
-"""Choosing again when a look into the chosen wheels shows that they do not fit."""
+"""Choosing again when inspecting the chosen wheels shows that they do not fit."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from wheelmill.system.plain_records import plain_of, record_of
 from wheelmill.system.progress import QUIET, Progress
 
 _ROUNDS: Final = 10
-"""So many wheels of a project are looked into at most."""
+"""The most wheels of a project that are inspected."""
 
 _UNREAD: Final = Inside(requires_dist=())
-"""What is known of a wheel that could not be looked into."""
+"""What is known of a wheel that could not be inspected."""
 
 Looks = Mapping[str, Inside | str]
-"""What each wheel that was looked into shows, by its URL, or why it could not be looked into."""
+"""What each inspected wheel showed, by its URL, or why it could not be inspected."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inspection:
-    """A choice, and what was seen on the way to it."""
+    """A choice, and what was seen in wheels on the way to it."""
 
     resolution: Resolution
     """The choices, with what their wheels require."""
@@ -52,7 +52,7 @@ def inspect(
     confirm: bool = False,
     progress: Progress = QUIET,
 ) -> Inspection:
-    """Look into the wheels that are chosen, and choose again where that shows that one does not fit.
+    """Inspect the chosen wheels, and choose again if one of them turns out not to fit.
 
     Args:
         choose_with: chooses with what was seen in wheels so far.
@@ -91,7 +91,7 @@ def look_into_all(
     confirm: bool = False,
     progress: Progress = QUIET,
 ) -> Looks:
-    """Look into wheels, side by side; what the cache keeps of one is not asked for again.
+    """Inspect wheels in parallel, or take what the cache has of them.
 
     Args:
         candidates: the wheels to look into.
@@ -151,7 +151,7 @@ def _reasons_against(resolution: Resolution, seen: Looks) -> Iterator[tuple[str,
 
 
 def _with_notes(choice: Choice, seen: Looks, target: TargetEnvironment) -> Choice:
-    """A choice with what its wheel requires, and with what could not be seen in it."""
+    """A choice, with the requirements of its wheel and a warning about what could not be seen in it."""
     look = seen.get(choice.candidate.url)
     if look is None:
         return replace(choice, notes=(*choice.notes, f"was not looked into: {_ROUNDS} better ones did not fit"))

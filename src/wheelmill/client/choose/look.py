@@ -1,4 +1,4 @@
-"""Looking into a wheel without downloading it.
+"""Inspecting a wheel without downloading it.
 
 The manifest of its release says what is in it; else METADATA is read, and the compiled code where that is small.
 """
@@ -28,21 +28,21 @@ from wheelmill.wheel.limits import MAX_METADATA
 if TYPE_CHECKING:
     from wheelmill.release.manifest import ListedWheel
     from wheelmill.web.client import Web
-    from wheelmill.wheel.elf import SharedObject
+    from wheelmill.wheel.shared_objects import SharedObject
     from wheelmill.wheel.torch_window import TorchWindow
 
 _MOST_CODE: Final = 4 << 20
-"""Bytes. More compiled code than this, packed, is left for when the wheel is downloaded."""
+"""Bytes. More compiled code than this, packed, is not read before the wheel is downloaded."""
 _MOST_RATIO: Final = 16
-"""Unpacked over packed, of compiled code that is read."""
+"""The compression ratio up to which compiled code is read."""
 _MOST_READ: Final = 64 << 20
-"""Bytes of a wheel in all, with what lies around its code."""
+"""Bytes that are read of a wheel in all."""
 _PIECE: Final = 256 << 10
 """Bytes that are asked for at once while code is read."""
 
 
 def look_into(candidate: Candidate, web: Web) -> Inside | str:
-    """Read what can be read without downloading; else say why not: no pieces from the server, an unreadable wheel."""
+    """Read what can be read without downloading; else say why not, as when the server does not support ranges."""
     try:
         return _look_into_manifest(candidate, web) or _look_into_file(candidate, web)
     except (WheelmillError, ValueError, OSError) as error:
@@ -50,7 +50,7 @@ def look_into(candidate: Candidate, web: Web) -> Inside | str:
 
 
 def find_gone(candidate: Candidate, web: Web) -> Inside | None:
-    """Ask for the first byte of a wheel: what is to be said of one that its server no longer has, else None."""
+    """Ask for the first byte of a wheel; returns the server's answer if it no longer has the wheel, else None."""
     try:
         answer = web.get(candidate.url, span="0-0")
     except NetworkError:
@@ -108,7 +108,7 @@ def code_in(archive: zipfile.ZipFile, most: int = _MOST_CODE) -> tuple[SharedObj
         archive: the wheel, opened.
         most: bytes that they may have, packed.
     """
-    from wheelmill.wheel.elf import read_members  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.wheel.shared_objects import read_members  # noqa: PLC0415 - not for what the cache has
 
     members = [member for member in archive.infolist() if ".so" in Path(member.filename).suffixes]
     packed, unpacked = sum(each.compress_size for each in members), sum(each.file_size for each in members)
@@ -173,10 +173,10 @@ def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
 
 
 def inside_of_entry(entry: ListedWheel) -> Inside:
-    """What an entry says, in the client's words.
+    """Turn an entry of a manifest into a record of the client.
 
     Raises:
-        ValueError: it says what no wheel could have.
+        ValueError: it has values that no wheel could have.
     """
     evidence = entry.certificate.evidence
     return Inside(

@@ -33,34 +33,35 @@ from wheelmill.names import ProjectName, words_like
 from wheelmill.system import resources
 from wheelmill.system.plain_records import record_of
 from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.units import number_of
 
 _EXPLAINED: Final = "'wheelmill explain --variants {}' says which this machine gets"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """Where and how to look for wheels: the options that every finding command has."""
+    """Where and how to look for wheels: the options of every command that finds some."""
 
     named: Sequence[str] = ()
     """Sources that replace those that ship."""
     extra: Sequence[str] = ()
-    """Sources that come before them."""
+    """Sources that come before the others."""
     offline: bool = False
-    """Whether to do with what the cache has."""
+    """Whether to use only what the cache has."""
     refresh: bool = False
-    """Whether to ask for pages that are still fresh, too."""
+    """Whether to ask even for pages that are still fresh."""
     use_cache: bool = True
     look: bool = True
-    """Whether to look into wheels before they are chosen."""
+    """Whether to inspect wheels before they are chosen."""
     confirm: bool = False
-    """Whether to ask in any case for the files of wheels that are looked into: they are to be downloaded."""
+    """Whether to ask the server for the file of each inspected wheel in any case, since it will be downloaded."""
     other_torch: bool = False
     """Whether to take a wheel for another torch where the target's torch has its symbols."""
     progress: Progress = QUIET
-    """Is told what is waited for."""
+    """Is told what the command waits for."""
 
     def target(self, environment: TargetEnvironment) -> TargetEnvironment:
-        """The target, with what is accepted for it.
+        """The target, which accepts wheels for other torches if the options do.
 
         Raises:
             UsageError: a wheel for another torch is accepted, and the target has none.
@@ -73,7 +74,7 @@ class Search:
         """The sources to look in.
 
         Raises:
-            UsageError: one of them is not one.
+            UsageError: one of them is no source.
             ConfigurationError: a file of sources is wrong.
         """
         if not self.use_cache:
@@ -95,7 +96,7 @@ def read_facts() -> Compatibility:
 
 
 def cache_folder() -> Path:
-    """Where the client keeps what it has read."""
+    """The folder in which the client keeps what it has read."""
     return user_cache_path("wheelmill") / "client"
 
 
@@ -108,7 +109,7 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
         search: the sources to look in, and how.
 
     Raises:
-        UsageError: a source is not one.
+        UsageError: one of the sources is none.
         ConfigurationError: a file of sources is wrong.
     """
     projects = [canonicalize_name(requirement.name) for requirement in requirements]
@@ -153,10 +154,10 @@ def _with_torch_place(resolution: Resolution, facts: Compatibility) -> Resolutio
 
 @contextmanager
 def open_finder(projects: Sequence[ProjectName], environment: TargetEnvironment, search: Search) -> Iterator[Finder]:
-    """Bring the pages that may list projects up to date; what was read is kept when the context is left.
+    """Bring the pages that may list projects up to date; they are kept when the context is left.
 
     Raises:
-        UsageError: a source is not one.
+        UsageError: one of the sources is none.
         ConfigurationError: a file of sources is wrong.
     """
     with search.open_cache() as cache:
@@ -195,11 +196,11 @@ class Finder:
         return candidates_of(project, self.places(project), self.pages)
 
     def outcomes(self, project: ProjectName) -> list[SourceOutcome]:
-        """What became of each source that was looked in for a project."""
+        """The outcome of each source for a project."""
         return outcomes_of(project, self.places(project), self.pages)
 
     def name_meant(self, project: ProjectName) -> str | None:
-        """Ask for the names that a project's may be a slip of; None where a source has it, or no name is like it."""
+        """Find the names that a project's may be a slip of; None if a source has the project, or no name is similar."""
         outcomes = self.outcomes(project)
         if any(each.outcome is Outcome.FOUND for each in outcomes):
             return None
@@ -209,24 +210,23 @@ class Finder:
         return f"did you mean {' or '.join(meant)}?" if meant else None
 
     def warnings(self, outcomes: Iterable[SourceOutcome]) -> tuple[str, ...]:
-        """What is wrong with the sources and their pages, each once."""
+        """Problems of the sources and their pages, each once."""
         of_sources = filter(None, (each.warning for each in outcomes))
         return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
 
     def told_better(self, absence: Unresolved) -> Unresolved:
-        """Why a project has no wheel, where that is not for its plain wheels: it has variants alone, or is a slip."""
+        """Why a project has no wheel, unless its plain wheels say why: it has only variants, or its name is a slip."""
         project = absence.project
         if (count := self._variants(project)) and not self.all_candidates(project):
-            reason = (
-                f"sources have {count} variant wheels of it (PEP 825) and no plain one, which is what is chosen here"
-            )
+            variants = number_of(count, "variant wheel")
+            reason = f"sources have {variants} of it (PEP 825) and no plain one, which is what is chosen here"
             return replace(absence, reason=reason, suggestion=_EXPLAINED.format(project))
         return replace(absence, suggestion=self.name_meant(project) or absence.suggestion)
 
     def variants_passed_over(self, project: ProjectName) -> tuple[str, ...]:
-        """What to say of variant wheels, none of which is ever a candidate; nothing where there are none."""
+        """A warning about variant wheels, which are never candidates; empty if there are none."""
         count, hint = self._variants(project), _EXPLAINED.format(project)
-        return (f"{project}: {count} variant wheels (PEP 825) are passed over; {hint}",) if count else ()
+        return (f"{project}: {number_of(count, 'variant wheel')} (PEP 825) passed over; {hint}",) if count else ()
 
     def _variants(self, project: ProjectName) -> int:
         return count_variant_wheels(project, self.places(project), self.pages)

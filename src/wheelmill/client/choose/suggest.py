@@ -10,12 +10,14 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.choose.fit import cudas_of, minimum_driver, mismatches, pythons_of
+from wheelmill.client.choose.facts import cudas_of, minimum_driver, pythons_of
+from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.torch_place import TorchPlace
 from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.system.process import command_line
+from wheelmill.system.units import number_of
 
 _COST: Final = {
     Aspect.GPU: 1,
@@ -27,7 +29,7 @@ _COST: Final = {
     Aspect.DRIVER: 20,
     Aspect.GLIBC: 30,
 }
-"""How much it takes a person to change each; what is missing here cannot be changed."""
+"""How hard it is for a user to change each; what is missing here cannot be changed."""
 
 _SHOWN: Final = {
     Aspect.PLATFORM: "for another platform",
@@ -43,7 +45,7 @@ _SHOWN: Final = {
     Aspect.FILE: "no longer on their server",
 }
 
-_ELSEWHERE: Final = "'wheelmill search' lists what sources have; --extra-source names another one"
+_ELSEWHERE: Final = "'wheelmill search' lists the sources; --extra-source names another one, which no project remembers"
 
 
 def explain_absence(
@@ -67,13 +69,13 @@ def explain_absence(
     cause = f"{_without_cuda(target)}; " if target.cpu_only and counts[Aspect.CUDA] else ""
     return Unresolved(
         project=project,
-        reason=f"{cause}{len(against)} wheels, none for {target}: {reasons}",
+        reason=f"{cause}{number_of(len(against), 'wheel')}, none for {target}: {reasons}",
         suggestion=_smallest_change(requirement, against, target, facts),
     )
 
 
 def _without_cuda(target: TargetEnvironment) -> str:
-    """How it is known that the target's torch is built without CUDA."""
+    """Where it is known from that the target's torch is built without CUDA."""
     if target.torch_release:
         return f"torch {target.torch_release}, which is installed, is built without CUDA"
     return f"{target.origins.get('cuda', 'the target')} asks for torch without CUDA"
@@ -165,7 +167,7 @@ def _change(
 
 
 def _another_build(torch: TorchVersion, cuda: CudaVersion, target: TargetEnvironment, facts: Compatibility) -> str:
-    """What to do where the target's torch is one without CUDA."""
+    """What to do if the target's torch is built without CUDA."""
     if target.interpreter is None or target.torch_release is None:
         return f"--torch {torch} --cuda {cuda}"
     from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - for advice alone
@@ -175,7 +177,7 @@ def _another_build(torch: TorchVersion, cuda: CudaVersion, target: TargetEnviron
 
 
 def _torches_for(candidate: Candidate, target: TargetEnvironment, facts: Compatibility) -> list[TorchVersion]:
-    """Torches to have instead of the target's: the one that a wheel names, else all, the nearest first."""
+    """Torches to use instead of the target's: the one that a wheel names, else all, nearest first."""
     named = _named_torch(candidate)
     return [named] if named else sorted(facts.torch, key=lambda torch: _steps(torch, target))
 
@@ -218,7 +220,7 @@ def _is_published(
     platform: Platform,
     facts: Compatibility,
 ) -> bool:
-    """Whether there is such a torch, as far as the facts tell."""
+    """Whether such a torch exists, according to the facts."""
     release = facts.torch.get(torch) if torch else None
     if release is None or cuda is None:
         return release is not None or torch is None

@@ -24,7 +24,7 @@ class TorchPlace:
 
     torch: TorchVersion
     backend: CudaTag | None
-    """The CUDA that it has to be taken for, as uv calls it; None where the usual index has the right one."""
+    """uv's name for the CUDA to get it for; None if the usual index has the right one."""
     index: str | None
     """The simple index that has it; None where the usual one does."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from wheelmill.system.own_installation import own_document
+
 PAGE: Final = "docs/when-it-does-not-work.md"
 
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -27,4 +29,4 @@ def name_sections(codes: Iterable[str]) -> str:
     """Name the sections that explain what was found."""
     found = set(codes)
     titles = [f'"{title}"' for title, explains in SECTIONS.items() if not found.isdisjoint(explains)]
-    return f"explained in {PAGE}: {', '.join(titles)}"
+    return f"explained in {own_document(PAGE)}: {', '.join(titles)}"

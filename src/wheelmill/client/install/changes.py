@@ -1,4 +1,4 @@
-"""What became of an environment: which packages are new, others or gone, and how large they are."""
+"""Changes of an environment: which packages are new, changed or gone, and how large they are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wheelmill.wheel.record import read_rows
 
 
 class ChangeKind(StrEnum):
-    """What happens to a package, as a person and JSON call it."""
+    """What happens to a package: the words for people and in JSON."""
 
     INSTALLED = "installed"
     UPGRADED = "upgraded"
@@ -53,7 +53,7 @@ class PackageChange:
 
     @property
     def sign(self) -> str:
-        """As uv marks it."""
+        """The mark that uv uses for it."""
         return {ChangeKind.INSTALLED: "+", ChangeKind.REMOVED: "-"}.get(self.kind, "~")
 
     @property
@@ -85,7 +85,7 @@ def _package(distribution: Distribution) -> InstalledPackage:
 def compare_packages(
     before: Mapping[ProjectName, InstalledPackage], after: Mapping[ProjectName, InstalledPackage]
 ) -> tuple[PackageChange, ...]:
-    """What happens between two states of an environment, by name."""
+    """The changes between two states of an environment, by name."""
     return tuple(_changes(before, after))
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from packaging.version import Version
 
-from wheelmill.client.choose.fit import is_older, minimum_driver
+from wheelmill.client.choose.facts import is_older, minimum_driver
 from wheelmill.client.records import Resolution, TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import NoWheelError

@@ -114,7 +114,7 @@ class Pip:
 
 
 def installer_for(python: Path, progress: Progress, *, offline: bool = False) -> Installer:
-    """Take uv if it is there, else the interpreter's pip, which has no word for offline."""
+    """Take uv if there is one, else the interpreter's pip, which cannot be told to stay offline."""
     if program := find_uv():
         return Uv(program=program, python=python, progress=progress, offline=offline)
     return Pip(python=python, progress=progress)

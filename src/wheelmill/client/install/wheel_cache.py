@@ -30,13 +30,13 @@ class WantedWheel:
     filename: str
     url: str
     sha256: Sha256 | None
-    """None when nobody said it: the first download decides."""
+    """None if it is unknown: the first download decides."""
     size: int | None
     """Bytes."""
 
     @classmethod
     def of(cls, candidate: Candidate) -> Self:
-        """What was chosen."""
+        """The chosen wheel as a download."""
         return cls(filename=candidate.filename, url=candidate.url, sha256=candidate.sha256, size=candidate.size)
 
 
@@ -70,7 +70,7 @@ class WheelCache:
     offline: bool = False
 
     def fetch_all(self, wanted: Iterable[WantedWheel], progress: Progress) -> Sequence[CachedWheel]:
-        """Have wheels on disk; several are downloaded at once.
+        """Get wheels from the cache, or download them in parallel.
 
         Raises:
             IntegrityError: bytes have another hash than was promised; they are thrown away.
@@ -79,7 +79,7 @@ class WheelCache:
         return list(self.threads.map(lambda wheel: self.fetch(wheel, progress), wanted))
 
     def fetch(self, wanted: WantedWheel, progress: Progress) -> CachedWheel:
-        """Have one wheel on disk; see `fetch_all`."""
+        """Get one wheel from the cache, or download it; see `fetch_all`."""
         filename = _check_filename(wanted.filename)
         sha256 = wanted.sha256 or self._recall(wanted.url)
         if sha256 and (path := self.directory / sha256 / filename).exists():

@@ -1,4 +1,4 @@
-"""What chosen wheels require, down to the last package: found by uv, with hashes."""
+"""The dependencies of chosen wheels, direct and indirect: resolved by uv, with hashes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def closure_of(
     offline: bool,
     progress: Progress,
 ) -> tuple[Package, ...]:
-    """Find what requirements need in an environment; only metadata is downloaded.
+    """Resolve requirements for an environment; only metadata is downloaded.
 
     Args:
         requirements: the requirements, in the form of PEP 508.
@@ -74,7 +74,7 @@ def closure_of(
 
 
 def requirements_of_choice(choice: Choice, environment: TargetEnvironment) -> Iterator[str]:
-    """What a chosen wheel requires: for its extras only where they were asked for."""
+    """The requirements of a chosen wheel, including those of the extras that were asked for."""
     seen = {name: str(value) for name, value in marker_environment(environment).items()}
     for text in choice.requires_dist or ():
         requirement = Requirement(text)
@@ -87,13 +87,13 @@ def requirements_of_choice(choice: Choice, environment: TargetEnvironment) -> It
 
 
 def _preferences(known: Pylock) -> dict[str, object]:
-    """A lock without markers: uv takes the versions in the file that it is to write as wishes."""
+    """A lock without markers: uv prefers the versions in the file that it overwrites."""
     packages = [replace(package, marker=None) for package in known.packages]
     return dict(replace(known, packages=packages, environments=None, tool=None).to_dict())
 
 
 def _only_fitting_wheels(package: Package, environment: TargetEnvironment) -> Package:
-    """An entry without source distributions and other platforms' wheels: nothing is built while a lock is installed."""
+    """An entry without source distributions and foreign wheels: installing a lock builds nothing."""
     tags = environment.tag_places.keys()
     wheels = [wheel for wheel in package.wheels or () if WheelName.parse(wheel.filename).tags & tags]
     if not wheels:

@@ -1,4 +1,4 @@
-"""What an environment gets: chosen wheels, and everything that they and the project require."""
+"""The full content of an environment: chosen wheels, and everything that they and the project require."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wheelmill.wheel.name import WheelName
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentLock:
-    """Everything that one environment gets."""
+    """The full content of one environment."""
 
     resolution: Resolution
     others: Sequence[Package]
@@ -30,7 +30,7 @@ class EnvironmentLock:
 
     @property
     def packages(self) -> list[Package]:
-        """The chosen wheels, and the others."""
+        """The chosen wheels, and all others."""
         chosen = [package_of(choice.candidate) for choice in self.resolution.choices.values()]
         return [*chosen, *self.others]
 
@@ -109,7 +109,7 @@ def _requirements(resolution: Resolution, beside: Iterable[Requirement]) -> list
 
 
 def _complete(resolution: Resolution, cache: WheelCache, progress: Progress) -> Resolution:
-    """Look into the wheels themselves for what their sources do not tell."""
+    """Read in the wheels themselves what their sources do not tell."""
     choices: dict[ProjectName, Choice] = {}
     for project, choice in resolution.choices.items():
         candidate = choice.candidate

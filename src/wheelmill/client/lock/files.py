@@ -36,11 +36,11 @@ _CREATED_BY: Final = "wheelmill"
 _MAX_LOCK: Final = 64 << 20
 """Bytes. A thousand packages with all their wheels have 10 MB."""
 _JOINT: Final = " \\\n    "
-"""Between the parts of a line of requirements."""
+"""The separator between the parts of a line of requirements."""
 
 
 def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
-    """Put the locks of several environments into one; what differs between them gets a marker.
+    """Merge the locks of several environments; what differs between them gets a marker.
 
     Returns:
         A lock that depends on nothing but its input: packages and wheels are sorted, and no time is in it.
@@ -136,13 +136,16 @@ def _hashes(package: Package) -> str:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a name that PEP 751 does not give to locks.
+    """Refuse a file name that PEP 751 does not allow for locks.
 
     Raises:
         UsageError: it is such a name.
     """
     if not is_valid_pylock_path(path):
-        raise UsageError(f"{path.name}: a lock must be named pylock.toml or pylock.<name>.toml (PEP 751)")
+        raise UsageError(
+            f"{path.name}: a lock must be named pylock.toml or pylock.<name>.toml (PEP 751)",
+            hint="--format requirements writes requirements with hashes, to a file of any name",
+        )
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -163,14 +166,15 @@ def read_lock(path: Path) -> Pylock:
     """Read any program's lock.
 
     Raises:
-        UsageError: it is not there, or is not a lock.
+        UsageError: there is no such file, or it is no lock.
     """
     try:
         return Pylock.from_dict(read_toml(path))
     except FileNotFoundError:
         raise UsageError(f"there is no {path}", hint="'wheelmill lock' writes it") from None
     except (ValueError, RecursionError, PylockValidationError) as error:
-        raise UsageError(f"{path} is not a lock (PEP 751): {error}") from None
+        hint = "'pip install -r' or 'uv pip sync' installs requirements" if path.suffix == ".txt" else None
+        raise UsageError(f"{path} is not a lock (PEP 751): {error}", hint=hint) from None
 
 
 def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWheel, ...]:

@@ -51,7 +51,7 @@ def forecast_packages(
 
 
 def _wishes(present: Mapping[ProjectName, InstalledPackage]) -> Pylock:
-    """What is there, as a lock whose versions are kept."""
+    """The installed packages, as a lock whose versions are kept."""
     packages = [
         LockedPackage(name=project, version=Version(version))
         for project, package in present.items()
@@ -61,7 +61,7 @@ def _wishes(present: Mapping[ProjectName, InstalledPackage]) -> Pylock:
 
 
 def _public(package: InstalledPackage) -> str | None:
-    """A version without its label; None for one of before PEP 440."""
+    """A version without its label; None for one that predates PEP 440."""
     try:
         return Version(package.version).public
     except InvalidVersion:

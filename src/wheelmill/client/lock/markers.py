@@ -18,7 +18,7 @@ _SYSTEMS: Final = {"linux": ("linux", "Linux", "posix"), "win": ("win32", "Windo
 
 
 def marker_environment(environment: TargetEnvironment) -> Environment:
-    """What markers see in an environment."""
+    """The values of markers in an environment."""
     platform = environment.platform
     system, name, os_name = _SYSTEMS.get(platform.system, ("darwin", "Darwin", "posix"))
     return default_environment() | {

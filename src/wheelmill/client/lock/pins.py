@@ -1,4 +1,4 @@
-"""What a project writes down about a wheel that was chosen: a dependency, and where it comes from."""
+"""Pins: what a project's file says about a chosen wheel, as a dependency and where it comes from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from wheelmill.client.lock.markers import distinguishing_markers
 from wheelmill.client.records import Choice, Resolution
 from wheelmill.client.source_records import SourceKind
-from wheelmill.names import ProjectName, TorchVersion
+from wheelmill.names import TORCH, ProjectName, TorchVersion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Pin:
 
 
 def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) -> dict[ProjectName, tuple[Pin, ...]]:
-    """What a project has to write down so that each environment gets the wheels that were chosen for it.
+    """The pins with which each environment of a project gets the wheels that were chosen for it.
 
     A wheel of an index is pinned by its version and the index is named, for its links carry hashes; any other wheel is
     named by its URL and its hash.
@@ -71,7 +71,7 @@ def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) ->
         for choice in resolution.choices.values():
             found.setdefault(choice.candidate.project, []).append(_pin(choice, named_indexes=named_indexes))
         if torch := resolution.torch:
-            found.setdefault(ProjectName("torch"), []).append(_torch_pin(torch, resolution))
+            found.setdefault(TORCH, []).append(_torch_pin(torch, resolution))
     markers = None
     pins: dict[ProjectName, tuple[Pin, ...]] = {}
     for project, each in found.items():

@@ -1,1 +1,1 @@
-"""A project's files, changed as a whole or not at all."""
+"""Projects: changing their files, completely or not at all."""

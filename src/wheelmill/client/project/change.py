@@ -1,4 +1,4 @@
-"""Adding wheels to a project's ``pyproject.toml`` and taking them away, as data."""
+"""Adding wheels to a project's ``pyproject.toml``, and removing them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from packaging.version import Version
 from wheelmill.client.lock.pins import Pin, pins_of
 from wheelmill.client.project.index_tables import UvPyproject
 from wheelmill.client.project.project import Edit
-from wheelmill.client.project.pyproject import TORCH, Pyproject
+from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.client.project.table import complete_project_table
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName, TorchVersion
+from wheelmill.names import TORCH, ProjectName, TorchVersion
 
 _MINOR_LENGTH: Final = 2
 """Numbers in a minor release."""
@@ -42,7 +42,7 @@ def add_wheels(pyproject: Pyproject, asked: Sequence[Requirement], resolutions: 
             pyproject.keep_torch_for(choice.candidate.project for choice in choices if choice.needs_torch)
             notes += _pin_torch(pyproject, pins, resolutions)
         else:
-            pyproject.pin(project, pins)
+            notes += _pin_wheel(pyproject, project, pins)
     if any(each.url for each in pyproject.requirements):
         notes += _allow_urls(pyproject)
     return Edit.of(pyproject.path, pyproject.text.encode(), notes)
@@ -100,8 +100,16 @@ def find_torch_pin(requirements: Iterable[Requirement]) -> TorchVersion | None:
     return None
 
 
+def _pin_wheel(pyproject: Pyproject, project: ProjectName, pins: Sequence[Pin]) -> Iterator[str]:
+    """Pin a wheel, and say so where another source gives way to its own."""
+    had = pyproject.names_indexes and pyproject.has_source_by_hand(project)
+    pyproject.pin(project, pins)
+    if had and not pyproject.has_source_by_hand(project):
+        yield f"{project} no longer comes from the source that {pyproject.path.name} named: the wheel is elsewhere"
+
+
 def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[Resolution]) -> Iterator[str]:
-    """Keep a project to the torch that its wheels are linked to.
+    """Pin the torch that a project's wheels are linked to.
 
     A dependency that already admits no other minor release stays as it is, and so does a source of its own.
     """
@@ -131,7 +139,7 @@ def _allow_urls(pyproject: Pyproject) -> Iterator[str]:
 
 
 def check_torch(path: Path, had: Iterable[Requirement], resolutions: Iterable[Resolution]) -> None:
-    """Refuse wheels for a torch that a project's own dependencies exclude.
+    """Refuse wheels for a torch that a project's dependencies exclude.
 
     Raises:
         UsageError: names the dependency.

@@ -1,4 +1,4 @@
-"""Which project a command is about, and of which kind it is."""
+"""Finding the project that a command is about, and its kind."""
 
 from __future__ import annotations
 
@@ -131,5 +131,5 @@ def _is_environment(folder: Path) -> bool:
 
 
 def _is_conda_base(prefix: Path) -> bool:
-    """Whether it is conda's own environment, in which many shells begin."""
+    """Whether it is conda's base environment, in which many shells start."""
     return (prefix / "condabin").is_dir()

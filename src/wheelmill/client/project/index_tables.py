@@ -1,4 +1,4 @@
-"""What a tool's own tables say about where a project's dependencies come from.
+"""The tables of tools that say where a project's dependencies come from.
 
 https://docs.astral.sh/uv/concepts/indexes/#pinning-a-package-to-an-index
 https://python-poetry.org/docs/repositories/#explicit-package-sources
@@ -20,8 +20,10 @@ from wheelmill.client.project.toml_tables import set_key
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
 
-_OURS: Final = "wheelmill-"
+OURS: Final = "wheelmill-"
 """The names of indexes that wheelmill adds begin with this."""
+_PLACES: Final = frozenset(("index", "source", "url", "git", "path", "file", "workspace"))
+"""The keys that say where a dependency comes from; Poetry has its version and extras in the same table."""
 _INDEX_NAME: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 """What uv allows in one."""
 
@@ -30,15 +32,15 @@ class IndexTables(Pyproject):
     """A ``pyproject.toml`` that names indexes in one table, and in another what comes from which."""
 
     index_keys: ClassVar[tuple[str, ...]]
-    """Where the indexes stand."""
+    """The table with the indexes."""
     source_keys: ClassVar[tuple[str, ...]]
-    """Where it stands which index a dependency comes from."""
+    """The table that maps dependencies to indexes."""
     source_word: ClassVar[str]
     """The key that names the index there."""
     marker_word: ClassVar[str]
     """The key of a marker there."""
     explicit: ClassVar[Mapping[str, object]]
-    """What an index says so that nothing else comes from it."""
+    """The setting of an index that is used only for dependencies that name it."""
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Say which indexes have a project, and that they are for nothing else; pins of URLs have none."""
@@ -53,9 +55,10 @@ class IndexTables(Pyproject):
         self._drop_unused_indexes()
 
     def has_source_by_hand(self, project: ProjectName) -> bool:
-        """Whether somebody else said where a project comes from."""
+        """Whether somebody else has set where a project comes from."""
         entries = _entries((self.table(*self.source_keys) or {}).get(self._source_key(project), []))
-        return any(not str(entry.get(self.source_word, "")).startswith(_OURS) for entry in entries)
+        places = [entry for entry in entries if _PLACES & entry.keys()]
+        return any(not str(entry.get(self.source_word, "")).startswith(OURS) for entry in places)
 
     def _source_key(self, project: ProjectName) -> str:
         """How a project is spelled where uv is told about it."""
@@ -70,10 +73,10 @@ class IndexTables(Pyproject):
         return entry
 
     def _index_named(self, wanted: Index) -> str:
-        """The name of the index with a URL, which is added where it is missing."""
+        """The name of the index with a URL, which is added where it is missing or, as uv allows, has none."""
         indexes = self._indexes()
         for index in indexes:
-            if str(index.get("url", "")).rstrip("/") == wanted.url.rstrip("/"):
+            if "name" in index and str(index.get("url", "")).rstrip("/") == wanted.url.rstrip("/"):
                 return str(index["name"])
         words = "".join(c if c in _INDEX_NAME else " " for c in wanted.name.lower()).split()
         name = "-".join(words)
@@ -85,11 +88,15 @@ class IndexTables(Pyproject):
         added: Table | InlineTable
         if isinstance(around[key], AoT):
             added = tomlkit.table()
-            added.trivia.indent = "\n"  # else it stands right below what is before it
+            above = around[key] or around
+            is_apart = isinstance(above, AoT | Table) and above.as_string().endswith("\n\n")
+            added.trivia.indent = "" if is_apart else "\n"
         else:
             added = tomlkit.inline_table()
         added.update({"name": free, "url": wanted.url, **self.explicit})
         around[key].append(added)
+        if all(index.get("name") != free for index in self._indexes()):  # it went into a copy
+            raise self.unchangeable
         return free
 
     def _indexes(self) -> Sequence[MutableMapping[str, Any]]:
@@ -99,13 +106,13 @@ class IndexTables(Pyproject):
         return indexes
 
     def _drop_unused_indexes(self) -> None:
-        """Remove explicit indexes of ours that nothing is taken from any more."""
+        """Remove indexes that wheelmill added and nothing uses any more."""
         sources = (self.table(*self.source_keys) or {}).values()
         used = {entry.get(self.source_word) for source in sources for entry in _entries(source)}
         indexes = self._indexes()
         for place in reversed(range(len(indexes))):
             index = indexes[place]
-            ours = str(index.get("name")).startswith(_OURS) and index.items() >= self.explicit.items()
+            ours = str(index.get("name")).startswith(OURS) and index.items() >= self.explicit.items()
             if ours and index["name"] not in used:
                 del indexes[place]  # type: ignore[attr-defined]  # tomlkit's arrays are lists
         if not indexes:

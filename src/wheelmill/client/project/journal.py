@@ -1,4 +1,4 @@
-"""A journal of changes to projects and environments: what fails, is interrupted or killed is undone, byte for byte.
+"""A journal of changes to projects and environments: what fails or is interrupted or killed is undone, byte for byte.
 
 A journal is written before the first change and removed after the last one. It lies with the user's own state, never in
 a project: whoever sends somebody a folder must not decide what is written where. Whoever has the lock of a place and
@@ -27,7 +27,7 @@ from wheelmill.client.project.journal_file import (
 )
 from wheelmill.client.project.kept import KeptTree, keep_file, keep_tree
 from wheelmill.errors import UsageError
-from wheelmill.system.files import sha256_of_bytes, sync_folder, write_durably
+from wheelmill.system.files import behind_links, sha256_of_bytes, sync_folder, write_durably
 from wheelmill.system.locks import hold, wait_silently
 
 Say = Callable[[str], None]
@@ -84,7 +84,7 @@ def undo_on_failure(root: Path, files: Sequence[Path], environment: InstallPlace
     """
     path = state_folder("journals") / f"{name_of(root)}.json"
     with ExitStack() as held:
-        if environment and environment.base.resolve() != root.resolve():
+        if environment and behind_links(environment.base) != behind_links(root):
             held.enter_context(have_alone(environment.base, say))
         try:
             journal = _begin(path, root, files, environment)
@@ -101,14 +101,14 @@ def undo_on_failure(root: Path, files: Sequence[Path], environment: InstallPlace
 
 def _begin(path: Path, root: Path, files: Sequence[Path], environment: InstallPlace | None) -> Journal:
     """Write a journal: first where snapshots will be, so that those of a killed command are removed, then all of it."""
-    bases = (root.resolve(), *([environment.base.resolve()] if environment else []))
+    bases = (behind_links(root), *([behind_links(environment.base)] if environment else []))
     name = f".wheelmill-journal-{uuid.uuid4().hex}"
     beside = [next(each for each in (bases[0], *bases[0].parents) if each.is_dir()) / name] if files else []
     scratch = [each / name for each in _scratch_places(environment)]
     journal = Journal(places=bases, scratch=tuple(dict.fromkeys(beside + scratch)))
     write_journal(path, journal)
     marks = [_make_one_of([each]) for each in beside]
-    folders = [tree.resolve() for tree in (environment.trees if environment else ())]
+    folders = [tree.resolve() for tree in (environment.trees if environment else ()) if not tree.is_file()]
     trees = [KeptTree(path=folder) for folder in folders]
     if any(folder.is_dir() for folder in folders):
         marks.append(_make_one_of(scratch))
@@ -124,14 +124,14 @@ def _scratch_places(environment: InstallPlace | None) -> Sequence[Path]:
     """Where snapshots may be: beside an environment, which its tool may remove and make anew, or in it."""
     if environment is None:
         return ()
-    base = environment.base.resolve()
+    base = behind_links(environment.base)
     if environment.trees != (environment.base,):
         return (base,)
-    return (base.parent, base) if base.exists() else (base.parent,)
+    return (base.parent, base) if base.is_dir() else (base.parent,)
 
 
 def _make_one_of(folders: Sequence[Path]) -> Path:
-    """Make the first that can be made on the file system of the last, which is in the environment."""
+    """Make the first of these folders that can be made on the environment's file system; the last one is in it."""
     place = folders[-1].parent
     for folder in folders:
         if folder.parent.stat().st_dev == place.stat().st_dev and os.access(folder.parent, os.W_OK):
@@ -165,13 +165,18 @@ def _save_what_is_there(journal: Journal, say: Say) -> None:
 
 
 def _undo(path: Path, say: Say) -> None:
-    """Do what a journal says, and remove it; if this is interrupted too, it is done again."""
+    """Undo what a journal lists, and remove it; if this is interrupted, too, it starts again."""
     if not path.exists():  # it was not written yet
         return
     journal = read_journal(path)
-    for file in journal.files:
-        file.put_back()
-    for tree in journal.trees:
-        if not tree.put_back():
-            say(f"{tree.path} could not be put back: its snapshot is not whole; create that environment again")
+    with ExitStack() as last_first:  # all of it is tried; removing is first, as the disk may be full
+        for file in sorted(journal.files, key=lambda each: each.content is None):
+            last_first.callback(file.put_back)
+        for tree in journal.trees:
+            last_first.callback(_put_back, tree, say)
     forget_journal(path, journal)
+
+
+def _put_back(tree: KeptTree, say: Say) -> None:
+    if not tree.put_back():
+        say(f"{tree.path} could not be put back: its snapshot is not whole; create that environment again")

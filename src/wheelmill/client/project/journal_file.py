@@ -14,7 +14,7 @@ from platformdirs import user_state_path
 
 from wheelmill.client.project.kept import KeptFile, KeptTree
 from wheelmill.errors import UsageError
-from wheelmill.system.files import is_mine, sha256_of_bytes, write_durably
+from wheelmill.system.files import behind_links, is_mine, sha256_of_bytes, write_durably
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.plain_records import plain_of, record_of
 
@@ -24,11 +24,11 @@ FORMAT: Final = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Journal:
-    """What is put back, and where it is kept."""
+    """What to restore, and where it is kept."""
 
     format: int = FORMAT
     places: tuple[Path, ...]
-    """The folders whose locks its writer had."""
+    """The folders that its writer had locked."""
     scratch: tuple[Path, ...] = ()
     """The folders that snapshots may lie in."""
     marks: tuple[Path, ...] = ()
@@ -51,7 +51,7 @@ def forget_journal(path: Path, journal: Journal) -> None:
 
 
 def write_journal(path: Path, journal: Journal) -> None:
-    """Have a journal on the disk before this returns."""
+    """Write a journal, flushed to the disk before this returns."""
     write_durably(path, json.dumps(plain_of(journal)).encode())
 
 
@@ -73,11 +73,11 @@ def read_journal(path: Path) -> Journal:
 
 
 def journals_about(place: Path) -> list[Path]:
-    """The journals of this user that have a place among theirs."""
+    """The journals of this user about a place."""
     found = []
     for path in sorted(_all_journals()):
         with suppress(FileNotFoundError):  # its writer has just ended
-            if is_mine(path) and str(place.resolve()) in _head_of(path)[1]:
+            if is_mine(path) and str(behind_links(place)) in _head_of(path)[1]:
                 found.append(path)
     return found
 
@@ -108,7 +108,7 @@ def lock_of(place: Path) -> Path:
 
 def name_of(place: Path) -> str:
     """What files about a place are called."""
-    return sha256_of_bytes(os.fsencode(place.resolve()))
+    return sha256_of_bytes(os.fsencode(behind_links(place)))
 
 
 def state_folder(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""What files and folders were before a change, and putting that back; doing so twice is harmless."""
+"""Files and folders as they were before a change, and restoring them; doing so twice is harmless."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from wheelmill.system.files import write_durably
+from wheelmill.system.files import behind_links, write_durably
 from wheelmill.system.snapshots import count_entries, remove_entry, restore_snapshot, take_snapshot
 
 
@@ -32,7 +32,7 @@ class KeptFile:
         return None if self.content is not None and now == base64.b64decode(self.content) else now
 
     def put_back(self) -> None:
-        """Make it what it was, byte for byte."""
+        """Restore it, byte for byte."""
         if self.link is not None:
             if not self.path.is_symlink() or str(self.path.readlink()) != self.link:
                 remove_entry(self.path)
@@ -55,7 +55,7 @@ class KeptTree:
     snapshot: Path | None = None
     """None when there was no such folder."""
     entries: int = 0
-    """In the snapshot."""
+    """The number of entries in the snapshot."""
 
     def put_back(self) -> bool:
         """Make it what it was; False, and nothing is touched, when a loss of power left no whole snapshot."""
@@ -72,7 +72,7 @@ def keep_file(path: Path) -> Iterator[KeptFile]:
     """What a file is now; of a link also what it leads to."""
     if path.is_symlink():
         yield KeptFile(path=path, link=str(path.readlink()))
-        yield from keep_file(path.resolve())
+        yield from keep_file(behind_links(path))
     elif path.exists():
         content = base64.b64encode(path.read_bytes()).decode()
         yield KeptFile(path=path, content=content, mode=stat.S_IMODE(path.stat().st_mode))

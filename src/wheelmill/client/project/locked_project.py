@@ -36,7 +36,7 @@ class LockedProject(ToolProject):
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """Its kind, in words."""
         return f"{self.tool} project"
 
     @property
@@ -62,9 +62,9 @@ class LockedProject(ToolProject):
         """Make the environment, where there is none, for an interpreter."""
 
     @property
-    def environment(self) -> Path | None:
-        """The tool's environment for it."""
-        return self.own_python.parent.parent if self.own_python else None
+    def environment(self) -> Path:
+        """The tool's environment for it; while there is none, where the tool makes one unless it is told otherwise."""
+        return self.own_python.parent.parent if self.own_python else self.root / ".venv"
 
     def find_python(self) -> Path | None:
         """The interpreter of the tool's environment, else of what the project declares.
@@ -96,7 +96,7 @@ class LockedProject(ToolProject):
         self._uninstall_unlocked(before, self.own_python, progress)
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:  # noqa: ARG002 - the lock knows
-        """Lock it, and bring its environment to that; see `Project`."""
+        """Lock it, and sync its environment; see `Project`."""
         before = self._locked
         self._run(progress, *self.lock_arguments)
         self._run(progress, *self.install_arguments)

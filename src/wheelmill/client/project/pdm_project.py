@@ -44,7 +44,7 @@ class PdmPyproject(Pyproject):
             pdm["source"].append(added)
 
     def has_source_by_hand(self, project: ProjectName) -> bool:
-        """Whether somebody else said where a project comes from."""
+        """Whether somebody else has set where a project comes from."""
         sources = (self.table("tool", "pdm") or {}).get("source", [])
         named = [str(each.get("name")) for each in sources if project in each.get("include_packages", ())]
         return any(not name.startswith("wheelmill-") for name in named)

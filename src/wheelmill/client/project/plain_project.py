@@ -40,7 +40,8 @@ class PlainProject(ToolProject):
         """Refuse to install where there is no environment."""
         if self.environment is None:
             raise UsageError(
-                f"{self.root} has no environment to install into", hint="make one with 'python -m venv .venv'"
+                f"{self.root} has no environment to install into",
+                hint="make one with 'python3 -m venv .venv', or install uv, which makes its own",
             )
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:

@@ -1,12 +1,11 @@
 """A project that Poetry manages, with dependencies under ``[project]`` or, as before Poetry 2, under ``[tool.poetry]``.
 
 https://python-poetry.org/docs/pyproject/
-https://python-poetry.org/docs/dependency-specification/
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,21 +14,24 @@ from typing import Any
 
 import tomlkit
 from packaging.requirements import Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Array, InlineTable, String
 
 from wheelmill.client.lock.pins import Pin
-from wheelmill.client.project.index_tables import IndexTables
+from wheelmill.client.project.index_tables import OURS, IndexTables
 from wheelmill.client.project.locked_project import LockedProject
+from wheelmill.client.project.poetry_constraint import specifiers_of
 from wheelmill.client.project.toml_tables import set_key
-from wheelmill.errors import ProcessError
+from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.uv import installer_environment
-from wheelmill.names import ProjectName, read_requirement
+from wheelmill.names import TORCH, ProjectName, read_requirement
 from wheelmill.system import process
 from wheelmill.system.progress import Progress
 
 _DEPENDENCIES = ("tool", "poetry", "dependencies")
+_WRITTEN = "torch-as-written"
+"""The key of tool.wheelmill with the TOML of a dependency on torch."""
 
 
 class PoetryPyproject(IndexTables):
@@ -67,13 +69,39 @@ class PoetryPyproject(IndexTables):
         if not self._is_old:
             super().write_dependencies(project, texts)
             return
-        values = [_constraint_of(Requirement(text)) for text in texts]
+        table, key = self.make_table(*_DEPENDENCIES), self._source_key(project)
+        values = [_constraint_of(Requirement(text), table.get(key)) for text in texts]
         if values:
-            set_key(
-                self.make_table(*_DEPENDENCIES), self._source_key(project), values[0] if len(values) == 1 else values
-            )
+            set_key(table, key, values[0] if len(values) == 1 else values)
         else:
-            self.make_table(*_DEPENDENCIES).pop(self._source_key(project), None)
+            table.pop(key, None)
+
+    def keep_torch_for(self, linked: Iterable[ProjectName]) -> None:
+        """Note in Poetry's own words, too, how the project depended on torch: ``^2.0`` has others in PEP 508."""
+        ours = self.make_table("tool", "wheelmill")
+        torch = (self.table(*_DEPENDENCIES) or {}).get(self._source_key(TORCH)) if self._is_old else None
+        if "torch-was" not in ours and isinstance(torch, String | InlineTable | Array):
+            ours[_WRITTEN] = torch.as_string()
+        super().keep_torch_for(linked)
+
+    def release_torch(self, removed: Collection[ProjectName]) -> None:
+        """Undo what was done for wheels that are linked to torch; what a person wrote comes back as it was.
+
+        Raises:
+            UsageError: somebody changed what was noted.
+        """
+        had = self._noted("torch-was")
+        super().release_torch(removed)
+        ours = self.table("tool", "wheelmill") or {}
+        if "torch-for" in ours or _WRITTEN not in ours:
+            return
+        try:
+            written = tomlkit.value(str(ours[_WRITTEN]))
+        except TOMLKitError as error:
+            raise UsageError(f"{self.path}: tool.wheelmill.{_WRITTEN}: expected a value of TOML: {error}") from None
+        self.prune("tool", "wheelmill", _WRITTEN)
+        if self.dependencies_on(TORCH) == had:
+            self.make_table(*_DEPENDENCIES)[self._source_key(TORCH)] = written
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Say which index has a project, and that it is for nothing else."""
@@ -85,7 +113,7 @@ class PoetryPyproject(IndexTables):
             if pin.index:
                 value = table[key] if isinstance(table[key], MutableMapping) else tomlkit.inline_table()
                 if not isinstance(table[key], MutableMapping):
-                    value["version"] = table[key]
+                    value["version"] = str(table[key])  # the item itself has the comment behind it
                 value["source"] = self._index_named(pin.index)
                 table[key] = value
         self._drop_unused_indexes()
@@ -132,8 +160,8 @@ def _texts(name: str, value: Any) -> list[str]:  # noqa: ANN401 - TOML
     return found
 
 
-def _constraint_of(requirement: Requirement) -> object:
-    """A requirement in the words of Poetry's own table."""
+def _constraint_of(requirement: Requirement, had: object) -> object:
+    """A requirement in the words of Poetry's own table, and what stood in its place that this does not say."""
     table = tomlkit.inline_table()
     if requirement.url:
         table["url"] = requirement.url.partition("#")[0]  # Poetry keeps the hash in its lock alone
@@ -143,47 +171,8 @@ def _constraint_of(requirement: Requirement) -> object:
         table["extras"] = sorted(requirement.extras)
     if requirement.marker:
         table["markers"] = str(requirement.marker)
+    if isinstance(had, MutableMapping):
+        is_elsewhere = requirement.url or str(had.get("source", "")).startswith(OURS)
+        kept = ("optional",) if is_elsewhere else ("optional", "source")
+        table.update({key: had[key] for key in kept if key in had})
     return table if set(table) != {"version"} else table["version"]
-
-
-def specifiers_of(constraint: str) -> str:
-    """Translate Poetry's constraint: ``^2.7``, ``~2.7``, ``2.7.*``, ``*``, ``>=2.7,<3`` or ``2.7``.
-
-    https://python-poetry.org/docs/dependency-specification/
-
-    Returns:
-        Specifiers (PEP 440); empty for any version.
-
-    Raises:
-        ValueError: the constraint has no such form.
-    """
-    if "|" in constraint:
-        raise ValueError(f"{constraint!r} has alternatives, which version specifiers cannot express")
-    try:
-        return str(SpecifierSet(",".join(_specifier_of(part.strip()) for part in constraint.split(","))))
-    except (InvalidSpecifier, InvalidVersion):
-        raise ValueError(f"expected a version constraint, not {constraint!r}") from None
-
-
-def _specifier_of(part: str) -> str:
-    if part == "*":
-        return ""
-    match part[:1]:
-        case "^":
-            return _up_to_the_next(part[1:], lambda release: next((n for n, part in enumerate(release) if part), None))
-        case "~" if not part.startswith("~="):
-            return _up_to_the_next(part[1:], lambda release: min(1, len(release) - 1))
-        case digit if digit.isdigit():
-            return f"=={part}"
-        case _:
-            return part
-
-
-def _up_to_the_next(text: str, place_in: Callable[[tuple[int, ...]], int | None]) -> str:
-    """From a version on, below the one in which the number at a place is one higher."""
-    version = Version(text.strip())
-    release = version.release
-    place = place_in(release)
-    place = len(release) - 1 if place is None else place
-    upper = ".".join(map(str, (*release[:place], release[place] + 1)))
-    return f">={version},<{upper}"

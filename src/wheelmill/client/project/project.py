@@ -1,7 +1,10 @@
-"""What every kind of project can do. Its file is edited as data, and only its own tool locks and installs."""
+"""The interface of every kind of project. Its file is edited as data, and only its own tool locks and installs."""
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,18 +15,18 @@ from packaging.requirements import Requirement
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.records import Resolution
 from wheelmill.names import ProjectName
-from wheelmill.system.files import write_bytes
+from wheelmill.system.files import behind_links, write_bytes
 from wheelmill.system.progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """What a project's files are to hold; nothing of it is written yet."""
+    """An edit of a project's files that is yet to be written."""
 
     contents: Mapping[Path, bytes]
     """The new content of each file that changes."""
     notes: tuple[str, ...] = ()
-    """What a person should know of it, a sentence each."""
+    """Notes for the user, a sentence each."""
 
     @classmethod
     def of(cls, path: Path, content: bytes, notes: Sequence[str] = ()) -> Edit:
@@ -32,9 +35,18 @@ class Edit:
         return cls(contents={} if same else {path: content}, notes=tuple(notes))
 
     def write(self) -> None:
-        """Write the files, each atomically."""
+        """Write the files, each atomically; a link still leads where it led, and modes stay.
+
+        Raises:
+            PermissionError: one is read-only, which would not keep it from being replaced.
+        """
         for path, content in self.contents.items():
-            write_bytes(path, content)
+            goal = behind_links(path)
+            if goal.exists() and not os.access(goal, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            mode = goal.stat().st_mode if goal.exists() else 0o644
+            write_bytes(goal, content)
+            goal.chmod(stat.S_IMODE(mode))
 
 
 def note_torch_index(edit: Edit, path: Path, resolutions: Sequence[Resolution]) -> Edit:
@@ -45,11 +57,11 @@ def note_torch_index(edit: Edit, path: Path, resolutions: Sequence[Resolution]) 
 
 
 class Project(Protocol):
-    """A place that depends on wheels: files that say so, and the environment that they are installed in."""
+    """A project: files that declare dependencies, and the environment that they are installed in."""
 
     @property
     def kind(self) -> str:
-        """What it is, in words: ``uv project``."""
+        """Its kind, in words: ``uv project``."""
         ...
 
     @property

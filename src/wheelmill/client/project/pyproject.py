@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import tomlkit
 from packaging.requirements import Requirement
@@ -13,9 +13,7 @@ from tomlkit.items import Array
 from wheelmill.client.lock.pins import Pin
 from wheelmill.client.project.toml_tables import TomlTables
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName, project_name, read_requirement
-
-TORCH: Final = project_name("torch")
+from wheelmill.names import TORCH, ProjectName, read_requirement
 
 
 class Pyproject(TomlTables):
@@ -62,8 +60,9 @@ class Pyproject(TomlTables):
             if number < len(places):
                 array[places[number]] = text
             else:
-                array.insert(places[-1] + 1 if places else len(array), text)
-                places.append(places[-1] + 1 if places else len(array) - 1)
+                place = places[-1] + 1 if places else len(array)
+                _insert(array, place, text)
+                places.append(place)
 
     def drop(self, project: ProjectName) -> bool:
         """Take every dependency on a project away, and where it comes from; False when there was none."""
@@ -107,34 +106,52 @@ class Pyproject(TomlTables):
             self._write_asked([str(each) for each in self.asked if canonicalize_name(each.name) != project])
 
     def keep_torch_for(self, linked: Iterable[ProjectName]) -> None:
-        """Note which wheels torch is pinned for, and how the project depended on it before the first of them."""
+        """Note which wheels torch is pinned for, and how the project depended on it before the first of them.
+
+        Raises:
+            UsageError: somebody changed what was noted, and it is no list of requirements.
+        """
+        noted = self._noted("torch-for")
         ours = self.make_table("tool", "wheelmill")
         if "torch-was" not in ours:
             ours["torch-was"] = self.dependencies_on(TORCH)
-        ours["torch-for"] = sorted({*ours.get("torch-for", ()), *linked})
+        ours["torch-for"] = sorted({*noted, *linked})
 
     @property
     def torch_by_hand(self) -> list[Requirement]:
-        """How the project depended on torch before wheelmill pinned it; as it does now where somebody changed that."""
-        now = self.dependencies_on(TORCH)
-        was = (self.table("tool", "wheelmill") or {}).get("torch-was")
-        return [read_requirement(str(text)) for text in (now if was is None or not _are_pins_of_ours(now) else was)]
+        """How the project depended on torch before wheelmill pinned it; as it does now where somebody changed that.
+
+        Raises:
+            UsageError: as keep_torch_for.
+        """
+        was, now = self._noted("torch-was"), self.dependencies_on(TORCH)
+        is_kept = "torch-was" in (self.table("tool", "wheelmill") or {}) and _are_pins_of_ours(now)
+        return [read_requirement(text) for text in (was if is_kept else now)]
 
     def release_torch(self, removed: Collection[ProjectName]) -> None:
-        """Undo what was done for wheels that are linked to torch, when the last of them goes."""
+        """Undo what was done for wheels that are linked to torch, when the last of them goes.
+
+        Raises:
+            UsageError: as keep_torch_for.
+        """
         ours = self.table("tool", "wheelmill") or {}
         if "torch-for" not in ours:
             return
-        if left := [each for each in ours["torch-for"] if each not in removed]:
+        if left := [each for each in self._noted("torch-for") if each not in removed]:
             ours["torch-for"] = left
             return
-        was = list(ours.get("torch-was", ()))
+        was = self._noted("torch-was")
         self.prune("tool", "wheelmill", "torch-for")
         self.prune("tool", "wheelmill", "torch-was")
         if _are_pins_of_ours(self.dependencies_on(TORCH)):
             self.write_dependencies(TORCH, was)
         if not self.has_source_by_hand(TORCH):
             self.draw_from(TORCH, [])
+
+    def _noted(self, key: str) -> list[str]:
+        """A list that wheelmill keeps in its own table, as it is written."""
+        texts = (self.table("tool", "wheelmill") or {}).get(key, [])
+        return [str(texts[place]) for place, _ in self._parse(f"tool.wheelmill.{key}", texts)]
 
     def _write_asked(self, texts: list[str]) -> None:
         array = tomlkit.array()
@@ -169,6 +186,16 @@ class Pyproject(TomlTables):
                 yield place, read_requirement(str(text))
             except ValueError as error:
                 raise UsageError(f"{self.path}: {key}[{place}]: {error}") from None
+
+
+def _insert(array: Array, place: int, text: str) -> None:
+    """Insert an item; tomlkit forgets the comma after the last one where only comments stand below that."""
+    lines = array.as_string().removesuffix("]").rstrip().splitlines()
+    below = lines[-1].lstrip()
+    if place == len(array) and below.startswith("#"):
+        array.add_line(text, indent=lines[-1].removesuffix(below))
+    else:
+        array.insert(place, text)
 
 
 def _are_pins_of_ours(texts: Iterable[str]) -> bool:

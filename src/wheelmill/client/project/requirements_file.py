@@ -24,11 +24,11 @@ _TORCH_FOR = "# torch for: "
 
 @dataclass(frozen=True, kw_only=True)
 class RequirementsFile:
-    """The lines of a file: those of a person before and after ours."""
+    """The lines of a file: ours, and the user's before and after them."""
 
     path: Path
     command: str
-    """Whose lines are ours: ``add`` or ``lock``."""
+    """The command that wrote our lines: ``add`` or ``lock``."""
     before: tuple[str, ...] = ()
     ours: tuple[str, ...] = ()
     after: tuple[str, ...] = ()

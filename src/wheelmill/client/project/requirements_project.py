@@ -18,12 +18,11 @@ from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.pins import pins_of
 from wheelmill.client.project.change import check_depends, check_torch
 from wheelmill.client.project.project import Edit
-from wheelmill.client.project.pyproject import TORCH
 from wheelmill.client.project.requirements_file import RequirementsFile, block
 from wheelmill.client.records import Resolution
 from wheelmill.client.target.interpreter import find_interpreter, python_in
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName
+from wheelmill.names import TORCH, ProjectName
 from wheelmill.system.progress import Progress
 
 
@@ -115,13 +114,14 @@ class RequirementsProject:
         Raises:
             UsageError: names the line that is in the way.
         """
+        chosen = {each.candidate.project: each.candidate for one in resolutions for each in one.choices.values()}
         if file.has_hashes:
+            lock = f"wheelmill lock {' '.join(sorted(chosen))} --format requirements --output {self.path.name}"
             raise UsageError(
                 f"{self.path} has hashes, so pip wants one on every line",
-                hint="'wheelmill lock --format requirements --output FILE' writes a file with all of them",
+                hint=f"'{lock}' adds lines with hashes",
             )
         check_torch(self.path, [each for _, each in file.by_hand], resolutions)
-        chosen = {each.candidate.project: each.candidate for one in resolutions for each in one.choices.values()}
         for number, requirement in file.by_hand:
             candidate = chosen.get(canonicalize_name(requirement.name))
             if candidate and (

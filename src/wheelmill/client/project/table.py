@@ -9,6 +9,7 @@ from packaging.utils import InvalidName, canonicalize_name
 
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.names import PythonVersion
+from wheelmill.system.files import behind_links
 
 _FIRST_VERSION = "0.1.0"
 
@@ -48,6 +49,6 @@ def _range_of(pythons: Collection[PythonVersion]) -> str:
 
 def _name_of_folder(pyproject: Pyproject) -> str:
     try:
-        return canonicalize_name(pyproject.path.resolve().parent.name, validate=True)
+        return canonicalize_name(behind_links(pyproject.path).parent.name, validate=True)
     except InvalidName:
         return "project"

@@ -1,4 +1,4 @@
-"""A TOML file that a person wrote, changed where it must be: every comment and the order of the rest stay."""
+"""Editing a TOML file that a person wrote: comments and the order of everything else stay."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from typing import Any, Final, Self
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Table
+from tomlkit.items import InlineTable, Table
 from tomlkit.toml_document import TOMLDocument
 
 from wheelmill.client.install.distributions import read_start
 from wheelmill.errors import UsageError
 
 _MAX_TOML: Final = 1 << 20
-"""Bytes. tomlkit takes two seconds for so many."""
+"""Bytes of a file, which take tomlkit two seconds."""
+_MARK: Final = "\ufeff"
+"""What some editors write before the first line of UTF-8; uv reads such files."""
 
 
 class TomlTables:
-    """A document that is read, changed in memory, and written by whoever asked for the changes."""
+    """A document that is read and changed in memory; the caller writes it."""
 
     def __init__(self, path: Path, document: TOMLDocument) -> None:
         self.path = path
         self._document = document
         self._line_end = "\n"
+        self._mark = ""
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -37,13 +40,15 @@ class TomlTables:
             content = read_start(path, _MAX_TOML)
             if len(content) > _MAX_TOML:
                 raise UsageError(f"{path} has more than {_MAX_TOML} bytes")
-            found = cls(path, tomlkit.parse(content.decode().replace("\r\n", "\n")))
+            text = content.decode()
+            mark = _MARK if text.startswith(_MARK) else ""
+            line_end = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
+            found = cls(path, tomlkit.parse(text.removeprefix(mark).replace(line_end, "\n")))
         except FileNotFoundError:
             return cls.empty(path)
         except (TOMLKitError, UnicodeDecodeError) as error:
             raise UsageError(f"{path} is not TOML: {error}") from None
-        if b"\r\n" in content:
-            found._line_end = "\r\n"
+        found._line_end, found._mark = line_end, mark
         return found
 
     @classmethod
@@ -53,8 +58,20 @@ class TomlTables:
 
     @property
     def text(self) -> str:
-        """The document as it is now, with the ends of lines that it had."""
-        return tomlkit.dumps(self._document).replace("\n", self._line_end)
+        """The file as it is to be, with the byte order mark and the ends of lines that it had.
+
+        Raises:
+            UsageError: it would say something else than the document: tomlkit writes some of what is new into other
+                tables where there are dotted keys.
+        """
+        text = tomlkit.dumps(self._document)
+        try:
+            is_true = tomlkit.parse(text).unwrap() == self._document.unwrap()
+        except TOMLKitError:
+            is_true = False
+        if not is_true:
+            raise self.unchangeable
+        return self._mark + text.replace("\n", self._line_end)
 
     def table(self, *keys: str) -> MutableMapping[str, Any] | None:
         """The table under some keys; None when there is none.
@@ -76,9 +93,20 @@ class TomlTables:
         here: MutableMapping[str, Any] = self._document
         for depth, key in enumerate(keys, 1):
             if self.table(*keys[:depth]) is None:
+                if isinstance(here, InlineTable):
+                    raise self.unchangeable
                 here[key] = tomlkit.table(is_super_table=depth < len(keys))
             here = here[key]
         return here
+
+    @property
+    def unchangeable(self) -> UsageError:
+        """The error where tomlkit cannot write what is new into its place."""
+        return UsageError(
+            f"{self.path} cannot be changed as it is written: "
+            "a table that wheelmill adds to stands in dotted keys, in braces or in several places",
+            hint="write it in one place, under a heading of its own such as [tool.uv]",
+        )
 
     def prune(self, *keys: str) -> None:
         """Remove a key, and the tables around it that it leaves empty."""

@@ -1,4 +1,4 @@
-"""A project that uv manages, alone or as a member of a workspace: uv locks it and brings its environment to that.
+"""A project that uv manages, alone or as a member of a workspace: uv locks it and syncs its environment.
 
 https://docs.astral.sh/uv/concepts/projects/sync/
 https://docs.astral.sh/uv/concepts/projects/workspaces/
@@ -40,7 +40,7 @@ class UvProject(ToolProject):
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """Its kind, in words."""
         return "uv workspace member" if self.workspace else "uv project"
 
     @property
@@ -93,7 +93,7 @@ class UvProject(ToolProject):
         run_installer([self.uv, command, "--directory", self.path.parent, *options], progress)
 
     def _python_option(self, resolution: Resolution) -> list[str]:
-        """Which Python uv shall take; nothing for that of the project's own environment."""
+        """The options that tell uv which Python to take; none for that of the project's own environment."""
         interpreter = resolution.environment.interpreter
         if interpreter is None:
             return ["--python", str(resolution.environment.python)]
@@ -112,13 +112,12 @@ def find_workspace(folder: Path) -> Path | None:
         path = above / "pyproject.toml"
         workspace = TomlTables.read(path).table("tool", "uv", "workspace") if path.exists() else None
         if workspace is not None:
-            return (
-                above if folder in _globbed(path, workspace, "members") - _globbed(path, workspace, "exclude") else None
-            )
+            members = _folders(path, workspace, "members") - _folders(path, workspace, "exclude")
+            return above if folder in members else None
     return None
 
 
-def _globbed(path: Path, workspace: Mapping[str, Any], key: str) -> set[Path]:
+def _folders(path: Path, workspace: Mapping[str, Any], key: str) -> set[Path]:
     """The folders that patterns of a workspace's table name."""
     try:
         # str.strip refuses what is no string, and gives one that glob can intern: tomlkit's are none.

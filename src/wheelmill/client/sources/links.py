@@ -1,7 +1,7 @@
 """Links to wheels on other people's pages, sorted.
 
-A page may have tens of thousands, of which one is wanted. So links that agree in project, local version and tags are
-kept together: whether these fit is asked once for all of them.
+A page may have tens of thousands, of which one is wanted. Links with the same project, local version and tags are one
+group, so that their fit is decided once for all of them.
 """
 
 from __future__ import annotations
@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from string import digits
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from packaging.utils import canonicalize_name
 
 from wheelmill.names import ProjectName
 from wheelmill.web.pages import Link
-from wheelmill.wheel.variant_label import split_label
+from wheelmill.wheel.variant_label import WHEEL_SUFFIX, split_label
 from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
 
 Written = TypeVar("Written")
-SUFFIX: Final = ".whl"
 
 
 class LinkGroup(NamedTuple):
-    """What all links of a group have in common."""
+    """A group: what all of its links have in common."""
 
     project: ProjectName
     local: str
@@ -71,13 +70,13 @@ def _tags_and_variant(rest: str) -> tuple[str, str]:
     """The tags, and what `LinkGroup` says of variants, by what stands behind the version; no tags where it has none."""
     if rest == VARIANTS_SUFFIX[1:]:
         return "", VARIANTS_SUFFIX
-    if not rest.endswith(SUFFIX):
+    if not rest.endswith(WHEEL_SUFFIX):
         return "", ""
     label = None
     if rest.count("-") > 2:  # noqa: PLR2004 - more than tags: a build tag before them (PEP 427), a label behind them
         plain, label = split_label(f"_-_-{rest}")
         rest = plain[4:]
-    tags = rest.removesuffix(SUFFIX)
+    tags = rest.removesuffix(WHEEL_SUFFIX)
     if tags.count("-") == 3 and tags[0] in digits:  # noqa: PLR2004 - the same
         tags = tags.partition("-")[2]
     return tags, label or ""

@@ -1,4 +1,4 @@
-"""Which wheels there are of a project."""
+"""Listing the wheels of a project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.records import Candidate, TargetEnvironment
 from wheelmill.client.source_records import Outcome, Source, SourceKind, SourceOutcome
-from wheelmill.client.sources.links import SUFFIX, LinkGroup
+from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.pages import PageOutcome, Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.sources import PLACEHOLDERS
@@ -23,7 +23,7 @@ from wheelmill.web.github_pages import LARGEST
 from wheelmill.web.pages import Link, absolute
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import read_tags
-from wheelmill.wheel.variant_label import split_label
+from wheelmill.wheel.variant_label import WHEEL_SUFFIX, split_label
 
 Accepts = Callable[["Place", LinkGroup], bool]
 
@@ -40,7 +40,7 @@ class Place:
     filled: Source
     """The source with the placeholders of its URL filled in: what an installer can be pointed at."""
     built_for: BuiltFor = _NOTHING_SAID
-    """What was filled in, which is so of all wheels of the page."""
+    """The values that were filled in, which hold for all wheels of the page."""
 
     def label_of(self, group: LinkGroup) -> BuiltFor:
         """What wheels of a group were built for, by their names, or else by where they are."""
@@ -50,7 +50,7 @@ class Place:
 def places_of(
     project: ProjectName, sources: Sequence[Source], targets: Sequence[TargetEnvironment], facts: Compatibility
 ) -> list[Place]:
-    """Where wheels of a project for any of these targets may be, in the order of the sources."""
+    """The places where wheels of a project for any of these targets may be, in the order of the sources."""
     return [
         place
         for source in sources
@@ -101,7 +101,7 @@ def outcomes_of(project: ProjectName, places: Sequence[Place], pages: Pages) -> 
 def candidate_of(link: Link, group: LinkGroup, base: str, place: Place) -> Candidate | None:
     """A candidate; None when its name has no version or no tags after all, or its link is no URL."""
     plain = split_label(link.filename)[0] if group.variant else link.filename
-    _project, written, *middle = plain.removesuffix(SUFFIX).split("-")[:-3]
+    _project, written, *middle = plain.removesuffix(WHEEL_SUFFIX).split("-")[:-3]
     version, tags = version_of(written), tags_in(group.tags)
     url = absolute(base, link.url)
     if version is None or not tags or url is None:

@@ -1,4 +1,4 @@
-"""Pages that were read, kept in a form that need not be read again."""
+"""A cache of pages, parsed and grouped."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CREATE INDEX IF NOT EXISTS groups_of_page ON groups (page, project, local, tags)
 CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, content TEXT NOT NULL, stored REAL NOT NULL);
 """
 ABSENT: Final = ""
-"""In the place of the base of a page that there is not."""
+"""Stands for the base of a page that does not exist."""
 _KEPT: Final = Link._fields.index("yanked") + 1
-"""Fields of a link; the later ones nobody chooses by."""
+"""The fields of a link that are kept; nothing is chosen by the others."""
 _PATIENCE: Final = 2.0
-"""Seconds that the database may be somebody else's. Each page is written in a part of one."""
+"""Seconds to wait for other users of the database. A page is written in a fraction of one."""
 _VERSION: Final = 5
-"""Of the schema and of what its rows mean; a database of another version is begun anew."""
+"""The version of the schema and the meaning of its rows; a database of another version is replaced."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class PageCache:
             self._database = _open_database(None)
 
     def __enter__(self) -> Self:
-        """Give the cache itself."""
+        """Open the context."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -82,7 +82,7 @@ class PageCache:
         self._database.close()
 
     def page(self, url: str) -> CachedPage | None:
-        """What is known of a page; None when it was never read."""
+        """What the cache has of a page; None if it was never read."""
         query = "SELECT id, base, following, etag, modified, checked + lifetime FROM pages WHERE url = ?"
         row = self._run(lambda database: database.execute(query, (url,)).fetchone())
         if row is None:
@@ -124,7 +124,7 @@ class PageCache:
             database.executemany(
                 "INSERT INTO groups VALUES (?, ?, ?, ?, ?, ?)",
                 (
-                    (number, *group, links if isinstance(links, bytes) else _written(links))
+                    (number, *group, links if isinstance(links, bytes) else _text_of_links(links))
                     for group, links in groups.items()
                 ),
             )
@@ -182,7 +182,7 @@ class PageCache:
         self._run(lambda database: database.execute(change, (key, content, time.time())))
 
     def _run(self, work: Callable[[sqlite3.Connection], Any]) -> Any:  # noqa: ANN401 - a row, rows, or nothing
-        """Ask or change the database; one that does not do it in time is left for one in memory."""
+        """Query or change the database; if it does not answer in time, switch to one in memory."""
         try:
             with self._database:
                 return work(self._database)
@@ -201,7 +201,7 @@ class PageCache:
         self.warnings.append(f"the cache is left as it is: {error}; {hint}")
 
 
-def _written(links: Sequence[Link]) -> str:
+def _text_of_links(links: Sequence[Link]) -> str:
     kept = [(link.filename, without_credentials(link.url), *link[2:_KEPT]) for link in links]
     return json.dumps(kept, separators=(",", ":"))
 
@@ -232,7 +232,7 @@ def _open_database(path: Path | None) -> sqlite3.Connection:
 
 
 def _copy(path: Path, database: sqlite3.Connection) -> None:
-    """Take over what can still be read of a file that cannot be written."""
+    """Copy what can still be read from a file that cannot be written."""
     with suppress(sqlite3.OperationalError):
         database.execute("ATTACH ? AS disk", (str(path),))
         database.execute("INSERT INTO pages SELECT * FROM disk.pages")

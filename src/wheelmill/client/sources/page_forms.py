@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from wheelmill.client.sources.links import SUFFIX, LinkGroup, group_links
+from wheelmill.client.sources.links import LinkGroup, group_links
 from wheelmill.client.sources.plain_html import sort_plain_links
 from wheelmill.client.sources.plain_releases import sort_plain_releases
 from wheelmill.errors import UnreadableError
@@ -14,6 +14,7 @@ from wheelmill.web.html_pages import read_html
 from wheelmill.web.json_pages import read_project_detail, read_releases, read_tree
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Fault, Form, Link, Page, with_sound_links
 from wheelmill.web.pages_apart import read_apart
+from wheelmill.wheel.variant_label import WHEEL_SUFFIX
 from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
 
 _SMALL: Final = 2 << 20
@@ -22,7 +23,7 @@ _SMALL: Final = 2 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class WheelListing:
-    """What a page says of wheels."""
+    """The wheels on a page."""
 
     base: str
     """The URL that links are relative to."""
@@ -65,7 +66,7 @@ def read_page(content: bytes, content_type: str, address: str) -> Page:
             raise UnreadableError(f"expected JSON of PEP 691, or a host's list of files: {error}") from None
     else:
         raise UnreadableError(f"expected HTML or {JSON_TYPE}, not {content_type or 'an answer without Content-Type'}")
-    sound = with_sound_links(page, (SUFFIX, VARIANTS_SUFFIX))
+    sound = with_sound_links(page, (WHEEL_SUFFIX, VARIANTS_SUFFIX))
     if page.form is Form.HTML and not sound.links and b"<form" in content.lower():
         raise UnreadableError("expected a list of wheels, not a page with a form and none, such as one to sign in")
     return sound

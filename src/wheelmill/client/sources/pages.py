@@ -12,6 +12,7 @@ from wheelmill.client.source_records import Outcome
 from wheelmill.client.sources.page_cache import ABSENT, CachedPage, PageCache
 from wheelmill.errors import NetworkError, UnreadableError
 from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.units import number_of
 from wheelmill.web.credential_stores import variable_for
 from wheelmill.web.credentials import github_api
 from wheelmill.web.origin import Origin, without_credentials
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from wheelmill.web.client import Web
 
 _LIFETIME: Final = 600.0
-"""Seconds, where a server does not say; GitHub Pages says as much."""
+"""Seconds that a page is fresh if the server does not say; those of GitHub Pages."""
 _MAX_FAULTS: Final = 5
-"""Of a page that are told one by one."""
+"""Faults of a page that are reported one by one."""
 _MAX_CHAIN: Final = 100
 """Pages that follow one another. GitHub gives a thousand releases at most, thirty a page."""
 _SIMPLE: Final = f"{JSON_TYPE}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
@@ -42,7 +43,7 @@ class PageOutcome:
 
 
 class Pages:
-    """The pages of this run: each is asked for once at most."""
+    """The pages of one run: each is requested at most once."""
 
     def __init__(
         self, cache: PageCache, *, offline: bool = False, refresh: bool = False, progress: Progress = QUIET
@@ -53,7 +54,7 @@ class Pages:
             cache: the cache of pages that were read before.
             offline: whether to do with what the cache has.
             refresh: whether to ask for pages that are still fresh, too.
-            progress: is told which servers are waited for.
+            progress: is told which servers have not answered yet.
         """
         self.cache = cache
         self.offline = offline
@@ -62,7 +63,7 @@ class Pages:
         self._asked: set[str] = set()
         self._missed: dict[str, PageOutcome] = {}
         self.warnings = cache.warnings
-        """What is wrong with the cache, and with pages that were read."""
+        """Problems of the cache, and of pages that were read."""
 
     def update(self, urls: Iterable[str]) -> None:
         """Bring pages up to date, and those that follow them."""
@@ -77,7 +78,7 @@ class Pages:
         self.warnings += (f"{url}: more than {_MAX_CHAIN} pages lead to it" for url in pending)
 
     def chain(self, url: str) -> list[CachedPage]:
-        """A page that was read, and those that follow it."""
+        """A page that was read, and its next pages."""
         found: dict[int, CachedPage] = {}
         page = self.cache.page(url)
         while page and page.id not in found:
@@ -134,7 +135,9 @@ class Pages:
     def _tell(self, left: Collection[str], count: int) -> None:
         """Show how many pages have come, and whose have not."""
         servers = ", ".join(sorted({urlsplit(url).netloc for url in left}))
-        self._progress.line(f"{count - len(left)} of {count} pages read; waiting for {servers}" if left else "")
+        self._progress.line(
+            f"{count - len(left)} of {number_of(count, 'page')} read; waiting for {servers}" if left else ""
+        )
 
     def _miss(self, url: str, outcome: Outcome, detail: str) -> None:
         """Note that a page cannot be brought up to date, and why."""
@@ -161,7 +164,7 @@ class Pages:
             return
         said = [fault.problem for fault in page.faults[:_MAX_FAULTS]]
         if len(page.faults) > _MAX_FAULTS:
-            said.append(f"has {len(page.faults) - _MAX_FAULTS} more entries that are wrong")
+            said.append(f"has {number_of(len(page.faults) - _MAX_FAULTS, 'more fault')}")
         self.warnings += (f"{url}: {problem}" for problem in said)
         self.cache.store(
             url,
@@ -216,12 +219,13 @@ def _lifetime(cache_control: str) -> float:
 
 
 def _refusal(answer: Answer) -> tuple[Outcome, str]:
-    """What an answer that gives no page comes to, and what is said of it."""
+    """The outcome of an answer without a page, and a message about it."""
     status = answer.outcome
     if answer.headers.get("X-RateLimit-Remaining") == "0":
         hint = "GitHub's limit for requests is reached; set GITHUB_TOKEN, or use --offline"
         return Outcome.LIMITED, f"{status}: {hint}"
     if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        places = filter(None, ("credentials.toml", "netrc", variable_for(Origin.of(answer.url))))
+        origin = Origin.of(answer.url)
+        places = filter(None, ("credentials.toml", "netrc" if origin.is_secure else None, variable_for(origin)))
         return Outcome.REFUSED, f"{status}: a credential is needed, in {' or '.join(places)}"
     return Outcome.ABSENT if answer.status == HTTPStatus.GONE else Outcome.UNREACHABLE, status

@@ -17,24 +17,24 @@ from wheelmill.client.sources.links import LinkGroup, sort_links
 _PLAIN_LINK: Final = re.compile(
     r"""(
     <a[ ]href="
-      (?:https://[a-z0-9.-]{1,250}/|(?!//))(?:[\w.~%=,+-]{0,250}/){0,9}+    # a server, folders
-      (([\w.]{1,60}+)-[\w.!]{1,40}+)(?:(?:%2[Bb]|\+)([\w.]{1,60}+))?+-([\w.-]{1,80}\.whl)
+      (?:https://[a-z0-9.-]{1,250}/|(?!//))(?:[\w.~%=,+-]{0,250}+/){0,9}    # a server, folders
+      (([\w.]{1,60}+)-[\w.!]{1,40}+)(?:(?:%2[Bb]|\+)([\w.]{1,60}+))?-([\w.-]{1,80}\.whl)
       (?:\#sha256=[0-9A-Fa-f]{64})?"
       (?:[ ]data-(?:(?:core|dist-info)-metadata="(?:true|false|sha256=[0-9A-Fa-f]{64})"|size="[0-9]{1,18}"
-        |(?:requires-python|upload-time|yanked|gpg-sig|provenance)="[^"<>]{0,999}"))*+
+        |(?:requires-python|upload-time|yanked|gpg-sig|provenance)="[^"<>]{0,999}"))*
     >\2(?(4)\+\4)-\5</a>
     )""",
     re.ASCII | re.VERBOSE,
 )
 """The link as a whole, project and version, and what sorts it: project, local version, the rest of the name."""
 _CUT: Final = _PLAIN_LINK.groups + 1
-_ATTRIBUTES: Final = r"""(?:[ ][a-z-]+=(?:"[^"<>]*+"|[\w-]++))*+[ ]?/?>"""
+_ATTRIBUTES: Final = r"""(?:[ ][a-z-]+=(?:"[^"<>]*+"|[\w-]++))*[ ]?/?>"""
 _HARMLESS: Final = re.compile(
-    rf"""(?:[^<]++
+    rf"""[^<]++
     |<!DOCTYPE[ ]html>|<!--(?!-?>)[^<>]*-->|<title>[^<]*+</title>
     |</?(?:html|head|meta|body|h[1-6]|p|div|span|br|hr|ul|ol|li|pre){_ATTRIBUTES}
-    |<a[ ]href="(?:(?!\.whl|-variants\.json)(?:%2B|[\w./~+:\#=-]))*+"{_ATTRIBUTES}[^<]*+</a>
-    )*+""",
+    |<a[ ]href="(?:(?!\.whl|-variants\.json|%(?!2B))[%\w./~+:\#=-])*"{_ATTRIBUTES}[^<]*+</a>
+    """,
     re.ASCII | re.VERBOSE | re.IGNORECASE,
 )
 
@@ -49,7 +49,7 @@ def sort_plain_links(content: bytes, address: str) -> Mapping[LinkGroup, bytes] 
     if not address.startswith(("https://", "http://")):
         return None
     cuts = _PLAIN_LINK.split(content.decode("latin-1"))
-    if not all(map(_HARMLESS.fullmatch, set(cuts[::_CUT]))):
+    if any(_HARMLESS.sub("", between) for between in set(cuts[::_CUT])):
         return None
     links, _, *parts = (cuts[number::_CUT] for number in range(1, _CUT))
     return {

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Final
 
-from wheelmill.client.sources.links import SUFFIX, LinkGroup, sort_links
+from wheelmill.client.sources.links import LinkGroup, sort_links
 from wheelmill.errors import UnreadableError
 from wheelmill.web.json_pages import read_releases
 from wheelmill.web.pages import SIDECAR_SUFFIX
+from wheelmill.wheel.variant_label import WHEEL_SUFFIX
 from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
 
 _FILES: Final = re.compile(r'"assets":\s*\[\s*(?=\{)')
@@ -29,14 +30,14 @@ _KINDS: Final = {
     "object": r"\{[^}]{0,2048}+\}",  # or a page of objects without an end would be read to its end for each
 }
 _VALUES: Final = "|".join(f"(?P<{kind}>{form})" for kind, form in _KINDS.items())
-_TOKEN: Final = re.compile(rf'(?P<key>"[^"\\]*+")(?P<colon>\s*:\s*)(?:{_VALUES})?+|.', re.DOTALL)
+_TOKEN: Final = re.compile(rf'(?P<key>"[^"\\]*+")(?P<colon>\s*:\s*)(?:{_VALUES})?|.', re.DOTALL)
 _WANTED: Final = {
     '"name"': r'"(?P<name>(?P<front>(?P<project>[\w.]{1,60}+)-[\w.!]{1,40}+)'
-    r'(?:\+(?P<label>[\w.]{1,60}+))?+-(?P<end>[\w.-]{1,80}\.whl))"',
+    r'(?:\+(?P<label>[\w.]{1,60}+))?-(?P<end>[\w.-]{1,80}\.whl))"',
     '"size"': f"(?P<size>{_KINDS['number']})",
     '"digest"': r'(?:null|"sha256:(?P<sha256>[0-9A-Fa-f]{64})")',
     '"updated_at"': r'"(?P<time>[\w:.+-]{1,40}+)"',
-    '"browser_download_url"': r'"(?P<url>https://[a-z0-9.-]{1,250}/(?:[\w.~%=,+-]{0,250}/){0,9}+'
+    '"browser_download_url"': r'"(?P<url>https://[a-z0-9.-]{1,250}/(?:[\w.~%=,+-]{0,250}+/){0,9}'
     r'(?P=front)(?(label)(?:%2[Bb]|\+)(?P=label))-(?P=end))"',
 }
 """For each key that matters, in GitHub's order, what its value has to be; the URL ends with the name."""
@@ -119,6 +120,6 @@ def _is_harmless(rest: str, names: Sequence[str], address: str) -> bool:
         counted += count
         release["assets"] = [file for file in files if file is not None]
     page = read_releases(json.dumps(releases).encode(), address)
-    of_wheels = SUFFIX, SUFFIX + SIDECAR_SUFFIX, VARIANTS_SUFFIX
+    of_wheels = WHEEL_SUFFIX, WHEEL_SUFFIX + SIDECAR_SUFFIX, VARIANTS_SUFFIX
     left = any(link.filename.endswith(of_wheels) for link in page.links)
     return counted == len(names) and not page.faults and not left

@@ -67,7 +67,7 @@ def _ask_for_list(url: str) -> set[ProjectName]:
 
 
 def _project_names(texts: Iterable[str]) -> Iterator[ProjectName]:
-    """Those texts that are names; a page may link to anything."""
+    """The texts that are names of projects; a page may link to anything."""
     for text in texts:
         with suppress(ValueError):
             yield project_name(text)

@@ -63,7 +63,7 @@ def keep_credentials(named: Sequence[str], extra: Sequence[str]) -> None:
 
 
 def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
-    """What one word stands for.
+    """Read one source that a user names.
 
     ``simple:URL``, ``find-links:URL``, ``github:OWNER/REPOSITORY``, ``huggingface:OWNER/REPOSITORY``, a file; a URL
     alone is a simple index when its path ends with ``simple``, else a page of links.
@@ -85,7 +85,7 @@ def _source_at(kind: SourceKind, text: str) -> Source:
     try:
         return Source(name=place, kind=kind, url=listing_url(kind.replace("-", "_"), place))
     except ValueError as error:
-        raise UsageError(f"--source {kind}:{place}: {error}") from None
+        raise UsageError(f"--source {kind}:{place.partition('?')[0]}: {error}") from None
 
 
 def _keep_credential(given_by: str, text: str) -> str:
@@ -138,7 +138,7 @@ class PublishedSources:
     """Told which site is asked."""
 
     def newer_at(self, site: str) -> Path | None:
-        """The list of a site; None when none was ever read."""
+        """The list of a site; None if none was ever read."""
         kept = self.folder / f"sources-{sha256_of_bytes(site.encode())[:16]}.yml"
         if not self.offline and (self.refresh or not _is_fresh(kept)):
             self.progress.line(f"asking {site} for a newer list of sources")

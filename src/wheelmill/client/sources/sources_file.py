@@ -74,7 +74,7 @@ def _read_registry(path: Path) -> tuple[Source, ...]:
     found, faults = [], []
     for number, entry in enumerate(registry.sources):
         try:
-            found.append(_registered(entry))
+            found.append(_source_of_registry(entry))
         except ValueError as error:
             faults.append(f"{path.name}: sources.{number}: {error}")
     if faults:
@@ -82,7 +82,7 @@ def _read_registry(path: Path) -> tuple[Source, ...]:
     return tuple(found)
 
 
-def _registered(entry: _RegistryEntry) -> Source:
+def _source_of_registry(entry: _RegistryEntry) -> Source:
     project = project_name(entry.package)
     written = entry.wheel_name.partition("-{")[0]
     distribution = project_name(written) if written and "{" not in written else project

@@ -69,7 +69,7 @@ def _at(project: ProjectName, place: Place, pages: Pages) -> Iterator[VariantWhe
 
 
 def _links_at(project: ProjectName, place: Place, pages: Pages) -> Iterator[tuple[str, LinkGroup, Link]]:
-    """What a place has of variants: the base of each page, and its links with what they have in common."""
+    """The variants at a place: the base of each page, and its groups of links."""
     for page in pages.chain(place.url):
         for number, group in pages.cache.groups(page.id, place.source.distribution or project, variants=True):
             for link in pages.cache.links(number):

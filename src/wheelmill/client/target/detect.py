@@ -1,4 +1,4 @@
-"""Finding out what wheels are chosen for. Every fact can be given by hand, so a laptop can choose for a cluster."""
+"""Detecting the target. Every fact can be given by hand, so that a laptop can choose for a cluster."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from wheelmill.system import gpus
 from wheelmill.wheel.platforms import Libc
 
 PUBLISHED_LIBC: Final = Libc("glibc", 2, 28)
-"""What a described Linux is taken to have: torch's own wheels need it since torch 2.7."""
+"""The glibc that a described Linux is assumed to have: torch's own wheels need it since torch 2.7."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overrides:
-    """What is known of the target without looking; None and empty leave it to be found out."""
+    """The facts about the target that are given by hand; None and empty ones are detected."""
 
     python: PythonVersion | None = None
     platform: Platform | None = None
@@ -44,7 +44,7 @@ class Overrides:
 
 
 def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvironment:
-    """Find out what wheels are chosen for.
+    """Detect the target.
 
     Args:
         python: the target interpreter; None takes the one of the project's ``.venv``, the active environment's, or the
@@ -71,7 +71,7 @@ def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvir
 
 
 def _describe_this_machine(python: PythonVersion) -> TargetEnvironment:
-    """This machine with a Python that need not be there."""
+    """This machine, with a Python that need not be installed."""
     name, number = this_platform.libc_ver()
     platform = platform_of(sysconfig.get_platform().replace("-", "_").replace(".", "_"))
     return TargetEnvironment(
@@ -98,7 +98,7 @@ def _with_driver(found: TargetEnvironment, overrides: Overrides) -> TargetEnviro
 
 
 def _with_backend(found: TargetEnvironment) -> TargetEnvironment:
-    """Heed the choice that was made for uv, where no torch is installed that would decide.
+    """Apply the torch backend that is set for uv, if no torch is installed.
 
     https://docs.astral.sh/uv/reference/environment/#uv_torch_backend
     """

@@ -6,8 +6,9 @@ import json
 import os
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from packaging.version import Version
 
@@ -22,7 +23,7 @@ _PROBE: Final = Path(__file__).with_name("probe.py")
 
 
 def find_interpreter(folder: Path) -> Path | None:
-    """The interpreter for what is done in a folder.
+    """The interpreter for a command that runs in a folder.
 
     It is what ``UV_PYTHON`` says, else that of the nearest project's ``.venv``, the active environment's, what
     ``.python-version`` or ``requires-python`` say, and where nothing says anything the first on PATH.
@@ -32,13 +33,13 @@ def find_interpreter(folder: Path) -> Path | None:
     projects = [path for path in (folder, *folder.parents) if (path / "pyproject.toml").exists()]
     environments = [(path / ".venv") for path in (folder, *projects[:1])]
     for environment in (*environments, *filter(None, [active_environment()])):
-        if (python := python_in(environment)) and not _is_ours(python):
+        if (python := python_in(environment)) and not is_ours(python):
             return python
     if projects or any((path / ".python-version").exists() for path in (folder, *folder.parents)):
         return declared_python(folder)
     for directory in os.get_exec_path():
         for name in ("python3", "python"):
-            if (path := shutil.which(name, path=directory)) and not _is_ours(Path(path)):
+            if (path := shutil.which(name, path=directory)) and not is_ours(Path(path)):
                 return Path(path)
     return None
 
@@ -46,7 +47,7 @@ def find_interpreter(folder: Path) -> Path | None:
 def active_environment() -> Path | None:
     """The environment that the shell is in, unless wheelmill is installed there."""
     active = (os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
-    return next((Path(name) for name in active if name and not _is_ours(python_of(Path(name)))), None)
+    return next((Path(name) for name in active if name and not is_ours(python_of(Path(name)))), None)
 
 
 def declared_python(folder: Path) -> Path | None:
@@ -59,14 +60,14 @@ def declared_python(folder: Path) -> Path | None:
     request = os.environ.get("UV_PYTHON")
     if uv := find_uv():
         active = ("VIRTUAL_ENV", "CONDA_PREFIX")  # it is no project's
-        elsewhere = (each for each in os.get_exec_path() if not _is_ours(Path(each, "python")))
+        elsewhere = (each for each in os.get_exec_path() if not is_ours(Path(each, "python")))
         variables = {name: value for name, value in os.environ.items() if name not in active}
         variables["PATH"] = os.pathsep.join(elsewhere)
         argv: list[str | Path] = [uv, "python", "find", "--directory", folder, "--no-python-downloads"]
-        try:
-            return Path(process.run([*argv, *filter(None, [request])], env=variables).splitlines()[-1])
-        except (ProcessError, IndexError):
-            return None
+        for cache in ((), ("--no-cache",)):  # one that cannot be written hides no Python
+            with suppress(ProcessError, IndexError):
+                return Path(process.run([*argv, *cache, *filter(None, [request])], env=variables).splitlines()[-1])
+        return None
     if request is None:
         files = (path / ".python-version" for path in (folder, *folder.parents))
         request = next((file.read_text(encoding="utf-8").strip() for file in files if file.exists()), "3")
@@ -75,19 +76,19 @@ def declared_python(folder: Path) -> Path | None:
 
 
 def python_in(environment: Path) -> Path | None:
-    """The interpreter of an environment, a virtual one or conda's; a broken link is one, so that it is told of."""
+    """The interpreter of an environment, a virtual one or conda's; a broken link is one, so that it is reported."""
     pythons = (environment / name for name in ("bin/python", "Scripts/python.exe", "python.exe"))
     return next(filter(os.path.lexists, pythons), None)
 
 
 def python_of(environment: Path) -> Path:
-    """The interpreter of an environment; where there is none yet, where one will be."""
+    """The interpreter of an environment, or its path if the environment is yet to be made."""
     return python_in(environment) or environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def _is_ours(python: Path) -> bool:
+def is_ours(python: Path) -> bool:
     """Whether an interpreter is that of the environment which wheelmill is installed in."""
-    return python.parent.resolve() == Path(sys.executable).parent.resolve()
+    return os.path.realpath(python.parent) == os.path.realpath(Path(sys.executable).parent)
 
 
 def environment_of(interpreter: Path) -> TargetEnvironment:
@@ -96,18 +97,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
     Raises:
         UsageError: it does not run, is no CPython or for an unknown system, or its torch says what no torch would.
     """
-    try:
-        # Its own folder is the working directory: a torch.py in this one must not be found.
-        facts = json.loads(
-            process.run(
-                [interpreter.absolute(), "-I", _PROBE], env=process.environment_for_foreign_code(), timeout=60
-            ).splitlines()[-1]
-        )
-    except UsageError as error:  # a broken link, or no program
-        raise UsageError(str(error), hint="make one with 'uv venv --clear', or name one with --python-path") from None
-    except (ProcessError, ValueError, IndexError) as error:
-        tail = f":\n{error.tail}" if isinstance(error, ProcessError) else ""
-        raise UsageError(f"{interpreter} cannot be examined{tail}", hint="Python 3.8 or newer is needed") from None
+    facts = _probe(interpreter)
     if facts["implementation"] != "cpython":
         raise UsageError(f"{interpreter} is {facts['implementation']}; CUDA wheels are made for CPython")
     executable = Path(facts["executable"])  # behind what PATH may have, such as pyenv's scripts
@@ -139,6 +129,26 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
             **(dict.fromkeys(("torch", "cuda", "cxx11_abi"), origin) if release else {}),
         },
     )
+
+
+def _probe(interpreter: Path) -> dict[str, Any]:
+    """Run `probe` by an interpreter.
+
+    Raises:
+        UsageError: it does not run.
+    """
+    try:
+        # Its own folder is the working directory: a torch.py in this one must not be found.
+        printed = process.run(
+            [interpreter.absolute(), "-I", _PROBE], env=process.environment_for_foreign_code(), timeout=60
+        )
+        facts: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    except UsageError as error:  # a broken link, or no program
+        raise UsageError(str(error), hint="make one with 'uv venv --clear', or name one with --python-path") from None
+    except (ProcessError, ValueError, IndexError) as error:
+        tail = f":\n{error.tail}" if isinstance(error, ProcessError) else ""
+        raise UsageError(f"{interpreter} cannot be examined{tail}", hint="Python 3.8 or newer is needed") from None
+    return facts
 
 
 def platform_of(text: str) -> Platform:
@@ -191,7 +201,7 @@ def musl_of(interpreter: Path) -> Libc | None:
 
 
 def _loader_of(program: Path) -> str | None:
-    """The program that the kernel starts to load another one (``PT_INTERP`` of ELF)."""
+    """The dynamic linker of a program (``PT_INTERP`` of ELF)."""
     from elftools.common.exceptions import ELFError  # noqa: PLC0415 - most machines have glibc
     from elftools.elf.elffile import ELFFile  # noqa: PLC0415 - the same
     from elftools.elf.segments import InterpSegment  # noqa: PLC0415 - the same

@@ -1,4 +1,4 @@
-"""What a target interpreter knows of itself, as one JSON object on stdout.
+"""Facts about a target interpreter, as one JSON object on stdout.
 
 This file runs in the target, which may be any Python from 3.8 on and has nothing of ours installed. torch is not
 imported: that takes seconds, and fails just where help is needed most.
@@ -19,7 +19,7 @@ CMAKE = ("share", "cmake", "Torch", "TorchConfig.cmake")
 
 
 def main() -> None:
-    """Print what is known."""
+    """Print the facts."""
     print(  # noqa: T201
         json.dumps(
             {

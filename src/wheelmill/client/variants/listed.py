@@ -1,4 +1,4 @@
-"""What a list says of its variants, compared with a machine: once for each, however many wheels they have."""
+"""The variants of a list, compared with a machine: once each, however many wheels they have."""
 
 from __future__ import annotations
 

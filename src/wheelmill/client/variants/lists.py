@@ -10,6 +10,7 @@ from wheelmill.client.sources.variant_wheels import VariantList
 from wheelmill.errors import IntegrityError, UnreadableError, WheelmillError
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.units import number_of
 from wheelmill.wheel.variant_metadata import MAX_VARIANT_METADATA, VariantMetadata, read_variant_metadata
 
 ReadLists = Mapping[str, VariantMetadata | str]
@@ -42,7 +43,7 @@ def read_lists(
                 raise IntegrityError(f"it has sha256 {has}; the page says {listed.sha256}")
             return content
 
-        progress.line(f"reading what variants ask for: {len(wanted)} lists" if wanted else "")
+        progress.line(f"reading what variants ask for: {number_of(len(wanted), 'list')}" if wanted else "")
         for url, future in zip(wanted, begin(ask, list(wanted.values()), threads=PARALLEL), strict=True):
             try:
                 content = future.result()

@@ -1,4 +1,4 @@
-"""What a machine has of the properties that variants ask for, as far as anybody can say."""
+"""The variant properties that a machine has, as far as they are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of several variants that fit is taken: https://peps.python.org/pep-0825/#variant-ordering."""
+"""The order in which fitting variants are preferred: https://peps.python.org/pep-0825/#variant-ordering."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ from wheelmill.client.variants.order import Place
 from wheelmill.config.model.compatibility import Compatibility
 
 _UNSEEN: Final = frozenset({Aspect.CUDA, Aspect.TORCH, Aspect.ABI, Aspect.DRIVER, Aspect.GPU})
-"""What installers do not look at before they take a wheel."""
+"""Reasons that installers ignore when they choose a wheel."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VariantVerdict:
-    """What is said of one wheel."""
+    """The verdict on one wheel."""
 
     wheel: VariantWheel
     variant: ListedVariant | None
@@ -33,13 +33,13 @@ class VariantVerdict:
 
     @property
     def is_taken(self) -> bool:
-        """Whether nothing speaks against it that installers look at."""
+        """Whether there is no reason against it that installers heed."""
         return not any(map(is_seen, self.against))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judge:
-    """What wheels are compared with."""
+    """What wheels are compared with: the target, and the lists of variants."""
 
     requirement: Requirement
     target: TargetEnvironment
@@ -95,7 +95,7 @@ def plain_mismatches(
 
 
 def is_seen(mismatch: Mismatch) -> bool:
-    """Whether installers look at that before they take a wheel."""
+    """Whether installers heed a reason when they choose a wheel."""
     return mismatch.aspect not in _UNSEEN
 
 

@@ -1,4 +1,4 @@
-"""What the files under ``config/`` say, checked: one module a file, each imported when something of it is asked for.
+"""What the files under ``config/`` say, checked: one module per file, imported when something in it is asked for.
 
 The client asks for facts and sources alone, and starts sooner without the others.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName
+from wheelmill.names import ProjectName, words_like
 
 if TYPE_CHECKING:
     from wheelmill.config.model.aliases import Aliases, with_suffix
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wheelmill.config.model.listing import Listing, Removed, Status, StatusEntry, Yanked
     from wheelmill.config.model.lock import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
     from wheelmill.config.model.matrix import MatrixRule, Part
-    from wheelmill.config.model.packages import (
+    from wheelmill.config.model.package import (
         EVERY_BUILD_NEEDS,
         Expectations,
         NameElsewhere,
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 else:
     _HOMES = (
         *("model.compatibility", "model.images", "model.listing", "package_fields"),
-        *("model.gpus", "model.packages", "model.lock", "model.aliases"),
+        *("model.gpus", "model.package", "model.lock", "model.aliases"),
     )
 
     def __getattr__(name: str) -> object:
-        """Find what is asked for in the module that has it."""
+        """Import the module that has a name."""
         for home in _HOMES if name in __all__ else ():
             module = import_module(f"wheelmill.config.{home}")
             if hasattr(module, name):
@@ -122,11 +122,12 @@ class Config:
         return self.file.parent
 
     def refuse_unknown(self, projects: Iterable[ProjectName]) -> None:
-        """Refuse names of packages that are none.
+        """Refuse names that are not packages of this file.
 
         Raises:
-            UsageError: one of them is not in the file.
+            UsageError: names those that are not.
         """
         if unknown := [name for name in projects if name not in self.packages]:
-            hint = f"it has {', '.join(sorted(self.packages))}"
+            near = [word for name in unknown for word in words_like(name, self.packages)]
+            hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(sorted(self.packages))}"
             raise UsageError(f"{', '.join(unknown)}: not in {self.file.name}", hint=hint)

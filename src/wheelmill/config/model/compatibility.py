@@ -133,7 +133,7 @@ class Compatibility(ConfigFile):
     platforms: Platforms
 
     def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
-        """A toolkit or a patch release of another release."""
+        """A toolkit, or a patch release, that belongs to another release."""
         for cuda, facts in self.cuda.items():
             if not facts.toolkit.startswith(f"{cuda}."):
                 place = ("cuda", "releases", str(cuda), "toolkit")
@@ -183,12 +183,12 @@ class Compatibility(ConfigFile):
 
     @functools.cached_property
     def why_unknown(self) -> Callable[[TorchNeed | None, CudaVersion, Platform, PythonVersion], str | None]:
-        """Says which value of a combination stands nowhere in the file. It keeps its answers: packages ask the same."""
+        """Says which value of a combination is not in the file. Cached, since all packages ask the same."""
         return functools.cache(self._why_unknown)
 
     @functools.cached_property
     def why_unpublished(self) -> Callable[[TorchVersion, CudaVersion, Platform, PythonVersion], str | None]:
-        """Says why there is no torch for a combination, if there is none. It keeps its answers, too."""
+        """Says why there is no torch for a combination, if there is none. Cached, too."""
         return functools.cache(self._why_unpublished)
 
     def _why_unknown(
@@ -230,7 +230,7 @@ class Compatibility(ConfigFile):
         return tuple((version, release.cxx) for version, release in facts.items() if release.cxx)
 
     def torch_place(self, torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> str | None:
-        """Where a build gets torch from: what uv calls the index of a CUDA, or the URL of the one of candidates."""
+        """Where a build gets torch from: uv's name for the index of a CUDA, or the URL of the index of candidates."""
         if torch.is_candidate and self.torch.test_index:
             return self.torch.test_index.replace("{cuda}", cuda.tag.removeprefix("cu"))
         return self.torch_backend(torch, cuda, platform)

@@ -88,7 +88,7 @@ class ManylinuxImages(_Pinned):
 
 @dataclass(frozen=True, kw_only=True)
 class PlainImage(_Pinned):
-    """A Linux without CUDA for the second clean room, with where and when its digest was looked up."""
+    """A Linux without CUDA for the second clean environment, with where and when its digest was looked up."""
 
     image: ImageReference
 

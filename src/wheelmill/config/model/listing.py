@@ -22,11 +22,11 @@ class Status(StrEnum):
 
     ACTIVE = "active"
     ARCHIVED = "archived"
-    """It gets no new wheels."""
+    """It will get no new wheels."""
     QUARANTINED = "quarantined"
     """Unsafe: an index lists none of its files."""
     DEPRECATED = "deprecated"
-    """Something else took its place."""
+    """Another project replaces it."""
 
 
 def _wheel(value: object) -> str:
@@ -88,7 +88,7 @@ class Yanked(ConfigFile):
     """Projects that are not plainly active."""
 
     def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
-        """A wheel that is yanked twice."""
+        """Wheels that are yanked twice."""
         for filename in self.wheels:
             name = WheelName.parse(filename)
             if self.reason_of_version(name.project, name.version) is not None:
@@ -106,7 +106,7 @@ class Yanked(ConfigFile):
 
 @dataclass(frozen=True, kw_only=True)
 class Removed(ConfigFile):
-    """``removed.yml``: is listed no more, though a release has it or the deployed index had it."""
+    """``removed.yml``: wheels that are no longer listed, although a release or the deployed index has them."""
 
     wheels: Wheels = field(default_factory=dict)
     """Reasons by file name."""

@@ -25,11 +25,11 @@ from wheelmill.config.fields import (
     text_of,
 )
 from wheelmill.config.model.git_source import GitSource
-from wheelmill.config.model.packages import Package
+from wheelmill.config.model.package import Package
 from wheelmill.names import ProjectName, ProjectVersion, PythonVersion
 
 _ANY_PATCH: Final = 99
-"""A patch release newer than there will be: a source that needs 3.9.2 is for Python 3.9."""
+"""A patch release newer than any: so a source that needs 3.9.2 counts as one for Python 3.9."""
 
 
 def _pin(value: object) -> str:
@@ -60,10 +60,10 @@ class LockedSdist(Entry):
     requires: Requirements | None = None
     """What its ``pyproject.toml`` asks for (PEP 518); None where a build without isolation does not ask."""
     requires_python: Range | None = None
-    """The Pythons that it says it is for, as the index has it (PEP 503); None where it says nothing."""
+    """Its Requires-Python, as the index has it (PEP 503); None if it says nothing."""
 
     def is_for(self, python: PythonVersion) -> bool:
-        """Whether it can be built for some patch release of a Python."""
+        """Whether any patch release of a Python can build it."""
         return self.requires_python is None or f"{python.major}.{python.minor}.{_ANY_PATCH}" in self.requires_python
 
 
@@ -76,7 +76,7 @@ class LockedCommit(GitSource):
     """As of `LockedSdist`."""
 
     def is_of(self, source: GitSource) -> bool:
-        """Whether it was found there."""
+        """Whether it was found at this place."""
         return all(getattr(self, key.name) == getattr(source, key.name) for key in fields(GitSource))
 
 
@@ -109,7 +109,7 @@ class Lock(ConfigFile):
     requirements: Mapping[Name, LockedRequirements] = field(default_factory=dict)
 
     def source_of(self, package: Package, version: ProjectVersion) -> LockedSdist | LockedCommit | Path | None:
-        """Where a version's source is: a folder, or what is locked; None where that is nothing or from elsewhere."""
+        """The source of a version: a folder, or what is locked; None if nothing is, or only from another place."""
         match package.source:
             case None:
                 return self.sdists.get(package.name, {}).get(version)

@@ -17,14 +17,14 @@ from wheelmill.names import PythonVersion, StableTorch
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """What a part of the matrix says of one axis."""
+    """The range of a part of the matrix on one axis."""
 
     axis: str
-    """What a cell calls it."""
+    """The name of the axis in a cell."""
     text: str
-    """As people read it: ``Python >=3.11``."""
+    """The axis and its range for people: ``Python >=3.11``."""
     admits: Callable[[Any], bool]
-    """Whether a value of the axis lies in it. It keeps its answers: a plan asks for 100,000 cells."""
+    """Whether a value of the axis lies in the range. Cached, since a plan asks for 100,000 cells."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class Part(Entry):
 
 
 def _is_in(values: SpecifierSet, value: object) -> bool:
-    """Whether a range has a version; no torch, and several of them, are in no range."""
+    """Whether a range has a version; None and a range of torches are in no range."""
     match value:
         case None | StableTorch():
             return False
@@ -82,7 +82,7 @@ class MatrixRule(Part):
     """A part of the matrix that is treated differently, and why."""
 
     reason: Text
-    """Why; people who miss a wheel will read it."""
+    """The reason, which people who miss a wheel will read."""
     since: dt.date | None = None
     """Since when. Must be there where the newest torch is left out, so that nobody forgets to look again."""
 

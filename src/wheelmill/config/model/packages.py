@@ -1,58 +1,22 @@
-"""``packages.yml``: how packages are built, for what, and what their wheels must do."""
+"""``packages.yml``: all packages, and what no entry can know by itself."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Final
 
-from packaging.specifiers import SpecifierSet
-
-from wheelmill.config.annotations import After, ConfigFile, Either, Entry, Items, KeyPath
-from wheelmill.config.fields import (
-    Name,
-    Platforms,
-    Range,
-    Requirements,
-    Text,
-    Truth,
-    UpstreamVersions,
-    WholeNumber,
-)
-from wheelmill.config.model.aliases import Aliases, faults_of_aliases
+from wheelmill.config.annotations import ConfigFile, KeyPath
+from wheelmill.config.fields import Name
+from wheelmill.config.model.aliases import faults_of_aliases
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.git_source import GitSource
-from wheelmill.config.model.gpus import DEFAULT_ARCHITECTURES, ArchitecturesOrRules, ArchVariable
-from wheelmill.config.model.matrix import Defaults, MatrixRule, Part
-from wheelmill.config.model.requires_dist import RequiresDist, projects_of
-from wheelmill.config.model.system_packages import SystemPackages
-from wheelmill.config.package_fields import (
-    ISOLATED,
-    AllowedCode,
-    Arguments,
-    Component,
-    CxxStandard,
-    File,
-    Flag,
-    Folder,
-    Gigabytes,
-    Licence,
-    Minutes,
-    Modules,
-    Parts,
-    Runner,
-    Script,
-    Variable,
-    VariableText,
-)
-from wheelmill.names import ProjectName, ProjectVersion, StableTorch, TorchVersion
-from wheelmill.wheel.findings import Code
+from wheelmill.config.model.matrix import Defaults, Part
+from wheelmill.config.model.package import PackageEntry, has_torch
+from wheelmill.names import TorchVersion
 from wheelmill.wheel.reserved import reservation
-
-EVERY_BUILD_NEEDS: Final = ("setuptools", "wheel")
-"""Installed for every build: most have no isolation and take them for granted."""
 
 _NO_AXIS: Final = "a package with torch_abi has no torch here: torch_abi says which ones it is for"
 
@@ -60,234 +24,6 @@ _NAME_UNSAID: Final = (
     "is required of a git source, whose name may be another's: what the package index has under it, 'same', 'other' or "
     "'absent'"
 )
-
-Need = Literal["torch", "cuda", "nvrtc", "driver"]
-"""What a wheel is linked to or loads: torch, CUDA without torch, CUDA's run-time compiler, libcuda.so.1."""
-
-Topic = Literal[
-    "attention", "state-space", "graph", "3d", "quantization", "inference", "moe", "communication", "training"
-]
-"""What a package is for; pages for people are grouped by these, in this order."""
-
-NameElsewhere = Literal["same", "other", "absent"]
-"""What the package index has under a package's name: it, from the same home; another project; nothing."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Expectations:
-    """What a wheel must do once it is installed, and what it may ask for."""
-
-    imports: tuple[str, ...]
-    """Modules that must be importable."""
-    script: str | None = None
-    """Python that is run with it where there is a GPU."""
-    requires: tuple[ProjectName, ...] = ()
-    """Packages of ours that are installed beside it, and so built before it."""
-    needs: tuple[Need, ...] = ()
-    import_needs: Literal["driver"] | None = None
-    """What its modules load when they are imported, so that a machine without it imports them beside a stub."""
-    cudart: Literal["shared", "static"] | None = None
-    """How it holds the CUDA runtime; None does not say."""
-    allow: Mapping[Code, str] = field(default_factory=dict)
-    """Faults that are no reason to refuse it, each with the reason why."""
-
-
-def _cuda_or_torch(needs: tuple[Need, ...], above: Mapping[str, Any]) -> tuple[Need, ...]:
-    if "cuda" in needs and ("torch" in needs or has_torch(above.get("extra_deps", ()))):
-        raise ValueError("cuda means CUDA without torch, but the package has torch")
-    return needs
-
-
-def _of_listed_versions(source: object, above: Mapping[str, Any]) -> object:
-    if source is not None and isinstance(above.get("versions"), SpecifierSet):
-        raise ValueError("a range of versions is looked up in the package index; list the versions instead")
-    return source
-
-
-def _as_its_source(claim: NameElsewhere | None, above: Mapping[str, Any]) -> NameElsewhere | None:
-    if claim not in (None, "same") and "source" in above and above["source"] is None:
-        raise ValueError(f"expected 'same', not '{claim}': its source distribution is of the package index")
-    return claim
-
-
-def _for_some_system(packages: SystemPackages | None, _above: object) -> SystemPackages | None:
-    if packages == SystemPackages():
-        raise ValueError("expected names under dnf, apt or both")
-    return packages
-
-
-def _beside_torch(abi: StableTorch | None, above: Mapping[str, Any]) -> StableTorch | None:
-    if abi is not None and not has_torch(above.get("extra_deps", ("torch",))):
-        raise ValueError("is for packages that link to torch, but extra_deps has no torch")
-    return abi
-
-
-def _sorted(variables: Mapping[str, str], _above: object) -> Mapping[str, str]:
-    return dict(sorted(variables.items()))
-
-
-@dataclass(frozen=True, kw_only=True)
-class PackageEntry(Entry):
-    """One package: what upstream calls it, how it is built and how it is known to work."""
-
-    versions: Annotated[SpecifierSet | tuple[ProjectVersion, ...] | None, Either(str, Range, UpstreamVersions)] = None
-    """Upstream versions in quotes, or a range that `wheelmill config lock` resolves: ">=2.7,<3". May be left out where
-    the source is a folder whose pyproject.toml says the version."""
-    description: Text = ""
-    """One line."""
-    licence: Licence | None = None
-    """SPDX expression."""
-    tags: Annotated[tuple[Topic, ...], Items()] = ()
-    """What it is for: attention, state-space, graph, 3d, quantization, inference, moe, communication, training."""
-    redistributable: Truth = True
-    """Whether the licence lets others be given the wheels; if not, they are planned as skips."""
-    source: Annotated[
-        Annotated[Path | GitSource, Either(dict, GitSource, Folder)] | None, After(_of_listed_versions)
-    ] = None
-    """A folder inside the configuration folder, "." for that folder itself, or a git repository, instead of a source
-    distribution."""
-    pypi: Annotated[NameElsewhere | None, After(_as_its_source)] = None
-    """What the package index has under its name: ``same``, it, from the same home; ``other``, another project;
-    ``absent``, nothing. A git source must say it; a source distribution of the package index is the same."""
-    aliases: Aliases | None = None
-    """Further names for its wheels, by CUDA major: {suffix: true, extras: demo-gpu}."""
-    patches: tuple[File, ...] = ()
-    """Patch files inside the configuration folder, applied in this order with one leading path part removed."""
-    build_args: Arguments = ISOLATED
-    """--no-build-isolation and --config-settings=KEY=VALUE."""
-    extra_deps: Requirements = ()
-    """Requirements of the build; torch among them makes torch an axis of the matrix."""
-    system_packages: Annotated[SystemPackages | None, After(_for_some_system)] = None
-    """Development packages of the operating system that the build needs: {dnf: [libaio-devel], apt: [libaio-dev]}."""
-    requires: tuple[Name, ...] = ()
-    """Packages of this file that are built before it and installed beside it."""
-    abi: Literal["cpython", "abi3", "none"] = "cpython"
-    """ABI tag of its wheels: cpython gives every Python its own, abi3 and none give all of them one. The oldest Python
-    that the source and ``python`` allow builds it: where a source has ``py_limited_api="cp310"`` and does not say that
-    it requires Python 3.10, ``python: ">=3.10"`` says it."""
-    needs: Annotated[tuple[Need, ...], Items(or_one=True), After(_cuda_or_torch)] = ()
-    """What its wheels are linked to or load: torch (also when extra_deps has it), cuda alone, nvrtc, the driver."""
-    import_needs: Literal["driver"] | None = None
-    """Its modules load libcuda.so.1 when they are imported; where there is none, they are imported beside a stub."""
-    requires_dist: RequiresDist | None = None
-    """What its wheels require, where that differs from what the source says."""
-    cudart: Literal["shared", "static"] | None = None
-    """How its wheels hold the CUDA runtime; a wheel that differs is refused."""
-    allow: Mapping[AllowedCode, Text] = field(default_factory=dict)
-    """Codes of docs/smoke.md for which its wheels are not refused, each with the reason why."""
-    env: Annotated[Mapping[Variable, VariableText], After(_sorted)] = field(default_factory=dict)
-    """Environment variables of the build. {architectures:dotted}, {architectures:digits} and {architectures:cmake} in
-    them stand for the GPU architectures in the forms of ``arch_variable``."""
-    cxx_standard: CxxStandard | None = None
-    """The C++ standard that a source which asks for an older one is compiled with; by default the one that torch's
-    headers need. ``as-is`` leaves it to the source."""
-    architectures: ArchitecturesOrRules = DEFAULT_ARCHITECTURES
-    """GPU architectures as TORCH_CUDA_ARCH_LIST writes them, or rules for them of which the first that matches decides:
-    [{cuda: ">=12.9", platform: [linux_aarch64], list: ["10.0f"]}, {list: ["9.0"]}]."""
-    arch_variable: ArchVariable | None = None
-    gencode: Literal["replace"] | None = None
-    """``replace`` puts these architectures in the place of those that the source hands to nvcc (-gencode, -arch,
-    -code), unless all of them are for one kind of GPU alone, as in sm_90a: such a file is written for it."""
-    gpu_probe: Literal["as-is"] | None = None
-    """By default torch tells a setup.py that asks that the build machine has a GPU of each of these architectures;
-    ``as-is`` leaves torch to say what is there."""
-    nvcc_flags: tuple[Flag, ...] = ()
-    """Flags that nvcc is given after the source's own: [-lineinfo]."""
-    compress: Literal["size", "as-is"] | None = None
-    """``size`` makes nvcc compress GPU code as well as it can (from CUDA 12.8 on), also where that takes a newer driver
-    than the CUDA itself; by default it does where it takes none. ``as-is`` leaves it to nvcc and the source."""
-    python: Range | None = None
-    """Pythons to build for: ">=3.10"."""
-    cuda: Range | None = None
-    """CUDA releases to build for: ">=12.4,<14"."""
-    torch: Range | None = None
-    """torch minor releases to build for: ">=2.6"."""
-    variants: Truth = False
-    """Whether `wheelmill release variants` makes variant wheels of its published wheels. Experimental: what PEP 825 and
-    850 say of them is a draft."""
-    toolkit: Annotated[tuple[Component, ...], Items()] = ()
-    """What the build needs of NVIDIA's beside the compiler, the CUDA runtime and CCCL. torch brings most of it."""
-    torch_abi: Annotated[StableTorch | None, After(_beside_torch)] = None
-    """What its wheels link to is torch's stable ABI alone, as it is from one torch on: {stable: "2.10"}, or
-    {stable: "2.10", below: "2.16"}. Torch is then no axis: one wheel serves every torch of the range."""
-    platforms: Platforms | None = None
-    exclude: tuple[MatrixRule, ...] = ()
-    """Combinations that upstream cannot build, each with its reason."""
-    include: tuple[MatrixRule, ...] = ()
-    """Combinations that exist although compatibility.yml does not list them, each with its reason."""
-    test_import: Modules | None = None
-    """What must be importable after installation: a module, or several."""
-    smoke_script: Script | None = None
-    """A Python file inside the configuration folder that is run with the wheel where there is a GPU."""
-    runner: Runner | None = None
-    """Which of GitHub's own machines build it; by default the newest for the platform."""
-    seconds: WholeNumber | None = None
-    """Seconds that a wheel takes to build for each of its GPU architectures, until published wheels tell;
-    `wheelmill run --measure` writes it."""
-    memory_per_job: Gigabytes | None = None
-    """GB that one compiler takes at its peak; `wheelmill run --measure` writes it."""
-    shards_per_wheel: Parts | None = None
-    """Jobs that compile a part of its source each, before one links them; by default as many as ``seconds`` asks for,
-    which is none where one job has the time."""
-    timeout: Minutes | None = None
-    """Minutes after which a build is ended."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Package(PackageEntry):
-    """An entry of ``packages.yml`` by its name, and with the versions that a range has in the lock.
-
-    Its paths begin with the configuration folder, `smoke_script` is the script itself, `memory_per_job` is in bytes and
-    `timeout` in seconds.
-    """
-
-    name: ProjectName
-    versions: tuple[ProjectVersion, ...]
-    directory: Path = field(default=Path(), compare=False)
-    """The configuration folder: nothing that a build reads of it may lead out of it."""
-    version_range: SpecifierSet | None = None
-    """What the lock resolves `versions` from; None where they are listed."""
-    window: Part = field(default_factory=Part)
-    """What it is built for unless somebody asks for more: the defaults of the file where its entry says nothing."""
-
-    @functools.cached_property
-    def expectations(self) -> Expectations:
-        """What its wheels must do."""
-        torch: set[Need] = {"torch"} if has_torch(self.extra_deps) else set()
-        driver: set[Need] = {self.import_needs} if self.import_needs else set()
-        return Expectations(
-            imports=self.test_import or (self.name.replace("-", "_"),),
-            script=self.smoke_script,
-            requires=self.requires,
-            needs=tuple(sorted(torch.union(driver, self.needs))),
-            import_needs=self.import_needs,
-            cudart=self.cudart,
-            allow=self.allow,
-        )
-
-    @functools.cached_property
-    def scope(self) -> Part:
-        """What it is built for."""
-        return Part(python=self.python, cuda=self.cuda, torch=self.torch, platform=self.platforms)
-
-    @property
-    def elsewhere(self) -> NameElsewhere | None:
-        """What the package index has under its name; None where nobody says it."""
-        return "same" if self.source is None else self.pypi
-
-    def place_of(self, key: str) -> str:
-        """Name a key of its entry the way that faults of the file do: ``the entry of demo: source.ref``."""
-        return f"the entry of {self.name}: {key}"
-
-    @property
-    def needs_torch(self) -> bool:
-        """Whether the build links to torch."""
-        return "torch" in self.expectations.needs
-
-    @property
-    def build_requirements(self) -> tuple[str, ...]:
-        """What the build needs beside torch, whose version the target decides."""
-        return without_torch(self.extra_deps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,7 +45,7 @@ class Packages(ConfigFile):
         )
 
     def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
-        """Packages with names of others, and required ones that are not there or require each other."""
+        """Packages with reserved names, and required packages that are missing or require each other."""
         for name, entry in self.packages.items():
             if reason := reservation(name):
                 yield ("packages", name), reason
@@ -331,16 +67,29 @@ class Packages(ConfigFile):
         yield from faults_of_aliases(aliased, self.packages)
 
     def undated_rules(self, newest: TorchVersion) -> Iterator[tuple[KeyPath, str]]:
-        """Rules that leave out the newest torch, and do not say since when."""
+        """Rules that exclude the newest torch without saying since when."""
         for name, entry in self.packages.items():
             for place, rule in enumerate(entry.exclude):
                 if rule.since is None and rule.torch and rule.torch.contains(str(newest), prereleases=True):
                     message = f"is required where torch {newest} is left out, the newest: a date such as 2026-11-21"
                     yield ("packages", name, "exclude", place, "since"), message
 
+    def empty_ranges(self, facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
+        """Ranges that hold nothing which there are facts about: nothing would be built, and nobody told."""
+        known: Mapping[str, Collection[object]] = {
+            "python": sorted({*facts.pythons, *facts.torch_pythons}),
+            "cuda": sorted(facts.cuda),
+            "torch": sorted({*facts.torch, *facts.torch.candidates}),
+        }
+        for name, entry in self.packages.items():
+            for bound in Part(python=entry.python, cuda=entry.cuda, torch=entry.torch).bounds:
+                if not any(map(bound.admits, known[bound.axis])):
+                    there = ", ".join(map(str, known[bound.axis]))
+                    yield ("packages", name, bound.axis), f"holds nothing of what compatibility.yml has: {there}"
+
 
 def _torch_keys(entry: PackageEntry) -> Iterator[KeyPath]:
-    """The keys of an entry that take torch for an axis."""
+    """The keys of an entry that treat torch as an axis."""
     if entry.torch is not None:
         yield ("torch",)
     if entry.include:
@@ -349,13 +98,3 @@ def _torch_keys(entry: PackageEntry) -> Iterator[KeyPath]:
     for key, listed in rules:
         places = (place for place, rule in enumerate(listed) if isinstance(rule, Part) and rule.torch is not None)
         yield from ((key, place, "torch") for place in places)
-
-
-def without_torch(requirements: Iterable[str]) -> tuple[str, ...]:
-    """Leave out torch: the target decides its version."""
-    return tuple(text for text in requirements if not has_torch([text]))
-
-
-def has_torch(requirements: Iterable[str]) -> bool:
-    """Whether torch is among requirements."""
-    return "torch" in projects_of(requirements)

@@ -85,7 +85,8 @@ def listing_url(key: str, place: str) -> str:
         place: a repository where the key is a host of them, else the URL itself.
 
     Raises:
-        ValueError: a repository is not named as ``OWNER/REPOSITORY``, or a URL has a placeholder that nothing fills.
+        ValueError: a repository is not named as ``OWNER/REPOSITORY``, a URL has a placeholder that nothing fills, or
+            that of a simple index a query.
     """
     urls = {
         "github": f"{github_api()}/repos/{place}/releases",
@@ -95,6 +96,8 @@ def listing_url(key: str, place: str) -> str:
         if unknown := {name for _, name, _, _ in Formatter().parse(place) if name is not None} - set(PLACEHOLDERS):
             known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
             raise ValueError(f"expected {known} in a URL, not {{{min(unknown)}}}")
+        if key == "simple" and "?" in place:  # the pages of projects are below its path
+            raise ValueError("expected the URL of a simple index without '?': credentials.toml takes tokens")
         return place
     parts = place.split("/")
     if len(parts) != 2 or not all(part and set(part) <= _REPOSITORY and part.strip(".") for part in parts):  # noqa: PLR2004

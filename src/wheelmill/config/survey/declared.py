@@ -91,14 +91,14 @@ def _licences(
     names = [name for name in sorted(tree.files) if name.upper().startswith(("LICENSE", "LICENCE", "COPYING"))]
     names += [name for name in sorted(tree.files) if folder and name.upper().startswith(f"{folder}LICEN".upper())]
     for name in names:
-        yield Place(file=name, line=1), _decoded(tree, name)
+        yield Place(file=name, line=1), _text_of(tree, name)
     own = project.get("license")
     written = _text(own) or _text(own.get("text") if isinstance(own, dict) else None)
     texts = [fields.get("license_expression", ""), fields.get("license", ""), *fields.get("classifiers", ())]
     yield from ((Place(file=folder + _PKG_INFO, line=1), text) for text in texts if text)
     texts = [written, *_texts(project.get("classifiers"))]
     yield from ((Place(file=folder + PYPROJECT, line=1), text) for text in texts if text)
-    texts = [*setup.argument("license"), *setup.argument("classifiers"), _decoded(tree, folder + SETUP)[:_BEGINNING]]
+    texts = [*setup.argument("license"), *setup.argument("classifiers"), _text_of(tree, folder + SETUP)[:_BEGINNING]]
     yield from ((Place(file=folder + SETUP, line=1), text) for text in texts if text)
 
 
@@ -112,13 +112,13 @@ def _pkg_info(tree: SourceTree, folder: str) -> RawMetadata:
 def _setup_cfg(tree: SourceTree, folder: str) -> dict[str, str]:
     parser = ConfigParser(interpolation=None, strict=False)
     try:
-        parser.read_string(_decoded(tree, folder + _SETUP_CFG))
+        parser.read_string(_text_of(tree, folder + _SETUP_CFG))
     except ConfigParserError as error:
         raise UsageError(f"{_SETUP_CFG} cannot be read: {error}") from None
     return dict(parser["metadata"]) if parser.has_section("metadata") else {}
 
 
-def _decoded(tree: SourceTree, name: str) -> str:
+def _text_of(tree: SourceTree, name: str) -> str:
     return tree.content(name).decode(errors="replace")
 
 

@@ -77,13 +77,13 @@ def _isolation(facts: Facts) -> Iterator[Guess]:
     """With torch none, because torch's version is the target's and not what pyproject.toml says."""
     required = {_project(text): text for text in facts.pyproject.requires}
     if facts.torch is None:
-        if extra := [name for name in _imported(facts) if _project(name) not in {*EVERY_BUILD_NEEDS, *required}]:
+        if extra := [name for name in _imported_names(facts) if _project(name) not in {*EVERY_BUILD_NEEDS, *required}]:
             yield _extra(facts, extra)
         return
     place, how = facts.torch
     yield Guess(key="build_args", value="--no-build-isolation", says=f"{how}: the target says which one", place=place)
     tools = ["ninja", *(["cmake"] if facts.build_file else []), *(["numpy"] if facts.cmake.numpy else [])]
-    wanted = {_project(text): text for text in [*_imported(facts), *tools, *EVERY_BUILD_NEEDS]} | required
+    wanted = {_project(text): text for text in [*_imported_names(facts), *tools, *EVERY_BUILD_NEEDS]} | required
     yield _extra(facts, [*(text for name, text in wanted.items() if name != "torch"), "torch"])
 
 
@@ -92,7 +92,7 @@ def _extra(facts: Facts, requirements: list[str]) -> Guess:
     return Guess(key="extra_deps", value=requirements, says="what its build requires and imports", place=place)
 
 
-def _imported(facts: Facts) -> list[str]:
+def _imported_names(facts: Facts) -> list[str]:
     """Distributions that setup.py imports; its own modules are none, nor what no distribution can be called."""
     own = {name.removeprefix(facts.folder).split("/")[0].removesuffix(".py") for name in facts.tree.files}
     names = (name for name in facts.setup.imports if name not in own and name.isascii() and name.strip("_") == name)

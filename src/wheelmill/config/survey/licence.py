@@ -66,12 +66,12 @@ class FoundLicence:
 def find_licence(said: Iterable[tuple[Place, str]]) -> FoundLicence | None:
     """Find the first licence that is known among texts: files of a licence, fields of metadata, beginnings of files."""
     for place, text in said:
-        if expression := _named(text):
+        if expression := _named_licence(text):
             return FoundLicence(expression=expression, place=place)
     return None
 
 
-def _named(text: str) -> str | None:
+def _named_licence(text: str) -> str | None:
     short = " ".join(text.split())
     if len(short) <= _LONGEST_NAME:
         try:

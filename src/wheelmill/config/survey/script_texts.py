@@ -91,13 +91,13 @@ class Script:
             case ast.Constant(value=str(text)):
                 found: Texts = (text,)
             case ast.JoinedStr(values=parts):
-                found = _joined([self._texts(part, inside) for part in parts])
+                found = _join([self._texts(part, inside) for part in parts])
             case ast.BinOp(left=left, right=right, op=ast.Add()) if not self._is_list(node, inside):
-                found = _joined([self._texts(left, inside), self._texts(right, inside)])
+                found = _join([self._texts(left, inside), self._texts(right, inside)])
             case ast.BinOp(left=left, right=right, op=ast.Div()):
                 found = _path([self._texts(left, inside), self._texts(right, inside)])
             case ast.Call():
-                found = self._called(node, inside)
+                found = self._texts_of_call(node, inside)
             case _:
                 found = tuple(text for each in self._alternatives(node) for text in self._texts(each, inside))
         return found
@@ -116,7 +116,7 @@ class Script:
             case _:
                 return ()
 
-    def _called(self, call: ast.Call, seen: frozenset[ast.AST]) -> Texts:
+    def _texts_of_call(self, call: ast.Call, seen: frozenset[ast.AST]) -> Texts:
         given = [self._texts(each, seen) for each in call.args]
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         match last_name(call.func), given:
@@ -127,7 +127,7 @@ class Script:
             case "format", [_, *_]:
                 pieces = [piece for text in self._texts(owner, seen)[:1] for piece in text.split("{}")]
                 pairs = itertools.zip_longest(((piece,) for piece in pieces), given, fillvalue=("",))
-                return _joined([each for pair in pairs for each in pair]) if len(pieces) == len(given) + 1 else ()
+                return _join([each for pair in pairs for each in pair]) if len(pieces) == len(given) + 1 else ()
             case "get" | "getenv", [_, default]:
                 return default
             case name, [first, *_] if name in _SAME:
@@ -179,7 +179,7 @@ def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             pass
 
 
-def _joined(parts: Sequence[Texts]) -> Texts:
+def _join(parts: Sequence[Texts]) -> Texts:
     """Every text that parts make when they are put together."""
     return tuple("".join(pieces) for pieces in itertools.islice(itertools.product(*parts), _MANY))
 

@@ -115,7 +115,7 @@ class SetupScript:
         found: dict[str, VariableRead] = {}
         for node, key, default in self._readings():
             (fallback,) = self._script.texts(default)[:1] or ("",)
-            switch = self._compared(node) or _OPPOSITE.get(fallback, "1")
+            switch = self._compared_text(node) or _OPPOSITE.get(fallback, "1")
             for name in self._script.texts(key):
                 read = VariableRead(name=name, default=fallback, switch=switch, line=node.lineno)
                 found.setdefault(name, read)
@@ -172,7 +172,7 @@ class SetupScript:
                 case ast.Compare(left=key, comparators=[owner]) if _is_environ(owner):
                     yield node, key, None
 
-    def _compared(self, node: ast.AST) -> str | None:
+    def _compared_text(self, node: ast.AST) -> str | None:
         """The text that something read is compared with, or None."""
         for _ in range(4):  # int(...), .upper(), ...
             node = self._script.above.get(node, node)

@@ -34,7 +34,7 @@ def amend(path: Path, values: Mapping[KeyPath, Any]) -> None:
     text = path.read_bytes().decode()
     with suppress(ConfigurationError, yaml.YAMLError):  # it would be no file of ours, or only libyaml reads it
         root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-        amended = _applied(text, [_edit(text, root, key_path, value) for key_path, value in values.items()]).encode()
+        amended = _apply(text, [_edit(text, root, key_path, value) for key_path, value in values.items()]).encode()
         if parse_document(path, amended).content == _with_values(document.content, values):
             write_bytes(path, amended)
             return
@@ -98,7 +98,7 @@ def _flow(value: Any) -> str:  # noqa: ANN401 - YAML
     return json.dumps(value)
 
 
-def _applied(text: str, edits: list[Edit]) -> str:
+def _apply(text: str, edits: list[Edit]) -> str:
     pieces = []
     done = 0
     for start, end, new in sorted(edits, key=lambda edit: edit[0]):

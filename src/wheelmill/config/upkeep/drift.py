@@ -181,12 +181,12 @@ def _block(new: PublishedTorch) -> dict[str, object]:
 
 def _as_written(pythons: Mapping[Platform, frozenset[PythonVersion]]) -> list[str] | dict[str, list[str]]:
     """One list where the platforms agree, else a list for each."""
-    lists = {str(platform): _listed(own) for platform, own in pythons.items()}
+    lists = {str(platform): _in_file_order(own) for platform, own in pythons.items()}
     first = next(iter(lists.values()), [])
     return first if all(each == first for each in lists.values()) else lists
 
 
-def _listed(pythons: Iterable[PythonVersion]) -> list[str]:
+def _in_file_order(pythons: Iterable[PythonVersion]) -> list[str]:
     """In the order of the file: free-threaded ones last."""
     return [str(python) for python in sorted(pythons, key=lambda python: (python.free_threaded, python))]
 

@@ -67,10 +67,10 @@ def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], curren
     differences: list[ImageDifference] = []
     unknown: list[str] = []
     for platform, image in sorted(images.manylinux.images.items()):
-        differences += _moved(("manylinux", "images", str(platform)), image, current)
-    differences += _moved(("plain", "image"), images.plain.image, current)
+        differences += _difference(("manylinux", "images", str(platform)), image, current)
+    differences += _difference(("plain", "image"), images.plain.image, current)
     for cuda in sorted(images.cuda.keys() | toolkits.keys()):
-        pinned, wished = images.cuda.get(cuda), _wished(images, cuda, toolkits.get(cuda))
+        pinned, wished = images.cuda.get(cuda), _missing_images(images, cuda, toolkits.get(cuda))
         if wished:
             devel, runtime = current(wished.devel), current(wished.runtime)
             if devel and runtime:
@@ -79,8 +79,8 @@ def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], curren
             absent = wished.runtime if devel else wished.devel
             unknown.append(f"CUDA {cuda}: the registry has no {absent.tagged}")
         if pinned:
-            differences += _moved(("cuda", "releases", str(cuda), "devel"), pinned.devel, current)
-            differences += _moved(("cuda", "releases", str(cuda), "runtime"), pinned.runtime, current)
+            differences += _difference(("cuda", "releases", str(cuda), "devel"), pinned.devel, current)
+            differences += _difference(("cuda", "releases", str(cuda), "runtime"), pinned.runtime, current)
     return Drift(differences=tuple(differences), unknown=tuple(unknown))
 
 
@@ -100,13 +100,13 @@ def write_differences(path: Path, differences: Collection[ImageDifference], *, c
     amend(path, values)
 
 
-def _moved(key_path: KeyPath, pinned: ImageReference, current: Current) -> Iterator[ImageDifference]:
+def _difference(key_path: KeyPath, pinned: ImageReference, current: Current) -> Iterator[ImageDifference]:
     now = current(pinned)
     if now != pinned:
         yield ImageDifference(key_path=key_path, file=str(pinned), registry=str(now) if now else None)
 
 
-def _wished(images: Images, cuda: CudaVersion, toolkit: str | None) -> CudaImages | None:
+def _missing_images(images: Images, cuda: CudaVersion, toolkit: str | None) -> CudaImages | None:
     """The images of a toolkit that the file has none of, named as its nearest ones; their digests are still those."""
     older = [known for known in images.cuda if known <= cuda]
     nearest = images.cuda.get(max(older, default=min(images.cuda, default=cuda)))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.config.model import Compatibility, without_torch
-from wheelmill.config.model.packages import has_torch
+from wheelmill.config.model.package import has_torch
 from wheelmill.config.pyproject import Pyproject
 from wheelmill.config.survey.setup_script import SetupScript
 from wheelmill.config.survey.source_tree import SourceTree

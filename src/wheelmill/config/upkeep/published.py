@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from wheelmill.errors import IntegrityError, UnreadableError, UsageError
 from wheelmill.installers.package_index import files_of, open_index
-from wheelmill.names import CudaVersion, Platform, ProjectVersion, PythonVersion, TorchVersion, project_name
+from wheelmill.names import TORCH, CudaVersion, Platform, ProjectVersion, PythonVersion, TorchVersion
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX, Link
 from wheelmill.wheel.glibc import promised_glibc
@@ -23,7 +23,6 @@ from wheelmill.wheel.platforms import BUILT_FOR
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
 
-_TORCH: Final = project_name("torch")
 _CUDA_RUNTIMES: Final = frozenset(
     {"nvidia-cuda-runtime-cu11", "nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime", "cuda-toolkit"}
 )
@@ -78,13 +77,13 @@ def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch
     """
     with open_index() as web:
         if not (files := torch_files(web)):
-            raise UsageError(f"the package index has no project {_TORCH}")
-        return {torch: _described(wheels, web) for torch, wheels in _newest_wheels(files, since).items()}
+            raise UsageError(f"the package index has no project {TORCH}")
+        return {torch: _torch_of(wheels, web) for torch, wheels in _newest_wheels(files, since).items()}
 
 
 def torch_files(web: Web, index: str | None = None) -> tuple[Link, ...]:
     """List the files of torch on the package index, or on another one; see `files_of`."""
-    return files_of(_TORCH, web, index)
+    return files_of(TORCH, web, index)
 
 
 def wheels_among(files: Iterable[Link]) -> Iterator[TorchWheel]:
@@ -127,7 +126,7 @@ def _cpython(abi: str) -> PythonVersion | None:
         return None
 
 
-def _described(wheels: list[TorchWheel], web: Web) -> PublishedTorch:
+def _torch_of(wheels: list[TorchWheel], web: Web) -> PublishedTorch:
     usual = [wheel for wheel in wheels if wheel.platform == LINUX_X86_64]
     return PublishedTorch(
         release=ProjectVersion(str(wheels[0].version)),

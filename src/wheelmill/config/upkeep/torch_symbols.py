@@ -11,20 +11,20 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from wheelmill.config.model import Compatibility, TorchRelease
+from wheelmill.config.upkeep.published import LINUX_X86_64
 from wheelmill.errors import UnreadableError, UsageError
 from wheelmill.installers.package_index import files_of, open_index
-from wheelmill.names import Platform, ProjectVersion, TorchVersion, project_name
+from wheelmill.names import TORCH, Platform, ProjectVersion, TorchVersion
+from wheelmill.system.units import number_of
 from wheelmill.wheel.archive import open_archive
-from wheelmill.wheel.elf import read_members
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.shared_objects import read_members
 from wheelmill.wheel.torch_symbols import Exported, TorchBuild, TorchSymbols
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
     from wheelmill.web.pages import Link
 
-_TORCH: Final = project_name("torch")
-_PLATFORM: Final = Platform("linux", "x86_64")
 _FOLDER: Final = PurePosixPath("torch/lib")
 _LIBRARIES: Final = ("libtorch*.so", "libc10*.so")
 _PIECE: Final = 8 << 20
@@ -46,7 +46,7 @@ def read_symbols(
     """Bring the table up to date with ``compatibility.yml``; builds that are current are not read again.
 
     Args:
-        facts: the torches that the table shall have.
+        facts: the torches that the table is to have.
         table: the table as it is; None when there is none.
         today: the date of a table that changes.
         tell: takes a line for each wheel that was read, and for each torch that the index lacks.
@@ -63,16 +63,16 @@ def read_symbols(
     current = [b for b in table.summary.builds if b.torch in facts.torch and b.torch not in stale] if table else []
     exported = {build: table.exported_by(build) for build in current} if table else {}
     with open_index() as web:
-        if stale and not (files := files_of(_TORCH, web)):
-            raise UsageError(f"the package index has no project {_TORCH}")
+        if stale and not (files := files_of(TORCH, web)):
+            raise UsageError(f"the package index has no project {TORCH}")
         for torch in stale:
             release = facts.torch[torch]
             if (file := _wheel_of(release, files)) is None:
-                tell(f"torch {torch}: the index has no wheel of {release.release} for {_PLATFORM}")
+                tell(f"torch {torch}: the index has no wheel of {release.release} for {LINUX_X86_64}")
                 continue
             found = _exported_by(file, web)
             exported[_build_of(torch, release, file, found)] = found
-            tell(f"torch {torch}: {len(found.all)} symbols in {file.filename}")
+            tell(f"torch {torch}: {number_of(len(found.all), 'symbol')} in {file.filename}")
     if table and exported.keys() == set(table.summary.builds):
         return table
     return TorchSymbols.of(exported, checked=today.isoformat(), source=_SOURCE) if exported else None
@@ -99,7 +99,7 @@ def _is_wheel_of(release: TorchRelease, filename: str) -> bool:
         name = WheelName.parse(filename)
     except UnreadableError:
         return False
-    return str(name.version) == release.release and _PLATFORM in set(map(Platform.of_tag, name.platforms))
+    return str(name.version) == release.release and LINUX_X86_64 in set(map(Platform.of_tag, name.platforms))
 
 
 def _exported_by(file: Link, web: Web) -> Exported:

@@ -1,4 +1,4 @@
-"""What is wrong with the settings of a factory's repository. Nothing here asks anybody."""
+"""Rules on the settings of a factory's repository, which were read before."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ _RULES: Final[tuple[Callable[[RepositorySettings], Judgement], ...]] = (
 
 
 def examine(settings: RepositorySettings) -> tuple[WrongSetting | Unseen, ...]:
-    """Apply every rule, and say each thing once."""
+    """Apply every rule, and report each fault once."""
     return tuple(dict.fromkeys(chain.from_iterable(rule(settings) for rule in _RULES)))

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import ProjectName
+from wheelmill.wheel.name import written_parts
 
 UNLABELLED = "wheels"
 """The folder of wheels whose version is all that they have: no label is a word without a number."""
@@ -27,8 +28,8 @@ def wheels_folder(version: str, exact_version: str) -> str:
 
 
 def wheel_anchor(file: IndexFile) -> str:
-    """Its build number and tags, which tell it from others of its version: a file name has them behind two hyphens."""
-    return file.filename.removesuffix(".whl").split("-", 2)[2]
+    """Its build number and tags, which tell it from others of its version."""
+    return written_parts(file.filename)[2]
 
 
 def page_number(number: int) -> str:

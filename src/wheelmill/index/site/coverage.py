@@ -18,7 +18,7 @@ from wheelmill.wheel.torch_need import age_of
 
 
 class State(StrEnum):
-    """What became of one cell."""
+    """The outcome of one cell."""
 
     BUILT = "built"
     MISSING = "missing"
@@ -28,14 +28,14 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What became of one cell, and why."""
+    """The outcome of one cell, with the reason."""
 
     state: State
     reason: str = ""
     wheel: SiteWheel | None = None
     """The wheel that was built."""
     folder: str = ""
-    """Of the wheels with its label, below that of its version."""
+    """The folder of the wheels with its label, below that of its version."""
 
 
 class Axes(NamedTuple):
@@ -93,7 +93,7 @@ class Grid:
 
 
 Outcomes = dict[str, dict[Axes, dict[PythonVersion | None, Outcome]]]
-"""What became of every cell of one version; the Python is None for wheels that are for any."""
+"""The outcome of every cell of one version; the Python is None for wheels that are for any."""
 Coverage = Mapping[tuple[ProjectName, str], Outcomes]
 
 _TITLES: Final = {str(platform): facts.title for platform, facts in PLATFORMS.items()}

@@ -1,6 +1,6 @@
-"""What is known of wheels, as facts with a title: from their bytes, of how they were built, and where they were tried.
+"""What is known of wheels, as titled facts: from their bytes, about their builds, and about their tests.
 
-What is not known has no fact, and nothing is said that no certificate holds.
+What is unknown has no fact, and every fact is from a certificate.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from wheelmill.release.manifest import (
     ListedSizes,
 )
 from wheelmill.smoke.verdict import THIS_MACHINE
-from wheelmill.system.units import duration, size
+from wheelmill.system.units import duration, number_of, size
 from wheelmill.wheel.gpu_code import CARDS, running_code
 from wheelmill.wheel.torch_window import TorchWindow
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """How many wheels of an index passed what: every sentence about all of them follows from these."""
+    """How many wheels of an index passed what; sentences about all wheels are made from these."""
 
     wheels: int
     examined: int
@@ -147,7 +147,7 @@ def _window(window: TorchWindow) -> str:
     cuda = " built with CUDA" if window.cuda else ""
     found = [str(fit.torch) for fit in window.torches if not fit.lacks]
     torches = f"torch {', '.join(found)}{cuda}" if found else "no torch that is known here"
-    why = f": {window.symbols:,} symbols of torch that it needs exist there" if found and window.symbols else ""
+    why = f", by the {number_of(window.symbols, 'symbol')} of torch that it needs" if found and window.symbols else ""
     more = f'<ul class="plain">{"".join(lacking)}</ul>' if lacking else ""
     return f"{torches}{why}{more}"
 
@@ -187,7 +187,7 @@ def external_facts(external: ListedExternal | None) -> tuple[tuple[str, str], ..
 
 
 def wheel_rows(file: IndexFile) -> str:
-    """What is a wheel's own; written at once, since every wheel has it."""
+    """The facts that are a wheel's own; written without a template, since every wheel has them."""
     url = escape(href(file.url))
     bill = f'<br><a href="{url}{SBOM_SUFFIX}">Bill of materials</a> (SBOM, CycloneDX)' if file.release else ""
     tried = _certificate_rows(file.certificate) if file.certificate else ""

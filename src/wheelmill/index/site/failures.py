@@ -1,4 +1,4 @@
-"""Builds that failed: what the compiler said, in which cells, and where all of the log is."""
+"""Failed builds: the compiler's error, the cells, and the address of the whole log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wheelmill.names import ProjectName
 from wheelmill.plan.targets import Cell, KnownFailure
 
 _SHOWN: Final = 20
-"""Of a package; a log has 4,000 characters at most."""
+"""Failures that are shown of a package; a log has 4,000 characters at most."""
 _CELLS: Final = 40
 
 
@@ -30,13 +30,13 @@ class FailedBuilds:
 
     @property
     def run(self) -> str | None:
-        """Where all of the log is; the ledger's word is not taken for a link to anything but a page."""
+        """The address of the whole log; only an address of a web page, since the ledger is not trusted."""
         return self.newest.run if self.newest.run and self.newest.run.startswith("https://") else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failures:
-    """Those of one package."""
+    """The failed builds of one package."""
 
     builds: tuple[FailedBuilds, ...]
     """The newest version first, then what failed in most cells."""

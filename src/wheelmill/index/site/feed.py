@@ -1,4 +1,4 @@
-"""Feeds of what is new (Atom: https://www.rfc-editor.org/rfc/rfc4287)."""
+"""Feeds of news (Atom: https://www.rfc-editor.org/rfc/rfc4287)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def feed_of(news: Sequence[News], *, title: str, page: str, root: str, site_url:
 
 
 def _identity(news: Sequence[News], name: str) -> str:
-    """What a feed or an entry is known by for good: its name, and where the releases are, which the site may leave."""
+    """The permanent ID of a feed or an entry: its name and the place of the releases, as the site may move."""
     store = posixpath.dirname(posixpath.dirname(news[0].url)) if news else ""
     return uuid5(NAMESPACE_URL, f"{store}/{name}").urn
 

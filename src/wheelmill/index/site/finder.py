@@ -1,4 +1,4 @@
-"""What the wheel finder searches: every wheel, as numbers that point into lists."""
+"""The data of the wheel finder: every wheel, as numbers that point into lists."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _cudas(named: Iterable[BuiltFor]) -> list[CudaVersion]:
 
 
 def _cuda_column(named: BuiltFor, cudas: Mapping[CudaVersion, int]) -> int | list[int]:
-    """How a row says for which CUDA it is: a list where the label names the major release only."""
+    """The CUDA of a row: a list if the label names the major release only."""
     if named.cuda_major is None:
         return -1
     return cudas[named.cuda] if named.cuda else [cudas[cuda] for cuda in cudas if cuda.major == named.cuda_major]
@@ -178,7 +178,7 @@ def _torches_for(group: WheelGroup, trees: Mapping[CudaVersion, Sequence[TorchVe
 
 
 def _torch_column(numbers: list[int], needed: TorchNeed | None) -> int | list[int]:
-    """How a row says for which torches it is: a list where any of them will do."""
+    """The torch of a row: a list if the wheel serves several."""
     if not numbers:
         return -1
     return numbers if isinstance(needed, StableTorch) else numbers[0]

@@ -12,6 +12,7 @@ from typing import Final
 
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.names import ProjectName
+from wheelmill.system.units import number_of
 
 Points = tuple[tuple[date, int], ...]
 """How many there were from a day on; ascending."""
@@ -29,18 +30,18 @@ _STYLE: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """What became of one package."""
+    """The history of one package."""
 
     wheels: Points
     downloads: Points
-    """As often as somebody asked; nothing where nobody did."""
+    """The downloads, for every day that they were counted; empty if they never were."""
 
     @property
     def words(self) -> tuple[str, ...]:
         """``12 wheels``, ``3,456 downloads until 2026-11-23``."""
         day, count = self.downloads[-1] if self.downloads else (None, 0)
-        wheels = f"{self.wheels[-1][1]:,} wheel{'s' if self.wheels[-1][1] != 1 else ''}"
-        return (wheels, *([f"{count:,} download{'s' if count != 1 else ''} until {day}"] if day else []))
+        wheels = number_of(self.wheels[-1][1], "wheel")
+        return (wheels, *([f"{number_of(count, 'download')} until {day}"] if day else []))
 
     @property
     def height(self) -> int:
@@ -96,7 +97,7 @@ def _published(groups: Iterable[WheelGroup]) -> Points:
 
 
 def _steps(points: Points, last: date) -> Points:
-    """A number stays what it is until it changes."""
+    """The points of a step function: a number stays the same until it changes."""
     corners = [(day, before) for (_, before), (day, _) in pairwise(points)]
     return tuple(sorted((*points, *corners, (last, points[-1][1]))))
 

@@ -1,4 +1,4 @@
-"""What people have to know to install a package from here: what it requires, and whose its name is elsewhere.
+"""What people need to know to install a package from here: its requirements, and whose its name is elsewhere.
 
 pip takes the highest version that any of its indexes has, uv the first index that has the name. So only a package that
 the package index has from the same home may be looked for in both; any other is asked of this index alone.
@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.config.model import NameElsewhere
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.index.tree import Catalogue
-from wheelmill.names import ProjectName, read_requirement
+from wheelmill.names import TORCH, ProjectName, read_requirement
 
 
 def dependencies_of(requires_dist: tuple[str, ...], here: Container[ProjectName]) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def _requirements_of(requires_dist: tuple[str, ...]) -> tuple[tuple[ProjectName,
         except ValueError:  # as a wheel that was not built here may have
             continue
         name = canonicalize_name(required.name)
-        if name != "torch" and "extra" not in str(required.marker or ""):
+        if name != TORCH and "extra" not in str(required.marker or ""):
             found.append((name, str(required)))
     return tuple(found)
 

@@ -15,6 +15,7 @@ from wheelmill.index.site.addresses import in_url, package_folder
 from wheelmill.index.site.packages import Wheels
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.names import ProjectName
+from wheelmill.system.units import number_of
 
 SHOWN: Final = 50
 """Of a page or a feed: readers look more often than that many releases are made."""
@@ -46,7 +47,7 @@ class News:
     @property
     def title(self) -> str:
         """``flash-attn 2.8.3: 12 wheels``."""
-        return f"{self.project} {self.version}: {self.wheels:,} wheel{'s' if self.wheels > 1 else ''}"
+        return f"{self.project} {self.version}: {number_of(self.wheels, 'wheel')}"
 
     @property
     def summary(self) -> str:

@@ -101,6 +101,8 @@ class PackagePage(Wheels):
     name: ProjectName
     description: str
     licence: str | None
+    redistributable: bool
+    """Whether its licence lets others be given the wheels."""
     tags: tuple[Topic, ...]
     elsewhere: NameElsewhere | None
     """What the package index has under its name; None where that is not known."""
@@ -168,6 +170,7 @@ def package_pages(
             name=project,
             description=package.description if package else "",
             licence=package.licence if package else None,
+            redistributable=package.redistributable if package else True,
             tags=package.tags if package else (),
             elsewhere=elsewhere.get(project),
             requires=requires,
@@ -191,13 +194,13 @@ def _aliases_of(package: Package | None, groups: Iterable[WheelGroup]) -> tuple[
 def _versions(
     labels: Iterable[VersionFiles], groups: Iterable[WheelGroup], planned: Iterable[str]
 ) -> Iterator[PackageVersion]:
-    """Those that have wheels or shall have some, the newest first."""
+    """Those that have wheels or will have some, the newest first."""
     groups_of: dict[str, list[WheelGroup]] = {version: [] for version in planned}
     files_of: dict[str, dict[str, Sequence[IndexFile]]] = defaultdict(dict)
     for group in groups:
         groups_of.setdefault(group.kind.version, []).append(group)
     for label in labels:
-        of_version, exact = files_of[version_before_label(label.name.version)], str(label.name.version)
+        of_version = files_of[version_before_label(exact := str(label.name.version))]
         of_version[exact] = (*of_version.get(exact, ()), *label.files)
     for number in sorted(groups_of.keys() | files_of.keys(), key=Version, reverse=True):
         yield PackageVersion(number=number, groups=tuple(groups_of.get(number, ())), files=files_of.get(number, {}))

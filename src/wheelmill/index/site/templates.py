@@ -13,7 +13,7 @@ from wheelmill.index.site.packages import by_topic
 from wheelmill.index.site.sizes import size_rows
 from wheelmill.index.site.tables import SIGNS, WORDS, Trees, body_of
 from wheelmill.names import ProjectName
-from wheelmill.system.units import duration, size
+from wheelmill.system.units import duration, number_of, size
 from wheelmill.wheel.torch_need import words_for
 
 
@@ -38,6 +38,7 @@ def templates_for(trees: Trees, projects: Container[ProjectName]) -> Environment
         "date": lambda moment: f"{moment:%Y-%m-%d}",
         "duration": duration,
         "in_url": in_url,
+        "number_of": number_of,
         "page": page_number,
         "size": size,
         "size_rows": size_rows,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
-from typing import Final, Self
+from typing import Self
 
 from msgspec import Struct
 from packaging.tags import Tag
@@ -45,9 +45,10 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
         """What a wheel shares with those for other Pythons."""
         platform, glibc = platform_of(file.name.tags)
         evidence = file.certificate.evidence if file.certificate else None
+        exact_version = str(file.name.version)
         return cls(
-            version=version_before_label(file.name.version),
-            exact_version=_text_of(file.name.version),
+            version=version_before_label(exact_version),
+            exact_version=exact_version,
             torch=file.torch,
             platform=platform,
             glibc=glibc,
@@ -74,15 +75,15 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
 # An index has thousands of wheels with few different versions, tags and architectures.
 
 
-_text_of: Final = cache(str)
-"""A version as a pin names it: packaging writes it anew each time, which takes as long as a row of a page."""
-
-
 @cache
-def version_before_label(version: Version) -> str:
-    """What stands before our label: ``2.8.3``; of another's wheel all of it."""
-    label = Label.parse(version.local) if version.local else None
-    return str(version).removesuffix(str(label)).rstrip("+.")
+def version_before_label(exact_version: str) -> str:
+    """What stands before our label: ``2.8.3``; of another's wheel all of it.
+
+    Args:
+        exact_version: as a pin names it: versions are equal that are written differently, such as 1.0 and 1.0.0.
+    """
+    label = Label.parse(exact_version.partition("+")[2])
+    return exact_version.removesuffix(str(label)).rstrip("+.")
 
 
 @cache

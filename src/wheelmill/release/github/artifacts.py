@@ -1,4 +1,4 @@
-"""What the jobs of a run handed on, read one artifact at a time: all of it together may be larger than a disk.
+"""The artifacts of a run's jobs, read one at a time: all together may be larger than a disk.
 
 https://docs.github.com/en/rest/actions/artifacts
 """
@@ -28,7 +28,7 @@ MAX_ARTIFACT: Final = 5_000_000_000
 _KINDS: Final = ("wheels", "attestation", "gpu")
 """The first words of the names of artifacts that a release reads."""
 _SUFFIXES: Final = (".whl", ".json", ".jsonl")
-"""What names of their files end in."""
+"""The ending of their files' names."""
 
 
 class JobArtifacts:
@@ -57,7 +57,7 @@ class JobArtifacts:
         """Download an artifact and unpack it into a folder; anybody in the run may have made it.
 
         Raises:
-            NetworkError, RejectedError: it cannot be had.
+            NetworkError, RejectedError: it cannot be fetched.
             UnreadableError: it is no archive of files, or too large for an artifact or for this disk.
         """
         try:

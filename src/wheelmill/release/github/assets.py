@@ -1,4 +1,4 @@
-"""The files of a draft: sent one by one, and compared with what GitHub says that it has.
+"""The files of a draft: uploaded one by one, and compared with what GitHub reports.
 
 https://docs.github.com/en/rest/releases/assets
 """
@@ -19,21 +19,21 @@ from wheelmill.release.github.calls import Calls
 from wheelmill.web.retries import PATIENT
 
 _TOO_MANY_OUTAGES: Final = 3
-"""In a row: then GitHub is out of reach, and the other files are not tried at once."""
+"""Failures in a row, after which GitHub is considered out of reach, and the other files wait."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """How sending assets went."""
+    """The outcome of uploading assets."""
 
     faults: Mapping[str, str]
-    """Why an asset is not there as it should be, by name; nothing for those that are."""
+    """Why each asset is missing or wrong, by name."""
     unhashed: frozenset[str]
-    """Names of those that GitHub gave no digest for: their sizes are right, their bytes are not compared yet."""
+    """Assets for which GitHub gives no digest: their sizes are right, their bytes are yet to be compared."""
 
 
 class DraftFiles:
-    """The files of a draft, as GitHub says that they are: asked for once, and again after every failure."""
+    """The files of a draft, as GitHub lists them: asked for once, and again after every failure."""
 
     def __init__(self, calls: Calls, draft: GitRelease) -> None:
         self._calls, self._draft = calls, draft
@@ -41,10 +41,10 @@ class DraftFiles:
         self._listed = self._list()
 
     def send(self, wanted: Sequence[Asset]) -> Mapping[str, str]:
-        """Make the draft have these files, whatever others it has.
+        """Upload files to the draft, whatever others it has.
 
-        What is missing is sent, up to four times; what is not whole or different is removed. An asset that cannot be
-        sent does not hold up the others.
+        Missing files are sent, up to four times; incomplete and different ones are replaced. One that cannot be sent
+        does not hold up the others.
 
         Returns:
             Why an asset is not there as it should be, by name.
@@ -52,14 +52,14 @@ class DraftFiles:
         return self._send(wanted, alone=False)
 
     def settle(self, wanted: Sequence[Asset]) -> Sent:
-        """Make the draft have these files and no others, by what GitHub lists now."""
+        """Make the draft have exactly these files, by what GitHub lists now."""
         self._listed = self._list()
         faults = self._send(wanted, alone=True)
         unhashed = frozenset(found.name for found in self._listed.values() if found.digest is None)
         return Sent(faults=faults, unhashed=unhashed)
 
     def faults(self, wanted: Sequence[Asset]) -> dict[str, str]:
-        """Why an asset is not there as it should be, by name, as far as is known."""
+        """Why each asset is missing or wrong, by name, as far as is known."""
         compared = {asset.name: _fault(asset, self._listed.get(asset.name)) for asset in wanted}
         return {name: fault for name, fault in compared.items() if fault}
 
@@ -147,7 +147,7 @@ class _Listed:
 
 
 def _fault(wanted: Asset, found: _Listed | None) -> str | None:
-    """What is wrong with an asset; None when it is as it should be."""
+    """What is wrong with an asset; None if nothing is."""
     if found is None:
         return "did not arrive"
     if found.state != "uploaded":

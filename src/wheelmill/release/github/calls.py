@@ -1,7 +1,7 @@
-"""Calls of GitHub's API: paced, understood when they fail, and made again where that is safe.
+"""Calls of GitHub's API: paced, with errors in our words, and repeated where that is safe.
 
-A call that failed may have had its effect. So nothing that changes something is simply sent again: `Calls.ensure` looks
-first. That is also how a publication goes on that was interrupted: what is there already is found and not made again.
+A call that failed may have had its effect. So a call that changes something is never simply repeated: `Calls.ensure`
+looks first. That is also how an interrupted publication is resumed: what exists is found, and not made again.
 
 https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
 https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api
@@ -31,17 +31,17 @@ BETWEEN_WRITES: Final = 1.0
 _LONGEST_PAUSE: Final = 3660.0
 """Seconds for one call, where no other time is set. Every limit of GitHub is of an hour or less."""
 _UNTOLD: Final = 10.0
-"""Seconds that nobody is told of."""
+"""Seconds of waiting that are not worth a message."""
 _FIRST_PAUSE: Final = 60.0
 """Seconds to wait when a limit was passed and GitHub does not say for how long; after that, as long again as before."""
 
 
 class Pace:
-    """Waits before calls, so that they are allowed.
+    """Waits before calls, to stay within GitHub's limits.
 
     Args:
         clock: tells the time and waits.
-        turn: those who publish make their changes in their turn; None counts no changes.
+        turn: that of the publisher, in which changes are counted; None counts none.
     """
 
     def __init__(self, clock: Clock = Clock(), turn: CountedTurn | None = None) -> None:  # noqa: B008 - it is frozen
@@ -60,7 +60,7 @@ class Pace:
         """Wait, and say so when it takes long.
 
         Raises:
-            TimeIsOver: who publishes has less time than that.
+            TimeIsOver: the publisher has less time than that.
         """
         if seconds > _UNTOLD:
             progress.step(f"{reason}: waiting for {seconds:.0f} seconds")
@@ -70,7 +70,7 @@ class Pace:
             self.clock.sleep(seconds)
 
     def pause_asked_for(self, status: int, headers: Mapping[str, str], *, waited: float, limited: bool) -> float | None:
-        """How long GitHub wants not to be asked after an answer.
+        """How long GitHub asks us to wait after an answer.
 
         Args:
             status: the HTTP status of the answer.
@@ -118,7 +118,7 @@ _STRANGE: Final = (
     TypeError,
     ValueError,
 )
-"""What PyGithub raises when it reads an answer that is none of GitHub's."""
+"""What PyGithub raises when it reads an answer that is not GitHub's."""
 
 Found = TypeVar("Found")
 
@@ -127,10 +127,10 @@ class Calls:
     """Makes calls; a context manager that keeps connections open."""
 
     def __init__(self, repository: Repository, pace: Pace, progress: Progress) -> None:
-        self._requester = WebRequester(repository, pace.clock)
         self._pace = pace
         self.clock = pace.clock
         self.progress = progress
+        self._requester = WebRequester(repository, self._wait_to_try_again)
         self._url = f"/repos/{repository.full_name}"
         self.repository = Repo(self._requester, url=self._url)
 
@@ -142,14 +142,14 @@ class Calls:
         """Close them.
 
         Raises:
-            NetworkError: something was asked of an answer that it does not say: PyGithub looks when it is asked.
+            NetworkError: an answer lacked a value; PyGithub notices only when it is used.
         """
         self._requester.close()
         if isinstance(error, GithubException | BadAttributeException):
             raise NetworkError(f"GitHub gave no answer that can be read: {error!r}") from None
 
     def read(self, what: str, call: Callable[[], Found]) -> Found:
-        """Make a call that changes nothing, again while GitHub fails.
+        """Make a call that changes nothing, with retries.
 
         Args:
             what: the call in words, for errors.
@@ -212,7 +212,7 @@ class Calls:
     def ensure(
         self, what: str, find: Callable[[], Found | None], make: Callable[[], Found], *, is_absent: bool = False
     ) -> Found:
-        """Find something, or make it. After a failure it is looked for again.
+        """Find something, or make it; after a failure, look for it again.
 
         Args:
             what: making it, in words, for errors.
@@ -242,6 +242,11 @@ class Calls:
             return found
         raise failure
 
+    def _wait_to_try_again(self, seconds: float) -> None:
+        if seconds > _UNTOLD:
+            self.progress.step(f"GitHub fails, or cannot be reached: trying again in {seconds:.0f} seconds")
+        self.clock.sleep(seconds)
+
     def _wait_for_quota(self) -> None:
         """Not to ask when the last answer said that nothing is left (https://docs.github.com/rest/rate-limit)."""
         if self._requester.quota_left == 0:
@@ -250,7 +255,7 @@ class Calls:
 
 
 def _rejection(what: str, error: GithubException) -> RejectedError:
-    """Say what GitHub answered, and what to do about it.
+    """The error for a refusal of GitHub, and what to do about it.
 
     https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api
     """

@@ -1,4 +1,4 @@
-"""A tag that is one publication's own.
+"""Claiming a tag for one publication.
 
 Whoever creates ``refs/tags/X`` has it: GitHub refuses to create a reference twice, so of two publishers one goes on to
 the next number. The tag is annotated with the hash of the first wheels that it is for: a publication that was

@@ -1,10 +1,10 @@
-"""A connection to a repository, on some server and somebody's behalf: PyGithub's requests go through the one door."""
+"""A connection to a repository on a GitHub server: PyGithub's requests go through `web.client`."""
 
 from __future__ import annotations
 
 import json
 import string
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, BinaryIO, Final, Self
@@ -14,7 +14,6 @@ from github.Auth import Token
 from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
 
 from wheelmill.errors import NetworkError, UsageError
-from wheelmill.system.time import Clock
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
 from wheelmill.web.retries import FAILED, PATIENT, Retries
@@ -54,29 +53,29 @@ class Repository:
 
     @property
     def downloads(self) -> str:
-        """What lies above the files of each tag, for everybody."""
+        """The public URL above the folders of tags."""
         return f"{self.server_url.rstrip('/')}/{self.full_name}/releases/download"
 
     def download(self, tag: str, filename: str) -> str:
-        """Where everybody finds a file of a published release."""
+        """The public URL of a file of a published release."""
         return f"{self.downloads}/{quote(tag)}/{quote(filename)}"
 
 
 _PER_PAGE: Final = 100
 _WITH_JSON: Final = (HTTPStatus.OK, HTTPStatus.CREATED)
-"""Statuses of answers that hold what was asked for, if GitHub itself gave them and not a server before it."""
+"""Statuses of successful answers, which must come from GitHub itself and not from a proxy."""
 _SHOWN: Final = 60
 """Characters of such a page."""
 
 
 class WebRequester(Requester):
-    """Asks once, and at once; what failed on the other side is asked again where it changes nothing.
+    """Sends requests without PyGithub's own retries and pauses; `Web` repeats safe ones that the server failed.
 
     PyGithub lets `requestJson` ask for everything but uploads. Its own connections, which it still makes for other
     hosts, are not used.
     """
 
-    def __init__(self, repository: Repository, clock: Clock) -> None:
+    def __init__(self, repository: Repository, sleep: Callable[[float], None]) -> None:
         super().__init__(
             auth=Token(repository.token) if repository.token else None,
             base_url=repository.api_url,
@@ -90,12 +89,12 @@ class WebRequester(Requester):
         )
         self._web = Web(
             credentials=no_credentials,  # PyGithub knows the token and where it may be sent
-            retries=Retries(clock.sleep, pauses=PATIENT, statuses=FAILED),
+            retries=Retries(sleep, pauses=PATIENT, statuses=FAILED),
         )
         self.quota_left: int | None = None
-        """Calls that are left, as the last answer told."""
+        """Calls that are left, according to the last answer."""
         self.quota_resets = 0
-        """When there are more, in seconds since the epoch."""
+        """When the limit is reset, in seconds since the epoch."""
 
     def requestJson(  # noqa: N802, PLR0917 - named by PyGithub
         self,

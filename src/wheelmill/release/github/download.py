@@ -1,7 +1,7 @@
-"""Published files, taken the way everybody takes them: without a token, from the pages of the server.
+"""Downloading published files as everybody does: without a token, not through the API.
 
-Such downloads count towards no limit of the API. A release is looked at in this way once it is published: an index must
-name no file that cannot be had.
+Such downloads do not count towards limits of the API. Each release is checked in this way once it is published: an
+index must not name a file that cannot be downloaded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from wheelmill.web.retries import PATIENT, Retries
 
 @dataclass(frozen=True, kw_only=True)
 class Downloads:
-    """The files of a repository's published releases. Methods raise NetworkError for one that cannot be had."""
+    """The files of a repository's published releases. Methods raise NetworkError for one that cannot be fetched."""
 
     repository: Repository
     clock: Clock
@@ -57,7 +57,7 @@ def downloads_from(repository: Repository, clock: Clock) -> Iterator[Downloads]:
 
 
 def probe(downloads: Downloads, manifest: Manifest, *, unhashed: frozenset[str]) -> None:
-    """Make sure that everybody can have every wheel and every sidecar of a release.
+    """Check that everybody can download every wheel and sidecar of a release.
 
     Sidecars are read and compared. Of a wheel the size is asked for: its hash was compared with GitHub's own digest
     before. Where GitHub gave none, the wheel is read whole.

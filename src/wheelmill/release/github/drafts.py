@@ -1,4 +1,4 @@
-"""Releases of a repository, and what a person reads on their pages.
+"""Releases of a repository, and the text on their pages.
 
 They are found by listing, since asking for one by its tag hides drafts:
 https://docs.github.com/en/rest/releases/releases. Their text is https://github.github.com/gfm/.
@@ -77,7 +77,7 @@ def _code(text: str) -> str:
 
 
 def all_releases(calls: Calls) -> list[GitRelease]:
-    """Every release with its assets, drafts too where the token may see them; in pages that get smaller."""
+    """Every release with its assets, and drafts if the token may see them; in pages that get smaller if need be."""
     requester = calls.repository.requester
     usual, requester.per_page = requester.per_page, _PAGE
     try:
@@ -117,7 +117,7 @@ def draft_of(calls: Calls, tag: ReleaseTag, *, is_new: bool) -> GitRelease:
 
 
 def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repository: Repository) -> None:
-    """Let everybody see a release, with what its manifest says in the end. Afterwards nothing about it changes.
+    """Publish a release, with its final manifest. Afterwards, nothing about it changes.
 
     Args:
         calls: makes the calls of GitHub's API.

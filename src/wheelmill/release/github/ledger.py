@@ -96,7 +96,7 @@ def _newest(calls: Calls) -> str | None:
 def _commit(
     calls: Calls, revision: str | None, before: Mapping[str, bytes], after: Mapping[str, bytes], why: str
 ) -> str:
-    """Make a commit of the files that differ; returns its hash. Nothing shows it yet."""
+    """Make a commit of the files that differ; returns its hash. No branch has it yet."""
     repository = calls.repository
     parent = revision and calls.read("reading the ledger's commit", lambda: repository.get_git_commit(revision))
     tree: Opt[GitTree] = parent.tree if parent and before else NotSet
@@ -129,7 +129,7 @@ def _pieces(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator
 
 
 def _move(calls: Calls, revision: str | None, commit: str) -> None:
-    """Let the branch show a commit, or make the branch.
+    """Move the branch to a commit, or create it.
 
     Raises:
         RejectedError: it shows another one than the parent of this commit.

@@ -1,4 +1,4 @@
-"""Publishing on GitHub: a draft gets files, wheel by wheel, until it is whole, and then everybody sees it."""
+"""Publishing on GitHub: a draft gets files, wheel by wheel, and is published when it is complete."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from wheelmill.smoke.verdict import TestedWheel
 
 @dataclass(frozen=True, kw_only=True)
 class _SentWheel:
-    """A wheel that arrived in a draft. Its file may be gone from this disk by now."""
+    """A wheel that was uploaded to a draft. Its file may be gone from this disk by now."""
 
     wheel: TestedWheel
     entry: ManifestEntry
@@ -36,7 +36,7 @@ class _SentWheel:
 
     @classmethod
     def of(cls, wheel: TestedWheel) -> Self:
-        """Read all that a release says of a wheel."""
+        """Describe a wheel that was uploaded."""
         file = wheel.file
         beside = (Asset.of_bytes(name, content) for name, content in files_beside(wheel).items())
         itself = Asset(name=file.filename, content=file.path, size=file.size, sha256=file.sha256)
@@ -66,7 +66,7 @@ class _Draft:
         return manifest_of(self.tag, [each.entry for each in self.sent], now=now)
 
     def drop(self, faults: Mapping[str, str]) -> tuple[RefusedWheel, ...]:
-        """Leave out the wheels that did not arrive, by the faults of their assets; returns them with the reasons."""
+        """Drop the wheels whose assets have faults; returns them with the reasons."""
         looked = [(each, each.refusal(faults)) for each in self.sent]
         self.sent = [each for each, refusal in looked if refusal is None]
         return tuple(refusal for _, refusal in looked if refusal)
@@ -123,7 +123,7 @@ class GitHubPublisher:
         return Publication(releases=(manifest,), refusals=refusals)
 
     def _try(self, draft: _Draft) -> Manifest | None:
-        """Publish a draft, after one more look; None when nothing is ever published under its tag again."""
+        """Publish a draft, after one more check; None if its tag can never be used again."""
         manifest = draft.manifest(self._now)
         self._turn.look()
         try:
@@ -148,7 +148,7 @@ class GitHubPublisher:
         return claim_tag(self._calls, contents, used=self._used | self._burned, now=self._now)
 
     def _settle(self, draft: _Draft) -> tuple[RefusedWheel, ...]:
-        """Make a draft have what its manifest says and nothing else, by what GitHub lists now.
+        """Make a draft have exactly the files in its manifest, by what GitHub lists now.
 
         Returns:
             The wheels that are no longer there as they were sent.

@@ -1,6 +1,6 @@
-"""Releases of a GitHub repository: drafts until they are whole, and never touched once they are published.
+"""Releases of a GitHub repository: drafts until they are complete, and never changed once they are published.
 
-And what GitHub takes: wheels that it would not take are not put there.
+It also knows what GitHub refuses, so that such wheels are not uploaded.
 """
 
 from __future__ import annotations

@@ -18,17 +18,17 @@ from wheelmill.system.progress import Progress
 from wheelmill.system.time import Clock
 
 STALE: Final = timedelta(minutes=75)
-"""After that somebody who says nothing has ended. Who is told to wait may not even say so: that is an hour at most.
+"""Silence after which a publisher counts as dead. One that GitHub told to wait is silent for up to an hour.
 
 https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately
 """
 
 CHANGES_AN_HOUR: Final = 440
-"""Of the 500 that GitHub allows; the others are for the ledger itself, and for publishing what was sent."""
+"""Of the 500 changes that GitHub allows; the rest are for the ledger itself, and for publishing what was sent."""
 _AT_ONCE: Final = 120
 """Changes that are reserved together. Those that are not made count all the same, so they are not many."""
 _VALID: Final = timedelta(minutes=10)
-"""In which reserved changes are made. They count for an hour after that."""
+"""Seconds in which reserved changes are made. They count for an hour after that."""
 _SPARE: Final = 20
 """Changes that publishing what was sent may take beside those that are reserved."""
 
@@ -45,7 +45,7 @@ class CountedTurn(Turn):
 
     @contextmanager
     def finishing(self) -> Iterator[None]:
-        """Publish what was sent, whatever the time is, with a few changes beside those that are reserved."""
+        """Publish what was sent, even after the time limit, with a few changes beyond those that are reserved."""
         until, self.until, self._spare = self.until, None, _SPARE
         try:
             yield
@@ -81,7 +81,7 @@ class CountedTurn(Turn):
 
         def reserve(state: LedgerState) -> LedgerState:
             nonlocal granted, pause
-            now, state = self._now(), self._renewed(state)
+            now, state = self._now(), self._renew(state)
             counted = [each for each in state.work.changes if now - each.at < AN_HOUR]
             granted = max(0, min(most, CHANGES_AN_HOUR - sum(each.count for each in counted)))
             if not granted:

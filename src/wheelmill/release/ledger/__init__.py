@@ -1,1 +1,1 @@
-"""The ledger of a factory: what is published, what failed and what goes on, in one place that is read at once."""
+"""The ledger of a factory: what is published, what failed and what is in progress, all read at once."""

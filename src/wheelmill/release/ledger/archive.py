@@ -1,4 +1,4 @@
-"""The files of a ledger as one archive: what GitHub gives of a commit, and what a folder of releases has.
+"""The files of a ledger as one archive, as GitHub serves a commit and as a folder of releases keeps it.
 
 All of it is read within limits, and nothing of it is unpacked onto a disk.
 
@@ -18,9 +18,9 @@ from typing import Final
 from wheelmill.errors import UnreadableError
 
 MAX_BYTES: Final = 256 << 20
-"""Of all files. A hundred thousand wheels in 420 releases take 30 MB."""
+"""Bytes of all files. A hundred thousand wheels in 420 releases take 30 MB."""
 MAX_FILES: Final = 20_000
-"""Files and folders: there is a file for each release."""
+"""The number of files and folders; there is a file for each release."""
 
 _FOLDER: Final = "ledger"
 _GZIP: Final = 16 + zlib.MAX_WBITS

@@ -1,4 +1,4 @@
-"""How often wheels were downloaded: the host says how often until now, and the ledger keeps what it said when."""
+"""How often wheels were downloaded: the host has totals, and the ledger keeps them by day."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wheelmill.release.ledger.records import DownloadCount, LedgerState
 from wheelmill.wheel.name import WheelName
 
 _EVERY_ONE: Final = timedelta(days=400)
-"""For as long every count is kept, and after that the first of each month: a ledger is read whole."""
+"""How long every count is kept; of older ones, the first of each month, since a ledger is always read whole."""
 
 
 @runtime_checkable
@@ -40,13 +40,13 @@ def of_projects(downloads: Mapping[str, int]) -> Mapping[ProjectName, int]:
 
 
 def with_count(state: LedgerState, count: DownloadCount) -> LedgerState:
-    """A ledger that keeps a count, too: in place of one of the same day, and with fewer that are long past."""
+    """The ledger with one more count, which replaces one of the same day; old ones are thinned out."""
     others = [each for each in state.downloads if each.day != count.day]
-    kept = _thinned(sorted((*others, count), key=lambda each: each.day), count.day)
+    kept = _thin_out(sorted((*others, count), key=lambda each: each.day), count.day)
     return replace(state, downloads=tuple(kept))
 
 
-def _thinned(counts: Iterable[DownloadCount], today: date) -> Iterable[DownloadCount]:
+def _thin_out(counts: Iterable[DownloadCount], today: date) -> Iterable[DownloadCount]:
     months: set[tuple[int, int]] = set()
     for each in counts:
         month = (each.day.year, each.day.month)

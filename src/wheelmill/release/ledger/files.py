@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Annotated, Final
 
-from msgspec import DecodeError, Struct
+from msgspec import DecodeError, Meta, Struct
 from msgspec.json import decode
 
 from wheelmill.errors import IntegrityError
@@ -46,10 +46,11 @@ def state_of(files: Mapping[str, bytes]) -> LedgerState:
 
 
 class _Named(Struct):
-    """What the index wants of a release's file."""
+    """The part of a release's file that the index needs."""
 
     tag: ReleaseTag
-    manifest: Sha256
+    manifest: Annotated[Sha256, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    """A manifest is kept in a file of this name, which must not lead elsewhere."""
 
 
 def manifests_in(files: Mapping[str, bytes]) -> dict[ReleaseTag, Sha256]:

@@ -1,7 +1,7 @@
-"""The ledger: read at once, and changed by what a change makes of the newest state of it.
+"""The ledger: read as a whole, and changed by a function of its newest state.
 
-Whoever changes it reads it, makes the next state and writes that if nobody was first; else all of it is done again. So
-a change is whole or not there, however many make one at the same time and wherever they are killed.
+A change reads the state, makes the next one and writes that on the condition that nobody was faster; else it starts
+again. So a change happens whole or not at all, however many writers there are and wherever they are killed.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from wheelmill.release.ledger.records import LedgerState
 from wheelmill.system.time import Clock
 
 PAUSES: Final = (0.0, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""Seconds before each try of a change: of several that are made at once, one succeeds each time."""
+"""Seconds before each try of a change: of several concurrent ones, one succeeds each time."""
 
 Edit = Callable[[LedgerState], LedgerState]
-"""Makes the next state of a ledger. It is called again when somebody else was first, or when nobody knows whether its
-change arrived: what it does twice must be the same as once."""
+"""Makes the next state of a ledger. It is called again if somebody else was faster, or if the write may have been lost,
+so it must be idempotent."""
 
 
 class LedgerPlace(Protocol):
-    """Where the files of a ledger are."""
+    """A place that keeps the files of a ledger."""
 
     @property
     def name(self) -> str:
@@ -40,11 +40,11 @@ class LedgerPlace(Protocol):
             seen: the state that is known already, whose files are not wanted again.
 
         Returns:
-            What names this state, None where there is not a ledger yet; and its files in one packed archive, None where
-            there are none or they are known.
+            The revision, None if there is no ledger yet; and its files in one packed archive, None if there are none or
+            they are known.
 
         Raises:
-            NetworkError: they cannot be had now.
+            NetworkError: they cannot be read now.
             ReleaseError: the place cannot be read.
         """
 
@@ -60,7 +60,7 @@ class LedgerPlace(Protocol):
             why: the change in words, for those who read the history.
 
         Returns:
-            What names the next state; None when it was not written, as the newest state is another one by now.
+            The revision of the next state; None if it was not written, because somebody else was faster.
 
         Raises:
             NetworkError: the place does not answer; the change may have been made.
@@ -89,7 +89,7 @@ class Ledger:
         """Read all of it.
 
         Raises:
-            NetworkError: it cannot be had now.
+            NetworkError: it cannot be read now.
             ReleaseError: what is there is not a ledger.
         """
         return self._open().state
@@ -98,7 +98,7 @@ class Ledger:
         """Read the hash of the manifest of every release, and nothing else: most of a ledger is about wheels.
 
         Raises:
-            NetworkError: it cannot be had now.
+            NetworkError: it cannot be read now.
             ReleaseError: what is there is not a ledger.
         """
         _, archive = self.place.read(None)
@@ -108,7 +108,7 @@ class Ledger:
             raise self._no_ledger(error) from None
 
     def revision_of(self, state: LedgerState) -> str | None:
-        """What names a state in its place; None for one that was not read or written last."""
+        """The revision of a state; None unless it is the one that was read or written last."""
         return self._opened.revision if state is self._opened.state else None
 
     def change(self, why: str, edit: Edit, *, repair: bool = False) -> LedgerState:
@@ -123,7 +123,7 @@ class Ledger:
             The state that was written, or that was there when the change had nothing to do.
 
         Raises:
-            NetworkError: the ledger cannot be had now.
+            NetworkError: the ledger cannot be read now.
             ReleaseError: what is there is not a ledger, it cannot be written to, or others were first each time.
         """
         failure: NetworkError | None = None

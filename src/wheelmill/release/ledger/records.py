@@ -1,4 +1,4 @@
-"""What the ledger holds. Releases are the truth; the rest is what jobs of a factory tell each other."""
+"""What the ledger holds: a copy of what releases say, and what the jobs of a factory tell each other."""
 
 from __future__ import annotations
 
@@ -11,31 +11,33 @@ from pydantic import AfterValidator, AwareDatetime, Field
 
 from wheelmill.names import ProjectName, PythonVersion, ReleaseTag, Sha256
 from wheelmill.plan.targets import Cell, KnownFailures, PastBuild, PastBuilds
+from wheelmill.release.manifest import WHEEL_FILENAME
 
 AN_HOUR: Final = timedelta(hours=1)
-"""For as long the host counts what was created."""
+"""How long the host counts a change towards its limits."""
 TRIED_AGAIN: Final = timedelta(days=30)
-"""A build that failed is tried again after that, with the same inputs too."""
+"""After this, a failed build is tried again even with the same inputs."""
 LONGEST_RUN: Final = timedelta(days=35)
-"""The host ends a run after that (https://docs.github.com/en/actions/reference/limits)."""
+"""The host ends a run after this time (https://docs.github.com/en/actions/reference/limits)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReleasedWheel:
-    """A published wheel, as far as those need to know it who plan, build and release."""
+    """A published wheel, as far as planning, building and releasing need to know it."""
 
-    filename: str
+    filename: Annotated[str, Field(pattern=WHEEL_FILENAME)]
+    """Who needs the wheel for a build copies it into a folder under this name."""
     sha256: Sha256
     size: int
     """Bytes."""
     cell: Cell | None = None
     """What it was built for; None for a wheel that was not built by a factory."""
     pythons: tuple[PythonVersion, ...] = ()
-    """Those that it is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
+    """The Pythons that it is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
     requires: tuple[ProjectName, ...] = ()
-    """Packages of a factory that it cannot be without."""
+    """Packages of the factory that it requires."""
     seconds: float = 0.0
-    """That its build took."""
+    """Seconds that its build took."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +52,7 @@ class LedgerRelease:
 
 
 def _with_zones(failures: KnownFailures) -> KnownFailures:
-    """Refuse times that could not be compared with now; the record is of the plan, which knows no pydantic."""
+    """Refuse times without a time zone; checked here, since the record belongs to plan, which does not use pydantic."""
     if any(failure.failed_at.tzinfo is None for failure in failures.values()):
         raise ValueError("expected 'failed_at' with a time zone")
     return failures
@@ -65,7 +67,7 @@ class Failures:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """A group that a run builds, so that no other one does."""
+    """A claim: a group that a run builds, so that no other run does."""
 
     run: str
     """The number that the host gave the run."""
@@ -77,12 +79,12 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lease:
-    """A publication that is going on."""
+    """A lease: a publication that is in progress."""
 
     nonce: str
-    """Made by the publisher that holds it; another one has another."""
+    """The random number of the publisher that holds it."""
     since: AwareDatetime
-    """When its holder last said that it goes on."""
+    """The last sign of life of its holder."""
     tag: ReleaseTag | None = None
     draft: int | None = None
     """The number that the host gave the draft."""
@@ -90,7 +92,7 @@ class Lease:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reservation:
-    """Calls that create something, which a publisher may make from a time on."""
+    """Calls that create something, reserved by a publisher from a time on."""
 
     at: AwareDatetime
     count: int
@@ -98,7 +100,7 @@ class Reservation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnreleasedGroup:
-    """Wheels that passed and that no release has yet; they are artifacts of the run that built them."""
+    """Wheels that passed and are in no release yet; they are artifacts of the run that built them."""
 
     run: str
     wheels: Mapping[str, Sha256]
@@ -107,14 +109,14 @@ class UnreleasedGroup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LedgerRun:
-    """What a run that goes on with the work of an earlier one has to know."""
+    """What a run needs to know to continue an earlier one."""
 
     attempt: int
-    """One more than the runs before it, one after the other, that brought nothing."""
+    """1, plus the number of runs right before it that produced nothing."""
     filters: Mapping[str, str]
     """What its inputs asked for, by their names."""
     groups: tuple[str, ...]
-    """That are left."""
+    """The groups that are left."""
     unreleased: Mapping[str, UnreleasedGroup] = field(default_factory=dict)
     """Those of them that are built, and only have to be released."""
     since: AwareDatetime
@@ -126,7 +128,7 @@ class LedgerRun:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Work:
-    """What goes on in a factory."""
+    """The work in progress of a factory."""
 
     claims: Mapping[str, Claim] = field(default_factory=dict)
     """By the group that is claimed."""
@@ -141,7 +143,8 @@ class Work:
 class DownloadCount:
     """How often wheels were downloaded until some day, as their host says."""
 
-    day: date
+    day: Annotated[date, Field(ge=date(2000, 1, 1))]
+    """A history begins the day before, which the first of all days has not."""
     projects: Mapping[ProjectName, Annotated[int, Field(ge=0)]]
     """All wheels of each together."""
 
@@ -155,7 +158,7 @@ class Downloads:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LedgerState:
-    """All that the ledger says."""
+    """Everything in the ledger."""
 
     releases: Mapping[ReleaseTag, LedgerRelease] = field(default_factory=dict)
     failures: KnownFailures = field(default_factory=dict)
@@ -164,7 +167,7 @@ class LedgerState:
     """The oldest count first."""
 
     def without_old(self, now: datetime) -> LedgerState:
-        """Leave out what counts no longer: changes of more than an hour ago, failures and runs of a month ago."""
+        """Leave out what has expired: changes older than an hour, failures and runs older than a month."""
         changes = tuple(each for each in self.work.changes if now - each.at < AN_HOUR)
         failures = {inputs: each for inputs, each in self.failures.items() if now - each.failed_at < TRIED_AGAIN}
         runs = {run: each for run, each in self.work.runs.items() if now - each.since < LONGEST_RUN}

@@ -1,6 +1,6 @@
-"""What is published: what the ledger says, compared with the tags that there are. Releases are the truth.
+"""What is published: the ledger, checked against the tags that exist. Releases are the truth.
 
-A release that nothing can be read of is told, and stops nobody: it may have been made by hand, or be half-made.
+A release that cannot be read is reported and skipped: it may have been made by hand, or be incomplete.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ _GONE: Final = (
 
 
 class Releases(Protocol):
-    """Where releases can be looked at."""
+    """A place where releases can be read."""
 
     @property
     def ledger(self) -> Ledger:
         """What is published, what failed and what goes on."""
 
     def tags(self) -> frozenset[ReleaseTag] | None:
-        """The date tags that there are, also of releases that are not published yet, and what people may take for one.
+        """The existing date tags, also of unpublished releases, and tags that could be mistaken for one.
 
-        None where the ledger was named by its revision: whoever did so has compared it.
+        None if the ledger was named by its revision: whoever named it has compared them.
         """
 
     def is_published(self, tag: ReleaseTag) -> bool:
-        """Whether a tag has a release that everybody sees."""
+        """Whether a tag has a published release."""
 
     def assets(self) -> Mapping[ReleaseTag, Container[str]]:
         """The names of the files of every release, as the place lists them."""
 
     @property
     def lists_at_once(self) -> bool:
-        """Whether that takes no time; elsewhere, what was looked at when it was published is believed."""
+        """Whether listing files is cheap; if not, the check at publication is trusted."""
 
     def read_each(
         self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
@@ -67,7 +67,7 @@ class Releases(Protocol):
             filename: the name that the file has in each.
 
         Yields:
-            The tag of a release, and the file's bytes or why they cannot be had.
+            The tag of a release, and the file's bytes or why they cannot be fetched.
         """
 
 
@@ -114,7 +114,7 @@ def published(store: Releases, warn: Warn) -> LedgerState:
             not: their wheels' names stay taken.
 
     Raises:
-        NetworkError: the ledger, the tags or a manifest cannot be had now.
+        NetworkError: the ledger, the tags or a manifest cannot be read now.
         ReleaseError: what is there is not a ledger.
     """
     state = store.ledger.read()
@@ -123,14 +123,14 @@ def published(store: Releases, warn: Warn) -> LedgerState:
 
 
 def rebuild(store: Releases, warn: Warn) -> LedgerState:
-    """Make the ledger's releases again, from the tags and manifests that there are; the rest of it stays.
+    """Rebuild the ledger's releases from the existing tags and manifests; the rest of it stays.
 
     Args:
         store: where the releases are.
         warn: told of releases without a readable manifest, which are left out; and of files that a release lacks.
 
     Raises:
-        NetworkError: something cannot be had now.
+        NetworkError: something cannot be read now.
         ReleaseError: the ledger cannot be written.
     """
     found = dict(_unknown(store, _new_tags(store, (), warn), warn))
@@ -171,7 +171,7 @@ def every_manifest(
         refuse: told of those that hold what cannot be, which are left out.
 
     Raises:
-        NetworkError: the tags or a manifest cannot be had now.
+        NetworkError: the tags or a manifest cannot be read now.
     """
     new = _new_tags(store, known, warn)
     for tag, content in store.read_each(known, MANIFEST):
@@ -226,10 +226,10 @@ def _read(
 
 
 def _manifest_in(tag: ReleaseTag, content: bytes | WheelmillError) -> tuple[ListedRelease, Sha256]:
-    """Read what came in the place of a manifest; returns its hash, too.
+    """Read the answer to a request for a manifest; returns its hash, too.
 
     Raises:
-        ReleaseError: it is none.
+        ReleaseError: it is no manifest.
         NetworkError: there may be one a little later.
     """
     if isinstance(content, bytes):

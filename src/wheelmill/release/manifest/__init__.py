@@ -1,4 +1,4 @@
-"""The manifest of a release: made when it is published, and read as something that may have been changed since."""
+"""The manifest of a release: written when it is published, and distrusted when it is read."""
 
 from wheelmill.release.manifest.listed import (
     SCHEMA,
@@ -12,7 +12,7 @@ from wheelmill.release.manifest.listed import (
     ListedSizes,
     ListedWheel,
 )
-from wheelmill.release.manifest.read import listed_of, manifest_from
+from wheelmill.release.manifest.read import WHEEL_FILENAME, listed_of, manifest_from
 from wheelmill.release.manifest.record import MANIFEST, SBOM_SUFFIX, Manifest, ManifestEntry, entry_of, manifest_of
 from wheelmill.release.manifest.rules import faults_of_wheel, name_faults, requirement_faults
 
@@ -20,6 +20,7 @@ __all__ = [
     "MANIFEST",
     "SBOM_SUFFIX",
     "SCHEMA",
+    "WHEEL_FILENAME",
     "ListedCertificate",
     "ListedEvidence",
     "ListedExternal",

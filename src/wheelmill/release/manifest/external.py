@@ -22,7 +22,7 @@ class External:
     host_requires: tuple[str, ...] = ()
     """Libraries of its build: ``dep:rpm/almalinux/libaio-devel``."""
     dependencies: tuple[str, ...] = ()
-    """What must be there when it is imported: ``dep:generic/nvidia-driver@>=580.65.06``."""
+    """What must be present when it is imported: ``dep:generic/nvidia-driver@>=580.65.06``."""
 
 
 def external_of(certificate: Certificate, requires_dist: tuple[str, ...]) -> External:
@@ -46,7 +46,7 @@ def external_of(certificate: Certificate, requires_dist: tuple[str, ...]) -> Ext
 
 
 def _libraries(made: Provenance) -> Iterator[str]:
-    """By their names for the package manager of the place that it was built in: containers have dnf."""
+    """System packages, as the package manager of the build place calls them: dnf in containers."""
     if wanted := made.system_packages:
         names, kind = (wanted.dnf, "rpm/almalinux") if made.images else (wanted.apt, "deb/debian")
         yield from (f"dep:{kind}/{name}" for name in names or ())

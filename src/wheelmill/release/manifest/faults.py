@@ -1,4 +1,4 @@
-"""What is wrong in bytes that are no manifest: all of it, each with its key. Reading tells the first fault alone."""
+"""Every fault of a manifest that cannot be decoded, each with its key; the decoder reports only the first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec.structs import FieldInfo, fields
 from wheelmill.release.manifest.listed import SCHEMA, ListedRelease, ListedWheel
 
 Path = tuple[str | int, ...]
-"""Of a value in JSON: keys of objects, places in lists."""
+"""Where a value is in JSON: keys of objects, positions in lists."""
 Fault = tuple[Path, str]
 """Where it is, and what is wrong there."""
 
@@ -89,7 +89,7 @@ def values_in(plain: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:  # noq
 
 
 def shown(text: object) -> str:
-    """A text as a message may have it: in quotes, short, and nothing that a terminal would act on."""
+    """A text for a message: quoted, short, and without anything that a terminal would act on."""
     written = ascii(text)
     return written if len(written) <= _LONGEST else f"{written[:_LONGEST]}..."
 

@@ -1,4 +1,4 @@
-"""A manifest as it is read: the keys that are asked for by those who list, plan and choose wheels, and no others.
+"""A manifest as it is read: only the keys that listing, planning and choosing wheels needs.
 
 The keys are those of `record.Manifest`, which is written, and mean what is said there; a test holds the two together.
 What stood beside a wheel where it was built and tried, which is most of a manifest's bytes, is passed over: so a wheel
@@ -34,12 +34,12 @@ from wheelmill.wheel.torch_window import TorchFit, TorchWindow
 SCHEMA: Final = "wheelmill.manifest/1"
 Schema = Literal["wheelmill.manifest/1"]
 Count = Annotated[int, Meta(ge=0, le=(1 << 53) - 1)]
-"""Readers of JSON agree about no larger ones (RFC 8259, section 6)."""
+"""Programs that read JSON agree only about integers up to here (RFC 8259, section 6)."""
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 
 
 class _Part(Struct, frozen=True, gc=False):
-    """A part of a manifest. It holds no circles, so the collector of garbage need not look for any."""
+    """A part of a manifest; without cycles, so that the garbage collector need not track it."""
 
 
 class ListedFit(_Part, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class ListedWindow(_Part, frozen=True, kw_only=True):
 
 
 class ListedEvidence(_Part, frozen=True, kw_only=True, cache_hash=True):
-    """What a wheel's bytes show; it is looked up often, and has many words to hash."""
+    """What a wheel's bytes show. The hash is cached: it is used often, and covers many words."""
 
     policy: str
     needed: tuple[str, ...]
@@ -76,7 +76,7 @@ class ListedEvidence(_Part, frozen=True, kw_only=True, cache_hash=True):
 
 
 class ListedRoom(_Part, frozen=True, kw_only=True, cache_hash=True):
-    """What the wheel was installed into and imported from."""
+    """A clean environment that the wheel was installed into and imported in."""
 
     python: str
     place: str = THIS_MACHINE
@@ -112,7 +112,7 @@ class ListedCell(_Part, frozen=True, kw_only=True):
         """What its wheels have in their local version.
 
         Raises:
-            ValueError: one of its words is none.
+            ValueError: a value in it cannot be read.
         """
         return _label_of(self.python, self.cuda, self.torch, self.torch_abi, self.platform)
 
@@ -121,7 +121,7 @@ class ListedCell(_Part, frozen=True, kw_only=True):
         """What its wheels call their version: ``2.8.3+cu128torch2.8``.
 
         Raises:
-            ValueError: one of its words is none.
+            ValueError: a value in it cannot be read.
         """
         label = _label_text_of(self.python, self.cuda, self.torch, self.torch_abi, self.platform)
         return f"{self.version}{'.' if '+' in self.version else '+'}{label}"
@@ -166,7 +166,7 @@ class ListedProvenance(_Part, frozen=True, kw_only=True):
         """The combination that it was built for.
 
         Raises:
-            ValueError: one of its words is none.
+            ValueError: a value in it cannot be read.
         """
         return _cell_of(self.built_for)
 

@@ -1,4 +1,4 @@
-"""Reading a manifest, which may have been changed since it was written."""
+"""Reading a manifest, which somebody may have changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wheelmill.system.record_files import record_bytes
 
 _OLDEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _CLOCKS_DIFFER: Final = timedelta(days=1)
-_FILENAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+!-]{0,250}\.whl")
+WHEEL_FILENAME: Final = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.+!-]{0,250}\.whl\Z")
 """The characters that a wheel's name may have (PEP 427, 440): no folder, no markup, and a name that disks take."""
 
 _decoder: Final = Decoder(ListedRelease)
@@ -49,7 +49,7 @@ def manifest_from(content: bytes, *, source: str, tag: str | None = None, now: d
 
 
 def listed_of(manifest: Manifest) -> ListedRelease:
-    """What everybody will read of a manifest that is about to be written.
+    """Read back a manifest that is about to be written, as everybody will read it.
 
     Raises:
         ReleaseError: nobody could read it.
@@ -68,7 +68,7 @@ def _faults(release: ListedRelease, tag: str | None, now: datetime) -> Iterator[
         yield ("published_at",), f"nothing was published at {time.isoformat()}"
     names: set[str] = set()
     for number, wheel in enumerate(release.wheels):
-        if not _FILENAME.fullmatch(wheel.filename):
+        if not WHEEL_FILENAME.fullmatch(wheel.filename):
             yield ("wheels", number, "filename"), f"expected the file name of a wheel, not {shown(wheel.filename)}"
         elif wheel.filename in names:
             yield ("wheels", number, "filename"), f"{wheel.filename} is named twice"

@@ -32,14 +32,14 @@ class ManifestEntry:
     size: int
     """Bytes."""
     metadata_sha256: Sha256
-    """Of the sidecar."""
+    """The hash of the sidecar."""
     name: str
-    """Of the project, as METADATA writes it."""
+    """The name of the project, as METADATA writes it."""
     version: str
-    """As METADATA writes it."""
+    """The version, as METADATA writes it."""
     requires_python: str | None
     requires_dist: tuple[str, ...]
-    """As METADATA says, each in canonical form (PEP 508)."""
+    """The requirements in METADATA, each in canonical form (PEP 508)."""
     certificate: Certificate
     """What smoke saw, and how the wheel was built."""
     attestation: str | None = None
@@ -49,9 +49,9 @@ class ManifestEntry:
     provenance: bool = False
     """Whether its provenance object lies beside it (PEP 740)."""
     plain: Sha256 | None = None
-    """Of the wheel that a variant wheel was made of; None for a plain one."""
+    """The hash of the plain wheel that a variant wheel was made of; None for a plain wheel."""
     external: External | None = None
-    """What it needs that no package index has; None for wheels of earlier versions of ours."""
+    """What it needs that no package index has; None for wheels of earlier versions of wheelmill."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,4 +1,4 @@
-"""What may be said of a wheel in a manifest. A release asks before it publishes, an index before it lists.
+"""Rules for an entry of a manifest, checked before a wheel is published and before it is listed.
 
 What pip and uv do with each was tried on them; see docs/what-an-index-has.md.
 """
@@ -27,7 +27,7 @@ from wheelmill.release.manifest.listed import ListedEvidence, ListedProvenance, 
 from wheelmill.web.origin import Origin
 from wheelmill.web.pages import MAX_DIGITS
 from wheelmill.wheel.limits import MAX_WHEEL
-from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.name import WheelName, written_parts
 from wheelmill.wheel.reserved import reservation
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
@@ -85,7 +85,7 @@ def _is_dep_url(text: str) -> bool:
 
 def name_faults(filename: str, name: WheelName, project: str, version: str) -> tuple[str, ...]:
     """What is wrong with a file name, beside the name and the version that METADATA says."""
-    _, written, rest = filename.split("-", 2)
+    _, written, rest = written_parts(filename)
     return _name_faults(name.project, written, project, version) + _tag_faults(rest)
 
 
@@ -179,7 +179,7 @@ def _faults_of_evidence(evidence: ListedEvidence) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)  # wheels that were built alike have the same words
 def _strange(read: Callable[[str], object], words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words that cannot be read."""
+    """The values that cannot be read."""
     return tuple(word for word in words if not _is_read_by(read, word))
 
 
@@ -192,7 +192,7 @@ def _is_read_by(read: Callable[[str], object], word: str) -> bool:
 
 
 def _faults_of_provenance(made: ListedProvenance, wheel: ListedWheel, name: WheelName) -> Iterator[str]:
-    """A provenance of other bytes, or of another wheel, says nothing of this one."""
+    """The provenance must be of these bytes and this wheel."""
     key, cell = "certificate.provenance", made.built_for
     if made.sha256 != wheel.sha256:
         yield f"{key}.sha256: it is the provenance of other bytes, {shown(made.sha256)}"

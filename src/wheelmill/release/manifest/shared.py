@@ -1,4 +1,4 @@
-"""What many wheels have in common, kept once: an index holds all releases in memory at the same time."""
+"""Equal parts of manifests, kept once: an index holds all releases in memory at the same time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wheelmill.release.manifest.listed import (
 
 
 class _First(dict[Any, Any]):
-    """The first of equal values, by each of them."""
+    """Maps each value to the first one that was equal to it."""
 
     def __missing__(self, value: object) -> object:
         self[value] = value
@@ -89,7 +89,7 @@ class Shared:
         )
 
     def _cell(self, cell: ListedCell) -> ListedCell:
-        """A cell of its own nearly always, of words that many have."""
+        """Cells nearly all differ, but their words do not."""
         one = self._one_of
         return ListedCell(
             project=one[cell.project],

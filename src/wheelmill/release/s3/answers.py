@@ -1,4 +1,4 @@
-"""What an S3 answers, and what botocore makes of it."""
+"""The answers of an S3, and botocore's exceptions, as our errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def configured(what: str) -> Iterator[None]:
 
 @contextmanager
 def understood(what: str) -> Iterator[None]:
-    """Say of an answer what it means.
+    """Turn an exception of botocore into our error.
 
     Args:
         what: the request, in words.
@@ -80,10 +80,10 @@ def understood(what: str) -> Iterator[None]:
 
 
 def etag_of(answer: Mapping[str, Any]) -> str:
-    """What names an object's content.
+    """The etag of an object.
 
     Raises:
-        LookupError: that is not said, as nobody but S3 answers so.
+        LookupError: there is none, so that the answer is not S3's.
     """
     etag: str = answer["ETag"]
     return etag

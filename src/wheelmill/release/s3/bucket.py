@@ -17,22 +17,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from http import HTTPStatus
-from mimetypes import MimeTypes
-from pathlib import PurePosixPath
 from typing import IO, Any, Final, Self
 
 from wheelmill.errors import AbsentError, NetworkError, SameError, TakenError, UsageError
 from wheelmill.names import Sha256
 from wheelmill.release.asset import Asset
-from wheelmill.release.s3.answers import (
-    configured,
-    etag_of,
-    sha256_in,
-    understood,
-)
+from wheelmill.release.s3.answers import configured, etag_of, sha256_in, understood
 from wheelmill.release.s3.connection import Connection
+from wheelmill.release.s3.content_types import type_of
 from wheelmill.system.time import Clock
-from wheelmill.web.pages import JSON_TYPE
 from wheelmill.web.retries import PATIENT
 
 _PIECE: Final = 32 << 20
@@ -40,29 +33,19 @@ _PIECE: Final = 32 << 20
 _MOST: Final = 5 << 40
 """Bytes of an object, in any S3 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingObjects.html)."""
 _PAGES: Final = 10_000
-"""Of a listing, each of a thousand keys."""
+"""Pages of a listing, a thousand keys each."""
 _TRIES: Final = 3
-
-_TYPES: Final = MimeTypes()
-_OWN_TYPES: Final = {
-    ".jsonl": "application/jsonl",
-    ".metadata": "text/plain",
-    ".provenance": "application/json",
-    ".gz": "application/gzip",
-}
-JSON_PAGES: Final = "v1+json"
-"""Below ``simple/``, the folder of the same pages for those who ask for JSON by an address (PEP 691)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """An object that is there."""
+    """An object that exists."""
 
     etag: str
-    """Names its content; another one has another."""
+    """Identifies its content."""
     size: int
     sha256: Sha256 | None
-    """None where the server does not say."""
+    """None if the server does not say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +58,7 @@ class Bucket:
 
     name: str
     prefix: str = ""
-    """Ends with a slash where there is one."""
+    """Empty, or ends with a slash."""
     clock: Clock = field(default_factory=Clock)
 
     @classmethod
@@ -93,7 +76,7 @@ class Bucket:
 
     @cached_property
     def connection(self) -> Connection:
-        """What it is asked by; made when it is needed."""
+        """The connection, made when it is first needed."""
         return Connection(self.clock)
 
     def __str__(self) -> str:
@@ -102,12 +85,12 @@ class Bucket:
 
     @property
     def address(self) -> str:
-        """The URL of what has the prefix, as the S3 API has it."""
+        """The URL of the prefix in the S3 API."""
         with configured("looking for the address"):
             return self.connection.address(self.name, f"{self.prefix}X").removesuffix("X")
 
     def check_credentials(self) -> None:
-        """Make sure that there are some.
+        """Check that there are credentials.
 
         Raises:
             UsageError: there are none.
@@ -118,19 +101,19 @@ class Bucket:
                 raise UsageError(f"there are no credentials for {self}", hint=hint)
 
     def folders(self) -> Iterator[str]:
-        """What stands before the first slash in keys."""
+        """The folders at the top: what is before the first slash in keys."""
         for page in self._pages("", Delimiter="/"):
             for each in page.get("CommonPrefixes", ()):
                 yield each.get("Prefix", "").removeprefix(self.prefix).removesuffix("/")
 
     def keys(self, below: str) -> Iterator[tuple[str, str]]:
-        """The keys that begin in this way, and the etag of each object."""
+        """The keys with a prefix, and the etag of each object."""
         for page in self._pages(below):
             for each in page.get("Contents", ()):
                 yield each.get("Key", "").removeprefix(self.prefix), each.get("ETag", "")
 
     def dated_keys(self, below: str) -> Iterator[tuple[str, datetime]]:
-        """The keys that begin in this way, and when each object was written."""
+        """The keys with a prefix, and when each object was written."""
         for page in self._pages(below):
             for each in page.get("Contents", ()):
                 if "Key" in each and "LastModified" in each:
@@ -160,10 +143,10 @@ class Bucket:
 
         Args:
             key: of the object.
-            seen: the etag of what is known already.
+            seen: the etag of the content that is known already.
 
         Returns:
-            Its etag, None where there is no such object; and its content where that is not known.
+            Its etag, None if there is no such object; and its content, None if that is known already.
         """
         condition = {"IfNoneMatch": seen} if seen else {}
         try:
@@ -179,7 +162,7 @@ class Bucket:
         """Copy an object of any size into a file.
 
         Raises:
-            NetworkError: it is not there, too.
+            NetworkError: as always; also if there is no such object.
         """
         found = self.find(key)
         if found is None:
@@ -188,7 +171,7 @@ class Bucket:
             file.write(piece)
 
     def holds(self, key: str, found: Found, asset: Asset) -> bool:
-        """Whether an object that was found is a file; it is read where the server gives no hash of it."""
+        """Whether an object has the content of a file; it is read only if the server gives no hash."""
         if found.sha256 or found.size != asset.size:
             return (found.sha256, found.size) == (asset.sha256, asset.size)
         digest = hashlib.sha256()
@@ -197,7 +180,7 @@ class Bucket:
         return digest.hexdigest() == asset.sha256
 
     def _pieces(self, key: str, found: Found) -> Iterator[bytes]:
-        """The bytes of an object; all of them are of the one that was found."""
+        """The bytes of an object, which must not change meanwhile."""
         what = f"reading {self}/{key}"
         for first in range(0, min(found.size, _MOST), _PIECE):
             size = min(_PIECE, found.size - first)
@@ -210,19 +193,19 @@ class Bucket:
             yield piece
 
     def write(self, key: str, asset: Asset, *, cache: str, over: str | None) -> str | None:
-        """Make an object, or replace one; once.
+        """Create an object, or replace one, without a retry.
 
         Args:
-            key: of the object; says its type, too.
-            asset: what it is to be.
-            cache: what Cache-Control says of it.
-            over: the etag of what it replaces; None where there is nothing yet.
+            key: of the object; its type follows from it.
+            asset: its new content.
+            cache: its Cache-Control header.
+            over: the etag of what it replaces; None to create it.
 
         Returns:
-            Its etag; None where something else is there than was said.
+            Its etag; None if something else is there than `over` says.
 
         Raises:
-            NetworkError: there was no answer that says which; it may have been written.
+            NetworkError: there was no clear answer; it may have been written.
         """
         condition = {"IfMatch": over} if over else {"IfNoneMatch": "*"}
         try:
@@ -231,7 +214,7 @@ class Bucket:
                     Bucket=self.name,
                     Key=self.prefix + key,
                     Body=content,
-                    ContentType=_type_of(key),
+                    ContentType=type_of(key),
                     CacheControl=cache,
                     ChecksumSHA256=base64.b64encode(bytes.fromhex(asset.sha256)).decode(),
                     **condition,
@@ -241,10 +224,10 @@ class Bucket:
             return None
 
     def ensure(self, key: str, asset: Asset, *, cache: str) -> None:
-        """Have a file under a key, in the place of whatever is there; see `write`.
+        """Write a file under a key, whatever is there, with retries; see `write`.
 
         Raises:
-            NetworkError: it is not there in the end.
+            NetworkError: it could not be written.
         """
         failure = NetworkError(f"{self}/{key} is not there although it was written")
         for pause in (0.0, 0.0, *PATIENT):
@@ -259,7 +242,7 @@ class Bucket:
         raise failure
 
     def settle(self, key: str, content: bytes, *, cache: str, over: str | None) -> str | None:
-        """Make or replace a small object, and look whether it is there then; see `write`."""
+        """Create or replace a small object, and read it back; see `write`."""
         asset = Asset.of_bytes(key, content)
         for _ in range(_TRIES):
             etag = self.write(key, asset, cache=cache, over=over)
@@ -278,17 +261,8 @@ class Bucket:
 
     @contextmanager
     def _asking(self, what: str) -> Iterator[Any]:
-        """Give what asks S3, in a context that says what answers mean."""
+        """Give a client of S3, in a context that turns its errors into ours."""
         with configured(what):
             client = self.connection.client
         with understood(what):
             yield client
-
-
-def _type_of(key: str) -> str:
-    path = PurePosixPath(key)
-    if "simple" in path.parts and (path.name == "index.json" or JSON_PAGES in path.parts):
-        return JSON_TYPE
-    page = "index.html" if key.endswith("/") else path.name
-    kind = _OWN_TYPES.get(PurePosixPath(page).suffix) or _TYPES.guess_type(page)[0] or "application/octet-stream"
-    return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind

@@ -1,4 +1,4 @@
-"""A connection to an S3 API: botocore says what is asked and signs it, and its requests go through the one door.
+"""A connection to an S3 API: botocore makes and signs requests, which go through `web.client`.
 
 Endpoint, region and credentials are those of its usual variables and files: ``AWS_ENDPOINT_URL_S3``,
 ``AWS_DEFAULT_REGION``, ``AWS_ACCESS_KEY_ID``, ``AWS_PROFILE`` and so on.
@@ -38,7 +38,7 @@ _LARGEST: Final = 128 << 20
 
 
 class Connection:
-    """Whom a bucket is asked of. It may be shared by threads.
+    """A client of S3, which threads may share.
 
     Args:
         clock: waits between tries.
@@ -50,12 +50,12 @@ class Connection:
 
     @cached_property
     def has_credentials(self) -> bool:
-        """Whether there are any; without them a bucket is read as everybody may read it."""
+        """Whether there are credentials; without them, a bucket is read anonymously."""
         return self._session.get_credentials() is not None
 
     @cached_property
     def client(self) -> Any:  # noqa: ANN401 - botocore makes the class from a description of S3
-        """Asks for operations of S3."""
+        """botocore's client of S3."""
         anybody = Config() if self.has_credentials else Config(signature_version=UNSIGNED)
         client = self._session.create_client("s3", config=_SETTINGS.merge(anybody))
         client.meta.events.register("before-send.s3", self._send)
@@ -96,7 +96,7 @@ class _Content(io.BytesIO):
     """Content of an answer, as botocore reads it."""
 
     def stream(self, *_: object, **__: object) -> Iterator[bytes]:
-        """All of it."""
+        """Read all of it."""
         yield self.read()
 
 

@@ -1,4 +1,4 @@
-"""The ledger of a bucket: one object, replaced whole by who has read the one that is there."""
+"""The ledger of a bucket: one object, replaced whole by whoever has read the one that is there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wheels in a bucket that no release names: publications that broke off left them, and later ones take up their own."""
+"""Wheels in a bucket that no release names, left by interrupted publications, which may yet be resumed."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from wheelmill.release.store import KEPT, LeftDraft
 
 
 def left_wheels(bucket: Bucket, releases: Releases, now: datetime, *, remove: bool) -> list[LeftDraft]:
-    """Find them; see `Store.left_drafts`.
+    """Find such wheels; see `Store.left_drafts`.
 
     Args:
         bucket: where the wheels are.
-        releases: what names them.
+        releases: those that may name them.
         now: the time, in UTC.
         remove: whether those of more than a day ago are removed.
 
     Raises:
-        ReleaseError: there is a release of which nobody knows what it names.
+        ReleaseError: a release cannot be read, so that it is unknown which wheels it names.
     """
     written: defaultdict[str, dict[str, datetime]] = defaultdict(dict)
     for key, at in bucket.dated_keys(f"{FILES}/"):

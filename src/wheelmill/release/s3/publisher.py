@@ -1,6 +1,7 @@
-"""Publishing in a bucket: wheels lie under their hashes, and a release is there as soon as its manifest is.
+"""Publishing in a bucket: wheels lie under their hashes, and a release exists once its manifest does.
 
-What a publisher sent that ended before that is named by nothing, and is taken up by the next one that has those wheels.
+What a publisher sent before it was interrupted is named by no release, and is reused by the next one that has those
+wheels.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class S3Publisher:
                 return Publication(releases=(manifest,))
 
     def _claim(self, key: str, content: bytes) -> bool:
-        """Make an object that nobody ever replaces; returns whether it is there, and not one of somebody else's."""
+        """Create an object that is never replaced; False if somebody else created another one under its key."""
         failure: NetworkError | None = None
         for pause in (0.0, *PATIENT):
             self._bucket.clock.sleep(pause)

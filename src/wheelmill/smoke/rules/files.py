@@ -22,19 +22,25 @@ _PARTS_OF_OTHERS: Final = {
     "torchgen": "torch",
 }
 """Modules whose names do not say which project has them."""
+_SETTINGS: Final = frozenset(("pyvenv.cfg", "pip.conf", "pip.ini", ".condarc", "condarc", "condarc.d", "conda-meta"))
+"""What Python, pip and conda obey at the top of an environment.
+
+https://docs.python.org/3/library/site.html, https://pip.pypa.io/en/stable/topics/configuration/,
+https://docs.conda.io/projects/conda/en/stable/user-guide/configuration/use-condarc.html
+"""
 _OF_A_SOURCE: Final = frozenset(
     (
         *("test", "tests", "conftest", "doc", "docs", "example", "examples", "benchmark", "benchmarks"),
         *("src", "build", "dist", "setup", "scripts", "tools"),
     )
 )
-"""What a source has beside its packages, and what no module of an environment should be called."""
+"""Folders that sources have beside their packages, and that must not become modules of an environment."""
 _COMMANDS: Final = frozenset(("python", "pythonw", "pydoc", "pip", "uv", "uvx", "activate", "deactivate"))
 """What an environment has, without its version."""
 
 
 def runs_nothing_at_start(contents: Contents) -> Iterator[Finding]:
-    """No file is run by every Python of its environment, whether it is imported or not."""
+    """No file may run whenever Python starts, whether or not it is imported."""
     started = (
         file
         for file in _in_library(contents)
@@ -57,6 +63,20 @@ def has_no_files_of_others(contents: Contents) -> Iterator[Finding]:
     yield from _finding(Code.FOREIGN_FILES, filter(is_of_others, _in_library(contents)), "belongs to another project")
 
 
+def has_no_files_of_the_environment(contents: Contents) -> Iterator[Finding]:
+    """A ``pip.conf`` names the index of all that is installed later, and conda keeps Python's own library there."""
+
+    def is_of_the_environment(file: InstalledFile) -> bool:
+        match [part.lower() for part in file.path.parts]:
+            case ["lib" | "lib64", library, _, *_]:
+                return library.startswith(("python3", "pypy3"))
+            case parts:
+                return parts[0] in _SETTINGS
+
+    own = (file for file in contents.installed if file.place == "environment" and is_of_the_environment(file))
+    yield from _finding(Code.FOREIGN_FILES, own, "belongs to the environment, not to a wheel")
+
+
 def replaces_no_command(contents: Contents) -> Iterator[Finding]:
     """Nobody gets another ``python`` or ``pip`` by installing a wheel, nor a program outside of the folder for them."""
     if is_reserved(contents.name.project):
@@ -72,7 +92,7 @@ def replaces_no_command(contents: Contents) -> Iterator[Finding]:
 
 
 def has_no_files_of_a_source(contents: Contents) -> Iterator[Finding]:
-    """Two wheels with a folder ``tests`` overwrite each other's files."""
+    """No folder ``tests`` at the top: two wheels that have one overwrite each other's files."""
     own = contents.name.project
     files = (file for file in _in_library(contents) if file.top in _OF_A_SOURCE and file.top != own)
     tops = dict.fromkeys(file.path.parts[0] for file in files)
@@ -81,13 +101,13 @@ def has_no_files_of_a_source(contents: Contents) -> Iterator[Finding]:
 
 
 def has_no_bytecode(contents: Contents) -> Iterator[Finding]:
-    """Python may run bytecode without a look at the source beside it (PEP 552)."""
+    """No bytecode: Python may run it without checking the source beside it (PEP 552)."""
     compiled = (file for file in contents.installed if file.path.suffix in (".pyc", ".pyo"))
     yield from _finding(Code.BYTECODE, compiled, "is bytecode, which need not be that of its source")
 
 
 def has_no_special_modes(contents: Contents) -> Iterator[Finding]:
-    """A program in a wheel runs as whoever starts it."""
+    """No setuid programs: a program in a wheel runs as whoever starts it."""
     special = [m.filename for m in contents.members if m.external_attr >> 16 & (stat.S_ISUID | stat.S_ISGID)]
     if special:
         yield Finding(code=Code.SETUID, detail=f"{some_of(special)} would run as another user")
@@ -112,6 +132,7 @@ def _finding(code: Code, files: Iterable[InstalledFile], fault: str) -> Iterator
 FILES: Final = (
     runs_nothing_at_start,
     has_no_files_of_others,
+    has_no_files_of_the_environment,
     replaces_no_command,
     has_no_files_of_a_source,
     has_no_bytecode,

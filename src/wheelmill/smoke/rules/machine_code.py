@@ -1,4 +1,4 @@
-"""Rules on what the shared objects of a wheel need of the machine, and do to its processes."""
+"""Rules on what the shared objects of a wheel need of the machine, and what they do to its processes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Final
 
 from wheelmill.names import StableTorch
 from wheelmill.smoke.evidence import Contents
-from wheelmill.wheel.elf import SharedObject, open_symbols
 from wheelmill.wheel.findings import Code, Finding, some_of
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
 from wheelmill.wheel.libraries import cuda_majors_of, is_of_toolkit, is_provided, original_name
 from wheelmill.wheel.policies import policy_of
 from wheelmill.wheel.reserved import is_reserved
+from wheelmill.wheel.shared_objects import SharedObject, open_symbols
 from wheelmill.wheel.stable_abi import is_in_stable_abi
 from wheelmill.wheel.stable_torch import beyond_stable_abi, shims_in
 
@@ -38,7 +38,7 @@ def cudart_is_as_said(contents: Contents) -> Iterator[Finding]:
 
 
 def glibc_is_old_enough(contents: Contents) -> Iterator[Finding]:
-    """A manylinux tag promises a glibc that the symbols must be content with (PEP 600)."""
+    """A manylinux tag promises a glibc; no symbol may need a newer one (PEP 600)."""
     for platform in contents.name.platforms:
         floor = promised_glibc(platform)
         newer = symbols_newer_than(floor, contents.shared_objects) if floor else ()

@@ -8,10 +8,11 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from wheelmill.names import TorchVersion
+from wheelmill.names import TORCH, TorchVersion
 from wheelmill.smoke.evidence import Contents
 from wheelmill.wheel.findings import Code, Finding, some_of
-from wheelmill.wheel.metadata import faults_of, torch_bound
+from wheelmill.wheel.labelled_metadata import torch_bound
+from wheelmill.wheel.metadata import faults_of
 
 
 def metadata_agrees(contents: Contents) -> Iterator[Finding]:
@@ -36,7 +37,7 @@ def torch_is_bounded(contents: Contents) -> Iterator[Finding]:
     required = [
         each.specifier
         for each in contents.metadata.requires_dist or ()
-        if canonicalize_name(each.name) == "torch" and each.marker is None
+        if canonicalize_name(each.name) == TORCH and each.marker is None
     ]
     if not any(bound == torch_bound(torch, bound) for bound in required):
         promise = f"the label {contents.name.label} promises" if isinstance(torch, TorchVersion) else "torch_abi says"

@@ -80,7 +80,7 @@ def test_a_table_without_a_reader_ends_a_command_the_same_way(monkeypatch: pytes
 
     monkeypatch.setattr(sys, "stdout", Pipe())
     with pytest.raises(BrokenPipeError):
-        STDOUT.print("a row")
+        type(STDOUT)().print("a row")  # STDOUT itself would print it before what the next test prints
 
 
 def test_what_a_full_disk_does_not_take_is_told() -> None:
@@ -88,3 +88,49 @@ def test_what_a_full_disk_does_not_take_is_told() -> None:
         argv = [sys.executable, "-m", "wheelmill", "--help"]
         done = subprocess.run(argv, check=False, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (2, "error: No space left on device\n")
+
+
+@pytest.mark.parametrize("name", ["pathlib.py", "fnmatch.py", "json.py"])
+def test_a_module_in_the_folder_is_not_run(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("open('it-was-run', 'w')\n")
+    subprocess.run([sys.executable, "-m", "wheelmill", "--help"], check=True, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    assert not (tmp_path / "it-was-run").exists()
+
+
+def test_streams_that_are_closed_are_missed_by_nobody(tmp_path: Path) -> None:
+    """Who waits for a page asks whether stderr is a terminal; who asks a person, whether stdin is one."""
+    explain = ("explain", "demo", *DESCRIBED[1:], "--source", "http://127.0.0.1:9/simple/", "--no-cache")
+    lines = [f"{sys.executable} -m wheelmill {' '.join(each)} <&- >&- 2>&-" for each in (explain, ("doctor", "--fix"))]
+    codes = [subprocess.run(["sh", "-c", line], cwd=tmp_path, check=False).returncode for line in lines]
+    assert codes == [0, 2]
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "1e300"])
+@pytest.mark.parametrize("words", ["run demo --memory", "run demo --time-limit", "index check . --rate"])
+def test_a_number_that_no_machine_counts_up_to_is_refused(words: str, number: str) -> None:
+    asked = [*words.split(), number]
+    done = CliRunner().invoke(application(asked), asked)
+    assert done.exit_code == 2
+    assert f"expected a number up to 1,000,000, not {float(number)}." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "faults"),
+    [
+        ("index build", ["Missing option '--store' (env var: 'WHEELMILL_STORE').", "Missing option '--output'."]),
+        (
+            "index serve gone --port none",
+            [
+                "Invalid value for 'DIR': Path 'gone' does not exist.",
+                "Invalid value for '--port': 'none' is not a valid",
+            ],
+        ),
+        ("smoke", ["Missing argument 'WHEEL...'."]),
+    ],
+)
+def test_everything_that_is_wrong_with_the_words_is_told_at_once(words: str, faults: Sequence[str]) -> None:
+    asked = words.split()
+    done = CliRunner().invoke(application(asked), asked, env={"WHEELMILL_STORE": ""})
+    said = [line.removeprefix("Error: ") for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    assert done.exit_code == 2
+    assert [line[: len(fault)] for line, fault in zip(said, faults, strict=True)] == faults

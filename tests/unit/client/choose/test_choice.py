@@ -60,7 +60,9 @@ def test_a_torch_without_cuda_takes_no_wheel_for_cuda(resolved: Resolve) -> None
 def test_what_one_package_lacks_is_said_while_the_others_are_chosen(resolved: Resolve) -> None:
     resolution = resolved([name()], "demo", "other")
     assert chosen(resolution) == name()
-    assert [missing.reason for missing in resolution.unresolved.values()] == ["no source has a wheel of it"]
+    (missing,) = resolution.unresolved.values()
+    assert missing.reason == "no source has a wheel of it"
+    assert "--extra-source names another one, which no project remembers" in str(missing.suggestion)
 
 
 @pytest.mark.parametrize(

@@ -45,4 +45,4 @@ def test_a_torch_that_was_only_asked_for_is_asked_for_with_cuda(resolved: Resolv
 
 def test_it_is_no_reason_where_no_wheel_is_refused_for_it(resolved: Resolve) -> None:
     (missing,) = resolved(["demo-1.0-cp311-cp311-linux_x86_64.whl"], "demo", target=CPU).unresolved.values()
-    assert missing.reason.startswith("1 wheels, none for ")
+    assert missing.reason.startswith("1 wheel, none for ")

@@ -335,3 +335,8 @@ def test_an_older_wheel_for_the_torch_itself_is_better(site: Site, for_both: byt
 def test_no_torch_is_no_reason_for_another(site: Site) -> None:
     with pytest.raises(UsageError, match="--allow-other-torch needs a torch"):
         site.resolve(target=replace(TARGET, torch=None), other_torch=True)
+
+
+def test_gpus_are_told_in_their_order_and_not_in_that_of_the_alphabet() -> None:
+    inside = Inside(requires_dist=(), sass=("10.0", "9.0"), code_read=True)
+    assert str(inside) == "machine code for sm_90, sm_100"

@@ -88,6 +88,14 @@ def test_what_is_no_lock_is_named(tmp_path: Path, text: str) -> None:
         read_lock(path)
 
 
+def test_who_takes_requirements_for_a_lock_is_told_what_installs_them(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.txt"
+    path.write_text("demo==1\n")
+    with pytest.raises(UsageError, match="is not a lock") as caught:
+        read_lock(path)
+    assert caught.value.hint == "'pip install -r' or 'uv pip sync' installs requirements"
+
+
 def test_a_lock_has_the_name_of_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="PEP 751"):
         check_name(tmp_path / "lock.toml")

@@ -1,5 +1,7 @@
 """What a project's own pin on torch says."""
 
+import os
+import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +11,7 @@ from packaging.requirements import Requirement
 from tests.unit.client.targets import INDEX, LINUX, candidate, resolution
 from wheelmill.client.project.change import add_wheels, find_torch_pin, remove_packages
 from wheelmill.client.project.index_tables import UvPyproject
+from wheelmill.client.project.project import Edit
 from wheelmill.names import CudaVersion, TorchVersion, project_name
 
 
@@ -42,7 +45,7 @@ line-length = 100
 """
 
 
-@pytest.mark.parametrize("torch", ["", '"torch>=2",  # any', '"torch==2.11.0",'])
+@pytest.mark.parametrize("torch", ["", '"torch >=2.0, <3",  # any', '"torch==2.11.0",'])
 def test_removing_undoes_adding(torch: str, tmp_path: Path) -> None:
     """The pin on torch and its index go with the last wheel that needs them; what was there comes back."""
     path = tmp_path / "pyproject.toml"
@@ -88,3 +91,21 @@ def test_hatchling_is_told_that_urls_are_meant(tmp_path: Path) -> None:
     edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)])
     assert b"allow-direct-references = true" in edit.contents[path]
     assert any("hatchling" in note for note in edit.notes)
+
+
+def test_a_link_and_the_mode_of_a_file_stay(tmp_path: Path) -> None:
+    goal, link = tmp_path / "goal.toml", tmp_path / "pyproject.toml"
+    goal.touch(mode=0o600)
+    link.symlink_to("goal.toml")
+    Edit.of(link, b"new").write()
+    assert (link.readlink(), goal.read_bytes()) == (Path("goal.toml"), b"new")
+    assert stat.S_IMODE(goal.stat().st_mode) == 0o600
+
+
+def test_a_file_that_is_read_only_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(os, "access", lambda named, mode: not (named == path and mode == os.W_OK))
+    with pytest.raises(PermissionError, match=str(path)):
+        Edit.of(path, b"new").write()
+    assert path.read_bytes() == b"old"

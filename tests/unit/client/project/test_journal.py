@@ -129,6 +129,16 @@ def test_an_environment_that_was_made_is_removed(project: Path) -> None:
     assert content_of(project) == before
 
 
+def test_a_file_where_the_environment_would_be_stays(project: Path, state: Path) -> None:
+    """Some tools keep the name of an environment in one."""
+    shutil.rmtree(project / ".venv")
+    (project / ".venv").write_text("mine\n")
+    before = content_of(project)
+    assert fail_after((project / "uv.lock").touch, project) == []
+    assert content_of(project) == before
+    assert files_in(state) == []
+
+
 def test_an_environment_that_is_made_anew_comes_back(project: Path) -> None:
     before = content_of(project)
 
@@ -387,3 +397,35 @@ def test_what_cannot_be_put_back_now_is_put_back_by_the_next_command(
     assert "uv.lock: No space left on device; the next command" in said[0]
     with have_alone(project, print):
         assert content_of(project) == before
+
+
+def test_a_disk_that_is_full_has_room_again_when_what_was_made_is_removed(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(path: Path, content: bytes) -> None:
+        if (project / ".venv").exists() or (project / "uv.lock").exists():
+            raise OSError(28, "No space left on device", str(path))
+        path.write_bytes(content)
+
+    def add() -> None:
+        environment_tree(project / ".venv")
+        for name in ("pyproject.toml", "uv.lock"):
+            (project / name).write_text("new")
+        monkeypatch.setattr(kept, "write_durably", write)
+
+    shutil.rmtree(project / ".venv")
+    before = content_of(project)
+    assert fail_after(add, project) == []
+    assert content_of(project) == before
+
+
+def test_an_environment_that_cannot_be_put_back_keeps_no_file_from_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(1, "Operation not permitted", ".venv")
+
+    monkeypatch.setattr(kept, "restore_snapshot", refuse)
+    had = (project / "pyproject.toml").read_bytes()
+    assert ".venv: Operation not permitted" in fail_after(lambda: change(project), project)[0]
+    assert (project / "pyproject.toml").read_bytes() == had

@@ -132,6 +132,16 @@ def test_an_index_that_is_there_is_used(tmp_path: Path) -> None:
     assert 'name = "own"' in pyproject.text
 
 
+def test_an_index_without_a_name_is_named_by_no_source(tmp_path: Path) -> None:
+    """uv needs no name for one that all is taken from."""
+    pyproject = read(tmp_path, f'[project]\n[[tool.uv.index]]\nurl = "{INDEX.url}"\n')
+    wheel = candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl", source=INDEX)
+    pyproject.pin(FLASH, pins_of([resolution(wheel)])[FLASH])
+    own, added = tomllib.loads(pyproject.text)["tool"]["uv"]["index"]
+    assert own == {"url": INDEX.url}
+    assert tomllib.loads(pyproject.text)["tool"]["uv"]["sources"] == {"flash-attn": {"index": added["name"]}}
+
+
 def test_indexes_on_one_line_stay_on_one_line(tmp_path: Path) -> None:
     before = '[project]\n[tool.uv]\nindex = [{name = "own", url = "https://own.example"}]\n'
     pyproject = read(tmp_path, before)
@@ -154,6 +164,65 @@ def test_lines_end_as_they_did(tmp_path: Path) -> None:
         assert bool(edit.contents) is changed
         content = path.read_bytes()
         assert content.count(b"\n") == content.count(b"\r\n") > 10
+
+
+@pytest.mark.parametrize("before", [b"\xef\xbb\xbf# about\r\n", b'# about\r\nx = """a\r\nb\nc"""\n'])
+def test_a_byte_order_mark_and_mixed_ends_of_lines_stay(before: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_bytes(before)
+    pyproject = UvPyproject.read(path)
+    pyproject.pin(FLASH, [Pin(requirement="flash-attn==1")])
+    Edit.of(path, pyproject.text.encode()).write()
+    assert path.read_bytes().startswith(before)
+    assert UvPyproject.read(path).requirements == pyproject.requirements
+
+
+@pytest.mark.parametrize(
+    "items", ['"rich"\n  # "flash-attn"\n  ', '\n  "numpy",\n\t"rich"  # tables\n\t# more\n\t# to come\n\t']
+)
+def test_a_dependency_stands_below_comments_that_no_comma_comes_before(items: str, tmp_path: Path) -> None:
+    pyproject = read(tmp_path, f"[project]\ndependencies = [{items}]\n")
+    pyproject.pin(FLASH, [Pin(requirement="flash-attn==1")])
+    assert tomllib.loads(pyproject.text)["project"]["dependencies"][-2:] == ["rich", "flash-attn==1"]
+    assert items.replace('"rich"', '"rich",') + '"flash-attn==1"' in pyproject.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[project]\ndependencies = []\n[tool]\nuv.package = false\n",
+        "tool = { uv = { package = false } }\n",
+        '[[tool.uv.index]]\nurl = "https://a"\n[tool.ruff]\n[[tool.uv.index]]\nurl = "https://b"\n',
+    ],
+    ids=["dotted keys", "braces", "several places"],
+)
+def test_what_could_not_be_written_in_its_place_is_refused(text: str, tmp_path: Path) -> None:
+    pyproject = read(tmp_path, text)
+    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
+    with pytest.raises(UsageError, match="cannot be changed as it is written"):
+        add_wheels(pyproject, [Requirement("flash-attn")], [resolution(wheel)])
+
+
+@pytest.mark.parametrize("key", ["torch-for", "torch-was"])
+@pytest.mark.parametrize(("value", "fault"), [("7", ": expected"), ('["~"]', r"\[0\]: ")], ids=["number", "garbage"])
+def test_what_was_noted_of_torch_and_was_spoilt_is_told(key: str, value: str, fault: str, tmp_path: Path) -> None:
+    pyproject = read(tmp_path, f'[tool.wheelmill]\n"{key}" = {value}\n')
+    if key == "torch-was":
+        pyproject.make_table("tool", "wheelmill")["torch-for"] = [str(FLASH)]
+    with pytest.raises(UsageError, match=f"tool.wheelmill.{key}{fault}"):
+        pyproject.release_torch([FLASH])
+
+
+def test_a_source_of_a_persons_own_that_gives_way_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[project]\ndependencies = ["flash-attn"]\n[tool.uv.sources]\nflash-attn = { git = "https://g" }\n')
+    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
+    told = []
+    for _ in range(2):
+        edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)])
+        edit.write()
+        told.append(any("flash-attn no longer comes from" in note for note in edit.notes))
+    assert told == [True, False]
 
 
 def test_each_platform_gets_its_wheel_by_a_marker(tmp_path: Path) -> None:

@@ -61,6 +61,13 @@ def test_what_pip_would_refuse_is_refused_first(tmp_path: Path, content: str, me
         found.add([Requirement("flash-attn")], [resolution(candidate(WHEEL))])
 
 
+def test_a_file_with_hashes_is_refused_with_the_command_that_adds_to_it(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        project(tmp_path, "rich==1 --hash=sha256:00\n").add([Requirement("flash-attn")], [resolution(candidate(WHEEL))])
+    command = "wheelmill lock flash-attn --format requirements --output requirements.txt"
+    assert caught.value.hint == f"'{command}' adds lines with hashes"
+
+
 def test_what_a_person_wrote_is_not_removed(tmp_path: Path) -> None:
     found = project(tmp_path, "rich\n")
     with pytest.raises(UsageError, match="does not depend on rich"):

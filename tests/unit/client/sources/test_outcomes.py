@@ -114,4 +114,4 @@ def test_whoever_waits_is_told_for_which_servers(server: PageServer) -> None:
     search = Search(named=(f"find-links:{server.url}/wheels/",), look=False, progress=told)
     for _ in range(2):  # the second time the cache has it
         resolve([Requirement("demo")], TARGET, search)
-    assert told.lines == [f"0 of 1 pages read; waiting for {server.url.removeprefix('http://')}", ""]
+    assert told.lines == [f"0 of 1 page read; waiting for {server.url.removeprefix('http://')}", ""]

@@ -159,6 +159,7 @@ def test_the_cache_stands_in_for_a_server_that_fails(server: PageServer) -> None
     assert chosen(resolution) == WHEEL
     (warning,) = resolution.warnings
     assert "403 Forbidden: a credential is needed" in warning
+    assert "netrc" not in warning  # of which nothing is sent without TLS
     assert "using what the cache has" in warning
     assert chosen(find(source, offline=True)) == WHEEL
 

@@ -73,6 +73,13 @@ def test_what_is_no_source_is_refused(word: str) -> None:
         read(word)
 
 
+@pytest.mark.parametrize("word", ["simple:https://host.test/?token=secret", "https://host.test/simple/?token=secret"])
+def test_a_token_in_the_query_of_an_index_is_refused_and_not_told(word: str) -> None:
+    with pytest.raises(UsageError, match="takes tokens") as raised:
+        read(word)
+    assert "secret" not in str(raised.value)
+
+
 def test_a_password_in_a_url_is_not_part_of_the_name() -> None:
     (source,) = read("https://me:secret@host.test/simple/")
     assert source.name == "https://host.test/simple/"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.client.target.interpreter import environment_of, find_interpreter, python_in
+from wheelmill.client.target.interpreter import declared_python, environment_of, find_interpreter, python_in
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, TorchVersion
 
@@ -85,3 +85,19 @@ def test_what_a_project_declares_is_never_the_python_that_wheelmill_runs_with(
     found = find_interpreter(tmp_path)
     assert found
     assert found.parent.resolve() != ours.resolve()
+
+
+def test_a_cache_that_uv_cannot_write_hides_no_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("UV_PYTHON", "3")
+    assert (found := declared_python(tmp_path))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert declared_python(tmp_path) == found
+
+
+def test_a_folder_of_path_that_leads_in_a_circle_hides_no_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "circle").symlink_to("circle")
+    monkeypatch.setenv("PATH", os.pathsep.join((str(tmp_path / "circle"), os.environ["PATH"])))
+    assert declared_python(tmp_path)

@@ -15,7 +15,8 @@ from msgspec import structs
 from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.plan.examples import CONFIG
 from wheelmill.config.model import Config, Listing, Status, StatusEntry, Yanked
-from wheelmill.index.collect import site_of_folder, site_of_releases
+from wheelmill.index.collect import site_of_releases
+from wheelmill.index.folder import site_of_folder
 from wheelmill.index.site.packages import runs_of
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue, Site
@@ -26,6 +27,10 @@ from wheelmill.plan.targets import Filters
 from wheelmill.wheel.name import WheelName
 
 DEMO = project_name("demo")
+EQUAL = tuple(
+    EVERY_KIND[0].replace("demo-1.0", name).replace("-cp311", "-1-cp311", 1) for name in ("demo-1.0.0", "other-1.0.0")
+)
+"""Equal to version 1.0 of another wheel (PEP 440), and written differently."""
 HOSTILE = "</script><script>alert(1)</script>'\"><img src=x onerror=alert(1)>{{ 7 * 7 }}"
 
 
@@ -109,9 +114,18 @@ def test_data_for_the_finder_cannot_end_its_element(release: Release) -> None:
     assert "<" not in content
 
 
+def test_a_version_is_written_as_its_wheels_have_it_whatever_equals_it(release: Release) -> None:
+    pages = people(site_of_releases(release(EVERY_KIND[0], *EQUAL), ""))
+    for project in ("demo", "other"):
+        page = pages[f"packages/{project}/1.0.0/cu130torch2.11/index.html"].decode()
+        assert f"{project}==1.0.0+cu130torch2.11" in page
+        assert json.loads(pages[f"packages/{project}/badge.json"])["message"] == "1.0.0, torch 2.11"
+    assert "packages/demo/1.0/cu130torch2.11/index.html" in pages
+
+
 @pytest.mark.parametrize("base_url", ["../releases", "files"])
 def test_every_link_leads_to_a_page_or_a_file(base_url: str, release: Release, tmp_path: Path) -> None:
-    site = site_of_releases(release(*EVERY_KIND, store=f"site/{base_url}"), base_url)
+    site = site_of_releases(release(*EVERY_KIND, *EQUAL, store=f"site/{base_url}"), base_url)
     pages = rendered(site) | people(site, catalogue())
     write_site(((path, [page]) for path, page in pages.items()), tmp_path / "site")
     for path in (path for path in pages if path.endswith(".html") and "simple" not in path):
@@ -125,6 +139,15 @@ def test_packages_that_have_no_wheels_yet_have_a_page(release: Release) -> None:
     pages = people(site_of_releases(release(EVERY_KIND[0]), ""), catalogue())
     assert "There are no wheels of it yet." in pages["packages/plain/index.html"].decode()
     assert "packages/plain/" in pages["index.html"].decode()
+
+
+def test_of_a_package_whose_licence_forbids_it_no_wheels_are_promised(release: Release) -> None:
+    package = replace(CONFIG.packages[project_name("plain")], redistributable=False)
+    pages = people(
+        site_of_releases(release(EVERY_KIND[0]), ""), catalogue(replace(CONFIG, packages={package.name: package}))
+    )
+    for path in ("packages/plain/index.html", f"packages/plain/{package.versions[0]}/index.html"):
+        assert "Its licence does not let others be given wheels of it." in pages[path].decode()
 
 
 def test_a_yanked_wheel_is_shown_with_its_reason_and_not_found(release: Release) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.github_server import MOST_LISTED, REPOSITORY, Answer, Asset, Call, Fault, GitHub, Release
+from tests.github_releases import MOST_LISTED
+from tests.github_server import REPOSITORY, Answer, Asset, Call, Fault, GitHub, Release
 from tests.unit.release.github.conftest import FakeClock
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError
 from wheelmill.release.github import Repository
@@ -132,13 +133,14 @@ def test_after_a_short_outage_pages_are_as_large_as_before(calls: Calls, github:
     assert clock.waited == [PATIENT[0]]
 
 
-def test_an_outage_ends(calls: Calls, github: GitHub, clock: FakeClock) -> None:
+def test_an_outage_is_told_and_ends(calls: Calls, github: GitHub, clock: FakeClock, told: Told) -> None:
     github.faults = dict.fromkeys(range(100), Fault.BEFORE)
     with pytest.raises(NetworkError, match=r"listing releases: .* does not answer: 502"):
         all_releases(calls)
     sizes = Counter(call.query["per_page"] for call in github.calls)
     assert sizes == dict.fromkeys(["10", "5", "1"], 1 + len(PATIENT))
     assert clock.waited == [*PATIENT]
+    assert told.steps == ["GitHub fails, or cannot be reached: trying again in 60 seconds"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """PyGithub asks through the one client; GitHub's token goes to GitHub."""
 
 import io
+import time
 
 import pytest
 
@@ -11,13 +12,12 @@ from wheelmill.release.github import Repository
 from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.release.github.connection import WebRequester
 from wheelmill.system.progress import QUIET
-from wheelmill.system.time import Clock
 
 
 def test_the_token_is_sent_to_no_other_server(github: GitHub) -> None:
     with page_server() as stranger:
         other = stranger.url.replace("127.0.0.1", "localhost")
-        requester = WebRequester(Repository.parse(REPOSITORY, github.environment), Clock())
+        requester = WebRequester(Repository.parse(REPOSITORY, github.environment), time.sleep)
         with pytest.raises(NetworkError, match="leads to localhost"):
             requester.requestMemoryBlobAndCheck("POST", other, {}, {"Content-Length": "0"}, io.BytesIO())
         assert stranger.asked == []

@@ -16,7 +16,7 @@ from wheelmill.errors import NetworkError, ReleaseError, UsageError
 from wheelmill.release import asset as wanted
 from wheelmill.release.github import GitHubStore, Repository
 from wheelmill.release.github.store import MAX_WHEELS
-from wheelmill.release.manifest import Manifest, listed_of
+from wheelmill.release.manifest import MANIFEST, Manifest, listed_of
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.record_files import record_from
@@ -264,6 +264,20 @@ def test_a_manifest_that_was_tampered_with_is_not_read(
     warnings: list[str] = []
     assert manifests_in(store, warnings.append) == ()
     assert re.search(message, "\n".join(warnings))
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_only_a_manifest_with_its_hash_is_kept_on_this_machine(
+    store: GitHubStore, github: GitHub, wheels: list[TestedWheel], tmp_path: Path
+) -> None:
+    publish(store, wheels, now=NOW)
+    asset, known = github.releases[0].assets[-1], store.ledger.manifests()
+    published, asset.content = asset.content, asset.content + b"\n"
+    assert [content for _, content in store.read_each(known, MANIFEST)] == [asset.content]
+    assert not (tmp_path / "manifests").exists()
+    asset.content = published
+    assert [content for _, content in store.read_each(known, MANIFEST)] == [published]
+    assert [path.name for path in (tmp_path / "manifests").iterdir()] == [*known.values()]
 
 
 def test_publishing_takes_a_token_and_reading_does_not(

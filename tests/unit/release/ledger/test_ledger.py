@@ -23,6 +23,7 @@ from wheelmill.release.ledger.records import (
     ReleasedWheel,
     Reservation,
 )
+from wheelmill.system.record_files import record_bytes
 
 NOW = datetime(2026, 11, 21, 12, 30, tzinfo=UTC)
 TAG = ReleaseTag("v2026-11-21")
@@ -65,8 +66,18 @@ def test_the_hashes_of_manifests_are_read_without_the_wheels(open_ledger: Open) 
 
 def test_a_ledger_whose_release_has_no_tag_is_named(tmp_path: Path) -> None:
     ledger = DirectoryStore(directory=tmp_path).ledger
-    (tmp_path / "ledger.tar.gz").write_bytes(write_archive({f"releases/{TAG}.json": b'{"manifest": "1"}'}))
+    (tmp_path / "ledger.tar.gz").write_bytes(write_archive({f"releases/{TAG}.json": b'{"manifest": "%064d"}' % 1}))
     with pytest.raises(ReleaseError, match=rf"ledger.tar.gz is not a ledger: releases/{TAG}.json.*tag"):
+        ledger.manifests()
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "/dev/zero", "1" * 63, "1" * 64 + "\\n", "A" * 64])
+def test_a_hash_that_leads_elsewhere_is_none(name: str, tmp_path: Path) -> None:
+    """Manifests are kept under their hashes on the machine of whoever reads the ledger."""
+    ledger = DirectoryStore(directory=tmp_path).ledger
+    line = f'{{"tag": "{TAG}", "manifest": "{name}"}}'.encode()
+    (tmp_path / "ledger.tar.gz").write_bytes(write_archive({f"releases/{TAG}.json": line}))
+    with pytest.raises(ReleaseError, match=rf"ledger.tar.gz is not a ledger: releases/{TAG}.json.*manifest"):
         ledger.manifests()
 
 
@@ -193,12 +204,14 @@ TIME = b'"2026-11-21T12:30:00"'
     ("file", "content"),
     [
         ("releases/v2026-11-21.json", b'{"tag":"v2026-11-21","manifest":"1","wheels":[],"published_at":' + TIME + b"}"),
+        ("releases/v2026-11-21.json", record_bytes(RELEASE).replace(b'"demo', b'"../../demo')),
         ("failures.json", b'{"by_inputs":{"1":{"id":"a","target":"2","reason":"no","failed_at":' + TIME + b"}}}"),
+        ("downloads.json", b'{"counts":[{"day":"0001-01-01","projects":{}}]}'),
         ("work.json", b'{"changes":[{"count":1,"at":' + TIME + b"}]}"),
         ("work.json", b'{"leases":{"publishing":{"nonce":"1","since":' + TIME + b"}}}"),
         ("work.json", b'{"claims":' + b'{"a":' * 5000),
     ],
-    ids=["release", "failure", "change", "lease", "deep"],
+    ids=["release", "path", "failure", "day", "change", "lease", "deep"],
 )
 def test_a_ledger_that_somebody_wrote_by_hand_is_named(
     open_ledger: Open, github: GitHub, file: str, content: bytes

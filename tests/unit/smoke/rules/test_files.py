@@ -49,6 +49,28 @@ def test_files_of_another_project_are_found(name: str, opened: Opened) -> None:
     assert name in details_of(contents)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pip.conf",
+        "PIP.ini",
+        "pyvenv.cfg",
+        "conda-meta/pinned",
+        "lib/python3.11/json/__init__.py",
+        "lib64/pypy3.11/os.py",
+    ],
+)
+def test_what_the_environment_itself_obeys_is_no_file_of_a_wheel(name: str, opened: Opened) -> None:
+    contents = opened(files={f"{DATA}/data/{name}": b""})
+    assert codes_of(contents) == [Code.FOREIGN_FILES]
+    assert details_of(contents) == f"{DATA}/data/{name} belongs to the environment, not to a wheel"
+
+
+def test_data_may_lie_anywhere_else_in_an_environment(opened: Opened) -> None:
+    names = ["data/share/pip.conf", "data/lib/cmake/demo.cmake", "data/lib/demo.a", "data/python3", "headers/pip.conf"]
+    assert codes_of(opened(files={f"{DATA}/{name}": b"" for name in names})) == []
+
+
 def test_the_own_package_may_be_required_with_an_extra(opened: Opened) -> None:
     assert codes_of(opened(metadata=METADATA + "Requires-Dist: demo[all]; extra == 'every'\n")) == []
 

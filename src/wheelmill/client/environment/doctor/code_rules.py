@@ -8,9 +8,9 @@ from typing import Final
 from wheelmill.client.choose.fit import mismatches_inside
 from wheelmill.client.environment.doctor.defects import Defect, DefectCode
 from wheelmill.client.environment.doctor.examined import Examined
-from wheelmill.client.environment.doctor.rules import TORCH, against
+from wheelmill.client.environment.doctor.rules import against
 from wheelmill.client.records import Aspect, TargetEnvironment
-from wheelmill.names import PythonVersion, StableTorch
+from wheelmill.names import TORCH, PythonVersion, StableTorch
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.libraries import DRIVER, cuda_majors_of, is_of_toolkit, is_provided
 from wheelmill.wheel.mangling import describe_symbol
@@ -94,7 +94,7 @@ def libraries_are_there(examined: Examined) -> Iterator[Defect]:
     environment = examined.environment
     for each in examined.by_project.values():
         if each.links_to_torch and (environment.torch is None or environment.cpu_only):
-            continue  # that is told already
+            continue  # that is reported already
         majors = {majors[0] for library in each.needed if len(majors := cuda_majors_of(library)) == 1}
         chooses = each.links_to_torch or len(majors) > 1  # told already, or it has code for each and loads one
         lost = [

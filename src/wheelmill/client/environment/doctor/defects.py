@@ -1,4 +1,4 @@
-"""What can be wrong."""
+"""Defects: what can be wrong with an environment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class DefectCode(StrEnum):
     TORCH = "torch"
     """A wheel was built for another torch than the installed one, or torch itself is of two releases."""
     TORCH_MISSING = "torch-missing"
-    """Nothing has the torch that a wheel needs."""
+    """A wheel needs torch, and none is installed."""
     TORCH_BUILD = "torch-build"
     """torch is built without CUDA, and a wheel with it."""
     ABI = "abi"
@@ -33,23 +33,23 @@ class DefectCode(StrEnum):
     GPU = "gpu"
     """A wheel has no code that runs on a GPU of this machine."""
     LIBRARY = "library"
-    """A library of torch or CUDA that a wheel needs is nowhere."""
+    """A library of torch or CUDA that a wheel needs is missing."""
     RUNTIMES = "runtimes"
     """The runtimes of two CUDA majors are installed."""
     IMPORT_PATH = "import-path"
-    """Another module of its name is imported in its place."""
+    """Another module of the same name is imported in its place."""
     DUPLICATE = "duplicate"
     """A project is installed twice."""
     ALIAS = "alias"
     """An alias such as demo-cu13 stands for a wheel that is not installed."""
     MISSING_FILES = "missing-files"
-    """Files that were installed are gone."""
+    """Installed files are missing."""
     CHANGED_FILES = "changed-files"
-    """Files are not as they were installed."""
+    """Installed files have been changed."""
     CORRUPT = "corrupt"
     """A library or an extension module cannot be loaded: it is cut off, or no shared object."""
     METADATA = "metadata"
-    """What is known of something installed cannot be read, as after an installation that broke off."""
+    """The metadata of something installed cannot be read, as after an interrupted installation."""
     LOCK = "lock"
     """Another version is installed than the lock or the project names, or none."""
     UNLABELLED = "unlabelled"
@@ -57,11 +57,11 @@ class DefectCode(StrEnum):
     SHADOWED = "shadowed"
     """The usual package index may give another file than the one that was chosen."""
     URL = "url"
-    """A wheel is not where it was."""
+    """The URL of a wheel no longer works."""
     SIZE = "size"
     """A wheel has another size than the lock says."""
     HASH = "hash"
-    """Nothing says which bytes a wheel has, or it has others."""
+    """A wheel has no hash, or another one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +72,6 @@ class Defect:
     subject: str
     detail: str
     project: ProjectName | None = None
-    """Whose fault it is; None where no installed project is at fault."""
+    """The project at fault; None if it is no installed project."""
     place: Path | None = None
     """The file or folder that is in the way, or that names what should be installed."""

@@ -28,6 +28,7 @@ from wheelmill.client.lock.files import read_lock
 from wheelmill.client.project.project import Project
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.errors import NoWheelError
+from wheelmill.system.units import number_of
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -60,7 +61,7 @@ class Examination:
 
 
 def defects_of_environment(examined: Examined) -> Iterator[Defect]:
-    """Apply every rule; of what says the same of one project, such as its tags and its code, the first is told."""
+    """Apply every rule; if several say the same of one project, as its tags and its code do, keep the first."""
     told: set[tuple[DefectCode, str]] = set()
     for rule in _RULES:
         found = [each for each in rule(examined) if (each.code, each.subject) not in told]
@@ -133,24 +134,26 @@ def _describe_files(project: Project | None, pylock: Path | None) -> str:
 
 
 def _each_once(promises: Sequence[Promise]) -> Iterator[Promise]:
-    """The first that is said of each project."""
+    """The first defect of each project."""
     yield from {each.project: each for each in reversed(promises)}.values()
 
 
 def _describe(examined: Examined) -> Mapping[str, str]:
-    """What was looked at, in words."""
+    """What was examined, in words."""
     environment, counts = examined.environment, examined.counts
     torch = examined.path.find("torch")
     origins = Counter(folder.origin for folder in examined.path.folders)
     gpus = ", ".join(f"{gpu.name or 'GPU'} ({gpu.capability.sm})" for gpu in environment.gpus) or "no GPU"
+    cuda = f"CUDA {environment.cuda}" if environment.cuda else "no CUDA"
     release = environment.torch_release or environment.torch
     python = f"{environment.python_release or environment.python} of {environment.interpreter or 'a description'}"
     return {
         "python": f"{python}, {environment.platform}" + (f" with {environment.libc}" if environment.libc else ""),
         "import path": ", ".join(f"{origin} ({count})" for origin, count in origins.items()),
-        "torch": f"{release or 'not installed'}, for {f'CUDA {environment.cuda}' if environment.cuda else 'no CUDA'}"
+        "torch": (f"{release}, for {cuda}" if release else "not installed")
         + (f", imported from {torch[1]}" if torch else ""),
         "machine": f"driver {environment.driver or 'none'}, {gpus}",
-        "installed": f"{counts.distributions} distributions with {counts.files} files (the hashes of {counts.hashed}, "
-        f"the sizes of the others) and {counts.shared_objects} shared objects",
+        "installed": f"{number_of(counts.distributions, 'distribution')} with {number_of(counts.files, 'file')} "
+        f"(the hashes of {counts.hashed}, the sizes of the others) and "
+        f"{number_of(counts.shared_objects, 'shared object')}",
     }

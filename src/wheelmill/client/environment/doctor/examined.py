@@ -16,7 +16,7 @@ from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
-from wheelmill.wheel.elf import open_symbols
+from wheelmill.wheel.shared_objects import open_symbols
 from wheelmill.wheel.torch_links import window_of
 from wheelmill.wheel.torch_symbols import may_be_torchs, shipped_symbols
 from wheelmill.wheel.torch_window import TorchWindow

@@ -15,12 +15,14 @@ from wheelmill.client.choose.look import describe_code
 from wheelmill.client.install.distributions import Distribution, read_start
 from wheelmill.client.records import Inside
 from wheelmill.errors import UnreadableError
+from wheelmill.names import TORCH
 from wheelmill.system.progress import Progress
-from wheelmill.wheel.elf import ELF_MAGIC, Budget, SharedObject
+from wheelmill.wheel.elf import ELF_MAGIC, Budget
 from wheelmill.wheel.installed import LIBRARIES
 from wheelmill.wheel.limits import MAX_METADATA, MAX_RECORD
 from wheelmill.wheel.metadata import tags_of
 from wheelmill.wheel.record import RecordRow, digest_of, read_rows
+from wheelmill.wheel.shared_objects import SharedObject
 from wheelmill.wheel.torch_need import torch_requirement
 
 _SMALL: Final = 1 << 20
@@ -73,7 +75,7 @@ class Installed:
     @property
     def links_to_torch(self) -> bool:
         """Whether its code names a library of torch."""
-        return self.distribution.project != "torch" and _link_to_torch(self.code)
+        return self.distribution.project != TORCH and _link_to_torch(self.code)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +188,7 @@ def _without_symbols(code: SharedObject) -> SharedObject:
 def needs_torch(distribution: Distribution) -> bool:
     """Whether what is installed says that it needs torch."""
     needs = distribution.torch is not None or torch_requirement(distribution.requires_dist) is not None
-    return needs and distribution.project != "torch"
+    return needs and distribution.project != TORCH
 
 
 def _is_as_shipped(path: Path, row: RecordRow) -> bool:

@@ -1,4 +1,4 @@
-"""The commands that mend defects."""
+"""Remedies: the commands that mend defects."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from wheelmill.client.environment.doctor.defects import Defect, DefectCode
 from wheelmill.client.environment.doctor.examined import Examined
 from wheelmill.client.environment.doctor.import_path import OWN, PYTHONPATH, STARTED_IN, USER_SITE
 from wheelmill.client.environment.doctor.inventory import Installed
-from wheelmill.client.environment.doctor.rules import TORCH
 from wheelmill.client.environment.doctor.torch_choice import torch_for_driver, torch_for_gpus, torch_for_wheels
 from wheelmill.installers.uv import torch_options
-from wheelmill.names import ProjectName, project_name, read_requirement
+from wheelmill.names import TORCH, ProjectName, project_name, read_requirement
 from wheelmill.system.process import command_line
 from wheelmill.wheel.libraries import cuda_majors_of
 
@@ -33,12 +32,12 @@ _BESIDE_TORCH: Final = (project_name("torchvision"), project_name("torchaudio"))
 
 @dataclass(frozen=True, kw_only=True)
 class Remedy:
-    """What mends a defect."""
+    """A remedy for a defect."""
 
     commands: tuple[Command, ...] = ()
     """To be run one after the other."""
     advice: str | None = None
-    """What only a person can do: change a variable of the shell, a file of their own, or the driver."""
+    """Advice on what only a person can do: change a variable of the shell, their own file, or the driver."""
 
     @property
     def is_ours(self) -> bool:
@@ -76,7 +75,7 @@ class Remedies:
             DefectCode.TORCH_MISSING: self._right_torch,
             DefectCode.TORCH_BUILD: self._right_torch,
             DefectCode.IMPORT_PATH: self._out_of_the_way,
-            DefectCode.METADATA: self._cleaned,
+            DefectCode.METADATA: self._clean,
             DefectCode.MISSING_FILES: self._reinstalled,
             DefectCode.CHANGED_FILES: self._reinstalled,
             DefectCode.CORRUPT: self._reinstalled,
@@ -99,7 +98,7 @@ class Remedies:
         return Remedy(commands=((_PROGRAM, "lock"),)) if defect.place else Remedy()
 
     def _choose(self, project: ProjectName, *, adds: bool = False) -> Remedy:
-        """Let the wheel that fits be found.
+        """Let wheelmill choose the wheel that fits.
 
         Args:
             project: the project whose wheel does not fit.
@@ -163,14 +162,16 @@ class Remedies:
             return self._choose(project)
         return Remedy(commands=((*self._pip("install"), "-r", str(place)),))
 
-    def _cleaned(self, defect: Defect) -> Remedy:
+    def _clean(self, defect: Defect) -> Remedy:
         return Remedy(commands=(("rm", "-r", str(defect.place)),)) if defect.place else self._reinstalled(defect)
 
     def _right_torch(self, _defect: Defect) -> Remedy:
         return self._torch(torch_for_wheels(self.examined))
 
-    def _older_cuda(self, _defect: Defect) -> Remedy:
-        """A torch for a CUDA that the driver runs; a newer driver is the business of whoever owns the machine."""
+    def _older_cuda(self, defect: Defect) -> Remedy:
+        """A wheel for a CUDA that the driver runs; a newer driver is the business of whoever owns the machine."""
+        if defect.project:
+            return self._chosen_anew(defect)
         wanted = torch_for_driver(self.examined)
         return self._torch(wanted) if wanted else Remedy(advice="install a newer NVIDIA driver")
 
@@ -212,7 +213,7 @@ class Remedies:
         return Remedy(commands=((*self._pip("install"), f"torch=={version}", *self._index_of(version)),))
 
     def _out_of_the_way(self, defect: Defect) -> Remedy:
-        """A person's own files are left to them."""
+        """Leave a person's own files to them."""
         place = defect.place
         if place is None:
             return Remedy()

@@ -8,16 +8,16 @@ from typing import Final
 
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.choose.fit import minimum_driver, mismatches_of_tags
+from wheelmill.client.choose.facts import minimum_driver
+from wheelmill.client.choose.fit import mismatches_of_tags
 from wheelmill.client.environment.doctor.defects import Defect, DefectCode
 from wheelmill.client.environment.doctor.examined import Examined
 from wheelmill.client.environment.doctor.inventory import Installed, needs_torch
 from wheelmill.client.records import Aspect
-from wheelmill.names import ProjectName, project_name
+from wheelmill.names import TORCH, CudaVersion, ProjectName
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.label import BuiltFor
 
-TORCH: Final = project_name("torch")
 _OF_TAGS: Final = {
     Aspect.PYTHON: DefectCode.PYTHON,
     Aspect.PLATFORM: DefectCode.PLATFORM,
@@ -28,14 +28,28 @@ _OF_TAGS: Final = {
 def driver_is_new_enough(examined: Examined) -> Iterator[Defect]:
     """A driver runs the CUDA releases of its own time and older ones."""
     environment = examined.environment
-    if environment.driver and environment.cuda and environment.platform.is_linux:
-        needed = minimum_driver(environment.cuda, examined.facts)
-        if needed and Version(environment.driver) < Version(needed):
+    if environment.cuda:
+        if needed := _newer_driver(environment.cuda, examined):
             yield Defect(
                 code=DefectCode.DRIVER,
                 subject=f"driver {environment.driver}",
                 detail=f"CUDA {environment.cuda} needs {needed} or newer: update it, or take torch for an older CUDA",
             )
+        return
+    for each in examined.by_project.values():
+        cuda = each.distribution.label.cuda
+        if cuda and not needs_torch(each.distribution) and (needed := _newer_driver(cuda, examined)):
+            detail = f"CUDA {cuda} needs driver {needed} or newer, and here is {environment.driver}"
+            yield against(each, DefectCode.DRIVER, detail)
+
+
+def _newer_driver(cuda: CudaVersion, examined: Examined) -> str | None:
+    """The oldest driver that runs a CUDA release, where the one here is older."""
+    driver = examined.environment.driver
+    if driver is None or not examined.environment.platform.is_linux:
+        return None
+    needed = minimum_driver(cuda, examined.facts)
+    return needed if needed and Version(driver) < Version(needed) else None
 
 
 def torch_is_there(examined: Examined) -> Iterator[Defect]:

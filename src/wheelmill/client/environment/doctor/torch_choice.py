@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from packaging.version import Version
 
-from wheelmill.client.choose.fit import cudas_of, minimum_driver
+from wheelmill.client.choose.facts import cudas_of, minimum_driver
 from wheelmill.client.choose.torch_place import TorchPlace
 from wheelmill.client.environment.doctor.examined import Examined
 from wheelmill.names import CudaVersion, StableTorch, TorchNeed, TorchVersion
@@ -20,7 +20,7 @@ def torch_for_wheels(examined: Examined) -> TorchPlace:
     torch = max(exact, default=own if own in allowed else max(allowed or examined.facts.torch))
     majors = {each.label.cuda_major for each in installed if each.label.cuda_major}
     named = {each.label.cuda for each in installed}
-    fitting = [cuda for cuda in _published(torch, examined) if not majors or cuda.major in majors]
+    fitting = [cuda for cuda in _published_cudas(torch, examined) if not majors or cuda.major in majors]
     usual = examined.facts.torch[torch].default_cuda
     best = [cuda for cuda in fitting if cuda in named] or [cuda for cuda in fitting if cuda == usual] or fitting
     return TorchPlace.of(torch, max(best, default=None), examined.environment.platform, examined.facts)
@@ -29,7 +29,7 @@ def torch_for_wheels(examined: Examined) -> TorchPlace:
 def torch_for_driver(examined: Examined) -> TorchPlace | None:
     """The installed torch for the newest CUDA that the driver runs; None where there is none."""
     torch = examined.environment.torch
-    if torch is None or not (older := _published(torch, examined)):
+    if torch is None or not (older := _published_cudas(torch, examined)):
         return None
     return TorchPlace.of(torch, max(older), examined.environment.platform, examined.facts)
 
@@ -43,13 +43,13 @@ def torch_for_gpus(examined: Examined) -> TorchPlace | None:
     gpus = {gpu.capability.capability for gpu in environment.gpus}
     for torch in sorted(each for each in facts.torch if environment.torch is None or each >= environment.torch):
         installed = environment.cuda if torch == environment.torch else None
-        others = [cuda for cuda in _published(torch, examined) if cuda != installed]
+        others = [cuda for cuda in _published_cudas(torch, examined) if cuda != installed]
         if knowing := [cuda for cuda in others if gpus <= facts.cuda[cuda].architectures]:
             return TorchPlace.of(torch, min(knowing), environment.platform, facts)
     return None
 
 
-def _published(torch: TorchVersion, examined: Examined) -> list[CudaVersion]:
+def _published_cudas(torch: TorchVersion, examined: Examined) -> list[CudaVersion]:
     """The CUDAs that a torch is published for and the driver runs, as far as they are known."""
     release, driver = examined.facts.torch.get(torch), examined.environment.driver
     return [

@@ -152,3 +152,10 @@ def test_the_wheel_of_an_alias_is_chosen_again(site: Path, examined: Examine) ->
     (defect,) = named(found)
     lines = Remedies(examined=found, uv="uv").remedy_of(defect).lines
     assert lines == (f"wheelmill install demo --python-path {PY}",)
+
+
+def test_a_wheel_without_torch_is_chosen_for_the_driver(site: Path, examined: Examine) -> None:
+    install(site, "demo", "1.0+cu130", {"demo.py": b""})
+    found = examined(replace(NO_TORCH, driver="535.104.05"))
+    (defect,) = named(found)
+    assert Remedies(examined=found, uv="uv").remedy_of(defect).lines[0].startswith("wheelmill install ")

@@ -106,6 +106,22 @@ def test_an_old_driver_is_found() -> None:
     assert "580.65.06" in defect.detail
 
 
+@pytest.mark.parametrize(
+    ("version", "requires", "found"),
+    [
+        ("1.0+cu130", (), ["CUDA 13.0 needs driver 580.65.06 or newer, and here is 535.104.05"]),
+        ("1.0+cu124", (), []),
+        ("1.0", (), []),
+        ("1.0+cu130", ("torch",), []),
+    ],
+    ids=["too old", "new enough", "no label", "torch says it"],
+)
+def test_an_old_driver_is_found_without_torch(version: str, requires: tuple[str, ...], found: list[str]) -> None:
+    environment = replace(LINUX, driver="535.104.05", torch=None, cuda=None)
+    defects = defects_of(environment, flash(version, *requires))
+    assert [defect.detail for defect in defects if defect.code is DefectCode.DRIVER] == found
+
+
 def test_what_is_installed_twice_is_found() -> None:
     (defect,) = defects_of(LINUX, flash("2.8.3"), flash("2.7.4"))
     assert defect.code is DefectCode.DUPLICATE

@@ -12,7 +12,8 @@ from tests.shared_objects import EXTENSION, compiled
 from tests.wheels import write_wheel
 from wheelmill.errors import UnreadableError
 from wheelmill.wheel.dynamic import Symbol
-from wheelmill.wheel.elf import Budget, SharedObject, shared_objects_of
+from wheelmill.wheel.elf import Budget
+from wheelmill.wheel.shared_objects import SharedObject, shared_objects_of
 
 SECTION_HEADER = {"sh_offset": (24, "<Q"), "sh_size": (32, "<Q"), "sh_link": (40, "<I"), "sh_info": (44, "<I")}
 SECTION_HEADER |= {"sh_type": (4, "<I"), "sh_flags": (8, "<Q"), "sh_entsize": (56, "<Q")}
@@ -185,7 +186,7 @@ def test_all_shared_objects_of_a_wheel_share_one_budget(
 ) -> None:
     content = extension.read_bytes()
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={f"demo/_{n}.so": content for n in range(9)})
-    monkeypatch.setattr("wheelmill.wheel.elf.Budget", partial(Budget, symbols=40))
+    monkeypatch.setattr("wheelmill.wheel.shared_objects.Budget", partial(Budget, symbols=40))
 
     with pytest.raises(ValueError, match=r"demo/_[1-9]\.so: .* symbols; with the wheel\'s other shared objects"):
         shared_objects_of(wheel)

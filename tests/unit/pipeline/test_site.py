@@ -1,4 +1,4 @@
-"""The index of all releases, and the one that a wheel is tried from before it is released."""
+"""The index of all releases."""
 
 import json
 from functools import partial
@@ -7,19 +7,16 @@ from pathlib import Path
 import pytest
 
 from tests.unit.release.conftest import NOW, certified_wheel
-from tests.wheels import write_wheel
 from wheelmill.config.load import load_compatibility
 from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index import write
 from wheelmill.index.deployed import Deployed, deployed_wheels
-from wheelmill.pipeline import build_index, publishing
-from wheelmill.pipeline.publishing import serve_candidate
+from wheelmill.pipeline import Stores, build_index
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
-from wheelmill.wheel.name import WheelFile
+from wheelmill.system.progress import Progress
 
-TAGS = "cp311-cp311-manylinux_2_28_x86_64.whl"
 FIRST, SECOND = "demo-1.0-py3-none-any.whl", "demo-2.0-py3-none-any.whl"
 
 
@@ -38,16 +35,9 @@ def build(
     """Build the site; returns what was warned of."""
     said: list[str] = []
     read = partial(deployed_wheels, str(previous)) if previous else lambda _read: Deployed()
-    build_index(
-        store,
-        Listing(),
-        load_compatibility(Path("config")),
-        base_url="../releases",
-        output=site,
-        read_deployed=read,
-        on_github_pages=on_github_pages,
-        warn=said.append,
-    )
+    facts = load_compatibility(Path("config"))
+    stores = Stores(store=store, base_url="../releases", listing=Listing(), facts=facts, read_deployed=read)
+    build_index(stores, site, on_github_pages=on_github_pages, warn=said.append)
     return said
 
 
@@ -59,7 +49,7 @@ def listed(site: Path) -> dict[str, str]:
 def test_a_site_that_only_github_pages_would_not_publish_is_built_with_a_warning(
     store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing, "MAX_BYTES", 1000)
+    monkeypatch.setattr("wheelmill.pipeline.site.MAX_BYTES", 1000)
     monkeypatch.setattr(write, "MAX_BYTES", 1000)
     (said,) = build(store, tmp_path / "site")
     assert said.startswith(f"{tmp_path / 'site'} has ")
@@ -67,6 +57,21 @@ def test_a_site_that_only_github_pages_would_not_publish_is_built_with_a_warning
     with pytest.raises(SiteError, match="more than 1,000 bytes, which GitHub Pages does not publish"):
         build(store, tmp_path / "other", on_github_pages=True)
     assert not (tmp_path / "other").exists()
+
+
+def test_what_takes_long_is_shown_now_and_then(store: DirectoryStore, tmp_path: Path) -> None:
+    class Heard(Progress):
+        def line(self, text: str) -> None:
+            lines.append(text)
+
+    lines: list[str] = []
+    for number in range(3, 26):
+        publish(store, [certified_wheel(tmp_path / f"demo-{number}.0-py3-none-any.whl")], now=NOW)
+    facts = load_compatibility(Path("config"))
+    stores = Stores(store=store, base_url="../releases", listing=Listing(), facts=facts)
+    size = build_index(stores, tmp_path / "site", progress=Heard())
+    pages = [f"{number} pages made" for number in range(25, size.pages + 1, 25)]
+    assert lines == ["25 manifests read", *pages]
 
 
 @pytest.mark.parametrize("damage", [b"", b"<html>", b'{"tag": "v1"}', None])
@@ -172,17 +177,3 @@ def test_a_release_whose_tag_is_no_day_is_told(name: str, store: DirectoryStore,
         f"{name} is not a date tag such as v2026-11-21 or v2026-11-21.2: its wheels are neither known nor listed"
     ]
     assert listed(tmp_path / "site").keys() == {FIRST}
-
-
-@pytest.mark.parametrize(
-    ("torch", "path"), [("2.11", "site/simple/"), ("2.16rc1", "site/rc/cu130/torch2.16rc1/simple/")]
-)
-def test_a_wheel_is_tried_from_a_tree_that_has_it(torch: str, path: str, tmp_path: Path) -> None:
-    names = (f"demo-1.0+cu130torch{torch}-{TAGS}", f"plain-1.0+cu130-{TAGS}")
-    wheels = [WheelFile.at(write_wheel(tmp_path / name)) for name in names]
-    (tmp_path / "index").mkdir()
-    with serve_candidate(tmp_path / "index", wheels) as index:
-        assert index.path == path
-        for wheel in wheels:
-            page = (index.folder / index.path / wheel.filename.partition("-")[0] / "index.html").read_text()
-            assert wheel.filename in page

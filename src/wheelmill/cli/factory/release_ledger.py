@@ -12,6 +12,7 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say_warning
 from wheelmill.errors import FindingsError
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import published, rebuild
+from wheelmill.system.units import number_of
 
 
 def ledger(
@@ -62,11 +63,11 @@ def _content(state: LedgerState) -> dict[str, object]:
 
 def _show(state: LedgerState) -> None:
     wheels = sum(len(release.wheels) for release in state.releases.values())
-    typer.echo(f"{len(state.releases)} releases with {wheels} wheels")
+    typer.echo(f"{number_of(len(state.releases), 'release')} with {number_of(wheels, 'wheel')}")
     for failure in state.failures.values():
         typer.echo(f"{failure.id} failed on {failure.failed_at:%Y-%m-%d}: {failure.reason}")
     for run, groups in Counter(claim.run for claim in state.work.claims.values()).items():
-        typer.echo(f"run {run} builds {groups} groups")
+        typer.echo(f"run {run} builds {number_of(groups, 'group')}")
     for what, lease in state.work.leases.items():
         typer.echo(f"a publication of {what:.12} goes on since {lease.since:%Y-%m-%d %H:%M} UTC")
     typer.echo(f"changes in the last hour: {sum(each.count for each in state.work.changes)}")

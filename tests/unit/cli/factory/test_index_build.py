@@ -1,4 +1,4 @@
-"""Which sites are for GitHub Pages."""
+"""Which sites are refused, and when: those too large for GitHub Pages, and those whose documents are none."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.unit.release.conftest import NOW, certified_wheel
+from wheelmill import pipeline
 from wheelmill.cli.factory.index import app
 from wheelmill.errors import SiteError
 from wheelmill.index import write
@@ -32,3 +33,19 @@ def test_a_site_is_refused_by_its_size_where_github_pages_publishes_it(
     result = CliRunner().invoke(app, words)
     assert type(result.exception) is error
     assert (tmp_path / "site" / "simple").exists() == (error is not SiteError)
+
+
+@pytest.mark.parametrize("documents", ["nowhere", "releases"])
+def test_a_folder_without_documents_is_told_before_a_page_is_made(
+    documents: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build_index(*_: object, **__: object) -> None:
+        pytest.fail("pages were made")
+
+    monkeypatch.setattr(pipeline, "build_index", build_index)
+    (tmp_path / "releases").mkdir()
+    words = ["build", "--store", f"dir:{tmp_path / 'releases'}", "--output", str(tmp_path / "site")]
+    result = CliRunner().invoke(app, [*words, "--docs", str(tmp_path / documents)])
+    assert isinstance(result.exception, SiteError), result.output
+    assert str(result.exception) == f"{tmp_path / documents} has no index.html"
+    assert [path.name for path in tmp_path.iterdir()] == ["releases"]

@@ -1,0 +1,42 @@
+"""Where this wheelmill was installed from (PEP 610)."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from typing import NamedTuple
+
+
+class Checkout(NamedTuple):
+    """A commit of a repository."""
+
+    url: str
+    commit: str
+
+
+def installed_from() -> Checkout | None:
+    """The repository that this wheelmill came from; None where it came from an index or a folder."""
+    record = json.loads(importlib.metadata.distribution("wheelmill").read_text("direct_url.json") or "{}")
+    commit = record.get("vcs_info", {}).get("commit_id")
+    return Checkout(str(record.get("url", "")), str(commit)) if commit else None
+
+
+def own_origin() -> str:
+    """What follows the name where an installer is to take wheelmill from where this one came from.
+
+    Without it, an installer asks its index, which might have no wheelmill, or somebody else's.
+    """
+    checkout = installed_from()
+    return f" @ git+{checkout.url}@{checkout.commit}" if checkout else ""
+
+
+def own_document(path: str) -> str:
+    """Where a document can be read that is in wheelmill's repository and not in its wheel.
+
+    Returns:
+        Its URL at the commit that this wheelmill came from, as GitHub has it; else its path in the repository.
+    """
+    checkout = installed_from()
+    if checkout is None or not checkout.url.startswith("https://"):
+        return path
+    return f"{checkout.url.removesuffix('.git')}/blob/{checkout.commit}/{path}"

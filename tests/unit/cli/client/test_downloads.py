@@ -1,0 +1,19 @@
+"""What is said of downloads where there is no terminal."""
+
+import time
+
+import pytest
+
+from wheelmill.cli.client.downloads import download_bars
+
+
+def test_only_what_takes_long_is_said_and_no_empty_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    with download_bars() as shown:
+        for clock[0], done in ((4.5, 1), (30.0, 5_000_000), (31.0, 6_000_000), (41.0, 7_000_000)):
+            shown.show_download("a.whl", done, 10_000_000)
+        shown.step("installing")
+    assert capsys.readouterr().err == "a.whl: 5.0 MB of 10.0 MB\na.whl: 7.0 MB of 10.0 MB\ninstalling\n"
