@@ -21,7 +21,6 @@ from tests.page_server import Answer, guarded, in_pieces
 from tests.tls_hosts import Hosts
 from tests.wheels import write_wheel
 from wheelmill.client.install.installer import Pip
-from wheelmill.installers.package_index import configured_index
 from wheelmill.system.progress import Progress
 
 WHEEL, BESIDE = "demo-1.0-py3-none-any.whl", "beside-1.0-py3-none-any.whl"
@@ -244,9 +243,7 @@ def test_pip_installs_from_a_private_index_what_uv_is_not_there_for(
 ) -> None:
     for name, value in private.items():
         monkeypatch.setenv(name, value)
-    configured_index.cache_clear()
     pip = Pip(python=tmp_path / ".venv" / "bin" / "python", progress=Progress())
     pip.install([], ["beside"], alone=False, torch_place=None)
     assert any((tmp_path / ".venv").rglob("beside-1.0.dist-info"))
     assert {origin for origin, header in hosts.asked if header} == {INDEX}
-    configured_index.cache_clear()

@@ -12,7 +12,7 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 
-from wheelmill.installers.uv import installer_environment, own_uv, torch_options
+from wheelmill.installers.uv import index_only_environment, own_uv, torch_options
 from wheelmill.names import Platform, PythonVersion
 from wheelmill.system import process
 
@@ -79,7 +79,7 @@ class PackageFolder:
         here = ("--python", self.interpreter or str(self.python))
         system = another_system(self.python, self.platform) if self.platform else here
         nothing = nullcontext(process.environment_for_foreign_code())
-        with nothing if self.sealed else installer_environment() as variables:
+        with nothing if self.sealed else index_only_environment() as variables:
             process.run([own_uv(), "pip", "install", *target, *system, *arguments], env=variables, log=log)
         self._free_scripts()
 

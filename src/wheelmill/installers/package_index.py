@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import functools
 import os
-import sys
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from wheelmill.errors import NetworkError, ProcessError
-from wheelmill.system import process
+from wheelmill.errors import NetworkError
+from wheelmill.installers.index_settings import pip_configuration
 from wheelmill.web.credentials import keep_credential
 from wheelmill.web.origin import without_credentials
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Link, Page, absolute, with_sound_links
@@ -25,7 +22,6 @@ _SDIST_SUFFIXES: Final = (".tar.gz", ".zip")
 _SUFFIXES: Final = (".whl", *_SDIST_SUFFIXES)
 
 
-@functools.cache
 def configured_index() -> str | None:
     """The URL that pip or uv is configured with; None when neither is, and libraries use their own default.
 
@@ -39,13 +35,7 @@ def _configured_url() -> str | None:
     for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
         if url := os.environ.get(name):
             return url
-    try:
-        listed = process.run([sys.executable, "-I", "-m", "pip", "config", "list"])
-    except ProcessError:  # there is no pip beside this interpreter
-        return None
-    settings = dict(line.split("=", 1) for line in listed.splitlines() if "=" in line)
-    quoted = settings.get("install.index-url") or settings.get("global.index-url")
-    return str(ast.literal_eval(quoted)) if quoted else None
+    return pip_configuration().get("index-url")
 
 
 def open_index() -> Web:

@@ -10,7 +10,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+import tomlkit
+
 from wheelmill.errors import InstallError, IntegrityError, NetworkError, ProcessError, WheelmillError
+from wheelmill.installers.index_settings import UV_CONFIG_FILE, index_only_variables, uv_index_settings
 from wheelmill.installers.package_index import configured_index
 from wheelmill.installers.uv_credentials import VARIABLE as CREDENTIALS_FOLDER
 from wheelmill.installers.uv_credentials import write_credentials
@@ -84,14 +87,35 @@ def installer_environment() -> Iterator[dict[str, str]]:
     Both use one index. uv shows servers what we would show them, which it reads from a private folder; pip knows what
     is in the URL of the index, and what netrc has.
     """
-    variables = dict(os.environ) | index_variables()
+    with _credentials() as credentials:
+        yield {**os.environ, **index_variables(), **credentials}
+
+
+@contextmanager
+def index_only_environment() -> Iterator[dict[str, str]]:
+    """The variables that uv and pip run with for a build, a test or a lock, while the context is open.
+
+    As `installer_environment`, but no constraint of this machine chooses a version; see `index_settings`.
+
+    Raises:
+        UsageError: a configuration file of uv cannot be read.
+    """
+    with _credentials() as credentials, temporary_folder() as folder:
+        settings = folder / "uv.toml"
+        settings.write_text(tomlkit.dumps(uv_index_settings()), encoding="utf-8")
+        yield {**index_only_variables(), **index_variables(), **credentials, UV_CONFIG_FILE: str(settings)}
+
+
+@contextmanager
+def _credentials() -> Iterator[dict[str, str]]:
+    """The variable that names a folder with our credentials for uv, while the context is open; none without any."""
     known = known_credentials()
     if not known:
-        yield variables
+        yield {}
         return
     with temporary_folder() as folder:
         write_credentials(folder, known, _credentials_folder())
-        yield variables | {CREDENTIALS_FOLDER: str(folder)}
+        yield {CREDENTIALS_FOLDER: str(folder)}
 
 
 def _credentials_folder() -> Path | None:
@@ -131,12 +155,12 @@ def failure_of(error: ProcessError, *, otherwise: WheelmillError) -> WheelmillEr
 
 
 def run_own_uv(arguments: Sequence[str | Path], folder: Path) -> str:
-    """Run the uv of the factory extra in a folder.
+    """Run the uv of the factory extra in a folder, with this machine's index and without its constraints.
 
     Raises:
         ProcessError: uv exited with a failure.
     """
-    with installer_environment() as variables:
+    with index_only_environment() as variables:
         return process.run([own_uv(), *arguments], cwd=folder, env=variables)
 
 

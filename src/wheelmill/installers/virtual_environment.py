@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from wheelmill.installers.uv import index_variables, installer_environment, own_uv, torch_options
+from wheelmill.installers.index_settings import index_only_variables
+from wheelmill.installers.uv import index_only_environment, index_variables, own_uv, torch_options
 from wheelmill.names import PythonVersion
 from wheelmill.system import process
 from wheelmill.system.sandbox import Sandbox
@@ -33,8 +33,7 @@ class VirtualEnvironment:
     def install(self, requirements: Sequence[str], *, torch_backend: str | None = None) -> None:
         """Install wheels from the index that pip or uv is configured with; source distributions are refused.
 
-        Constraints of this machine's owner are left out here and in `pip_install`: a wheel is tested with the torch
-        that it names, also where the owner's environments keep to an older one.
+        Constraints of this machine are left out; see `index_only_environment`.
 
         Args:
             requirements: what to install, in the form of PEP 508.
@@ -43,19 +42,14 @@ class VirtualEnvironment:
         Raises:
             ProcessError: uv could not.
         """
-        with installer_environment() as variables:
-            variables.pop("UV_CONSTRAINT", None)
-            process.run(
-                [
-                    *(own_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python),
-                    *(*torch_options(torch_backend), *requirements),
-                ],
-                env=variables,
-            )
+        argv = (own_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python)
+        with index_only_environment() as variables:
+            process.run([*argv, *torch_options(torch_backend), *requirements], env=variables)
 
     def pip_install(self, requirements: Sequence[str], *, extra_index: str, sandbox: Sandbox) -> None:
         """Install wheels with pip, as a user would: from an extra index, and what they depend on from any.
 
+        Constraints of this machine are left out; see `index_only_variables`.
         Where pip has to know a password, it installs wheels only: a ``setup.py`` would find it.
 
         Args:
@@ -66,8 +60,8 @@ class VirtualEnvironment:
         Raises:
             ProcessError: pip could not.
         """
-        told = {**os.environ, **index_variables()}
-        settings = {name: told[name] for name in told if name.startswith("PIP_") and name != "PIP_CONFIG_FILE"}
+        variables = {**index_only_variables(), **index_variables()}
+        settings = {name: value for name, value in variables.items() if name.startswith("PIP_")}
         settings |= process.proxy_variables()
         wheels_only = any(without_credentials(value) != value for value in settings.values())
         names = ":all:" if wheels_only else ",".join(Requirement(text).name for text in requirements)
@@ -79,7 +73,6 @@ class VirtualEnvironment:
             cwd=self.directory,
             env=process.environment_for_foreign_code()
             | settings
-            | {"PIP_CONSTRAINT": os.devnull}
             | {"TMPDIR": str(self.directory)},  # pip unpacks gigabytes
         )
 
@@ -110,7 +103,7 @@ def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bo
     """
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
     wanted = sys.executable if python is None or str(python) == running else str(python)
-    with installer_environment() as variables:
+    with index_only_environment() as variables:
         process.run(
             [own_uv(), "venv", "--clear", *(["--seed"] if with_pip else []), "--python", wanted, directory],
             # pyenv's shims answer only for the versions that this variable names.

@@ -12,7 +12,6 @@ import pytest
 
 from wheelmill.build.provenance import Provenance
 from wheelmill.config.model import BuildArguments, Expectations, Package
-from wheelmill.installers.package_index import configured_index
 from wheelmill.names import (
     Architecture,
     CudaVersion,
@@ -142,9 +141,7 @@ def package_index_of(wheels: Path) -> Iterator[Path]:
         patch.setenv("UV_DEFAULT_INDEX", empty.as_uri())
         patch.setenv("UV_FIND_LINKS", str(wheels))
         patch.setenv("UV_CACHE_DIR", str(wheels.with_name("uv-cache")))
-        configured_index.cache_clear()
         yield wheels
-    configured_index.cache_clear()
 
 
 @pytest.fixture

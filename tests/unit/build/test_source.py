@@ -5,7 +5,6 @@ import io
 import os
 import subprocess
 import tarfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from wheelmill.build.identity import identity_of, inputs_of
 from wheelmill.build.source import apply_patches, fetch_source, sha256_of_tree
 from wheelmill.config.model import GitSource, LockedCommit, LockedSdist
 from wheelmill.errors import BuildError, ProcessError
-from wheelmill.installers.package_index import configured_index
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
@@ -98,13 +96,11 @@ def test_a_changed_folder_has_another_hash(change: str, folder: Path, tmp_path: 
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The cache of source distributions; the package index behind it does not answer."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
-    configured_index.cache_clear()
-    yield tmp_path / "cache" / "wheelmill" / "sdists"
-    configured_index.cache_clear()
+    return tmp_path / "cache" / "wheelmill" / "sdists"
 
 
 def tar_of(*members: tarfile.TarInfo) -> bytes:

@@ -16,7 +16,6 @@ from tests.unit.build.conftest import package_index_of
 from tests.wheels import write_wheel
 from wheelmill.errors import IntegrityError, NetworkError, ProcessError
 from wheelmill.installers.mirror import mirror
-from wheelmill.installers.package_index import configured_index
 from wheelmill.names import Platform, PythonVersion
 from wheelmill.system.files import sha256_of
 
@@ -133,9 +132,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     page.write_text(f'<a href="../{wheel.name}#sha256={sha256_of(wheel)}">{wheel.name}</a>')
     with serving_with_password(tmp_path / "site") as url:
         monkeypatch.setenv("UV_DEFAULT_INDEX", url)
-        configured_index.cache_clear()
         yield tmp_path / "site"
-    configured_index.cache_clear()
 
 
 @pytest.mark.usefixtures("served")

@@ -1,7 +1,6 @@
 """Source distributions are downloaded once and kept under their hash; of wheels, see the tests of mirrors."""
 
 import hashlib
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 from tests.page_server import Answer, PageServer, links_page
 from wheelmill.errors import IntegrityError, NetworkError
 from wheelmill.installers.mirror import cached_sdist
-from wheelmill.installers.package_index import configured_index
 from wheelmill.names import Sha256, project_name
 
 DEMO = project_name("demo")
@@ -19,15 +17,13 @@ SHA256 = Sha256(hashlib.sha256(SDIST).hexdigest())
 
 
 @pytest.fixture(autouse=True)
-def index(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[PageServer]:
+def index(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> PageServer:
     """An index that this machine is set to, with one project; it lists a file more than it has."""
     server.pages["/simple/demo/"] = Answer(links_page("demo-1.0.tar.gz", "demo-1.1.tar.gz", sha256=None))
     server.pages["/simple/demo/demo-1.0.tar.gz"] = Answer(SDIST)
     monkeypatch.setenv("UV_DEFAULT_INDEX", f"{server.url}/simple/")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    configured_index.cache_clear()
-    yield server
-    configured_index.cache_clear()
+    return server
 
 
 @pytest.fixture(autouse=True)

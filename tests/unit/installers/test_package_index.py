@@ -6,6 +6,7 @@ import pytest
 
 from tests.page_server import JSON, Answer, PageServer
 from wheelmill.errors import NetworkError
+from wheelmill.installers.index_settings import pip_configuration
 from wheelmill.installers.package_index import configured_index, sdists_of
 from wheelmill.names import project_name
 
@@ -36,9 +37,9 @@ def no_index(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    configured_index.cache_clear()
+    pip_configuration.cache_clear()
     yield
-    configured_index.cache_clear()
+    pip_configuration.cache_clear()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.files import write_private
-from wheelmill.installers.package_index import configured_index
 from wheelmill.installers.uv import index_variables, installer_environment
 
 TABLES = """
@@ -70,7 +69,5 @@ def test_pip_finds_the_password_in_the_url_of_its_index(
     index: str, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", index)
-    configured_index.cache_clear()
     assert index_variables() == {"UV_DEFAULT_INDEX": shown, "PIP_INDEX_URL": shown}
     assert os.environ["UV_DEFAULT_INDEX"] == index
-    configured_index.cache_clear()

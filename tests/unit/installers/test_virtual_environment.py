@@ -1,24 +1,20 @@
 """Virtual environments."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.files import write_private
-from wheelmill.installers.package_index import configured_index
 from wheelmill.installers.virtual_environment import VirtualEnvironment
 from wheelmill.system.sandbox import Sandbox
 
 
 @pytest.fixture
-def own_index(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def own_index(monkeypatch: pytest.MonkeyPatch) -> str:
     """The index that uv is set to on this machine."""
     monkeypatch.setenv("UV_DEFAULT_INDEX", "https://index.example/simple")
-    configured_index.cache_clear()
-    yield "https://index.example/simple"
-    configured_index.cache_clear()
+    return "https://index.example/simple"
 
 
 def test_pip_knows_its_settings_and_what_it_builds_no_token(

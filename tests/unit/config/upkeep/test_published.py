@@ -10,7 +10,6 @@ from tests.torch_index import write_torch_index
 from wheelmill.config.upkeep.published import PublishedTorch, published_torch
 from wheelmill.errors import IntegrityError
 from wheelmill.index.serve import serve_folder
-from wheelmill.installers.package_index import configured_index
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 
 X86, ARM = Platform("linux", "x86_64"), Platform("linux", "aarch64")
@@ -25,9 +24,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with serve_folder(tmp_path) as url:
         monkeypatch.setenv("UV_DEFAULT_INDEX", f"{url}simple/")
         monkeypatch.setenv("no_proxy", "127.0.0.1")
-        configured_index.cache_clear()
         yield tmp_path
-    configured_index.cache_clear()
 
 
 def published(index: Path, *names: str) -> dict[TorchVersion, PublishedTorch]:

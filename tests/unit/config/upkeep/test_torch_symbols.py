@@ -14,7 +14,6 @@ from wheelmill.config.load import load_compatibility
 from wheelmill.config.model import Compatibility
 from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
 from wheelmill.errors import UnreadableError, UsageError
-from wheelmill.installers.package_index import configured_index
 from wheelmill.names import TorchVersion
 from wheelmill.system import resources
 from wheelmill.wheel.torch_symbols import TorchSymbols
@@ -29,9 +28,7 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     with serving(Server()) as server:
         monkeypatch.setenv("UV_DEFAULT_INDEX", f"{server.url}/simple/")
         monkeypatch.setenv("no_proxy", "127.0.0.1")
-        configured_index.cache_clear()
         yield server
-    configured_index.cache_clear()
 
 
 @pytest.fixture
