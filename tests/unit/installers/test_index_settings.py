@@ -1,0 +1,140 @@
+"""Which settings of this machine's pip and uv reach the environments of builds and tests."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.wheels import write_wheel
+from wheelmill.errors import UsageError
+from wheelmill.installers.index_settings import index_only_variables, pip_configuration, uv_index_settings
+from wheelmill.installers.uv import compile_requirements, installer_environment, own_uv
+from wheelmill.system import process
+
+CONSTRAINT = "demo<2\n"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a machine's configuration: its index is a folder with demo 1.0 and 2.0, and it has nothing else."""
+    for version in ("1.0", "2.0"):
+        write_wheel(tmp_path / "wheels" / f"demo-{version}-py3-none-any.whl")
+    for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))
+    monkeypatch.setenv("XDG_CONFIG_DIRS", str(tmp_path / "system"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for folder in ("user/uv", "user/pip", "system/uv", "system/pip"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "constraints.txt").write_text(CONSTRAINT)
+    wheels = json.dumps(str(tmp_path / "wheels"))
+    (tmp_path / "user/uv/uv.toml").write_text(f"no-index = true\nfind-links = [{wheels}]\n")
+    (tmp_path / "user/pip/pip.conf").write_text(f"[global]\nno-index = true\nfind-links = {tmp_path / 'wheels'}\n")
+    pip_configuration.cache_clear()
+    yield tmp_path
+    pip_configuration.cache_clear()
+
+
+def set_variable(name: str, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, str(machine / "constraints.txt"))
+
+
+def locked_by_uv() -> str:
+    return compile_requirements(["demo"], "--python", sys.executable, "--no-annotate", output="requirements.txt")
+
+
+@pytest.mark.parametrize("place", ["UV_CONSTRAINT", "user/uv/uv.toml", "system/uv/uv.toml", "UV_CONFIG_FILE"])
+def test_no_constraint_of_uv_chooses_a_version(place: str, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if place.startswith("user"):
+        with (machine / place).open("a") as file:
+            file.write('constraint-dependencies = ["demo<2"]\n')
+    elif place.startswith("system"):
+        (machine / place).write_text('constraint-dependencies = ["demo<2"]\n')
+    elif place == "UV_CONSTRAINT":
+        set_variable(place, machine, monkeypatch)
+    else:
+        own = (machine / "user/uv/uv.toml").read_text()
+        (machine / "own.toml").write_text(f'{own}constraint-dependencies = ["demo<2"]\n')
+        (machine / "user/uv/uv.toml").unlink()
+        monkeypatch.setenv("UV_CONFIG_FILE", str(machine / "own.toml"))
+    with installer_environment() as variables:  # it is one for the user's own environments
+        argv = [own_uv(), "pip", "compile", "--quiet", "--no-header", "--no-annotate", "-"]
+        (machine / "demo.in").write_text("demo\n")
+        assert process.run([*argv[:-1], "demo.in"], env=variables) == "demo==1.0\n"
+    assert locked_by_uv() == "demo==2.0\n"
+
+
+@pytest.mark.parametrize("place", ["PIP_CONSTRAINT", "user/pip/pip.conf"])
+def test_no_constraint_of_pip_chooses_a_version(place: str, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if place == "PIP_CONSTRAINT":
+        set_variable(place, machine, monkeypatch)
+    else:
+        with (machine / place).open("a") as file:
+            file.write(f"constraint = {machine / 'constraints.txt'}\n")
+
+    def downloaded(variables: dict[str, str], folder: Path) -> list[str]:
+        argv = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--dest", folder, "demo"]
+        process.run(argv, env=variables)
+        return [wheel.name for wheel in folder.glob("*.whl")]
+
+    assert downloaded(dict(os.environ), machine / "by user") == ["demo-1.0-py3-none-any.whl"]
+    assert downloaded(index_only_variables(), machine / "by wheelmill") == ["demo-2.0-py3-none-any.whl"]
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_CERT"),
+        *("UV_INDEX", "UV_INDEX_CORP_PASSWORD", "UV_HTTP_TIMEOUT", "PIPELINE"),
+    ],
+)
+def test_variables_of_the_index_are_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "value")
+    assert index_only_variables()[name] == "value"
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("PIP_PRE", "PIP_TARGET", "PIP_NO_BINARY"),
+        *("UV_OVERRIDE", "UV_EXCLUDE_NEWER", "UV_RESOLUTION", "UV_A_SETTING_OF_NEXT_YEAR"),
+    ],
+)
+def test_all_other_variables_of_pip_and_uv_are_dropped(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "value")
+    assert name not in index_only_variables()
+
+
+def test_the_files_of_uv_are_combined_as_uv_does(machine: Path) -> None:
+    (machine / "user/uv/uv.toml").write_text(
+        'index-strategy = "first-index"\n[[index]]\nname = "a"\nurl = "https://a/"\n'
+    )
+    (machine / "system/uv/uv.toml").write_text(
+        'index-strategy = "unsafe-best-match"\noffline = true\nprerelease = "allow"\n'
+        '[[index]]\nname = "b"\nurl = "https://b/"\n[pip]\nno-binary = ["demo"]\nfind-links = ["wheels"]\n'
+    )
+    assert uv_index_settings() == {
+        "index-strategy": "first-index",
+        "offline": True,
+        "index": [{"name": "a", "url": "https://a/"}, {"name": "b", "url": "https://b/"}],
+        "pip": {"find-links": ["wheels"]},
+    }
+
+
+def test_a_broken_file_of_uv_is_named(machine: Path) -> None:
+    (machine / "user/uv/uv.toml").write_text("index = [\n")
+    with pytest.raises(UsageError, match=r"uv\.toml cannot be read: "):
+        locked_by_uv()
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_machine_may_forbid_configuration_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_NO_CONFIG", "1")
+    assert uv_index_settings() == {}
