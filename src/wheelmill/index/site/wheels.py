@@ -19,6 +19,7 @@ from wheelmill.names import Architecture, Platform, TorchNeed
 from wheelmill.release.manifest import ListedCertificate
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.label import BuiltFor, Label
+from wheelmill.wheel.name import written_parts
 from wheelmill.wheel.torch_need import age_of
 
 
@@ -180,9 +181,12 @@ def wheel_groups(files: Iterable[IndexFile]) -> tuple[WheelGroup, ...]:
 
 
 def _traits_of(file: IndexFile) -> tuple[object, ...]:
-    """What the kind of a wheel follows from; it is quicker to compare than kinds are."""
+    """The traits that decide the kind of a wheel; they are quicker to compare than kinds are.
+
+    The version is as written: 1.0 and 1.0.0 are equal, and have pages of their own.
+    """
     evidence = file.certificate.evidence if file.certificate else None
-    return (file.name.version, platform_of(file.name.tags), file.requires_dist, evidence)
+    return (written_parts(file.filename)[1], platform_of(file.name.tags), file.requires_dist, evidence)
 
 
 def _by_age(group: WheelGroup) -> tuple[object, ...]:

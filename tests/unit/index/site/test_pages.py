@@ -31,6 +31,11 @@ EQUAL = tuple(
     EVERY_KIND[0].replace("demo-1.0", name).replace("-cp311", "-1-cp311", 1) for name in ("demo-1.0.0", "other-1.0.0")
 )
 """Equal to version 1.0 of another wheel (PEP 440), and written differently."""
+OTHER_PYTHONS = tuple(
+    f"third-{version}+cu130torch2.11-{tag}-{tag}-manylinux_2_28_x86_64.whl"
+    for version, tag in (("1.0", "cp311"), ("1.0.0", "cp312"))
+)
+"""Equal versions, written differently, of which each has a Python of its own."""
 HOSTILE = "</script><script>alert(1)</script>'\"><img src=x onerror=alert(1)>{{ 7 * 7 }}"
 
 
@@ -125,14 +130,17 @@ def test_a_version_is_written_as_its_wheels_have_it_whatever_equals_it(release: 
 
 @pytest.mark.parametrize("base_url", ["../releases", "files"])
 def test_every_link_leads_to_a_page_or_a_file(base_url: str, release: Release, tmp_path: Path) -> None:
-    site = site_of_releases(release(*EVERY_KIND, *EQUAL, store=f"site/{base_url}"), base_url)
+    site = site_of_releases(release(*EVERY_KIND, *EQUAL, *OTHER_PYTHONS, store=f"site/{base_url}"), base_url)
     pages = rendered(site) | people(site, catalogue())
     write_site(((path, [page]) for path, page in pages.items()), tmp_path / "site")
     for path in (path for path in pages if path.endswith(".html") and "simple" not in path):
-        for link in re.findall(r'(?:href|src)="([^"#]*)(?:#[^"]*)?"', pages[path].decode()):
+        for link, fragment in re.findall(r'(?:href|src)="([^"#]*)(?:#([^"]*))?"', pages[path].decode()):
             url = urlsplit(urljoin(f"http://127.0.0.1/site/{path}", link))
             target = tmp_path / unquote(url.path).removeprefix("/")
-            assert (target / "index.html" if url.path.endswith("/") else target).is_file(), f"{path}: {link}"
+            page = target / "index.html" if url.path.endswith("/") else target
+            assert page.is_file(), f"{path}: {link}"
+            is_of_finder = "=" in fragment  # its script reads what follows the #
+            assert not fragment or is_of_finder or f'id="{fragment}"' in page.read_text(), f"{path}: {link}#{fragment}"
 
 
 def test_packages_that_have_no_wheels_yet_have_a_page(release: Release) -> None:

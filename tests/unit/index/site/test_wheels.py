@@ -49,6 +49,14 @@ def test_wheels_that_differ_in_python_only_stand_together(release: Release) -> N
     )
 
 
+def test_equal_versions_that_are_written_differently_stand_apart(release: Release) -> None:
+    """Each has pages of its own, below its own spelling."""
+    tags = {"1.0": "cp311-cp311", "1.0.0": "cp312-cp312"}
+    found = groups(release(*(f"demo-{version}+cu130-{tag}-linux_x86_64.whl" for version, tag in tags.items())))
+    pythons = {group.kind.version: [str(wheel.pythons) for wheel in group.wheels] for group in found}
+    assert pythons == {"1.0": ["3.11"], "1.0.0": ["3.12"]}
+
+
 def test_the_newest_version_then_torch_then_cuda_comes_first(release: Release) -> None:
     labels = ["1.0+cu130torch2.9", "1.0+cu126torch2.10", "1.0+cu128torch2.10", "0.9+cu130torch2.11", "0.10+cu126"]
     found = groups(release(*(f"demo-{label}-cp312-cp312-linux_x86_64.whl" for label in labels)))
