@@ -8,7 +8,7 @@ they can't do.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
@@ -109,8 +109,12 @@ def _aliases_of(package: Package, versions: Sequence[VersionFiles]) -> Iterator[
     if package.aliases is None:
         return
     labelled = [(version, label.cuda.major) for version in versions if (label := version.name.label)]
+    equal: dict[tuple[Version, int], list[VersionFiles]] = defaultdict(list)
     for version, major in labelled:
-        yield _Alias(wheel=_suffix_wheel(version, major), beside=[version], since=_since(version))
+        equal[version.name.version, major].append(version)
+    for (_, major), beside in equal.items():
+        first = _first_published(beside)
+        yield _Alias(wheel=_suffix_wheel(first, major), beside=beside, since=_since(first))
     if package.aliases.extras:
         released = [each for each in labelled if not each[0].files[0].is_for_candidate]
         yield from _with_extras(package.aliases.extras, released)
@@ -138,17 +142,18 @@ def _with_extras(extras: ProjectName, labelled: Sequence[tuple[VersionFiles, int
         extras: the project.
         labelled: the wheels for releases of torch, with the CUDA major of each.
     """
-    numbers: dict[str, list[VersionFiles]] = defaultdict(list)
+    numbers: dict[Version, list[VersionFiles]] = defaultdict(list)
     first: dict[int, datetime] = {}
     for version, major in labelled:
-        numbers[version.name.version.public].append(version)
+        numbers[Version(version.name.version.public)].append(version)
         first[major] = min(first.get(major, _since(version)), _since(version))
-    for number, beside in numbers.items():
-        since = min(map(_since, beside))
+    for beside in numbers.values():
+        earliest = _first_published(beside)
+        since = _since(earliest)
         moments = sorted({max(moment, since) for moment in first.values()})
         for moment in moments:
             majors = sorted((major for major in first if first[major] <= moment), reverse=True)
-            wheel = _of_extras(extras, beside[0].name.project, number, majors)
+            wheel = _of_extras(extras, earliest.name.project, earliest.name.version.public, majors)
             yield _Alias(wheel=wheel, beside=beside, since=moment, is_old=moment != moments[-1])
 
 
@@ -166,6 +171,15 @@ def _of_extras(extras: ProjectName, project: ProjectName, number: str, majors: S
         ),
         extras=tuple(f"cuda{major}" for major in majors),
     )
+
+
+def _first_published(equal: Iterable[VersionFiles]) -> VersionFiles:
+    """Return the version whose spelling the alias of equal ones, such as 1.0 and 1.0.0, has.
+
+    Aliases for both spellings would be the same wheel to installers. The first published keeps the file name of the
+    alias when another spelling is added, so lock files stay valid.
+    """
+    return min(equal, key=_since)
 
 
 def _since(version: VersionFiles) -> datetime:

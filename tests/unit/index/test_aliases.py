@@ -117,6 +117,34 @@ def test_their_bytes_are_those_that_lock_files_have(release: Release) -> None:
     }
 
 
+def test_equal_versions_have_one_alias_written_as_the_first_that_was_published(release: Release) -> None:
+    """Of two with equal versions and tags, pip takes the last link of a page, and uv another."""
+    before = with_aliases(site_of_releases(release(wheel("cu130torch2.11", "1.0.0")), ""), packages())
+    manifests = release(wheel("cu130torch2.11", python="cp312"), wheel("cu130torch2.10"), now=LATER)
+    after = with_aliases(site_of_releases(manifests, ""), packages())
+    assert list(after.files) == [
+        "aliases/demo-cu13/demo_cu13-1.0+cu130torch2.10-py3-none-any.whl",
+        "aliases/demo-cu13/demo_cu13-1.0.0+cu130torch2.11-py3-none-any.whl",
+        "aliases/demo-gpu/demo_gpu-1.0.0+extras.13-py3-none-any.whl",
+    ]
+    assert before.files.items() < after.files.items()
+    assert listed(after.site, "cu130/torch2.11") == {
+        "demo-cu13": ["1.0.0+cu130torch2.11"],
+        "demo-gpu": ["1.0.0+extras.13"],
+    }
+
+
+def test_an_alias_of_equal_versions_is_yanked_when_both_are(release: Release) -> None:
+    names = wheel("cu130torch2.11"), wheel("cu130torch2.11", "1.0.0", python="cp312")
+    manifests = release(*names)
+    yanked = []
+    for some in (names[:1], names):
+        listing = Listing(yanked=Yanked(wheels=dict.fromkeys(some, "it crashes")), removed=Removed())
+        found = with_aliases(site_of_releases(manifests, "", listing), packages()).site.projects
+        yanked.append([file.yanked for file in (*found[CU13], *found[GPU])])
+    assert yanked == [[None, None], ["it crashes", "it crashes"]]
+
+
 def test_those_of_yanked_wheels_are_yanked(release: Release) -> None:
     manifests = release(wheel("cu130torch2.11"), wheel("cu130torch2.10"), wheel("cu130torch2.10", python="cp312"))
     yanked = {wheel("cu130torch2.11"): "it crashes", wheel("cu130torch2.10"): "it is slow"}
