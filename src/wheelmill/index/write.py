@@ -66,9 +66,9 @@ def write_site(
     Raises:
         SiteError: it is too large, or the folder cannot be written or has something else than a site in its place.
     """
-    directory = behind_links(directory)
-    new = _beside(directory, "new")
     try:
+        directory = behind_links(directory)
+        new = _beside(directory, "new")
         with hold(_beside(directory, "lock"), wait=wait_silently):
             _finish_what_was_begun(directory)
             new.mkdir()

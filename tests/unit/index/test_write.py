@@ -109,8 +109,13 @@ def test_others_may_read_it(tmp_path: Path) -> None:
 
 def test_a_circle_of_links_in_the_place_of_a_site_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "site").symlink_to("site")
-    with pytest.raises(OSError, match="symbolic links"):
+    with pytest.raises(SiteError, match=r"site cannot be written: .*symbolic links"):
         write_site(PAGES, tmp_path / "site")
+
+
+def test_a_name_that_no_folder_can_have_is_an_error_of_the_site(tmp_path: Path) -> None:
+    with pytest.raises(SiteError, match="aaa cannot be written: "):
+        write_site(PAGES, tmp_path / ("a" * 300))
 
 
 def test_the_old_site_stays_when_pages_cannot_be_made(tmp_path: Path) -> None:
