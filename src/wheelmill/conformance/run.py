@@ -15,7 +15,7 @@ from wheelmill.conformance.limits import LIMITS
 from wheelmill.conformance.survey import Survey
 from wheelmill.conformance.violation import ConformanceReport, Observation, Violation
 from wheelmill.errors import NetworkError, UsageError
-from wheelmill.index.serve import project_lists_below, root_of
+from wheelmill.index.serve import is_project_list, project_lists_below, root_of
 from wheelmill.names import ProjectName
 from wheelmill.system.apart import Limits
 from wheelmill.system.progress import QUIET, Progress
@@ -100,7 +100,8 @@ def check_folder(
 
 def _projects_in(directory: Path) -> Path:
     """The folder that has those of all projects."""
-    return directory / "simple" if (directory / "simple").is_dir() else directory
+    below = directory / "simple"
+    return below if below.is_dir() and not is_project_list(directory) else directory
 
 
 def _without_origin(told: _Told) -> _Told:

@@ -30,19 +30,31 @@ def project_lists_below(directory: Path) -> list[Path]:
     Raises:
         SiteError: there is none.
     """
-    found = (page.parent for page in directory.glob("**/simple/index.html"))
-    lists = sorted(each for each in found if not _is_of_a_project(each, directory))
-    if not lists and directory.resolve().name == "simple" and (directory / "index.html").is_file():
+    if is_project_list(directory):
         return [directory]
+    found = (page.parent for page in directory.glob("**/simple/index.html"))
+    lists = sorted(each for each in found if _has_list_page(each) and not _is_of_a_project(each, directory))
     if not lists:
         raise SiteError(f"{directory} holds no simple index")
     return lists
 
 
+def is_project_list(directory: Path) -> bool:
+    """Check whether a folder is that of a project list itself."""
+    return directory.resolve().name == "simple" and _has_list_page(directory)
+
+
+def _has_list_page(folder: Path) -> bool:
+    """Check whether a folder called ``simple`` has a project list: a site of that name has a page for people."""
+    return (folder / "index.html").is_file() and not (folder / WHEELS_JSON).is_file()
+
+
 def _is_of_a_project(folder: Path, directory: Path) -> bool:
     """Whether a folder called ``simple`` is a project's of this name: in a project list, or among pages for people."""
     *above, outer, _ = ("", *folder.relative_to(directory).parts)
-    return outer == "simple" or (outer == "packages" and directory.joinpath(*above, WHEELS_JSON).is_file())
+    if outer == "simple":
+        return _has_list_page(folder.parent)
+    return outer == "packages" and directory.joinpath(*above, WHEELS_JSON).is_file()
 
 
 def root_of(directory: Path) -> Path:

@@ -21,6 +21,7 @@ from wheelmill.index.folder import site_of_folder
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
+from wheelmill.names import project_name
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 
@@ -47,6 +48,16 @@ def test_our_own_index_has_no_findings_as_a_folder(site: Path) -> None:
     assert report.projects == 4 + 1 + 1 + 2 + 2 + 2
     assert report.examined == report.files == 6
     assert check_folder(site.parent) == report
+
+
+def test_a_project_called_simple_is_checked_as_any_other(release: Release, tmp_path: Path) -> None:
+    site = site_of_releases(release(EVERY_KIND[0], "simple-1.0-py3-none-any.whl"), "../releases")
+    write_site(pages_of(site), tmp_path / "site")
+    folder = tmp_path / "site" / "simple"
+    reports = check_folder(folder), check_folder(folder, projects=[project_name("demo")])
+    assert [report.projects for report in reports] == [2, 1]
+    without_page = {"503.2", "503.5"}
+    assert not any(without_page & found(report).keys() for report in reports)
 
 
 def test_our_own_index_has_no_findings_where_wheels_have_provenance(tmp_path: Path) -> None:

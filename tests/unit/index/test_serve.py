@@ -91,6 +91,31 @@ def test_a_project_called_simple_is_no_project_list(tmp_path: Path) -> None:
     assert project_lists_below(tmp_path / "cu130") == [tmp_path / "cu130" / "simple"]
 
 
+def touch(folder: Path, *paths: str) -> None:
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).touch()
+
+
+def test_a_site_called_simple_has_the_lists_of_any_other(tmp_path: Path) -> None:
+    lists = [tmp_path / "simple" / path for path in ("cu130/simple", "simple")]
+    touch(tmp_path, "simple/simple/index.html")
+    assert project_lists_below(tmp_path) == lists[1:]
+    touch(tmp_path, "simple/index.html", "simple/wheels.json", "simple/cu130/simple/index.html")
+    assert project_lists_below(tmp_path) == project_lists_below(tmp_path / "simple") == lists
+    touch(tmp_path, "simple/simple/simple/index.html", "simple/packages/simple/index.html")
+    assert project_lists_below(tmp_path) == project_lists_below(tmp_path / "simple") == lists
+
+
+def test_the_folder_of_a_project_list_is_one_whatever_its_projects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    touch(tmp_path, "simple/index.html", "simple/demo/index.html", "simple/simple/index.html")
+    assert project_lists_below(tmp_path / "simple") == [tmp_path / "simple"]
+    monkeypatch.chdir(tmp_path / "simple")
+    assert project_lists_below(Path()) == [Path()]
+
+
 def test_nobody_else_is_served(url: str) -> None:
     with pytest.raises(ConnectionRefusedError):
         get(url, "/", host="127.0.0.2")
