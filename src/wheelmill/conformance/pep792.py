@@ -10,7 +10,6 @@ from typing import Final
 
 from wheelmill.conformance.served import ProjectDetail
 from wheelmill.conformance.violation import Violation, fails, installs, rule
-from wheelmill.system.units import number_of
 from wheelmill.web.pages import Form
 
 STATUS: Final = rule(
@@ -54,7 +53,7 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
     if page.status is not None and page.version in _BEFORE:
         yield VERSION.violation(url, f"the status needs API version 1.4; the page has {page.version}")
     if page.status == "quarantined" and page.links:
-        yield QUARANTINED.violation(url, f"it is quarantined and lists {number_of(len(page.links), 'file')}")
+        yield QUARANTINED.violation(url, f"it is quarantined and lists files: {len(page.links)}")
 
 
 def compare_details(forms: list[ProjectDetail]) -> Iterator[Violation]:

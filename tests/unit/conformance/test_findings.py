@@ -1,8 +1,11 @@
 """What says the same is one finding."""
 
-from wheelmill.conformance import pep503, pep658
+from wheelmill.conformance import pep503, pep658, pep792
 from wheelmill.conformance.findings import findings_of, legible
+from wheelmill.conformance.served import Document, ProjectDetail
 from wheelmill.conformance.violation import Rule, Violation
+from wheelmill.names import project_name
+from wheelmill.web.pages import Form, Link, Page
 
 
 def of(rule: Rule, *messages: str) -> list[Violation]:
@@ -27,6 +30,17 @@ def test_the_same_sentence_about_a_hundred_files_is_one_finding() -> None:
         ("658.2", 40, "the METADATA of demo-1.60-py3-none-any.whl answers 503"),
     ]
     assert [place.url for place in found[0].examples] == [f"https://example.org/{number}/" for number in range(10)]
+
+
+def test_quarantined_projects_with_one_file_and_with_more_are_one_finding() -> None:
+    violations: list[Violation] = []
+    for count in (1, 2):
+        links = [Link(f"demo-{number}.tar.gz", "https://example.org/demo") for number in range(count)]
+        document = Document(url="u", final_url="u", status=200, content_type="", content=b"", size=0)
+        page = Page(form=Form.JSON, base="u", links=links, version="1.4", status="quarantined")
+        violations += pep792.check_detail(ProjectDetail(document=document, project=project_name("demo"), page=page))
+    (found,) = findings_of(violations)
+    assert (found.count, found.message) == (2, "it is quarantined and lists files: 1")
 
 
 def test_what_a_page_says_in_quotes_makes_no_other_sentence() -> None:
