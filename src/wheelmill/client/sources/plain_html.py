@@ -21,19 +21,21 @@ _PLAIN_LINK: Final = re.compile(
       (([\w.]{1,60}+)-[\w.!]{1,40}+)(?:(?:%2[Bb]|\+)([\w.]{1,60}+))?-([\w.-]{1,80}\.whl)
       (?:\#sha256=[0-9A-Fa-f]{64})?"
       (?:[ ]data-(?:(?:core|dist-info)-metadata="(?:true|false|sha256=[0-9A-Fa-f]{64})"|size="[0-9]{1,18}"
-        |(?:requires-python|upload-time|yanked|gpg-sig|provenance)="[^"<>]{0,999}"))*
+        |(?:requires-python|upload-time|yanked|gpg-sig|provenance)="[^"<>]{0,999}")){0,20}
     >\2(?(4)\+\4)-\5</a>
     )""",
     re.ASCII | re.VERBOSE,
 )
 """The link as a whole, project and version, and what sorts it: project, local version, the rest of the name."""
 _CUT: Final = _PLAIN_LINK.groups + 1
-_ATTRIBUTES: Final = r"""(?:[ ][a-z-]+=(?:"[^"<>]*+"|[\w-]++))*[ ]?/?>"""
+_ATTRIBUTES: Final = r"""(?:[ ][a-z-]+=(?:"[^"<>]*+"|[\w-]++)){0,20}[ ]?/?>"""
+"""The rest of a tag, up to 20 attributes. ``re`` keeps a record of each repeat of a group: unbounded, a tag of 16 MiB
+took 782 MB. A possessive group keeps none, but Python before 3.11.5 matches it wrongly: gh-106052."""
 _HARMLESS: Final = re.compile(
     rf"""[^<]++
     |<!DOCTYPE[ ]html>|<!--(?!-?>)[^<>]*-->|<title>[^<]*+</title>
     |</?(?:html|head|meta|body|h[1-6]|p|div|span|br|hr|ul|ol|li|pre){_ATTRIBUTES}
-    |<a[ ]href="(?:(?!\.whl|-variants\.json|%(?!2B))[%\w./~+:\#=-])*"{_ATTRIBUTES}[^<]*+</a>
+    |<a[ ]href="(?![%\w./~+:\#=-]*(?:\.whl|-variants\.json|%(?!2B)))[%\w./~+:\#=-]*+"{_ATTRIBUTES}[^<]*+</a>
     """,
     re.ASCII | re.VERBOSE | re.IGNORECASE,
 )
