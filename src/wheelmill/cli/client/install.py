@@ -67,7 +67,7 @@ def install(
         outcome, installed = _install_locked(lock, target, search, exactly=False, dry_run=dry_run)
         _print_installation(installed, outcome, "install", as_json=as_json)
         return
-    asked = requirements_of(requirements or ())
+    asked, target = requirements_of(requirements or ()), target.here()
     place = environment_here(target)
     with alone(place.base):
         (resolution,) = resolve_for_all(asked, [target], search, require_attestation=require_attestation)
@@ -115,7 +115,8 @@ def _install_locked(
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
     from wheelmill.client.lock.files import read_lock, wheels_for  # noqa: PLC0415
 
-    locked, place = read_lock(path), environment_here(target)
+    locked, target = read_lock(path), target.here()
+    place = environment_here(target)
     with alone(place.base):
         environment = target.detect()
         wheels = (WheelName.parse(wheel.filename) for wheel in wheels_for(locked, environment))

@@ -12,6 +12,7 @@ import typer
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from wheelmill.cli.shared.output import say
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.detect import Overrides, detect_environment
 from wheelmill.client.target.interpreter import is_ours, python_in
@@ -100,20 +101,16 @@ class TargetOptions:
         )
 
     def here(self) -> TargetOptions:
-        """The options, with the interpreter of the project's environment, which Poetry and Hatch keep elsewhere.
+        """The options, with the interpreter of the environment that Poetry, PDM or Hatch keeps for the project.
 
-        One that was named, if only in ``UV_PYTHON``, or that lies in this folder's ``.venv`` is taken before it, and
-        that of wheelmill itself never; where no interpreter is asked, none is looked for.
+        An interpreter that was named, if only in ``UV_PYTHON``, or that lies in this folder's ``.venv`` comes first,
+        and that of wheelmill itself is never taken. Options that need no interpreter, and those in any other folder,
+        stay as they are: `find_interpreter` answers there.
         """
         is_named = self.python_path or os.environ.get("UV_PYTHON") or python_in(Path(".venv"))
         if is_named or self.overrides().is_complete:
             return self
-        from wheelmill.client.project.find import find_project  # noqa: PLC0415 - tomlkit
-
-        try:
-            environment = find_project(None).environment
-        except (UsageError, ProcessError):  # nobody named that project, or its tool
-            return self
+        environment = _kept_environment()
         python = python_in(environment) if environment else None
         return self if python is None or is_ours(python) else replace(self, python_path=python)
 
@@ -180,6 +177,25 @@ def build_target(requirement: Requirement, environment: TargetEnvironment, confi
         platform=environment.platform,
         architectures=tuple(sorted({gpu.capability for gpu in environment.gpus})),
     )
+
+
+def _kept_environment() -> Path | None:
+    """The environment that a project's tool keeps where it likes; None if there is no such tool, or it fails."""
+    from wheelmill.client.project.find import find_project  # noqa: PLC0415 - tomlkit
+    from wheelmill.client.project.hatch_project import HatchProject  # noqa: PLC0415 - the same
+    from wheelmill.client.project.locked_project import LockedProject  # noqa: PLC0415 - the same
+
+    try:
+        project = find_project(None)
+    except UsageError:  # of a kind that wheelmill does not change, which keeps no command from its environment
+        return None
+    if not isinstance(project, LockedProject | HatchProject):
+        return None
+    try:
+        return project.environment
+    except (UsageError, ProcessError) as error:
+        say(f"note: the environment of {project.path} is not used: {error}")
+        return None
 
 
 def _read(option: str, text: str | None, parse: Callable[[str], Value]) -> Value | None:

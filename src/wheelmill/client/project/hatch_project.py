@@ -45,15 +45,16 @@ class HatchProject(ToolProject):
         raise UsageError(f"{self.path} is a project of hatch, which is not on PATH", hint="install hatch first")
 
     @cached_property
-    def environment(self) -> Path:
-        """Its default environment, which need not be there yet."""
+    def environment(self) -> Path | None:
+        """Its default environment, which need not be there yet; None if hatch prints no path."""
         with installer_environment() as variables:
             argv = [self.program, "--no-color", "env", "find"]
-            return Path(process.run(argv, cwd=self.root, env=variables).splitlines()[-1])
+            lines = process.run(argv, cwd=self.root, env=variables).splitlines()
+        return Path(lines[-1]) if lines else None
 
     def find_python(self) -> Path | None:
         """The interpreter of the default environment, else what the project declares."""
-        return self.python or python_in(self.environment) or declared_python(self.root)
+        return self.python or self._own_python or declared_python(self.root)
 
     def check_install(self) -> None:
         """Refuse to install where hatch is missing, or was told to install no dependencies of the project."""
@@ -82,5 +83,9 @@ class HatchProject(ToolProject):
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
         """Uninstall them, which hatch never does; see `Project`."""
-        if python := python_in(self.environment):
+        if python := self._own_python:
             installer_for(python, progress).uninstall(projects)
+
+    @property
+    def _own_python(self) -> Path | None:
+        return python_in(self.environment) if self.environment else None

@@ -2,14 +2,26 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from typer.testing import CliRunner
 
 from wheelmill.cli import application
 from wheelmill.cli.shared.target import TargetOptions
+from wheelmill.client.target.interpreter import find_interpreter
+from wheelmill.errors import UsageError
+
+PLAIN = '[project]\nname = "mine"\nversion = "1"\n\n'
+HATCH = f"{PLAIN}[tool.hatch.envs.default]\n"
+
+
+def write_program(path: Path, line: str) -> None:
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
 
 
 @pytest.fixture
@@ -19,10 +31,8 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in (project, programs, environment / "bin"):
         folder.mkdir(parents=True)
     (environment / "bin" / "python").touch()
-    (project / "pyproject.toml").write_text('[project]\nname = "mine"\nversion = "1"\n\n[tool.poetry]\n')
-    poetry = programs / "poetry"
-    poetry.write_text(f"#!/bin/sh\necho {environment}/bin/python\n")
-    poetry.chmod(0o755)
+    (project / "pyproject.toml").write_text(f"{PLAIN}[tool.poetry]\n")
+    write_program(programs / "poetry", f"echo {environment}/bin/python")
     monkeypatch.setenv("PATH", str(programs), prepend=":")
     monkeypatch.delenv("UV_PYTHON", raising=False)
     monkeypatch.chdir(project)
@@ -71,8 +81,87 @@ def test_it_is_what_commands_choose_for(environment: Path) -> None:
     assert json.loads(printed)["interpreter"] == str(environment / "bin" / "python")
 
 
-def test_a_project_whose_tool_is_missing_is_as_if_there_were_none(
-    environment: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_project_whose_tool_is_missing_is_as_if_there_were_none_and_a_note_says_so(
+    environment: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(environment))
     assert TargetOptions().here() == replace(TargetOptions(), python_path=None)
+    path = Path.cwd() / "pyproject.toml"
+    said = f"note: the environment of {path} is not used: {path} is a project of poetry, which is not on PATH\n"
+    assert capsys.readouterr().err == said
+
+
+def test_credentials_that_others_may_read_are_named_where_another_interpreter_is_taken(
+    environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert environment.exists()
+    credentials = tmp_path / "credentials.toml"
+    credentials.touch(mode=0o644)
+    monkeypatch.setenv("WHEELMILL_CREDENTIALS", str(credentials))
+    assert TargetOptions().here() == TargetOptions()
+    assert f"is not used: {credentials} is open to other users of this machine\n" in capsys.readouterr().err
+
+
+def test_a_hatch_that_prints_nothing_names_no_environment(environment: Path, tmp_path: Path) -> None:
+    assert environment.exists()
+    Path("pyproject.toml").write_text(HATCH)
+    write_program(tmp_path / "programs" / "hatch", "true")
+    assert TargetOptions().here() == TargetOptions()
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path | None]:
+    """The interpreter of each command, in the order in which they run; they end there. An environment is active."""
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "active"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    asked: list[Path | None] = []
+
+    def record(target: TargetOptions) -> NoReturn:
+        asked.append(target.python_path or find_interpreter(Path.cwd()))
+        raise UsageError("that is all")
+
+    monkeypatch.setattr(TargetOptions, "detect", record)
+    monkeypatch.setattr("wheelmill.cli.client.install.environment_here", record)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("files", "taken"),
+    [
+        pytest.param({}, "active", id="an empty folder"),
+        pytest.param({"venv/pyvenv.cfg": "", "venv/bin/python": ""}, "active", id="venv"),
+        pytest.param({".venv/pyvenv.cfg": "", ".venv/bin/python": ""}, "project/.venv", id=".venv"),
+        pytest.param({"requirements.txt": "", "env/pyvenv.cfg": "", "env/bin/python": ""}, "active", id="requirements"),
+        pytest.param({"setup.py": ""}, "active", id="a file that wheelmill does not change"),
+        pytest.param({"pyproject.toml": PLAIN}, "active", id="a plain project"),
+        pytest.param({"pyproject.toml": PLAIN, "venv/pyvenv.cfg": "", "venv/bin/python": ""}, "active", id="its venv"),
+        pytest.param({"pyproject.toml": f"{PLAIN}[tool.uv]\n"}, "active", id="uv"),
+        pytest.param({"pyproject.toml": f"{PLAIN}[tool.poetry]\n"}, "environment", id="Poetry"),
+        pytest.param({"pyproject.toml": f"{PLAIN}[tool.pdm]\n", ".pdm-python": ""}, "environment", id="PDM"),
+        pytest.param({"pyproject.toml": HATCH}, "environment", id="Hatch"),
+        pytest.param({"../pyproject.toml": HATCH}, "environment", id="a folder in a project"),
+    ],
+)
+def test_every_command_takes_the_same_interpreter(
+    files: Mapping[str, str],
+    taken: str,
+    environment: Path,
+    asked: list[Path | None],
+    tmp_path: Path,
+) -> None:
+    Path("pyproject.toml").unlink()
+    write_program(tmp_path / "programs" / "hatch", f"echo {environment}")
+    for name, text in {**files, "../active/bin/python": ""}.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text or f"{environment}/bin/python\n")
+    lock = Path("../pylock.toml")
+    lock.write_text('lock-version = "1.0"\ncreated-by = "a test"\npackages = []\n')
+    commands = (
+        *("environment", "list", "test", "resolve demo", "explain demo", "available demo", "doctor demo"),
+        *("install demo", f"install --lock {lock}", f"sync --lock {lock}"),
+    )
+    for command in commands:
+        done = CliRunner().invoke(application(command.split()), command.split())
+        assert (str(done.exception), done.stderr) == ("that is all", "")
+    named = [str(each) for each in asked]
+    assert dict(zip(commands, named, strict=True)) == dict.fromkeys(commands, str(tmp_path / taken / "bin" / "python"))
