@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wheelmill.cli.factory.inputs import CloneOption, ConfigOption, config_to_change, hold_config, use_clones
-from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.output import JsonOption, print_json, print_quoted, say
 from wheelmill.config.load import lock_path
 from wheelmill.config.lock import lock_packages, write_lock
 from wheelmill.config.model import Config
@@ -73,7 +73,7 @@ def add(
         if as_json:
             _print(found.name, {guess.key: guess.value for guess in found.guesses if guess.key}, found.guesses)
         elif dry_run:
-            typer.echo(entry_text(found.name, found.entry))
+            print_quoted(entry_text(found.name, found.entry))
         if not dry_run:
             with hold_config(directory) as config:
                 _write(config, found.name, found.entry, replaces=replace)
@@ -87,7 +87,7 @@ def _add_requested(issue: Path, directory: Path | None, *, replaces: bool, dry_r
     if as_json:
         _print(request.name, request.entry, ())
     elif dry_run:
-        typer.echo(entry_text(request.name, request.entry))
+        print_quoted(entry_text(request.name, request.entry))
     if not dry_run:
         with hold_config(directory) as config:
             _write(config, request.name, request.entry, replaces=replaces)

@@ -21,7 +21,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 def print_json(schema: str, **content: object) -> None:
     """Print the one JSON object of a command; what a runner would take for an order is written in another way."""
-    text = json.dumps({"schema": schema, **content}, indent=2)
+    print_quoted(json.dumps({"schema": schema, **content}, indent=2))
+
+
+def print_quoted(text: str) -> None:
+    r"""Print JSON, or YAML with foreign text in double quotes only: both read ``\u0023`` as the # of ``##[``."""
     print(text.replace("##[", r"\u0023#["))  # noqa: T201 - as in `printable`
 
 
