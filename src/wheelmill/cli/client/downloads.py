@@ -50,7 +50,8 @@ class DownloadLines(Waiting):
         super().__init__(silent=5.0)
 
     def step(self, text: str) -> None:
-        """Print it."""
+        """Print it, in the place of what is shown on a terminal that cannot show bars."""
+        self.line("")
         say(text)
 
     def show_download(self, filename: str, done: int, total: int | None) -> None:
@@ -62,7 +63,11 @@ class DownloadLines(Waiting):
 def download_bars() -> Iterator[Progress]:
     """Show bars while the context is open; they go when it is left."""
     if not STDERR.is_interactive:
-        yield DownloadLines()
+        lines = DownloadLines()
+        try:
+            yield lines
+        finally:
+            lines.line("")  # a terminal with TERM=dumb shows no bars, and keeps the last line
         return
     columns = (
         TextColumn("{task.description}"),
