@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -88,13 +89,15 @@ def lock(
     demand_attestations(resolutions, require_attestation)
     locks = _locks_of(resolutions, beside, known, search)
     merged = merge(locks)
-    edit = Edit.of(written, _content_of(written, form, locks, merged))
+    is_only_shown = check or dry_run
+    with nullcontext() if is_only_shown else alone(found.root):  # which may put an earlier file back
+        edit = Edit.of(written, _content_of(written, form, locks, merged))
+        if not is_only_shown:
+            edit.write()
     changed = bool(edit.contents)
-    if check or dry_run:
+    if is_only_shown:
         EnvironmentChange(plan=edit.contents).tell()
     else:
-        with alone(found.root):
-            edit.write()
         say(f"{'wrote' if changed else 'nothing to change in'} {written}: {number_of(len(merged.packages), 'package')}")
     if as_json:
         packages = [{"name": package.name, "version": str(package.version)} for package in merged.packages]

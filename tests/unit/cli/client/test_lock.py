@@ -1,0 +1,37 @@
+"""What ``wheelmill lock`` writes beside other commands."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from packaging.pylock import Pylock
+from packaging.version import Version
+from typer.testing import CliRunner
+
+from wheelmill.cli import application
+from wheelmill.cli.client import lock
+from wheelmill.client.lock.files import pylock_text
+
+
+def test_a_lock_that_another_command_changed_meanwhile_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = tmp_path / "pylock.toml"
+    merged = Pylock(lock_version=Version("1.0"), created_by="wheelmill", packages=[])
+    written.write_bytes(pylock_text(merged))
+
+    @contextmanager
+    def alone(_place: Path) -> Iterator[None]:
+        written.write_text("another")
+        yield
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(lock, "alone", alone)
+    for name in ("_resolutions", "_locks_of"):
+        monkeypatch.setattr(lock, name, lambda *_: ())
+    monkeypatch.setattr("wheelmill.client.lock.files.merge", lambda _locks: merged)
+    words = ["lock", "demo", "--python", "3.12", "--torch", "2.8", "--cuda", "12.8", "--platform", "linux_x86_64"]
+    done = CliRunner().invoke(application(words), words, catch_exceptions=False)
+    assert "wrote" in done.stderr
+    assert written.read_bytes() == pylock_text(merged)
