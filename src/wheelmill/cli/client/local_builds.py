@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
-from wheelmill.cli.shared.output import say
+from wheelmill.cli.shared.output import say, say_warning
 from wheelmill.cli.shared.target import build_target
-from wheelmill.client.records import Candidate, Choice, Resolution
-from wheelmill.client.source_records import Source, SourceKind
+from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
+from wheelmill.client.source_records import Source, SourceKind, SourceOutcome
 from wheelmill.errors import BuildError, UsageError
+from wheelmill.names import ProjectName
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import resources
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelFile, WheelName
+
+if TYPE_CHECKING:
+    from wheelmill.config.model import Config
 
 
 def add_local_builds(resolution: Resolution, requirements: Sequence[Requirement], *, build: bool) -> Resolution:
@@ -42,13 +47,12 @@ def add_local_builds(resolution: Resolution, requirements: Sequence[Requirement]
         project = canonicalize_name(requirement.name)
         if project not in missing or project not in config.packages:
             continue
-        try:
-            target = build_target(requirement, resolution.environment, config)
-        except (BuildError, UsageError):
-            if build:
-                raise
-            continue
-        if wheel := _wheel_of(target, build=build):
+        wheel = None if build else _earlier_wheel(requirement, resolution.environment, config)
+        if build or wheel:
+            _warn_of_silent_sources(project, resolution.sources)
+        if build:
+            wheel = _build(build_target(requirement, resolution.environment, config))
+        if wheel:
             say(f"  {project}: {wheel.filename}, built on this machine")
             choices[project] = Choice(
                 project=project,
@@ -60,11 +64,25 @@ def add_local_builds(resolution: Resolution, requirements: Sequence[Requirement]
     return replace(resolution, choices=choices, unresolved=missing)
 
 
-def _wheel_of(target: BuildTarget, *, build: bool) -> WheelFile | None:
-    from wheelmill.build.here import build_here, wheel_kept  # noqa: PLC0415
+def _warn_of_silent_sources(project: ProjectName, outcomes: Iterable[SourceOutcome]) -> None:
+    """Print the URLs of sources without an answer: the error for a missing wheel has them, and is not raised."""
+    for each in outcomes:
+        if each.project == project and each.outcome.is_open:
+            say_warning(f"{each.warning}")
 
-    if not build:
-        return wheel_kept(target)
+
+def _earlier_wheel(requirement: Requirement, environment: TargetEnvironment, config: Config) -> WheelFile | None:
+    """The wheel that was built for an environment on this machine; None if there is none, or none can be built."""
+    from wheelmill.build.here import wheel_kept  # noqa: PLC0415 - only where a wheel is missing
+
+    try:
+        return wheel_kept(build_target(requirement, environment, config))
+    except (BuildError, UsageError):
+        return None
+
+
+def _build(target: BuildTarget) -> WheelFile:
+    from wheelmill.build.here import build_here  # noqa: PLC0415
     from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
     from wheelmill.cli.shared.terminal import progress  # noqa: PLC0415
     from wheelmill.system.sandbox import check_confinement  # noqa: PLC0415
