@@ -59,7 +59,7 @@ class CommandsWithDefault(Commands):
 
 
 class Command(TyperCommand):
-    """A command that tells at once of every option which is missing or has a wrong value.
+    """A command that reports every missing or wrong option at once, as far as typer checks its value.
 
     In its help, options stand below the headings that they name as their `rich_help_panel`, its own first.
     """
