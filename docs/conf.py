@@ -37,7 +37,7 @@ def link_to_files(app: Sphinx, doctree: nodes.document) -> None:
     root, page = app.srcdir.parent, Path(doctree["source"])
     for link in [*doctree.findall(download_reference), *doctree.findall(pending_xref)]:
         path = Path(os.path.normpath(page.parent / link["reftarget"]))
-        if path.parent == app.srcdir / SCHEMAS:
+        if path.parent == app.srcdir / SCHEMAS and path.exists():
             link.replace_self(nodes.reference("", "", *link.children, refuri=link["reftarget"], internal=True))
         if path.is_relative_to(app.srcdir):
             continue

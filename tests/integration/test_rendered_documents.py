@@ -104,10 +104,11 @@ def test_a_broken_link_a_broken_anchor_and_a_page_without_a_way_to_it_are_refuse
     shutil.copy(DOCS / "conf.py", docs)
     (docs / "reference" / "schemas").mkdir(parents=True)
     (docs / "_toc.yml").write_text("root: README\nentries:\n- file: other\n")
-    (docs / "README.md").write_text("# First\n\n[a](gone.md) [b](other.md#gone) [c](../gone.py) [d](../index/gone)\n")
+    links = "[a](gone.md) [b](other.md#gone) [c](../gone.py) [d](../index/gone) [e](reference/schemas/gone.json)"
+    (docs / "README.md").write_text(f"# First\n\n{links}\n")
     (docs / "other.md").write_text("# Other\n")
     (docs / "alone.md").write_text("# Alone\n")
     done = render(docs, tmp_path / "site")
     assert done.returncode == 1
-    names = ("gone.md", "'other': 'gone'", "../gone.py", "../index/gone", "alone.md")
+    names = ("gone.md", "'other': 'gone'", "../gone.py", "../index/gone", "schemas/gone.json", "alone.md")
     assert {name for name in names if name not in done.stderr} == set(), done.stderr
