@@ -126,7 +126,7 @@ class Search {
     const about = document.createElement("span");
     link.href = `${this.folder}${encodeURIComponent(name)}/`;
     link.append(name);
-    about.textContent = [wheels ? "" : "no wheels yet", text].filter(Boolean).join(" · ");
+    about.textContent = [wheels ? "" : "no wheels", text].filter(Boolean).join(" · ");
     link.append(about);
     place.append(link);
     return place;

@@ -156,6 +156,8 @@ def test_of_a_package_whose_licence_forbids_it_no_wheels_are_promised(release: R
     )
     for path in ("packages/plain/index.html", f"packages/plain/{package.versions[0]}/index.html"):
         assert "Its licence does not let others be given wheels of it." in pages[path].decode()
+    for path in ("index.html", "packages/plain/index.html"):
+        assert not re.search(r"wheels( of \w+)? yet", pages[path].decode())
 
 
 def test_a_yanked_wheel_is_shown_with_its_reason_and_not_found(release: Release) -> None:
