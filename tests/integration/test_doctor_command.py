@@ -110,10 +110,18 @@ def test_nobody_is_asked_where_nobody_is(wheelmill: Command, environment: Path) 
 
 
 def test_who_is_asked_and_wants_to_end_ends_it(environment: Path, tmp_path: Path) -> None:
+    own = {f"XDG_{name.upper()}_HOME": str(tmp_path / name) for name in ("cache", "config", "state")}
+    env = {name: value for name, value in os.environ.items() if name != "UV_PYTHON"} | own
     keyboard, terminal = pty.openpty()
-    os.write(keyboard, b"\x04")
-    argv = [sys.executable, "-m", "wheelmill", "doctor", "--fix", "--offline"]
-    done = subprocess.run(argv, cwd=tmp_path, stdin=terminal, capture_output=True, text=True, check=False)
+    try:
+        os.write(keyboard, b"\x04")
+        argv = [sys.executable, "-m", "wheelmill", "doctor", "--fix", "--offline"]
+        done = subprocess.run(
+            argv, cwd=tmp_path, env=env, stdin=terminal, capture_output=True, text=True, timeout=60, check=False
+        )
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
     assert done.returncode == 128 + signal.SIGINT
     assert done.stderr.endswith("? [y/N]:\n")
     assert environment.exists()

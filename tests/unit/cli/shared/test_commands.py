@@ -101,7 +101,9 @@ def test_streams_that_are_closed_are_missed_by_nobody(tmp_path: Path) -> None:
     """Who waits for a page asks whether stderr is a terminal; who asks a person, whether stdin is one."""
     explain = ("explain", "demo", *DESCRIBED[1:], "--source", "http://127.0.0.1:9/simple/", "--no-cache")
     lines = [f"{sys.executable} -m wheelmill {' '.join(each)} <&- >&- 2>&-" for each in (explain, ("doctor", "--fix"))]
-    codes = [subprocess.run(["sh", "-c", line], cwd=tmp_path, check=False).returncode for line in lines]
+    own = {"no_proxy": "*", "XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    env = os.environ | own
+    codes = [subprocess.run(["sh", "-c", line], cwd=tmp_path, env=env, check=False).returncode for line in lines]
     assert codes == [0, 2]
 
 

@@ -99,5 +99,6 @@ def test_a_folder_of_path_that_leads_in_a_circle_hides_no_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "circle").symlink_to("circle")
+    monkeypatch.delenv("UV_PYTHON", raising=False)
     monkeypatch.setenv("PATH", os.pathsep.join((str(tmp_path / "circle"), os.environ["PATH"])))
     assert declared_python(tmp_path)
