@@ -43,7 +43,7 @@ class Code(StrEnum):
     METADATA = "metadata", Level.ALWAYS
     """No readable METADATA or WHEEL file."""
     METADATA_VERSION = "metadata-version", Level.ALWAYS
-    """METADATA and file name disagree about name or version."""
+    """METADATA or the ``.dist-info`` folder, and the file name, disagree about name or version."""
     RECORD = "record", Level.ALWAYS
     """RECORD disagrees with the files."""
     SIZE = "size", Level.ALWAYS
@@ -94,7 +94,7 @@ class Code(StrEnum):
     STARTUP = "startup", Level.REFUSE
     """Has a file that Python runs whenever it starts."""
     FOREIGN_FILES = "foreign-files", Level.REFUSE
-    """Has files of another project, which an installer overwrites."""
+    """Has files of another project, or of the environment itself."""
     COMMAND = "command", Level.REFUSE
     """Has a program that replaces python, pip or the like."""
     SETUID = "setuid", Level.REFUSE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -27,6 +28,17 @@ _SETTINGS: Final = frozenset(("pyvenv.cfg", "pip.conf", "pip.ini", ".condarc", "
 
 https://docs.python.org/3/library/site.html, https://pip.pypa.io/en/stable/topics/configuration/,
 https://docs.conda.io/projects/conda/en/stable/user-guide/configuration/use-condarc.html
+"""
+_OWN_LIBRARY: Final = re.compile(
+    r"(?:python|pypy)3(?:\.\d+)?[dt]*"  # its modules, which are found after those of
+    r"|python3\d+[dt]*\.zip"  # this, which need not be there
+    r"|lib(?:python|pypy)3[\d.]*[dt]*(?:-c)?\.(?:a|so|dylib)[\d.]*"
+)
+"""What Python has under ``lib``: https://docs.python.org/3/library/sys_path_init.html"""
+_CONDA_HOOKS: Final = frozenset(("activate.d", "deactivate.d", "env_vars.d"))
+"""Folders under ``etc/conda`` that the shell of ``conda activate`` obeys.
+
+https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html#saving-environment-variables
 """
 _OF_A_SOURCE: Final = frozenset(
     (
@@ -64,12 +76,14 @@ def has_no_files_of_others(contents: Contents) -> Iterator[Finding]:
 
 
 def has_no_files_of_the_environment(contents: Contents) -> Iterator[Finding]:
-    """A ``pip.conf`` names the index of all that is installed later, and conda keeps Python's own library there."""
+    """A ``pip.conf`` names the index of all that is installed later; conda has Python's library and its hooks there."""
 
     def is_of_the_environment(file: InstalledFile) -> bool:
         match [part.lower() for part in file.path.parts]:
-            case ["lib" | "lib64", library, _, *_]:
-                return library.startswith(("python3", "pypy3"))
+            case ["lib" | "lib64", name, *_]:
+                return _OWN_LIBRARY.fullmatch(name) is not None
+            case ["etc", "conda", folder, _, *_]:
+                return folder in _CONDA_HOOKS
             case parts:
                 return parts[0] in _SETTINGS
 

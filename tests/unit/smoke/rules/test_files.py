@@ -58,6 +58,10 @@ def test_files_of_another_project_are_found(name: str, opened: Opened) -> None:
         "conda-meta/pinned",
         "lib/python3.11/json/__init__.py",
         "lib64/pypy3.11/os.py",
+        "lib/python3.13t/json/__init__.py",
+        *("lib/python312.zip", "lib/python313t.zip", "lib/python312.zip/os.py", "Lib/Python312.ZIP"),
+        *("lib/libpython3.12.so.1.0", "lib/libpython3.so", "lib/libpython3.13t.so", "lib64/libpython3.12.a"),
+        *(f"etc/conda/{folder}/demo.sh" for folder in ("activate.d", "deactivate.d", "env_vars.d")),
     ],
 )
 def test_what_the_environment_itself_obeys_is_no_file_of_a_wheel(name: str, opened: Opened) -> None:
@@ -67,7 +71,11 @@ def test_what_the_environment_itself_obeys_is_no_file_of_a_wheel(name: str, open
 
 
 def test_data_may_lie_anywhere_else_in_an_environment(opened: Opened) -> None:
-    names = ["data/share/pip.conf", "data/lib/cmake/demo.cmake", "data/lib/demo.a", "data/python3", "headers/pip.conf"]
+    names = [
+        *("data/share/pip.conf", "data/lib/cmake/demo.cmake", "data/lib/demo.a", "data/python3", "headers/pip.conf"),
+        *("data/lib/python3-demo/x.so", "data/lib/python3.12-demo/x.so", "data/lib/python-demo.zip"),
+        *("data/lib/libpython3-demo.so", "data/etc/conda/demo.yml", "data/share/etc/conda/activate.d/demo.sh"),
+    ]
     assert codes_of(opened(files={f"{DATA}/{name}": b"" for name in names})) == []
 
 
