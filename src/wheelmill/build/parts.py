@@ -69,7 +69,8 @@ class BuildPart:
         paths = (path for path in source.rglob("*") if path.suffix in UNITS and path.is_file())
         # By kind first: kernels take the time, and each part gets as many of them.
         names = sorted((path.suffix, str(path.relative_to(source))) for path in paths)
-        (cache.compilers / "units").write_text("".join(f"{name}\n" for _, name in names))
+        listed = "".join(f"{name}\n" for _, name in names)
+        (cache.compilers / "units").write_bytes(os.fsencode(listed))  # a name need not be UTF-8
         part_in(cache)  # of a build that was ended
         return {"WHEELMILL_PART": str(self), "WHEELMILL_SOURCE": str(seen)}
 

@@ -155,10 +155,22 @@ def files_of_checkout(folder: Path) -> tuple[Path, ...] | None:
     """
     if not (folder / ".git").exists():
         return None
-    tracked = run_git(folder, "ls-files", "-z", "--recurse-submodules")
-    new = run_git(folder, "ls-files", "-z", "--others", "--exclude-standard")
-    names = {name for name in (tracked + new).split("\0") if name and not name.endswith("/")}  # other checkouts in it
-    return tuple(path for name in sorted(names) if os.path.lexists(path := folder / name))
+    listing = ("-c", "core.quotePath=true", "ls-files")  # as ASCII: what git prints is decoded before it comes here
+    tracked = run_git(folder, *listing, "--recurse-submodules")
+    new = run_git(folder, *listing, "--others", "--exclude-standard")
+    names = {_unquoted(line) for line in (tracked + new).split("\n") if line}
+    files = sorted(name for name in names if not name.endswith("/"))  # others are checkouts in it
+    return tuple(path for name in files if os.path.lexists(path := folder / name))
+
+
+def _unquoted(name: str) -> str:
+    """Undo git's quotes and escapes, which are those of C.
+
+    https://git-scm.com/docs/git-config#Documentation/git-config.txt-corequotePath
+    """
+    if not name.startswith('"'):
+        return name
+    return os.fsdecode(name[1:-1].encode("ascii").decode("unicode_escape").encode("latin-1"))
 
 
 def run_git(checkout: Path, *arguments: str) -> str:

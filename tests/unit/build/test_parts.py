@@ -106,6 +106,13 @@ def test_every_unit_is_compiled_by_one_part_and_each_part_gets_its_share(source:
     assert sorted(compiled) == sorted([*LISTED, *(str(source / unit) for unit in GENERATED)])
 
 
+def test_a_unit_whose_name_is_not_utf_8_is_listed_as_it_is(source: Path, open_cache: OpenCache) -> None:
+    cache = open_cache("machine")
+    (source / os.fsdecode(b"caf\xe9.cpp")).touch()
+    BuildPart(number=1, of=2).divide(source, source, cache)
+    assert b"caf\xe9.cpp" in (cache.compilers / "units").read_bytes().splitlines()
+
+
 def test_what_tries_the_compiler_is_compiled_in_every_part(source: Path, tmp_path: Path, open_cache: OpenCache) -> None:
     tries = ("build/CMakeFiles/CMakeScratch/try/main.cpp", "_configtest.c", "conftest.cpp", "b/meson-private/s.cpp")
     outside = tmp_path / "elsewhere" / "main.cpp"

@@ -197,6 +197,24 @@ def test_of_a_checkout_only_what_git_knows_is_copied_and_counts(folder: Path, tm
     assert before == after == sha256_of_tree(copy)
 
 
+@pytest.mark.parametrize("name", [b"caf\xe9.h", b"caf\xc3\xa9.h", b'a "b" \\ \t\r\n.h', b'".h', b" .h"])
+@pytest.mark.parametrize("tracked", [True, False])
+def test_files_of_a_checkout_are_copied_whatever_their_names(
+    name: bytes,
+    tracked: bool,  # noqa: FBT001 - of the form that pytest wants
+    folder: Path,
+    tmp_path: Path,
+) -> None:
+    git(folder, "init", "--quiet")
+    git(folder, "config", "core.quotePath", "false")
+    (folder / os.fsdecode(name)).write_text("int one;")
+    if tracked:
+        committed(folder, {})
+    copy, sha256 = fetch_source(target_of(folder), tmp_path / "copy")
+    assert (copy / os.fsdecode(name)).read_text() == "int one;"
+    assert sha256 == sha256_of_tree(copy)
+
+
 def at(repository: Path, commit: str, *, submodules: bool = False, subdirectory: str | None = None) -> BuildTarget:
     source = GitSource(git=repository.as_uri(), ref="v1.0", submodules=submodules, subdirectory=subdirectory)
     return replace(TARGET, source=LockedCommit(**vars(source), commit=commit))
