@@ -6,7 +6,9 @@ too (they would make objects), and so are duplicate keys, of which YAML parsers 
 
 from __future__ import annotations
 
+import codecs
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +23,8 @@ MAX_BYTES: Final = 16 << 20
 MAX_DEPTH: Final = 16
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml, where PyYAML was built with it: thirty times as fast."""
+_UNQUOTED_RANGE: Final = re.compile(r">[=0-9]")
+"""``>=12``, which YAML takes for the beginning of a block scalar."""
 _TEXT, _TIMESTAMP, _NULL = (f"tag:yaml.org,2002:{name}" for name in ("str", "timestamp", "null"))
 
 
@@ -78,6 +82,7 @@ def parse_document(path: Path, content: bytes) -> YamlDocument:
     """Read what a YAML file has or would have, as `read_document`."""
     if len(content) > MAX_BYTES:
         raise refusal(path, f"larger than {MAX_BYTES} bytes")
+    content = content.removeprefix(codecs.BOM_UTF8)  # libyaml counts characters without it
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
@@ -180,9 +185,11 @@ def _problem(error: yaml.MarkedYAMLError, text: str) -> str:
     """What the parser was doing, from where on, and what it found; of two slips that everybody makes, what they are."""
     if error.problem_mark and text[error.problem_mark.index :].startswith("\t"):
         return "not YAML: a tab; indent with spaces"
-    since = ":".join(map(str, _position(error.context_mark)))
-    context = f"{error.context} from {since}, " if error.context_mark else ""
-    quotes = '; a range is written in quotes: ">=12"' if error.context == "while scanning a block scalar" else ""
+    context = quotes = ""
+    if begun := error.context_mark:
+        context = f"{error.context} from {':'.join(map(str, _position(begun)))}, "
+        if error.context == "while scanning a block scalar" and _UNQUOTED_RANGE.match(text, begun.index):
+            quotes = '; a range is written in quotes: ">=12"'
     return f"not YAML: {context}{error.problem}{quotes}"
 
 
