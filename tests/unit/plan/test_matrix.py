@@ -275,6 +275,20 @@ def test_an_unknown_project_is_refused_with_what_may_be_meant(name: str, hint: s
     assert caught.value.hint == hint
 
 
+@pytest.mark.parametrize(
+    ("names", "unknown", "hint"),
+    [
+        (("demoo", "other"), "demoo, other", "did you mean demo? it has demo, plain"),
+        (("demoo", "ddemo"), "demoo, ddemo", "did you mean demo?"),
+        (("other", "other"), "other", "it has demo, plain"),
+    ],
+)
+def test_of_several_unknown_projects_each_gets_its_hint(names: tuple[str, ...], unknown: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=rf"^{unknown}: not in packages\.yml$") as caught:
+        make_plan(CONFIG, Filters(projects=tuple(map(project_name, names))), {})
+    assert caught.value.hint == hint
+
+
 def test_an_unknown_version_is_refused_and_the_known_ones_are_named() -> None:
     with pytest.raises(UsageError, match=r"^version 3\.0 is not in packages\.yml$") as caught:
         make_plan(CONFIG, Filters(versions=(V1, project_version("3.0"))), {})

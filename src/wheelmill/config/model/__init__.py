@@ -5,6 +5,7 @@ The client asks for facts and sources alone, and starts sooner without the other
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -127,7 +128,10 @@ class Config:
         Raises:
             UsageError: names those that are not.
         """
-        if unknown := [name for name in projects if name not in self.packages]:
-            near = [word for name in unknown for word in words_like(name, self.packages)]
-            hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(sorted(self.packages))}"
+        if unknown := {name: words_like(name, self.packages) for name in projects if name not in self.packages}:
+            near = dict.fromkeys(itertools.chain.from_iterable(unknown.values()))
+            listed = f"it has {', '.join(sorted(self.packages))}"
+            hint = f"did you mean {' or '.join(near)}?" if near else listed
+            if near and not all(unknown.values()):
+                hint += f" {listed}"
             raise UsageError(f"{', '.join(unknown)}: not in {self.file.name}", hint=hint)
