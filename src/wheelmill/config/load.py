@@ -29,6 +29,14 @@ Record = TypeVar("Record")
 File = TypeVar("File", bound=ConfigFile)
 
 
+class EmptyRangesError(ConfigurationError):
+    """Ranges hold nothing that there are facts about; `config` is the rest, in which there is no fault."""
+
+    def __init__(self, faults: tuple[str, ...], config: Config) -> None:
+        super().__init__(faults)
+        self.config = config
+
+
 def load_config(place: Path) -> Config:
     """Read a configuration: a folder, or one file that stands in the place of ``packages.yml``.
 
@@ -36,7 +44,7 @@ def load_config(place: Path) -> Config:
     removes nothing. ``compatibility.yml`` and ``images.yml`` ship with wheelmill; a folder may have its own.
 
     Raises:
-        ConfigurationError: with every fault of every file.
+        ConfigurationError: with every fault of every file; `EmptyRangesError` where they are ranges that hold nothing.
     """
     file, facts = (place, resources.CONFIG) if is_file_of_packages(place) else (place / PACKAGES, place)
     faults: list[str] = []
@@ -46,11 +54,15 @@ def load_config(place: Path) -> Config:
     images = _attempt(lambda: load_images(facts), faults)
     listing = _attempt(lambda: load_listing(file.parent), faults)
     versions = _attempt(lambda: _versions_of_folders(packages, file), faults) if packages else None
-    if packages and compatibility and compatibility.torch:
-        found = [*packages.undated_rules(max(compatibility.torch)), *packages.empty_ranges(compatibility)]
-        faults.extend(faults_at(file, found))
+    undated: list[tuple[KeyPath, str]] = []
+    empty: list[tuple[KeyPath, str]] = []
+    if packages and compatibility:
+        undated += packages.undated_rules(max(compatibility.torch)) if compatibility.torch else ()
+        empty += packages.empty_ranges(compatibility)
+    every_fault = (*faults, *faults_at(file, [*undated, *empty]))
     if (
         faults
+        or undated
         or packages is None
         or versions is None
         or compatibility is None
@@ -58,8 +70,8 @@ def load_config(place: Path) -> Config:
         or images is None
         or listing is None
     ):
-        raise ConfigurationError(tuple(faults))
-    return Config(
+        raise ConfigurationError(every_fault)
+    config = Config(
         file=file,
         packages={name: _package(name, packages, lock, file.parent, versions) for name in packages.packages},
         compatibility=compatibility,
@@ -67,6 +79,9 @@ def load_config(place: Path) -> Config:
         images=images,
         listing=listing,
     )
+    if empty:
+        raise EmptyRangesError(every_fault, config)
+    return config
 
 
 def is_file_of_packages(place: Path) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.config.load import load_config
+from wheelmill.config.load import EmptyRangesError, load_config
 from wheelmill.config.model import (
     DEFAULT_ARCHITECTURES,
     ArchitectureRule,
@@ -190,6 +190,42 @@ def test_a_rule_that_leaves_out_the_newest_torch_says_since_when(rule: str, *, f
         )
     else:
         load_config(directory)
+
+
+def test_what_was_read_is_there_where_a_range_alone_holds_nothing(tmp_path: Path) -> None:
+    """Commands that plan nothing do with it; one of them adds the release that the range is for."""
+    newer = f'{PACKAGES}    extra_deps: [torch]\n    torch: ">=2.16"\n'
+    with pytest.raises(EmptyRangesError) as caught:
+        load_config(folder(tmp_path, newer, compatibility_yml=COMPATIBILITY))
+    assert list(caught.value.config.packages) == [DEMO]
+    undated = f'{newer}    exclude: [{{torch: ">=2.11", reason: "needs C++20"}}]\n'
+    with pytest.raises(ConfigurationError) as other:
+        load_config(folder(tmp_path, undated))
+    assert not isinstance(other.value, EmptyRangesError)
+    assert [fault.split(":")[1] for fault in other.value.faults] == ["5", "6"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "axes"),
+    [
+        ('needs: cuda\n    python: ">=4"\n    cuda: ">=99"', ["python", "cuda"]),
+        ('extra_deps: [torch]\n    python: ">=3.9"\n    cuda: ">=99"\n    torch: ">=2.10"', ["cuda"]),
+        ('needs: torch\n    torch: ">=2.10"', []),
+    ],
+)
+def test_ranges_are_looked_at_where_no_torch_is_listed(keys: str, axes: list[str], tmp_path: Path) -> None:
+    releases = COMPATIBILITY[COMPATIBILITY.index('  releases:\n    "2.11"') : COMPATIBILITY.index("  index:")]
+    without = COMPATIBILITY.replace(releases, "  releases: {}\n")
+    place = folder(tmp_path, f"{PACKAGES}    {keys}\n", compatibility_yml=without)
+    if axes:
+        keys_of = [fault.split(": ")[1] for fault in faults_of(place)]
+        assert keys_of == [f"packages.demo-kernels.{axis}" for axis in axes]
+    else:
+        load_config(place)
+
+
+def test_a_package_that_needs_torch_has_its_axis_whatever_builds_it(tmp_path: Path) -> None:
+    load_config(folder(tmp_path, f'{PACKAGES}    needs: torch\n    torch: ">=2.10"\n    python: "==3.12"\n'))
 
 
 def test_faults_of_every_file_are_named(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ EVERY_KEY = """
     source: ./demo
     patches: [z.patch, a.patch]
     build_args: "--config-settings=jobs=4"
-    extra_deps: [ninja]
+    extra_deps: [ninja, torch]
     requires: [other]
     env: {FORCE_CUDA: "1", DEBUG: "0"}
     architectures: ["9.0a"]
@@ -123,7 +123,7 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         name=DEMO,
         versions=(project_version("1.0"),),
         build_args=BuildArguments(isolation=True, config_settings=(("jobs", "4"),)),
-        extra_deps=("ninja",),
+        extra_deps=("ninja", "torch"),
         env={"DEBUG": "0", "FORCE_CUDA": "1"},
         architectures=(Architecture(9, 0, "a"),),
         test_import=("demo.kernels", "demo"),
@@ -163,7 +163,7 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         imports=("demo.kernels", "demo"),
         script="import demo\n",
         requires=(project_name("other"),),
-        needs=("driver", "nvrtc"),
+        needs=("driver", "nvrtc", "torch"),
         import_needs="driver",
         cudart="static",
         allow={Code.GLIBC: "Only for our own cluster"},

@@ -20,6 +20,8 @@ from wheelmill.wheel.reserved import reservation
 
 _NO_AXIS: Final = "a package with torch_abi has no torch here: torch_abi says which ones it is for"
 
+_NO_TORCH: Final = "holds nothing: extra_deps has no torch, so the package is built without it"
+
 _NAME_UNSAID: Final = (
     "is required of a git source, whose name may be another's: what the package index has under it, 'same', 'other' or "
     "'absent'"
@@ -75,17 +77,30 @@ class Packages(ConfigFile):
                     yield ("packages", name, "exclude", place, "since"), message
 
     def empty_ranges(self, facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
-        """Ranges that hold nothing which there are facts about: nothing would be built, and nobody told."""
-        known: Mapping[str, Collection[object]] = {
-            "python": sorted({*facts.pythons, *facts.torch_pythons}),
-            "cuda": sorted(facts.cuda),
-            "torch": sorted({*facts.torch, *facts.torch.candidates}),
-        }
+        """Ranges that hold nothing which there are facts about, so that nothing would be built."""
+        without_torch = {"python": facts.pythons, "cuda": sorted(facts.cuda)}
+        torches = sorted({*facts.torch, *facts.torch.candidates})
+        with_torch = without_torch | {"python": facts.torch_pythons, "torch": torches}
+        every_python = sorted({*facts.pythons, *facts.torch_pythons})
+        yield from _empty_in(("defaults",), self.defaults, with_torch | {"python": every_python})
         for name, entry in self.packages.items():
-            for bound in Part(python=entry.python, cuda=entry.cuda, torch=entry.torch).bounds:
-                if not any(map(bound.admits, known[bound.axis])):
-                    there = ", ".join(map(str, known[bound.axis]))
-                    yield ("packages", name, bound.axis), f"holds nothing of what compatibility.yml has: {there}"
+            if "torch" in entry.needs or has_torch(entry.extra_deps):
+                yield from _empty_in(("packages", name), entry, with_torch)
+                continue
+            yield from _empty_in(("packages", name), entry, without_torch)
+            if entry.torch is not None:
+                yield ("packages", name, "torch"), _NO_TORCH
+
+
+def _empty_in(
+    place: KeyPath, ranges: Defaults | PackageEntry, known: Mapping[str, Collection[object]]
+) -> Iterator[tuple[KeyPath, str]]:
+    """The ranges at one place that hold nothing which is known; where nothing is, there is nothing to hold."""
+    for bound in Part(python=ranges.python, cuda=ranges.cuda, torch=ranges.torch).bounds:
+        values = known.get(bound.axis)
+        if values and not any(map(bound.admits, values)):
+            there = ", ".join(map(str, values))
+            yield (*place, bound.axis), f"holds nothing of what compatibility.yml has: {there}"
 
 
 def _torch_keys(entry: PackageEntry) -> Iterator[KeyPath]:
