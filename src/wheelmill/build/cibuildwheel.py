@@ -77,7 +77,7 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
 
 
 def settings_of(build: ContainerBuild) -> dict[str, object]:
-    """The command line of cibuildwheel. A settings file of ours replaces what the project's pyproject.toml says."""
+    """The contents of ``cibuildwheel.toml``, which replaces what the project's pyproject.toml says."""
     target = build.target
     options: dict[str, object] = {
         f"manylinux-{_machine(target)}-image": build.image,

@@ -132,7 +132,7 @@ _LOOKS: Final[Mapping[Obstacle, Callable[[Cell, Package, Compatibility], str | N
     Obstacle.NO_TORCH: _unpublished,
     Obstacle.NO_GPU_CODE: _uncompilable,
 }
-"""The axes, in the order in which they are checked."""
+"""The checks, in the order in which they are made."""
 
 
 def _outside(part: Part, cell: Cell) -> str | None:

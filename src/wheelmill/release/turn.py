@@ -34,7 +34,7 @@ class Turn:
         clock: tells the time and waits.
         progress: told of waiting.
         until: when waiting ends, in seconds since the epoch; None waits as long as it takes.
-        stale: seconds of silence after which a holder counts as dead.
+        stale: the silence after which a holder counts as dead.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Turn:
         self._nonce = uuid.uuid4().hex
         self._heard = self._now()
         self.tag: ReleaseTag | None = None
-        """Note in the ledger what is being published."""
+        """What is being published; noted in the ledger at the next renewal."""
         self.draft: int | None = None
 
     @contextmanager

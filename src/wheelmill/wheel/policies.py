@@ -43,7 +43,7 @@ def policy_of(platform: str) -> Policy | None:
 
 def policy_names() -> frozenset[str]:
     """What auditwheel repairs wheels for: ``manylinux_2_28``, and older names such as ``manylinux2014``."""
-    known = WheelPolicies(libc=Libc.GLIBC, arch=Architecture.x86_64)  # every other machine has fewer
+    known = WheelPolicies(libc=Libc.GLIBC, arch=Architecture.x86_64)  # no other machine has one that it lacks
     names = (name for policy in known for name in (policy.name, *policy.aliases) if promised_glibc(name))
     return frozenset(name.removesuffix(f"_{Architecture.x86_64.value}") for name in names)
 

@@ -36,7 +36,7 @@ class _SentWheel:
 
     @classmethod
     def of(cls, wheel: TestedWheel) -> Self:
-        """Describe a wheel that was uploaded."""
+        """Describe a wheel that is to be uploaded, with all its files."""
         file = wheel.file
         beside = (Asset.of_bytes(name, content) for name, content in files_beside(wheel).items())
         itself = Asset(name=file.filename, content=file.path, size=file.size, sha256=file.sha256)

@@ -28,7 +28,7 @@ CHANGES_AN_HOUR: Final = 440
 _AT_ONCE: Final = 120
 """Changes that are reserved together. Those that are not made count all the same, so they are not many."""
 _VALID: Final = timedelta(minutes=10)
-"""Seconds in which reserved changes are made. They count for an hour after that."""
+"""How long reserved changes may be made. They count for an hour after that."""
 _SPARE: Final = 20
 """Changes that publishing what was sent may take beside those that are reserved."""
 

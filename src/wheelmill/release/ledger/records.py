@@ -133,7 +133,7 @@ class Work:
     claims: Mapping[str, Claim] = field(default_factory=dict)
     """By the group that is claimed."""
     leases: Mapping[str, Lease] = field(default_factory=dict)
-    """By what is published: the hash of the wheels."""
+    """By name; publishers share one."""
     changes: tuple[Reservation, ...] = ()
     runs: Mapping[str, LedgerRun] = field(default_factory=dict)
     """By the number that the host gave the run."""
