@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any, Final, Self
@@ -66,7 +67,7 @@ class TomlTables:
         """
         text = tomlkit.dumps(self._document)
         try:
-            is_true = tomlkit.parse(text).unwrap() == self._document.unwrap()
+            is_true = _comparable(tomlkit.parse(text)) == _comparable(self._document)
         except TOMLKitError:
             is_true = False
         if not is_true:
@@ -118,6 +119,11 @@ class TomlTables:
                 around.pop(keys[-1], None)
             elif keys[depth - 1] in around and not around[keys[depth - 1]]:
                 del around[keys[depth - 1]]
+
+
+def _comparable(document: TOMLDocument) -> str:
+    """The values of a document as text that equals itself: NaN, which TOML has, does not."""
+    return json.dumps(document.unwrap(), sort_keys=True, default=repr)
 
 
 def set_key(table: MutableMapping[str, Any], key: str, value: object) -> None:
