@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Array, InlineTable, String
 
-from wheelmill.client.lock.pins import Pin
+from wheelmill.client.lock.pins import Index, Pin
 from wheelmill.client.project.index_tables import OURS, IndexTables
 from wheelmill.client.project.locked_project import LockedProject
 from wheelmill.client.project.poetry_constraint import specifiers_of
@@ -90,6 +90,8 @@ class PoetryPyproject(IndexTables):
         Raises:
             UsageError: somebody changed what was noted.
         """
+        if TORCH in removed:
+            self.prune("tool", "wheelmill", _WRITTEN)
         had = self._noted("torch-was")
         super().release_torch(removed)
         ours = self.table("tool", "wheelmill") or {}
@@ -102,21 +104,43 @@ class PoetryPyproject(IndexTables):
         self.prune("tool", "wheelmill", _WRITTEN)
         if self.dependencies_on(TORCH) == had:
             self.make_table(*_DEPENDENCIES)[self._source_key(TORCH)] = written
+            self._drop_unused_indexes()
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Say which index has a project, and that it is for nothing else."""
+        """Name the index in each entry of a project, and drop the indexes that no entry names.
+
+        An entry belongs to the pin in its place; where the counts differ, to the last pin that has an index.
+        """
         if not self._is_old:
             super().draw_from(project, pins)
             return
         table, key = self.make_table(*_DEPENDENCIES), self._source_key(project)
-        for pin in pins:
-            if pin.index:
-                value = table[key] if isinstance(table[key], MutableMapping) else tomlkit.inline_table()
-                if not isinstance(table[key], MutableMapping):
-                    value["version"] = str(table[key])  # the item itself has the comment behind it
-                value["source"] = self._index_named(pin.index)
-                table[key] = value
+        had = table.get(key)
+        holder: Any = had if isinstance(had, list) else table
+        places = range(len(had)) if isinstance(had, list) else [key] if had is not None else []
+        indexes = [pin.index for pin in pins]
+        if len(indexes) != len(places):
+            indexes = [next(filter(None, reversed(indexes)), None)] * len(places)
+        for place, index in zip(places, indexes, strict=True):
+            entry = holder[place]
+            changed = self._set_source(entry, index)
+            if changed is not entry:
+                holder[place] = changed
         self._drop_unused_indexes()
+
+    def _set_source(self, entry: object, index: Index | None) -> object:
+        """Name the index in an entry, a bare version becoming a table; without an index, remove wheelmill's."""
+        if not isinstance(entry, MutableMapping):
+            if index is None:
+                return entry
+            version = str(entry)  # the item itself has the comment behind it
+            entry = tomlkit.inline_table()
+            entry["version"] = version
+        if index:
+            set_key(entry, self.source_word, self._index_named(index))
+        elif str(entry.get(self.source_word, "")).startswith(OURS):
+            del entry[self.source_word]
+        return entry
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -131,10 +131,14 @@ class Pyproject(TomlTables):
     def release_torch(self, removed: Collection[ProjectName]) -> None:
         """Undo what was done for wheels that are linked to torch, when the last of them goes.
 
+        A torch that is removed itself does not come back.
+
         Raises:
             UsageError: as keep_torch_for.
         """
         ours = self.table("tool", "wheelmill") or {}
+        if TORCH in removed:
+            self.prune("tool", "wheelmill", "torch-was")
         if "torch-for" not in ours:
             return
         if left := [each for each in self._noted("torch-for") if each not in removed]:

@@ -7,12 +7,12 @@ from packaging.requirements import Requirement
 
 from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
 from wheelmill.client.lock.pins import Pin, pins_of
-from wheelmill.client.project.change import add_wheels
+from wheelmill.client.project.change import add_wheels, remove_packages
 from wheelmill.client.project.index_tables import UvPyproject
 from wheelmill.client.project.project import Edit
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.errors import UsageError
-from wheelmill.names import CudaVersion, TorchVersion, project_name
+from wheelmill.names import TORCH, CudaVersion, ProjectName, TorchVersion, project_name
 
 FLASH = project_name("flash-attn")
 
@@ -211,6 +211,19 @@ def test_what_was_noted_of_torch_and_was_spoilt_is_told(key: str, value: str, fa
         pyproject.make_table("tool", "wheelmill")["torch-for"] = [str(FLASH)]
     with pytest.raises(UsageError, match=f"tool.wheelmill.{key}{fault}"):
         pyproject.release_torch([FLASH])
+
+
+@pytest.mark.parametrize("steps", [[[FLASH, TORCH]], [[TORCH], [FLASH]]], ids=["at once", "torch first"])
+def test_torch_that_is_removed_does_not_come_back(steps: list[list[ProjectName]], tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[project]\ndependencies = ["torch>=2", "rich"]\n')
+    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
+    add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)]).write()
+    for step in steps:
+        remove_packages(UvPyproject.read(path), step).write()
+    found = tomllib.loads(path.read_text())
+    assert found["project"]["dependencies"] == ["rich"]
+    assert "tool" not in found
 
 
 def test_a_source_of_a_persons_own_that_gives_way_is_told(tmp_path: Path) -> None:
