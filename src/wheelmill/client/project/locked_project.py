@@ -63,7 +63,10 @@ class LockedProject(ToolProject):
 
     @property
     def environment(self) -> Path:
-        """The tool's environment for it; while there is none, where the tool makes one unless it is told otherwise."""
+        """The folder of the tool's environment; until there is one, the project's ``.venv``.
+
+        Poetry makes its own in its cache by default, so the journal of a first install does not protect that one.
+        """
         return self.own_python.parent.parent if self.own_python else self.root / ".venv"
 
     def find_python(self) -> Path | None:

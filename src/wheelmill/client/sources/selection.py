@@ -63,7 +63,7 @@ def keep_credentials(named: Sequence[str], extra: Sequence[str]) -> None:
 
 
 def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
-    """Read one source that a user names.
+    """Read the sources that one word names.
 
     ``simple:URL``, ``find-links:URL``, ``github:OWNER/REPOSITORY``, ``huggingface:OWNER/REPOSITORY``, a file; a URL
     alone is a simple index when its path ends with ``simple``, else a page of links.

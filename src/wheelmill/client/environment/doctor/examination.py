@@ -134,7 +134,7 @@ def _describe_files(project: Project | None, pylock: Path | None) -> str:
 
 
 def _each_once(promises: Sequence[Promise]) -> Iterator[Promise]:
-    """The first defect of each project."""
+    """The first promise about each project."""
     yield from {each.project: each for each in reversed(promises)}.values()
 
 
