@@ -23,6 +23,7 @@ from wheelmill.client.records import Resolution
 from wheelmill.client.target.interpreter import find_interpreter, python_in
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, ProjectName
+from wheelmill.system.process import command_line
 from wheelmill.system.progress import Progress
 
 
@@ -69,7 +70,7 @@ class RequirementsProject:
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Write wheels between the marks; see `Project`."""
         file = RequirementsFile.read(self.path)
-        self._check(file, resolutions)
+        self._check(file, asked, resolutions)
         new = {canonicalize_name(each.name): each for each in asked}
         kept = {canonicalize_name(each.name): each for each in file.asked}
         pins = pins_of(resolutions, named_indexes=False)
@@ -108,7 +109,7 @@ class RequirementsProject:
         if (self.environment or self.python) and (python := self.find_python()):
             installer_for(python, progress).uninstall(projects)
 
-    def _check(self, file: RequirementsFile, resolutions: Sequence[Resolution]) -> None:
+    def _check(self, file: RequirementsFile, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> None:
         """Refuse what pip would refuse when it reads the file.
 
         Raises:
@@ -116,10 +117,11 @@ class RequirementsProject:
         """
         chosen = {each.candidate.project: each.candidate for one in resolutions for each in one.choices.values()}
         if file.has_hashes:
-            lock = f"wheelmill lock {' '.join(sorted(chosen))} --format requirements --output {self.path.name}"
+            lock = ["wheelmill", "lock", *map(str, asked), "--format", "requirements", "--output", str(self.path)]
+            command = command_line(lock)
             raise UsageError(
                 f"{self.path} has hashes, so pip wants one on every line",
-                hint=f"'{lock}' adds lines with hashes",
+                hint=f"write lines with hashes for these packages in place of the last lock's: {command}",
             )
         check_torch(self.path, [each for _, each in file.by_hand], resolutions)
         for number, requirement in file.by_hand:

@@ -10,6 +10,7 @@ from wheelmill.client.project.requirements_file import put_lock
 from wheelmill.client.project.requirements_project import RequirementsProject
 from wheelmill.errors import UsageError
 from wheelmill.names import project_name
+from wheelmill.system.process import command_line
 
 WHEEL = "flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"
 BY_HAND = "# mine\r\nrich>=1  # tables\r\n-r other.txt\r\ntorch>=2"
@@ -61,11 +62,17 @@ def test_what_pip_would_refuse_is_refused_first(tmp_path: Path, content: str, me
         found.add([Requirement("flash-attn")], [resolution(candidate(WHEEL))])
 
 
-def test_a_file_with_hashes_is_refused_with_the_command_that_adds_to_it(tmp_path: Path) -> None:
+def test_a_file_with_hashes_is_refused_with_the_command_that_locks_what_was_asked(tmp_path: Path) -> None:
+    """It works as it stands: versions stay limited, and the file is found from any folder."""
+    folder = tmp_path / "my project"
+    folder.mkdir()
+    found = project(folder, "rich==1 --hash=sha256:00\n")
     with pytest.raises(UsageError) as caught:
-        project(tmp_path, "rich==1 --hash=sha256:00\n").add([Requirement("flash-attn")], [resolution(candidate(WHEEL))])
-    command = "wheelmill lock flash-attn --format requirements --output requirements.txt"
-    assert caught.value.hint == f"'{command}' adds lines with hashes"
+        found.add([Requirement("flash-attn[test]>=2.7,<3")], [resolution(candidate(WHEEL))])
+    advice, _, command = (caught.value.hint or "").partition(": ")
+    assert advice == "write lines with hashes for these packages in place of the last lock's"
+    words = ["wheelmill", "lock", "flash-attn[test]<3,>=2.7", "--format", "requirements", "--output", str(found.path)]
+    assert command == command_line(words)
 
 
 def test_what_a_person_wrote_is_not_removed(tmp_path: Path) -> None:
