@@ -29,22 +29,19 @@ Record = TypeVar("Record")
 File = TypeVar("File", bound=ConfigFile)
 
 
-class EmptyRangesError(ConfigurationError):
-    """Ranges hold nothing that there are facts about; `config` is the rest, in which there is no fault."""
-
-    def __init__(self, faults: tuple[str, ...], config: Config) -> None:
-        super().__init__(faults)
-        self.config = config
-
-
-def load_config(place: Path) -> Config:
+def load_config(place: Path, *, check_ranges: bool = False) -> Config:
     """Read a configuration: a folder, or one file that stands in the place of ``packages.yml``.
 
     Only that file must be there: a missing lock locks nothing, and a missing ``yanked.yml`` or ``removed.yml`` yanks or
     removes nothing. ``compatibility.yml`` and ``images.yml`` ship with wheelmill; a folder may have its own.
 
+    Args:
+        place: the folder or the file.
+        check_ranges: whether a range that holds nothing is a fault. It is one where wheels are planned; all else goes
+            on, such as the command that adds the release which the range is for.
+
     Raises:
-        ConfigurationError: with every fault of every file; `EmptyRangesError` where they are ranges that hold nothing.
+        ConfigurationError: with every fault of every file.
     """
     file, facts = (place, resources.CONFIG) if is_file_of_packages(place) else (place / PACKAGES, place)
     faults: list[str] = []
@@ -54,15 +51,12 @@ def load_config(place: Path) -> Config:
     images = _attempt(lambda: load_images(facts), faults)
     listing = _attempt(lambda: load_listing(file.parent), faults)
     versions = _attempt(lambda: _versions_of_folders(packages, file), faults) if packages else None
-    undated: list[tuple[KeyPath, str]] = []
-    empty: list[tuple[KeyPath, str]] = []
     if packages and compatibility:
-        undated += packages.undated_rules(max(compatibility.torch)) if compatibility.torch else ()
-        empty += packages.empty_ranges(compatibility)
-    every_fault = (*faults, *faults_at(file, [*undated, *empty]))
+        undated = packages.undated_rules(max(compatibility.torch)) if compatibility.torch else ()
+        empty = packages.empty_ranges(compatibility) if check_ranges else ()
+        faults.extend(faults_at(file, [*undated, *empty]))
     if (
         faults
-        or undated
         or packages is None
         or versions is None
         or compatibility is None
@@ -70,8 +64,8 @@ def load_config(place: Path) -> Config:
         or images is None
         or listing is None
     ):
-        raise ConfigurationError(every_fault)
-    config = Config(
+        raise ConfigurationError(tuple(faults))
+    return Config(
         file=file,
         packages={name: _package(name, packages, lock, file.parent, versions) for name in packages.packages},
         compatibility=compatibility,
@@ -79,9 +73,6 @@ def load_config(place: Path) -> Config:
         images=images,
         listing=listing,
     )
-    if empty:
-        raise EmptyRangesError(every_fault, config)
-    return config
 
 
 def is_file_of_packages(place: Path) -> bool:

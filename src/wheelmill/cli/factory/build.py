@@ -57,7 +57,7 @@ def build(
         raise UsageError("--here builds one wheel on this machine: leave out --part")
     if here and where.arch:
         raise UsageError("--here builds for GPUs: name them with --gpu instead of --arch")
-    configuration = config_at(config)
+    configuration = config_at(config, check_ranges=True)
     with use_clones(where.clone):
         if here:
             _build_here(project, filters, gpu, configuration)

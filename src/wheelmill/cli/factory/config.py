@@ -40,7 +40,7 @@ def check(
     ] = None,
 ) -> None:
     """Read every file and name every fault by file, line, column and key. Exits with 2 when there is one."""
-    config = config_at(directory)
+    config = config_at(directory, check_ranges=True)
     for name, package in config.packages.items():
         if waiting := [version for version in package.versions if config.lock.lacks_commit(package, version)]:
             say(f"{name} {', '.join(waiting)}: not locked, so not planned; 'wheelmill config lock {name}' does that")

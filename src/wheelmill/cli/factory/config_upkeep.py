@@ -16,7 +16,7 @@ from wheelmill.cli.factory.inputs import ConfigOption, config_at, config_to_chan
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.config.generated import FACTS, facts_json
-from wheelmill.config.load import COMPATIBILITY, IMAGES, EmptyRangesError
+from wheelmill.config.load import COMPATIBILITY, IMAGES
 from wheelmill.config.model import Config
 from wheelmill.config.model.images import Images
 from wheelmill.config.upkeep import image_drift
@@ -66,10 +66,7 @@ def _config_with(name: str, directory: Path | None, *, write: bool) -> Config:
     Raises:
         UsageError: it has not. A new one would be costly: for its table of symbols, gigabytes of torch are read.
     """
-    try:
-        config = config_to_change(directory) if write else config_at(directory)
-    except EmptyRangesError as error:  # the release that a range is for may be what `drift --write` adds
-        config = error.config
+    config = config_to_change(directory) if write else config_at(directory)
     if write and not (path := config.directory / name).exists():
         raise UsageError(f"there is no {path}", hint="copy the one that ships with wheelmill")
     return config

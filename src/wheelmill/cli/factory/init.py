@@ -74,7 +74,7 @@ def init(
     if dry_run:
         typer.echo(f"# {lock}: the build requirements, with their hashes")
         return
-    config = load_config(own)
+    config = load_config(own, check_ranges=True)
     write_lock(lock_packages(config, ()).whole(), lock)
     say(f"{lock}: written")
     commands = "wheelmill config check", "wheelmill plan", f"wheelmill build {package.name} --here"

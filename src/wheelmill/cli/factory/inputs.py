@@ -59,18 +59,18 @@ BASE_URL_VARIABLE: Final = "WHEELMILL_BASE_URL"
 """The public URL above the folders of wheels, if a store does not know it."""
 
 
-def config_at(named: Path | None) -> Config:
-    """Load the configuration."""
-    return load_config(place_at(named))
+def config_at(named: Path | None, *, check_ranges: bool = False) -> Config:
+    """Load the configuration; see `load_config`."""
+    return load_config(place_at(named), check_ranges=check_ranges)
 
 
-def config_to_change(named: Path | None) -> Config:
+def config_to_change(named: Path | None, *, check_ranges: bool = False) -> Config:
     """Load a configuration that will be written to: the one that ships only where it is named.
 
     Raises:
         UsageError: none was named, and there is none here.
     """
-    return load_config(_place_to_change(named))
+    return load_config(_place_to_change(named), check_ranges=check_ranges)
 
 
 @contextmanager

@@ -133,7 +133,7 @@ def plan(
     ] = False,
 ) -> None:
     """Say what would be built, one line per package, and why the rest would not."""
-    configuration = config_at(config)
+    configuration = config_at(config, check_ranges=True)
     releases = store_at(store)
     before = chain.record(releases)
     asked = filters.of_texts(before.filters) if before else filters.of(projects or ())

@@ -97,7 +97,7 @@ def run(
     if sample or wanted.sample:
         wanted, until, output = replace(wanted, sample=True), Until.SMOKE, output / "sample"
     policy = where.resolve_policy()
-    configuration = config_to_change(config) if measure else config_at(config)
+    configuration = (config_to_change if measure else config_at)(config, check_ranges=True)
     if measure:
         os.environ["CCACHE_RECACHE"] = "1"  # what the compiler cache has would be too quick
     builder = where.limited_builder(configuration)
