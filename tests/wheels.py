@@ -35,6 +35,7 @@ def write_wheel(
     files: Mapping[str, bytes] = NOTHING,
     record: bytes | None = None,
     tag: str | None = None,
+    dist_info: str | None = None,
 ) -> Path:
     """Write a wheel that any installer takes, and return its path.
 
@@ -46,9 +47,10 @@ def write_wheel(
             ``.dist-info`` replaces what would stand there.
         record: the whole RECORD file; without it, one that agrees with the other files.
         tag: the tag that the WHEEL file states, where it should differ from the file name's.
+        dist_info: the name of the folder with METADATA, where it should differ from the file name's.
     """
     project, version, *_, interpreter, abi, platform = path.name.removesuffix(".whl").split("-")
-    dist_info = f"{project}-{version}.dist-info"
+    dist_info = dist_info or f"{project}-{version}.dist-info"
     tag = tag or f"{interpreter}-{abi}-{platform}"
     pure = str(tag.endswith("-none-any")).lower()
     members = {

@@ -16,7 +16,7 @@ from typing import Final
 
 from packaging.metadata import InvalidMetadata, Metadata, RawMetadata, parse_email
 from packaging.tags import Tag
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from wheelmill.errors import UnreadableError
 from wheelmill.wheel.archive import open_archive, read_member
@@ -103,20 +103,31 @@ def faults_of(content: bytes, licences: Collection[str]) -> Iterator[str]:
     if len(raw.get("description_content_type", "")) > MAX_CONTENT_TYPE:
         yield f"'description-content-type' has more than {MAX_CONTENT_TYPE} characters"
         return
+    if "metadata_version" not in raw:
+        yield "'metadata-version' is a required field"
+        return
     try:
         metadata = Metadata.from_email(content, validate=True)
     except RecursionError:
         yield "it is nested too deeply"
         return
     except ExceptionGroup as group:
-        old = Version(read_metadata(content).metadata_version) < Version("2.4")
+        early = _is_before_2_4(raw["metadata_version"])
         for error in group.exceptions:
-            if not (old and isinstance(error, InvalidMetadata) and error.field in _WRITTEN_EARLY):
+            if not (early and isinstance(error, InvalidMetadata) and error.field in _WRITTEN_EARLY):
                 yield str(error)[:_SHOWN]
         return
     for name in metadata.license_files or ():
         if name not in licences:
             yield f"it has no licence file {name!r}"
+
+
+def _is_before_2_4(metadata_version: str) -> bool:
+    """Whether a Metadata-Version is from before 2.4; not if it is no version at all."""
+    try:
+        return Version(metadata_version) < Version("2.4")
+    except InvalidVersion:
+        return False
 
 
 def commands_of(archive: zipfile.ZipFile, dist_info: str) -> tuple[str, ...]:

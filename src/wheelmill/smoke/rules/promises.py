@@ -13,6 +13,7 @@ from wheelmill.smoke.evidence import Contents
 from wheelmill.wheel.findings import Code, Finding, some_of
 from wheelmill.wheel.labelled_metadata import torch_bound
 from wheelmill.wheel.metadata import faults_of
+from wheelmill.wheel.name import written_parts
 
 
 def metadata_agrees(contents: Contents) -> Iterator[Finding]:
@@ -23,6 +24,17 @@ def metadata_agrees(contents: Contents) -> Iterator[Finding]:
             code=Code.METADATA_VERSION,
             detail=f"METADATA says {metadata.name} {metadata.version}, the file name {name.project} {name.version}",
         )
+
+
+def dist_info_agrees(contents: Contents) -> Iterator[Finding]:
+    """The ``.dist-info`` folder is named as the file is; installers find it, and what it replaces, by that name.
+
+    https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-contents
+    """
+    project, version, _ = written_parts(contents.file.filename)
+    if contents.dist_info != (expected := f"{project}-{version}.dist-info"):
+        detail = f"the metadata is in {contents.dist_info}, by the file name it belongs in {expected}"
+        yield Finding(code=Code.METADATA_VERSION, detail=detail)
 
 
 def record_agrees(contents: Contents) -> Iterator[Finding]:
@@ -83,6 +95,7 @@ def metadata_is_valid(contents: Contents) -> Iterator[Finding]:
 
 PROMISES: Final = (
     metadata_agrees,
+    dist_info_agrees,
     metadata_is_valid,
     record_agrees,
     torch_is_bounded,

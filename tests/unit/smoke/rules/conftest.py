@@ -30,11 +30,13 @@ def opened(tmp_path: Path, objects: Mapping[str, bytes]) -> Opened:
         metadata: str = METADATA,
         record: bytes | None = None,
         files: Mapping[str, bytes] = NOTHING,
+        dist_info: str | None = None,
         built_here: bool = True,
         torch: TorchNeed = PINNED,
     ) -> Contents:
         held = {"demo/__init__.py": b"", **files} | ({"demo/_C.so": objects[machine_code]} if machine_code else {})
-        file = WheelFile.at(write_wheel(tmp_path / name, metadata=metadata, files=held, record=record))
+        path = write_wheel(tmp_path / name, metadata=metadata, files=held, record=record, dist_info=dist_info)
+        file = WheelFile.at(path)
         cell = replace(PROVENANCE.cell, torch=torch)
         provenance = replace(PROVENANCE, sha256=file.sha256, cell=cell) if built_here else None
         contents = open_wheel(file, provenance)

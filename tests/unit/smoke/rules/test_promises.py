@@ -36,6 +36,19 @@ def test_another_spelling_of_the_project_agrees(opened: Opened) -> None:
     assert codes_of(opened(metadata=METADATA.replace("Name: demo", "Name: Demo"))) == []
 
 
+@pytest.mark.parametrize(
+    "dist_info", [DIST_INFO.replace("demo", "Demo"), DIST_INFO.replace("+cu130torch2.11", ""), "other-1.0.dist-info"]
+)
+def test_a_dist_info_folder_that_disagrees_with_the_name_is_found(dist_info: str, opened: Opened) -> None:
+    assert codes_of(opened(dist_info=dist_info)) == [Code.METADATA_VERSION]
+
+
+def test_a_dist_info_folder_may_be_spelled_as_the_file_is(opened: Opened) -> None:
+    name = LABELLED.replace("demo", "De.Mo")
+    metadata = METADATA.replace("Name: demo", "Name: de-mo")
+    assert codes_of(opened(name, metadata=metadata, built_here=False)) == []
+
+
 def test_files_that_record_does_not_list_are_found(opened: Opened) -> None:
     record = f"{LABELLED.split('-cp')[0]}.dist-info/RECORD,,\n".encode()
     contents = opened(record=record)
@@ -163,6 +176,20 @@ def test_a_licence_file_that_is_not_there_is_found(opened: Opened) -> None:
 def test_a_licence_file_that_is_there_passes(opened: Opened) -> None:
     files = {f"{DIST_INFO}/licenses/LICENSE": b"MIT"}
     assert codes_of(opened(metadata=f"{LATER}License-File: LICENSE\n", files=files)) == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "fault"),
+    [
+        ("Metadata-Version: 9.9\n", "'9.9' is not a valid metadata version"),
+        ("Metadata-Version: next\n", "'next' is not a valid metadata version"),
+        ("", "'metadata-version' is a required field"),
+    ],
+)
+def test_a_metadata_version_that_nobody_knows_is_found(stated: str, fault: str, opened: Opened) -> None:
+    contents = opened(metadata=METADATA.replace("Metadata-Version: 2.1\n", stated))
+    assert codes_of(contents) == [Code.METADATA_INVALID]
+    assert fault in details_of(contents)
 
 
 @pytest.mark.parametrize("field", ["License-File: LICENSE", "License-Expression: MIT"])
