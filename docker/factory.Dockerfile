@@ -15,11 +15,14 @@ RUN apt-get update \
  && apt-get install --yes --no-install-recommends bubblewrap ca-certificates g++ git python3-dev python3-venv \
  && rm -rf /var/lib/apt/lists/*
 
-# What the lock has of the factory, each by its hash, and the wheel that scripts/package checked.
+# What the lock has of the factory, each by its hash, and the wheel that scripts/package checked. A base image may have
+# constraints of pip, as NVIDIA's images of PyTorch do.
 COPY requirements.txt *.whl /tmp/wheelmill/
 RUN python3 -m venv /opt/wheelmill \
- && /opt/wheelmill/bin/pip install --no-cache-dir --require-hashes --no-deps --requirement /tmp/wheelmill/requirements.txt \
+ && export PIP_CONSTRAINT=/dev/null \
+ && /opt/wheelmill/bin/pip install --no-cache-dir --require-hashes --no-deps --only-binary :all: --requirement /tmp/wheelmill/requirements.txt \
  && /opt/wheelmill/bin/pip install --no-cache-dir --no-deps /tmp/wheelmill/*.whl \
+ && /opt/wheelmill/bin/pip check \
  && rm -r /tmp/wheelmill \
  && useradd --create-home --uid 10001 wheelmill \
  && install --directory --owner=wheelmill /work

@@ -63,9 +63,9 @@ def test_no_constraint_of_uv_chooses_a_version(place: str, machine: Path, monkey
         (machine / "user/uv/uv.toml").unlink()
         monkeypatch.setenv("UV_CONFIG_FILE", str(machine / "own.toml"))
     with installer_environment() as variables:  # it is one for the user's own environments
-        argv = [own_uv(), "pip", "compile", "--quiet", "--no-header", "--no-annotate", "-"]
+        argv = [str(own_uv()), "pip", "compile", "--quiet", "--no-header", "--no-annotate", "demo.in"]
         (machine / "demo.in").write_text("demo\n")
-        assert process.run([*argv[:-1], "demo.in"], env=variables) == "demo==1.0\n"
+        assert process.run(argv, env=variables) == "demo==1.0\n"
     assert locked_by_uv() == "demo==2.0\n"
 
 
@@ -78,7 +78,7 @@ def test_no_constraint_of_pip_chooses_a_version(place: str, machine: Path, monke
             file.write(f"constraint = {machine / 'constraints.txt'}\n")
 
     def downloaded(variables: dict[str, str], folder: Path) -> list[str]:
-        argv = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--dest", folder, "demo"]
+        argv = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--dest", str(folder), "demo"]
         process.run(argv, env=variables)
         return [wheel.name for wheel in folder.glob("*.whl")]
 
