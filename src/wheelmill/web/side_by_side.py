@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from itertools import islice
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TypeVar
+from typing import Final, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_WAIT_S: Final = 0.5
+"""Longest wait at once: a signal that comes just before CPython waits for a lock is handled after that wait."""
+
+
+class _Begun(Future[Result]):
+    """Work that was begun. Waiting for its result can be interrupted at any time."""
+
+    def result(self, timeout: float | None = None) -> Result:
+        """Wait for the result, or raise what the work raised."""
+        while timeout is None and not self.done():
+            wait([self], timeout=_WAIT_S)
+        return super().result(timeout)
 
 
 def begin(work: Callable[[Item], Result], items: Sequence[Item], *, threads: int) -> list[Future[Result]]:
@@ -26,7 +38,7 @@ def begin(work: Callable[[Item], Result], items: Sequence[Item], *, threads: int
     waiting: SimpleQueue[tuple[Item, Future[Result]]] = SimpleQueue()
     futures = []
     for item in items:
-        futures.append(Future[Result]())
+        futures.append(_Begun[Result]())
         waiting.put((item, futures[-1]))
 
     def run() -> None:
@@ -43,6 +55,15 @@ def begin(work: Callable[[Item], Result], items: Sequence[Item], *, threads: int
     for _ in range(min(threads, len(items))):
         Thread(target=run, daemon=True).start()
     return futures
+
+
+def completed(futures: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
+    """Give work as it is done, whichever is first, and keep no result that was given."""
+    left = set(futures)
+    while left:
+        done, left = wait(left, timeout=_WAIT_S, return_when=FIRST_COMPLETED)
+        while done:
+            yield done.pop()
 
 
 def in_turn(work: Callable[[Item], Result], items: Iterable[Item], *, at_once: int) -> Iterator[Result]:

@@ -1,11 +1,15 @@
 """Work on many items in threads, whose results come in order and are never too many."""
 
-from collections.abc import Iterator
-from threading import Event
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from threading import Event, Timer
 
 import pytest
 
-from wheelmill.web.side_by_side import in_turn
+from wheelmill.web.side_by_side import begin, completed, in_turn
 
 
 def test_results_come_in_order() -> None:
@@ -33,3 +37,42 @@ def test_what_work_raises_is_raised_in_its_place() -> None:
     assert next(results) == 1
     with pytest.raises(ValueError, match="x"):
         next(results)
+
+
+def test_work_comes_as_it_is_done() -> None:
+    slow = Event()
+    futures = begin(lambda work: work(), [slow.wait, lambda: True], threads=2)
+    done = completed(futures)
+    assert next(done) is futures[1]
+    slow.set()
+    assert list(done) == [futures[0]]
+    assert list(completed([])) == []
+
+
+class SignalledError(Exception):
+    """What the handler of a signal raises."""
+
+
+@pytest.mark.parametrize(
+    "wait", [lambda future: future.result(), lambda future: next(completed([future]))], ids=["result", "completed"]
+)
+def test_a_signal_that_wakes_nobody_interrupts(wait: Callable[[Future[bool]], object]) -> None:
+    """It is as if it came just before the wait began: another thread than the one that waits gets it."""
+
+    def interrupt(*_: object) -> None:
+        raise SignalledError
+
+    asleep = Event()
+    (future,) = begin(asleep.wait, [60], threads=1)  # inherits no blocked signal
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    Timer(0.2, os.kill, [os.getpid(), signal.SIGUSR1]).start()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    start = time.monotonic()
+    try:
+        with pytest.raises(SignalledError):
+            wait(future)
+        assert time.monotonic() - start < 30
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
+        signal.signal(signal.SIGUSR1, before)
+        asleep.set()

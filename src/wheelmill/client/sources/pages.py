@@ -110,10 +110,8 @@ class Pages:
     def _ask(self, urls: list[str]) -> None:
         if not urls:
             return
-        from concurrent.futures import as_completed  # noqa: PLC0415 - not for what is fresh
-
-        from wheelmill.web.client import PARALLEL, Web  # noqa: PLC0415 - the same
-        from wheelmill.web.side_by_side import begin  # noqa: PLC0415 - the same
+        from wheelmill.web.client import PARALLEL, Web  # noqa: PLC0415 - not for what is fresh
+        from wheelmill.web.side_by_side import begin, completed  # noqa: PLC0415 - the same
 
         known = {url: self.cache.page(url) for url in urls}
         with Web() as web:
@@ -121,7 +119,7 @@ class Pages:
                 zip(begin(lambda url: _answer(web, url, known[url]), urls, threads=PARALLEL), urls, strict=True)
             )
             self._tell(asked.values(), len(urls))
-            for future in as_completed(asked):
+            for future in completed(asked):
                 url = asked.pop(future)
                 try:
                     self._keep(url, future.result())
