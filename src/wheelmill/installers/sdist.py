@@ -47,17 +47,17 @@ def unpack_sdist(archive: Path, destination: Path) -> Path:
 class _Member(tarfile.TarInfo):
     """A member whose header is checked before tarfile reads what it announces."""
 
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        """Read a header, as `TarInfo`.
+    def _proc_member(self, tar: tarfile.TarFile) -> Self:
+        """Read what follows the header; tarfile's own comments name this as the method to override.
+
+        `frombuf` comes earlier and is public, but CPython's security releases of 2026 no longer call it.
 
         Raises:
-            ValueError: more follows of it than `MAX_HEADER`.
+            ValueError: more follows than `MAX_HEADER`.
         """
-        member = super().frombuf(buf, encoding, errors)
-        if not member.isreg() and member.size > MAX_HEADER:
-            raise ValueError(f"a member has {member.size} bytes and is no file")
-        return member
+        if not self.isreg() and self.size > MAX_HEADER:
+            raise ValueError(f"a member has {self.size} bytes and is no file")
+        return super()._proc_member(tar)  # type: ignore[misc,no-any-return]
 
 
 def _open(archive: Path) -> tarfile.TarFile:
