@@ -51,7 +51,7 @@ check_compiler() {
 pip() {
     python_of_pip=$1
     shift
-    PIP_CONSTRAINT=/dev/null "$python_of_pip" -m pip --quiet --disable-pip-version-check "$@"
+    PIP_CONSTRAINT=/dev/null "$python_of_pip" -m pip --disable-pip-version-check "$@"
 }
 
 # compile_lock UV ARGUMENT...: uv pip compile with hashes, for every system. Of uv's settings only those of the index count,

@@ -19,41 +19,72 @@ def run(script: str, *arguments: str, path: Path | None = None) -> subprocess.Co
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
     """A PATH with a shell's own programs and nothing to compile or interpret with."""
-    for name in ("sh", "dirname", "cat", "cksum"):
+    for name in ("sh", "dirname", "cat", "cksum", "grep", "sort", "tail"):
         (tmp_path / name).symlink_to(shutil.which(name) or name)
     return tmp_path
 
 
-def test_quickstart_names_the_install_line_for_a_missing_compiler(bare: Path) -> None:
-    done = run("quickstart", path=bare)
-    assert done.returncode == 2
-    assert done.stderr == "error: a C++ compiler is needed: sudo apt-get install g++\n"
+def add_program(folder: Path, name: str, script: str = "") -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
 
 
-def test_setup_names_the_install_line_for_a_missing_python(bare: Path) -> None:
-    done = run("setup", path=bare)
+@pytest.mark.parametrize("script", ["quickstart", "test"])
+@pytest.mark.parametrize(
+    ("manager", "hint"), [("apt-get", "sudo apt-get install g++"), ("dnf", "sudo dnf install gcc-c++")]
+)
+def test_a_missing_compiler_is_named_with_its_install_line(manager: str, hint: str, script: str, bare: Path) -> None:
+    add_program(bare, manager)
+    done = run(script, path=bare)
     assert done.returncode == 2
-    assert "Python 3.11 or newer is needed" in done.stderr
-    assert "sudo apt-get install python3" in done.stderr
+    assert done.stderr == f"error: a C++ compiler is needed: {hint}\n"
 
 
 @pytest.mark.parametrize(
-    ("lacks", "packages"),
-    [("ensurepip", "python3-venv"), ("Python.h", "python3-dev"), ("import", "python3-venv python3-dev")],
+    ("manager", "offers", "hint"),
+    [
+        ("apt-get", "python3.10 python3.10-dev", "sudo apt-get install python3 python3-venv python3-dev"),
+        (
+            "apt-get",
+            "python3.9 python3.11 python3.10",
+            "sudo apt-get install python3.11 python3.11-venv python3.11-dev",
+        ),
+        ("dnf", "", "sudo dnf install python3.12 python3.12-devel"),
+    ],
 )
-def test_setup_names_every_package_of_python_that_is_missing(bare: Path, lacks: str, packages: str) -> None:
-    python = bare / "python3"
-    python.write_text(f'#!/bin/sh\ncase "$*" in *version_info*) exit 0;; *{lacks}*) exit 1;; esac\n')
-    python.chmod(0o755)
+def test_a_missing_python_is_named_with_one_that_this_machine_offers(
+    manager: str, offers: str, hint: str, bare: Path
+) -> None:
+    add_program(bare, manager)
+    add_program(bare, "apt-cache", f"printf '%s\\n' {offers}")
+    add_program(bare, "python3", "exit 1")  # it is too old
     done = run("setup", path=bare)
     assert done.returncode == 2
-    assert done.stderr == f"error: python3 lacks its venv module or its headers: sudo apt-get install {packages}\n"
+    assert done.stderr == f"error: Python 3.11 or newer is needed; set PYTHON to it, or: {hint}\n"
 
 
-def test_the_tests_name_every_program_that_is_missing(bare: Path) -> None:
-    done = run("test", path=bare)
+@pytest.mark.parametrize(
+    ("database", "owner", "hint"),
+    [
+        (
+            "dpkg-query",
+            "python3.11-minimal: /usr/bin/python3.11",
+            "sudo apt-get install python3.11-venv python3.11-dev",
+        ),
+        ("rpm", "python3.12", "sudo dnf install python3.12-devel"),
+        ("rpm", "python3", "sudo dnf install python3-devel"),
+        ("none", "", "set PYTHON to one that has both"),
+    ],
+)
+def test_a_python_without_venv_or_headers_is_named_with_its_packages(
+    database: str, owner: str, hint: str, bare: Path
+) -> None:
+    add_program(bare, database, f"echo '{owner}'")
+    version, path = "*version_info*) exit 0", "*realpath*) echo /usr/bin/python3.11"
+    add_program(bare, "python3", f'case "$*" in {version};; {path};; *) exit 1;; esac')
+    done = run("setup", path=bare)
     assert done.returncode == 2
-    assert done.stderr == "error: tests need what is missing here: sudo apt-get install g++ jq patch\n"
+    assert done.stderr == f"error: {bare / 'python3'} lacks its venv module or its headers: {hint}\n"
 
 
 @pytest.mark.parametrize("arguments", [(), ("torch-spline-conv", "1.2.2", "3.12"), tuple("abcdef")])

@@ -7,7 +7,6 @@ import base64
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +14,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.programs import needs
 from tests.real.conftest import ROOT
 from tests.sigstore_instance import Sigstore
 
-pytestmark = [pytest.mark.real, pytest.mark.skipif(shutil.which("jq") is None, reason="jq is needed")]
+pytestmark = [pytest.mark.real, needs("jq")]
 
 WHEEL = "demo-1.0+cu130-py3-none-any.whl"
 STAND_IN = f"""#!{sys.executable}

@@ -20,8 +20,8 @@ AS_A_WHOLE: Mapping[str, set[str]] = {
     "wheelmill/cli/factory/index_build.py": set(),
     "wheelmill/cli/factory/inputs.py": set(),
     "wheelmill/client/target/interpreter.py": set(),  # for uv
+    "wheelmill/installers/index_settings.py": {"PIP_*", "UV_*"},
     "wheelmill/installers/uv.py": {"PIP_*", "UV_*"},
-    "wheelmill/installers/virtual_environment.py": {"PIP_*"},
     "wheelmill/system/process.py": set(),  # what foreign code sees
     "wheelmill/web/credential_stores.py": {"WHEELMILL_TOKEN_*"},
 }

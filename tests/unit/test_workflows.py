@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.programs import needs
 from wheelmill.config.upkeep.own_package import workflow_text
 from wheelmill.errors import UsageError
 from wheelmill.wheel.attestation import WHEELS_WORKFLOW
@@ -264,6 +265,7 @@ def test_a_release_waits_for_the_rules_of_its_environment() -> None:
     assert read("wheels-shard")["jobs"]["release"]["environment"] == "release"
 
 
+@needs("jq")
 @pytest.mark.parametrize(
     ("summary", "line"), [("{}", "continues=\n"), ('{"continues": ["1", "2"]}', "continues=1 2\n")]
 )

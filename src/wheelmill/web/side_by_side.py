@@ -36,7 +36,7 @@ def begin(work: Callable[[Item], Result], items: Sequence[Item], *, threads: int
         What becomes of each item, in their order.
     """
     waiting: SimpleQueue[tuple[Item, Future[Result]]] = SimpleQueue()
-    futures = []
+    futures: list[Future[Result]] = []
     for item in items:
         futures.append(_Begun[Result]())
         waiting.put((item, futures[-1]))

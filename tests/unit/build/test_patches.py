@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import needs
 from tests.unit.build.conftest import package_in
 from wheelmill.build.source import apply_patches
 from wheelmill.errors import BuildError
+
+pytestmark = needs("patch")
 
 
 @pytest.fixture

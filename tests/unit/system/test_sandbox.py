@@ -11,11 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import install_line
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.system import sandbox
 from wheelmill.system.sandbox import Sandbox, check_confinement, why_unconfined
 
-confined = pytest.mark.skipif(why_unconfined() is not None, reason=f"this machine confines nothing: {why_unconfined()}")
+confined = pytest.mark.skipif(
+    why_unconfined() is not None,
+    reason=f"this machine confines nothing: {why_unconfined()}: {install_line('bubblewrap')}",
+)
 INSIDE = Path("/tmp/wheelmill")
 INTERPRETERS = [Path(sys.prefix), Path(sys.base_prefix)]
 
