@@ -8,6 +8,7 @@ source "$(dirname "$0")/common.sh"
 tree=$1
 mkdir -p "$CACHE/debian"
 log=$tree.log
-debootstrap --variant=minbase ${2:+--include="$2"} --cache-dir="$CACHE/debian" bookworm "$tree" "$(debian_mirror)" >"$log" 2>&1 ||
+mirror=$(debian_mirror) # none on another system, where debootstrap knows its own
+debootstrap --variant=minbase ${2:+--include="$2"} --cache-dir="$CACHE/debian" bookworm "$tree" ${mirror:+"$mirror"} >"$log" 2>&1 ||
     { tail -n 30 "$log" >&2 && exit 1; }
 rm -rf "$tree"/var/lib/apt/lists/* "$tree"/var/cache/apt/archives/*.deb "$tree"/usr/share/{doc,man,locale}/* "$tree/etc/resolv.conf" "$log"
