@@ -17,16 +17,17 @@ pytestmark = [pytest.mark.real, pytest.mark.usefixtures("stand_ins")]
 TRUSTED = Path(os.environ.get("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt"))
 BASE = """
 FROM {image}
-COPY certificates.pem /etc/certificates.pem
-ENV PIP_CERT=/etc/certificates.pem SSL_CERT_FILE=/etc/certificates.pem
+COPY certificates.pem constraints.txt /etc/
+ENV PIP_CERT=/etc/certificates.pem SSL_CERT_FILE=/etc/certificates.pem PIP_CONSTRAINT=/etc/constraints.txt
 """
-"""A base image that trusts whom this machine trusts."""
+"""A base image that trusts whom this machine trusts, and has constraints of pip, as NVIDIA's images of PyTorch do."""
 
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("base")
     shutil.copy(TRUSTED, folder / "certificates.pem")
+    (folder / "constraints.txt").write_text("six<1.10\nsetuptools<1\n")
     devel = load_images(ROOT / "config").cuda[CudaVersion(13, 0)].devel
     (folder / "Dockerfile").write_text(BASE.format(image=devel.tagged))
     base, made = "wheelmill-test/base", "wheelmill-test/factory"

@@ -1,6 +1,8 @@
-"""The README's first command, and the session that it shows, in a clone as a stranger has it."""
+"""The README's first command, and the session that it shows, in a clone as a stranger has it; and the lock."""
 
+import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,10 +18,36 @@ def without_numbers(text: str) -> str:
     return re.sub(r"[0-9]+([._][0-9]+)*", "N", text)
 
 
-def test_quickstart_goes_the_whole_way_and_leaves_a_clean_clone(tmp_path: Path) -> None:
+@pytest.fixture
+def constrained(tmp_path: Path) -> dict[str, str]:
+    """The environment of a machine whose owner keeps to old releases of what set-up, builds and locks need."""
+    (tmp_path / "constraints.txt").write_text("six<1.10\nsetuptools<1\n")
+    (tmp_path / "uv").mkdir()
+    (tmp_path / "uv" / "uv.toml").write_text('constraint-dependencies = ["six<1.10", "setuptools<1"]\n')
+    constraints = str(tmp_path / "constraints.txt")
+    return os.environ | {
+        "PIP_CONSTRAINT": constraints,
+        "UV_CONSTRAINT": constraints,
+        "XDG_CONFIG_HOME": str(tmp_path),
+    }
+
+
+def test_the_lock_is_made_without_an_environment_and_as_on_any_machine(
+    tmp_path: Path, constrained: dict[str, str]
+) -> None:
+    (tmp_path / "clone" / "scripts").mkdir(parents=True)
+    for name in ("scripts/lock", "scripts/machine.sh", "pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path / "clone" / name)
+    subprocess.run([tmp_path / "clone" / "scripts" / "lock"], env=constrained, check=True)
+    assert (tmp_path / "clone" / "requirements.lock").read_text() == (ROOT / "requirements.lock").read_text()
+    assert not (tmp_path / "clone" / ".venv").exists()
+
+
+def test_quickstart_goes_the_whole_way_and_leaves_a_clean_clone(tmp_path: Path, constrained: dict[str, str]) -> None:
     clone = tmp_path / "wheelmill"
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
-    done = subprocess.run([clone / "scripts" / "quickstart"], capture_output=True, text=True, check=False)
+    quickstart = [clone / "scripts" / "quickstart"]
+    done = subprocess.run(quickstart, env=constrained, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == (
         "pip installed and imported wheelmill-demo 1.0.0+cu130, uv wheelmill-demo 1.0.0+cu130"

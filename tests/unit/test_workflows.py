@@ -261,6 +261,13 @@ def test_the_pull_request_of_upstream_is_checked_by_dispatches() -> None:
     assert "ci.yml --ref upstream" in script
 
 
+def test_upstream_can_mend_a_lock_that_nothing_can_be_set_up_from() -> None:
+    done = [step.get("uses") or step["run"] for step in read("upstream")["jobs"]["update"]["steps"]]
+    first_needs_setup = done.index("./.github/actions/setup")
+    assert "scripts/lock --upgrade" in done[first_needs_setup - 1]
+    assert not any(".venv" in command for command in done[:first_needs_setup])
+
+
 def test_a_release_waits_for_the_rules_of_its_environment() -> None:
     assert read("wheels-shard")["jobs"]["release"]["environment"] == "release"
 
