@@ -6,19 +6,27 @@ install_hint() {
     if command -v dnf >/dev/null; then echo "sudo dnf install $2"; else echo "sudo apt-get install $1"; fi
 }
 
-# find_python: the path of a Python that wheelmill runs on; PYTHON comes first. Exits with 2 where there is none.
+# The Pythons that the lock has wheels for, the newest first; ci.yml runs the tests on each.
+PYTHONS="3.14 3.13 3.12 3.11"
+
+# find_python: the path of one of them; PYTHON comes first, then python3. Exits with 2 where there is none.
 find_python() {
-    for candidate in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11; do
-        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    # shellcheck disable=SC2086 # a word each
+    for candidate in ${PYTHON:-} python3 $(printf 'python%s ' $PYTHONS); do
+        if "$candidate" -c 'import sys; sys.exit("%d.%d" % sys.version_info[:2] not in sys.argv)' $PYTHONS 2>/dev/null; then
             command -v "$candidate"
             return
         fi
     done
-    # On Ubuntu 22.04 python3 is 3.10, and there is a python3.11 beside it.
-    newest=$(apt-cache pkgnames python3. 2>/dev/null | grep -x 'python3\.1[1-9]' | sort -V | tail -n 1)
-    newest=${newest:-python3}
-    echo "error: Python 3.11 or newer is needed; set PYTHON to it, or:" \
-        "$(install_hint "$newest $newest-venv $newest-dev" "python3.12 python3.12-devel")" >&2
+    package=python3 # on Ubuntu 22.04 that is 3.10, and there is a python3.11 beside it
+    for version in $PYTHONS; do
+        if apt-cache pkgnames "python$version" 2>/dev/null | grep -qx "python$version"; then
+            package=python$version
+            break
+        fi
+    done
+    echo "error: Python ${PYTHONS##* } to ${PYTHONS%% *} is needed; set PYTHON to it, or:" \
+        "$(install_hint "$package $package-venv $package-dev" "python3.12 python3.12-devel")" >&2
     exit 2
 }
 

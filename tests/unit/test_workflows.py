@@ -261,6 +261,11 @@ def test_the_pull_request_of_upstream_is_checked_by_dispatches() -> None:
     assert "ci.yml --ref upstream" in script
 
 
+def test_ci_runs_on_each_python_that_set_up_takes() -> None:
+    (pythons,) = re.findall('^PYTHONS="(.+)"', (ROOT / "scripts" / "machine.sh").read_text(), re.MULTILINE)
+    assert read("ci")["jobs"]["test"]["strategy"]["matrix"]["python"] == sorted(pythons.split())
+
+
 def test_upstream_can_mend_a_lock_that_nothing_can_be_set_up_from() -> None:
     done = [step.get("uses") or step["run"] for step in read("upstream")["jobs"]["update"]["steps"]]
     first_needs_setup = done.index("./.github/actions/setup")

@@ -37,6 +37,9 @@ _ALLOWED: Final = frozenset(
 )
 """Options of pip and uv that say where packages and interpreters are, how they are reached and where they are kept."""
 
+_PLACES: Final = frozenset({"index", "index-url", "extra-index-url", "find-links"})
+"""Settings of uv that are URLs, or paths from the folder of their file."""
+
 
 def index_only_variables() -> dict[str, str]:
     """This process's environment, in which pip's and uv's variables only choose the index.
@@ -93,7 +96,7 @@ def uv_index_settings() -> dict[str, Any]:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise UsageError(f"{path} cannot be read: {error}") from None
-        settings = _combined(settings, _allowed(content))
+        settings = _combined(settings, _allowed(content, path.parent.absolute()))
     return settings
 
 
@@ -103,17 +106,33 @@ def _uv_files() -> Iterator[Path]:
         yield Path(named)
     elif not os.environ.get("UV_NO_CONFIG"):
         folders = [Path(folder, "uv") for folder in os.environ.get("XDG_CONFIG_DIRS", "/etc/xdg").split(":") if folder]
-        system = (folder / "uv.toml" for folder in (*folders, Path("/etc/uv")))
-        for path in (user_config_path("uv") / "uv.toml", next((path for path in system if path.exists()), None)):
-            if path and path.exists():
-                yield path
+        user, *system = (folder / "uv.toml" for folder in (user_config_path("uv"), *folders, Path("/etc/uv")))
+        yield from ([user] if os.access(user, os.R_OK) else [])
+        yield from [path for path in system if os.access(path, os.R_OK)][:1]
 
 
-def _allowed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in settings.items() if name in _ALLOWED}
-    if isinstance(of_pip := settings.get("pip"), dict) and (kept_of_pip := _allowed(of_pip)):
+def _allowed(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The settings of one file that are allowed, with the paths that are relative to its folder made absolute."""
+    kept = {
+        name: _absolute(value, folder) if name in _PLACES else value
+        for name, value in settings.items()
+        if name in _ALLOWED
+    }
+    if isinstance(of_pip := settings.get("pip"), dict) and (kept_of_pip := _allowed(of_pip, folder)):
         kept["pip"] = kept_of_pip
     return kept
+
+
+def _absolute(place: Any, folder: Path) -> Any:  # noqa: ANN401 - TOML
+    match place:
+        case str():
+            return place if "://" in place else str(folder / place)
+        case list():
+            return [_absolute(each, folder) for each in place]
+        case {"url": url, **rest}:
+            return {**rest, "url": _absolute(url, folder)}
+        case _:
+            return place
 
 
 def _combined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

@@ -118,13 +118,19 @@ def test_the_files_of_uv_are_combined_as_uv_does(machine: Path) -> None:
     )
     (machine / "system/uv/uv.toml").write_text(
         'index-strategy = "unsafe-best-match"\noffline = true\nprerelease = "allow"\n'
-        '[[index]]\nname = "b"\nurl = "https://b/"\n[pip]\nno-binary = ["demo"]\nfind-links = ["wheels"]\n'
+        '[[index]]\nname = "b"\nurl = "https://b/"\n[[index]]\nurl = "mirror"\n'
+        '[pip]\nno-binary = ["demo"]\nfind-links = ["wheels"]\n'
     )
+    system = machine / "system" / "uv"
     assert uv_index_settings() == {
         "index-strategy": "first-index",
         "offline": True,
-        "index": [{"name": "a", "url": "https://a/"}, {"name": "b", "url": "https://b/"}],
-        "pip": {"find-links": ["wheels"]},
+        "index": [
+            {"name": "a", "url": "https://a/"},
+            {"name": "b", "url": "https://b/"},
+            {"url": str(system / "mirror")},
+        ],
+        "pip": {"find-links": [str(system / "wheels")]},
     }
 
 
