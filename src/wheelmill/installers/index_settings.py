@@ -31,7 +31,7 @@ _ALLOWED: Final = frozenset(
         *("cert", "client-cert", "trusted-host", "allow-insecure-host", "insecure-host", "native-tls", "system-certs"),
         *("keyring-provider", "credentials-dir", "proxy", "http-proxy", "https-proxy", "no-proxy", "offline"),
         *("timeout", "default-timeout", "http-timeout", "retries", "http-retries"),
-        *("cache-dir", "link-mode", "concurrent-downloads", "concurrent-installs"),
+        *("cache-dir", "no-cache", "link-mode", "concurrent-downloads", "concurrent-installs"),
         *("python-preference", "python-downloads", "python-install-dir", "python-install-mirror"),
     }
 )

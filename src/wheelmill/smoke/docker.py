@@ -43,6 +43,9 @@ _OPTIONS: Final = (
 _ENVIRONMENT: Final = {"HOME": _FOLDER, "TMPDIR": _FOLDER}
 """On disk; pip would unpack gigabytes into the usual folder for temporary files, which is in memory here."""
 
+_NO_SETTINGS: Final = {"PIP_CONFIG_FILE": "/dev/null", "PIP_CONSTRAINT": "/dev/null"}
+"""An image may have constraints of pip, which would choose another torch than the wheel names."""
+
 _WAIT: Final = 'import socket, time\nwhile socket.socket().connect_ex(("127.0.0.1", 8000)): time.sleep(0.1)'
 _LONGEST_WAIT: Final = 30
 """Seconds."""
@@ -81,7 +84,7 @@ class DockerEnvironment:
         wheels = ("--only-binary", ":all:", "--find-links", self.beside)
         self.container.run(
             [self.python, "-I", "-m", "pip", "--python", _VENV_PYTHON, "install", *quiet, *wheels, *arguments],
-            env=_ENVIRONMENT,
+            env=_ENVIRONMENT | _NO_SETTINGS,
             timeout=TIME_LIMIT,
         )
 

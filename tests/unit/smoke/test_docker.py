@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 
@@ -15,10 +16,11 @@ from wheelmill.config.load import load_config
 from wheelmill.errors import UsageError
 from wheelmill.names import Platform, PythonVersion, StableTorch, TorchVersion
 from wheelmill.smoke import docker, environment
-from wheelmill.smoke.docker import DockerEnvironments
+from wheelmill.smoke.docker import DockerEnvironment, DockerEnvironments
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.system import resources
+from wheelmill.system.containers import Container
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelFile
 
@@ -120,3 +122,14 @@ def test_a_python_without_the_newest_torch_has_a_room_with_the_newest_that_it_ha
     cell = replace(PROVENANCE.cell, torch=StableTorch(oldest=TorchVersion(2, 14)))
     rooms_for(tmp_path, "+cu130", replace(PROVENANCE, cell=cell, pythons=(PythonVersion(3, 10),)))
     assert [each["requirements"] for each in asked["mirrored"]] == [("numpy", "torch==2.14.*")]
+
+
+def test_no_constraint_of_an_image_chooses_a_version() -> None:
+    seen: dict[str, str] = {}
+    container = create_autospec(Container, instance=True)
+    container.run.side_effect = lambda _argv, *, env, timeout: seen.update(env, timeout=timeout)
+    candidate = DockerEnvironment(
+        place="demo", torch=None, container=container, python="python3", index_url="http://127.0.0.1/", beside="/wheels"
+    )
+    candidate.install(["demo==1.0"])
+    assert (seen["PIP_CONSTRAINT"], seen["PIP_CONFIG_FILE"]) == ("/dev/null", "/dev/null")
