@@ -107,6 +107,15 @@ def test_set_up_ends_with_the_locked_versions_whatever_was_published(clone: Path
     assert set_up(clone).stderr == ""  # it is done already
 
 
+def test_nothing_of_an_earlier_lock_is_left(clone: Path) -> None:
+    lock(clone, "base-2.0", "checker-2.0", "validator-2.0")
+    assert set_up(clone).returncode == 0
+    lock(clone, *LOCKED)  # with which validator does not go
+    done = set_up(clone)
+    assert done.returncode == 0, done.stderr
+    assert not list(clone.glob(".venv/lib/python*/site-packages/validator*"))
+
+
 def test_a_lock_that_lacks_a_requirement_ends_set_up(clone: Path) -> None:
     lock(clone, "base-2.0")
     for _ in range(2):  # it is not taken for done
