@@ -116,6 +116,13 @@ def test_nothing_of_an_earlier_lock_is_left(clone: Path) -> None:
     assert not list(clone.glob(".venv/lib/python*/site-packages/validator*"))
 
 
+def test_an_environment_that_set_up_did_not_make_keeps_what_it_has(clone: Path) -> None:
+    (clone / ".venv").mkdir()
+    (clone / ".venv" / "own.txt").write_text("mine")
+    assert set_up(clone).returncode == 0
+    assert (clone / ".venv" / "own.txt").read_text() == "mine"
+
+
 def test_a_lock_that_lacks_a_requirement_ends_set_up(clone: Path) -> None:
     lock(clone, "base-2.0")
     for _ in range(2):  # it is not taken for done
@@ -129,4 +136,4 @@ def test_another_hash_than_the_locked_one_ends_set_up(clone: Path) -> None:
     path = clone / "requirements.lock"
     path.write_text(re.sub("[0-9a-f]{64}", "0" * 64, path.read_text(), count=1))
     assert set_up(clone).returncode != 0
-    assert not (clone / ".venv" / "wheelmill-setup").exists()
+    assert (clone / ".venv" / "wheelmill-setup").read_text() == ""  # it is not taken for done
