@@ -10,14 +10,22 @@ from wheelmill.web import credentials
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--real", action="store_true", help="also run what compiles, downloads and installs")
+    parser.addoption("--nightly", action="store_true", help="also run what is sampled otherwise, all of it")
+
+
+LONGER = {
+    "real": "compiles, downloads or installs for real: run scripts/test --real",
+    "nightly": "all of what is sampled otherwise: run scripts/test --nightly",
+}
+"""Markers of tests that run only when an option of that name is given, and why they are skipped."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--real"):
-        skip = pytest.mark.skip(reason="compiles, downloads or installs for real: run scripts/test --real")
-        for item in items:
-            if item.get_closest_marker("real"):  # keywords have the names of folders, too
-                item.add_marker(skip)
+    for marker, reason in LONGER.items():
+        if not config.getoption(f"--{marker}"):
+            for item in items:
+                if item.get_closest_marker(marker):  # keywords have the names of folders, too
+                    item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(autouse=True)
