@@ -1,4 +1,7 @@
-"""Set-up from the lock, on a machine whose index has newer releases by now and whose pip has settings of its own."""
+"""Set-up from the lock, on a machine whose index has newer releases by now and whose pip has settings of its own.
+
+A stand-in for Python shows what the script asks of pip; with ``--real`` pip itself does it.
+"""
 
 import os
 import re
@@ -41,6 +44,89 @@ RELEASES = {
     "validator-2.0": "Requires-Dist: base>=2\n",
 }
 LOCKED = ("base-1.0", "checker-1.0")
+STAND_IN = """#!/bin/sh
+case "$*" in
+-c*) exit 0 ;;
+"-m venv"*) mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
+*) cp .venv/wheelmill-setup marker_at_pip ;;
+esac
+echo "${PIP_CONSTRAINT:-} $*" >>asked
+case " $* " in
+*" ${FAILING:-none} "*) echo "pip has a reason"; exit 1 ;;
+esac
+"""
+"""Python as far as set-up starts it: it notes what it is asked for, and fails where a word is ``FAILING``."""
+QUIET_PIP = "/dev/null -m pip --disable-pip-version-check"
+ASKED_OF_PIP = [
+    f"{QUIET_PIP} install --quiet --require-hashes --no-deps --only-binary :all: -r requirements.lock",
+    f"{QUIET_PIP} install --quiet --no-deps --no-build-isolation -e .",
+    f"{QUIET_PIP} check",
+]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone of a project with the real set-up."""
+    clone = tmp_path / "clone"
+    (clone / "scripts").mkdir(parents=True)
+    for name in ("setup", "machine.sh"):
+        shutil.copy(ROOT / "scripts" / name, clone / "scripts")
+    (clone / "pyproject.toml").write_text(PYPROJECT)
+    (clone / "requirements.lock").touch()
+    return clone
+
+
+def set_up(clone: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | variables
+    return subprocess.run([clone / "scripts" / "setup"], env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def stand_in(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the clone find a stand-in for Python, on a machine with constraints."""
+    program = clone / "stand-in"
+    program.write_text(STAND_IN)
+    program.chmod(0o755)
+    monkeypatch.setenv("PYTHON", str(program))
+    monkeypatch.setenv("PIP_CONSTRAINT", "own.txt")
+
+
+def asked(clone: Path) -> list[str]:
+    """What was asked of the stand-in since the last look."""
+    path = clone / "asked"
+    lines = path.read_text().splitlines() if path.exists() else []
+    path.write_text("")
+    return lines
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_pip_takes_what_is_locked_and_resolves_nothing(clone: Path) -> None:
+    assert set_up(clone).returncode == 0
+    assert asked(clone) == ["own.txt -m venv .venv", *ASKED_OF_PIP]
+    assert (clone / "marker_at_pip").read_text() == ""  # what is not done is not taken for done
+    assert set_up(clone).stderr == ""
+    assert asked(clone) == []
+    (clone / "requirements.lock").write_text("# another one\n")
+    assert set_up(clone).returncode == 0
+    assert asked(clone) == ["own.txt -m venv --clear .venv", *ASKED_OF_PIP]
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_an_environment_that_set_up_did_not_make_keeps_what_it_has(clone: Path) -> None:
+    (clone / ".venv").mkdir()
+    assert set_up(clone).returncode == 0
+    assert asked(clone)[0] == "own.txt -m venv .venv"
+
+
+@pytest.mark.usefixtures("stand_in")
+@pytest.mark.parametrize(("failing", "code", "steps"), [("check", 2, 3), ("--require-hashes", 1, 1), ("-e", 1, 2)])
+def test_what_failed_is_not_taken_for_done(failing: str, code: int, steps: int, clone: Path) -> None:
+    for _ in range(2):
+        done = set_up(clone, FAILING=failing)
+        assert done.returncode == code
+        assert asked(clone)[1:] == ASKED_OF_PIP[:steps]
+        if failing == "check":
+            assert "pip has a reason\nerror: requirements.lock is not complete: run scripts/lock\n" in done.stderr
 
 
 @pytest.fixture
@@ -58,17 +144,11 @@ def index(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def clone(tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A clone of a project with the real set-up, on a machine with constraints on both of its packages."""
-    clone = tmp_path / "clone"
-    (clone / "scripts").mkdir(parents=True)
-    for name in ("setup", "machine.sh"):
-        shutil.copy(ROOT / "scripts" / name, clone / "scripts")
+def own_settings(tmp_path: Path, clone: Path, index: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set pip to the index and to constraints on both of its packages, and let it build the clone's own wheel."""
     (clone / "backend.py").write_text(BACKEND)
     metadata = "Metadata-Version: 2.1\nName: own\nVersion: 0.1\nRequires-Dist: base[mail]>=1\n"
     write_wheel(clone / OWN, metadata=metadata)
-    (clone / "pyproject.toml").write_text(PYPROJECT)
-    lock(clone, *LOCKED)
     (tmp_path / "constraints.txt").write_text("base<1\n")
     (tmp_path / "own.txt").write_text("checker<1\n")
     settings = (
@@ -80,7 +160,6 @@ def clone(tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
     monkeypatch.setenv("PIP_CONSTRAINT", str(tmp_path / "own.txt"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    return clone
 
 
 def lock(clone: Path, *releases: str) -> None:
@@ -92,48 +171,35 @@ def lock(clone: Path, *releases: str) -> None:
     (clone / "requirements.lock").write_text("".join(pins))
 
 
-def set_up(clone: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([clone / "scripts" / "setup"], capture_output=True, text=True, check=False)
-
-
-def test_set_up_ends_with_the_locked_versions_whatever_was_published(clone: Path) -> None:
+@pytest.mark.real
+@pytest.mark.usefixtures("own_settings")
+def test_set_up_ends_with_the_locked_versions_and_nothing_of_an_earlier_lock(clone: Path) -> None:
+    lock(clone, "base-2.0", "checker-2.0", "validator-2.0")
+    assert set_up(clone).returncode == 0
+    lock(clone, *LOCKED)  # with which validator does not go
     done = set_up(clone)
     assert done.returncode == 0, done.stderr
     listed = subprocess.run(
         [clone / ".venv/bin/python", "-m", "pip", "freeze"], capture_output=True, text=True, check=True
     ).stdout
     assert {"base==1.0", "checker==1.0"} <= set(listed.splitlines())
-    assert "validator" not in listed
-    assert set_up(clone).stderr == ""  # it is done already
-
-
-def test_nothing_of_an_earlier_lock_is_left(clone: Path) -> None:
-    lock(clone, "base-2.0", "checker-2.0", "validator-2.0")
-    assert set_up(clone).returncode == 0
-    lock(clone, *LOCKED)  # with which validator does not go
-    done = set_up(clone)
-    assert done.returncode == 0, done.stderr
     assert not list(clone.glob(".venv/lib/python*/site-packages/validator*"))
 
 
-def test_an_environment_that_set_up_did_not_make_keeps_what_it_has(clone: Path) -> None:
+@pytest.mark.real
+@pytest.mark.usefixtures("own_settings")
+def test_another_hash_and_a_lock_that_lacks_a_requirement_end_set_up(clone: Path) -> None:
     (clone / ".venv").mkdir()
     (clone / ".venv" / "own.txt").write_text("mine")
-    assert set_up(clone).returncode == 0
-    assert (clone / ".venv" / "own.txt").read_text() == "mine"
-
-
-def test_a_lock_that_lacks_a_requirement_ends_set_up(clone: Path) -> None:
     lock(clone, "base-2.0")
-    for _ in range(2):  # it is not taken for done
-        done = set_up(clone)
-        assert done.returncode == 2
-        assert "base 2.0 requires checker, which is not installed" in done.stderr
-        assert done.stderr.endswith("error: requirements.lock is not complete: run scripts/lock\n")
-
-
-def test_another_hash_than_the_locked_one_ends_set_up(clone: Path) -> None:
     path = clone / "requirements.lock"
-    path.write_text(re.sub("[0-9a-f]{64}", "0" * 64, path.read_text(), count=1))
-    assert set_up(clone).returncode != 0
-    assert (clone / ".venv" / "wheelmill-setup").read_text() == ""  # it is not taken for done
+    sound = path.read_text()
+    path.write_text(re.sub("[0-9a-f]{64}", "0" * 64, sound))
+    done = set_up(clone)
+    assert done.returncode not in {0, 2}
+    assert "0" * 64 in done.stderr
+    assert (clone / ".venv" / "own.txt").read_text() == "mine"
+    path.write_text(sound)
+    done = set_up(clone)
+    assert done.returncode == 2
+    assert "base 2.0 requires checker, which is not installed" in done.stderr
