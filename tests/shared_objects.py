@@ -1,11 +1,19 @@
 """Shared objects for tests: made by the compiler of this machine, or written byte by byte."""
 
+import hashlib
+import os
+import shutil
 import struct
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 from wheelmill.system import process
+
+_OBJECTS: Final = Path(tempfile.gettempdir()) / f"wheelmill-objects-of-{os.getuid()}"
+"""What compilers made, by all that decides it. A home may be read-only, and a checkout belong to another user."""
 
 EXTENSION = """
 #include <stdio.h>
@@ -19,10 +27,50 @@ int own(int number) { if (maybe) maybe(); return printf("%d", outside(number)); 
 
 
 def compiled(path: Path, code: str, *arguments: str | Path) -> Path:
-    source = path.with_suffix(".c")
-    source.write_text(code)
-    process.run(["gcc", "-shared", "-fPIC", "-s", "-Wl,--no-as-needed", "-o", path, source, *arguments])
+    """Compile C into a small shared object.
+
+    Args:
+        path: where.
+        code: in C.
+        arguments: further flags, and the libraries that it is linked to, used or not.
+    """
+    flags = ("-shared", "-fPIC", "-s", "-Wl,--no-as-needed")
+    return compile_once(path, ["gcc", *flags, "source.c", *arguments], {"source.c": code})
+
+
+def compile_once(path: Path, command: Sequence[str | Path], sources: Mapping[str, str]) -> Path:
+    """Run a compiler, unless the same compiler was given the same in an earlier run of the tests.
+
+    Args:
+        path: where to write what it makes.
+        command: the compiler and its arguments. A path is that of a library, which is linked by its file name.
+        sources: the files that the arguments name, in the folder where it runs.
+    """
+    words = [argument.name if isinstance(argument, Path) else argument for argument in command]
+    libraries = {library.name: library.read_bytes() for library in command if isinstance(library, Path)}
+    files = {**{name: text.encode() for name, text in sources.items()}, **libraries}
+    program = Path(shutil.which(words[0]) or words[0]).resolve(strict=True)
+    what = (words, sorted(files.items()), str(program), program.stat().st_size, program.stat().st_mtime_ns)
+    known = _own_folder() / hashlib.sha256(repr(what).encode()).hexdigest()
+    if not known.exists():
+        with tempfile.TemporaryDirectory(dir=_OBJECTS) as name:
+            folder = Path(name)
+            for file, content in files.items():
+                (folder / file).write_bytes(content)
+            process.run([*words, "-o", "made by the compiler"], cwd=folder)
+            (folder / "made by the compiler").replace(known)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(known.read_bytes())
+    path.chmod(0o755)
     return path
+
+
+def _own_folder() -> Path:
+    """Make the folder of objects. Whoever owns it decides what the tests load and run."""
+    _OBJECTS.mkdir(mode=0o700, exist_ok=True)
+    if _OBJECTS.lstat().st_uid != os.getuid():
+        raise PermissionError(f"{_OBJECTS} belongs to another user")
+    return _OBJECTS
 
 
 def shared_object(
