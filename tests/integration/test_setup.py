@@ -187,6 +187,7 @@ def test_set_up_ends_with_the_locked_versions_and_nothing_of_an_earlier_lock(clo
 
 
 @pytest.mark.real
+@pytest.mark.nightly
 @pytest.mark.usefixtures("own_settings")
 def test_another_hash_and_a_lock_that_lacks_a_requirement_end_set_up(clone: Path) -> None:
     (clone / ".venv").mkdir()
