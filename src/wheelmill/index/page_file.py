@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
-from wheelmill.system.files import link_or_copy
+from wheelmill.system.files import PUBLIC_FILE, link_or_copy
 
 _AT_ONCE: Final = 1 << 20
 
@@ -31,11 +31,12 @@ def write_page(page: str, pieces: Iterable[bytes], old: str) -> int:
         OSError: it cannot be written.
     """
     rest = iter(pieces)
-    same, differs = _compare(rest, old) if _is_file(old) else (0, b"")
+    same, differs = _compare(rest, old) if _is_public_file(old) else (0, b"")
     if differs is None:
         link_or_copy(Path(old), Path(page))
         return same
     with open(page, "wb") as file:  # noqa: PTH123 - quick
+        os.chmod(page, PUBLIC_FILE)  # noqa: PTH101 - quick
         _copy_head(old, same, file)
         size = same + file.write(differs)
         for piece in rest:
@@ -64,9 +65,9 @@ def _copy_head(old: str, count: int, file: IO[bytes]) -> None:
                 count -= file.write(before.read(min(count, _AT_ONCE)))
 
 
-def _is_file(path: str) -> bool:
-    """Whether there is a file of its own, no link to another."""
+def _is_public_file(path: str) -> bool:
+    """Whether there is a file of its own, no link to another, that everybody may read."""
     try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
+        return os.lstat(path).st_mode == stat.S_IFREG | PUBLIC_FILE
     except OSError:
         return False

@@ -19,7 +19,7 @@ from typing import Final
 from wheelmill.errors import SiteError
 from wheelmill.index.page_file import write_page
 from wheelmill.index.tree import ALIASES, DOCUMENTS, INVENTORY, VARIANTS, WHEELS_JSON
-from wheelmill.system.files import behind_links, exchange, link_or_copy
+from wheelmill.system.files import PUBLIC_FOLDER, behind_links, exchange, link_or_copy, make_public_folder
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold, wait_silently
 from wheelmill.system.units import number_of
@@ -71,7 +71,7 @@ def write_site(
         new = _beside(directory, "new")
         with hold(_beside(directory, "lock"), wait=wait_silently):
             _finish_what_was_begun(directory)
-            new.mkdir()
+            make_public_folder(new)
             try:
                 size = _write(pages, new, directory, MAX_BYTES if on_github_pages else math.inf)
                 _swap(new, directory)
@@ -105,6 +105,7 @@ def _make_folder(path: str, root: Path, made: set[str]) -> None:
     if path not in made:
         _make_folder(path.rpartition("/")[0], root, made)
         os.mkdir(f"{root}/{path}")  # noqa: PTH102 - quick
+        os.chmod(f"{root}/{path}", PUBLIC_FOLDER)  # noqa: PTH101 - quick
         made.add(path)
 
 

@@ -26,7 +26,7 @@ from wheelmill.release.store import (
 )
 from wheelmill.release.tags import date_tags, is_date_tag, is_like_date_tag
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.files import copy_file, sha256_of, write_bytes
+from wheelmill.system.files import PUBLIC_FILE, copy_file, make_public_folder, sha256_of, write_bytes
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold
 from wheelmill.system.progress import Progress
@@ -112,6 +112,7 @@ class DirectoryStore:
         lock = self.directory / ".lock"
         with ExitStack() as stack:
             try:
+                make_public_folder(self.directory)
                 stack.enter_context(hold(lock, wait=wait))
             except OSError as error:
                 raise ReleaseError(f"{lock} cannot be written: {error.strerror}") from None
@@ -150,12 +151,13 @@ class FolderPublisher:
     def add(self, wheels: Sequence[TestedWheel]) -> tuple[RefusedWheel, ...]:
         """See `Publisher.add`; every wheel is taken."""
         with self._errors():
-            self.draft.mkdir(parents=True, exist_ok=True)
+            make_public_folder(self.draft)
             for wheel in wheels:
                 copy = self.draft / wheel.file.filename
                 copy_file(wheel.file.path, copy)
+                copy.chmod(PUBLIC_FILE)
                 for name, content in files_beside(wheel).items():
-                    write_bytes(self.draft / name, content)
+                    write_bytes(self.draft / name, content, mode=PUBLIC_FILE)
                 self._wheels.append(replace(wheel, file=replace(wheel.file, path=copy)))
         return ()
 
@@ -165,7 +167,7 @@ class FolderPublisher:
         manifest = manifest_of(tag, list(map(entry_of, self._wheels)), now=self._now)
         with self._errors():
             for name, content in files_of_release(manifest, self._wheels).items():
-                write_bytes(self.draft / name, content)
+                write_bytes(self.draft / name, content, mode=PUBLIC_FILE)
             self.draft.rename(self._directory / tag)
         self._wheels.clear()
         return Publication(releases=(manifest,), refusals=())

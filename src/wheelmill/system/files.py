@@ -1,4 +1,8 @@
-"""Files: hashes, atomic writes, folders that no link leads out of, and two that take each other's place."""
+"""Files: hashes, modes, atomic writes, folders that no link leads out of, and two that take each other's place.
+
+What is published gets the modes below, whatever the umask is: a web server is another user. What only its owner may
+read, such as locks and what an undo needs, is in folders that say so. All else follows the umask.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,11 @@ _HERE: Final = -100
 """``AT_FDCWD``: relative paths begin in the working folder."""
 _EXCHANGE: Final = 2
 """``RENAME_EXCHANGE``, https://man7.org/linux/man-pages/man2/rename.2.html."""
+
+PUBLIC_FILE: Final = 0o644
+"""Mode of a published file."""
+PUBLIC_FOLDER: Final = 0o755
+"""Mode of a published folder."""
 
 MAX_FILENAME: Final = 255
 """Characters of a file name; no file system of today keeps more."""
@@ -103,19 +112,24 @@ def _entries(path: Path, root: Path, above: frozenset[Path]) -> Iterator[tuple[P
 
 
 @contextmanager
-def atomic_write(path: Path) -> Iterator[IO[bytes]]:
+def atomic_write(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
     """Write a file that appears whole under its name, or not at all.
 
     What a killed process left of it lies beside it, and the next one that writes the file begins there.
+
+    Args:
+        path: the file.
+        mode: exactly that of the file; None follows the umask.
     """
     partial = path.with_name(f".{path.name}.part")
-    descriptor = open_locked(partial, wait=wait_silently)
+    descriptor = open_locked(partial, wait=wait_silently, mode=0o666 if mode is None else 0o600)
     try:
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
         with open(descriptor, "wb", closefd=False) as file:
             yield file
-        partial.chmod(0o644)
+        if mode is not None:
+            partial.chmod(mode)
         if sys.platform == "win32":
             windows.replace(partial, path)
         else:
@@ -129,19 +143,27 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         os.close(descriptor)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file's content atomically."""
-    with atomic_write(path) as file:
+def write_bytes(path: Path, content: bytes, *, mode: int | None = None) -> None:
+    """Replace a file's content atomically; see `atomic_write`."""
+    with atomic_write(path, mode=mode) as file:
         file.write(content)
 
 
-def write_durably(path: Path, content: bytes) -> None:
-    """Replace a file's content atomically, flushed to the disk before this returns."""
-    with atomic_write(path) as file:
+def write_durably(path: Path, content: bytes, *, mode: int | None = None) -> None:
+    """Replace a file's content atomically, flushed to the disk before this returns; see `atomic_write`."""
+    with atomic_write(path, mode=mode) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
     sync_folder(path.parent)
+
+
+def make_public_folder(folder: Path) -> None:
+    """Make a published folder; one that exists keeps its mode, and those above it follow the umask."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        folder.mkdir()
+        folder.chmod(PUBLIC_FOLDER)
 
 
 def sync_folder(folder: Path) -> None:
@@ -166,6 +188,7 @@ def link_or_copy(source: Path, destination: Path) -> Path:
         os.link(source, destination, follow_symlinks=False)
     except OSError:
         copy_file(source, destination)
+        shutil.copymode(source, destination)
     return destination
 
 

@@ -64,15 +64,20 @@ def hold(
             os.close(descriptor)
 
 
-def open_locked(path: Path, wait: Callable[[str], None] | None) -> int:
+def open_locked(path: Path, wait: Callable[[str], None] | None, *, mode: int = 0o600) -> int:
     """Open a file for writing, once nobody else has it locked; see `hold`.
+
+    Args:
+        path: the file, which is made when it is not there.
+        wait: as `hold` takes it.
+        mode: of a file that is made, less what the umask takes.
 
     Returns:
         Its descriptor. The lock is let go of when that is closed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        descriptor = _open(path)
+        descriptor = _open(path, mode)
         try:
             try:
                 _lock(descriptor, wait=False)
@@ -95,10 +100,10 @@ def open_locked(path: Path, wait: Callable[[str], None] | None) -> int:
         os.close(descriptor)  # whoever held it removed or renamed the file
 
 
-def _open(path: Path) -> int:
+def _open(path: Path, mode: int) -> int:
     if sys.platform == "win32":
         return windows.open_shared(path)
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, mode)
 
 
 def _lock(descriptor: int, *, wait: bool) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.files import modes_of, umask
 from tests.kills import killed_at_every_step
 from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from wheelmill.errors import SiteError
@@ -101,10 +102,17 @@ def test_nothing_else_is_left_beside_it(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
-def test_others_may_read_it(tmp_path: Path) -> None:
-    (tmp_path / "made").mkdir()
-    write_site(PAGES, tmp_path / "site")
-    assert (tmp_path / "site").stat().st_mode == (tmp_path / "made").stat().st_mode
+@pytest.mark.parametrize("mask", [0o002, 0o077])
+def test_everybody_may_read_it_whatever_the_umask_is_or_was(tmp_path: Path, mask: int) -> None:
+    site = tmp_path / "site"
+    with umask(mask):
+        for page, content in WRITTEN.items():  # an old site that only its owner may read
+            (site / page).parent.mkdir(parents=True, exist_ok=True)
+            (site / page).write_bytes(content)
+        for _ in range(2):
+            write_site(PAGES, site)
+            assert modes_of(site, *(path for path in site.rglob("*") if path.is_dir())) == {0o755}
+            assert modes_of(*(path for path in site.rglob("*") if path.is_file())) == {0o644}
 
 
 def test_a_circle_of_links_in_the_place_of_a_site_is_told_of(tmp_path: Path) -> None:

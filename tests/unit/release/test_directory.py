@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.files import modes_of, umask
 from tests.kills import killed_at_every_step
 from tests.releases import manifests_in
 from tests.unit.build.conftest import PROVENANCE
@@ -95,10 +96,13 @@ def test_manifests_are_read_as_they_were_published(store: DirectoryStore, tmp_pa
     assert manifests_in(store) == tuple(map(listed_of, manifests))
 
 
-def test_everybody_may_read_a_release(store: DirectoryStore, tmp_path: Path) -> None:
-    publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
+@pytest.mark.parametrize("mask", [0o002, 0o077])
+def test_everybody_may_read_a_release_whatever_the_umask_is(store: DirectoryStore, tmp_path: Path, mask: int) -> None:
+    with umask(mask):
+        publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
     release = store.directory / "v2026-11-21"
-    assert all(path.stat().st_mode & 0o044 == 0o044 for path in (release, *release.iterdir()))
+    assert modes_of(store.directory, release) == {0o755}
+    assert modes_of(*release.iterdir()) == {0o644}
 
 
 def test_a_taken_tag_is_never_overwritten(store: DirectoryStore, tmp_path: Path) -> None:

@@ -1,10 +1,22 @@
+import errno
 import hashlib
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from wheelmill.system.files import atomic_write, behind_links, sha256_of, write_bytes
+from tests.files import umask
+from wheelmill.system.files import (
+    PUBLIC_FILE,
+    PUBLIC_FOLDER,
+    atomic_write,
+    behind_links,
+    link_or_copy,
+    make_public_folder,
+    sha256_of,
+    write_bytes,
+)
 
 
 def test_a_hash_is_that_of_the_content(tmp_path: Path) -> None:
@@ -14,7 +26,7 @@ def test_a_hash_is_that_of_the_content(tmp_path: Path) -> None:
     assert sha256_of(tmp_path / "file") == hashlib.sha256(content).hexdigest()
 
 
-def test_a_file_appears_whole_and_readable_for_all(tmp_path: Path) -> None:
+def test_a_file_appears_whole(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "file"
 
     with atomic_write(path) as file:
@@ -22,8 +34,35 @@ def test_a_file_appears_whole_and_readable_for_all(tmp_path: Path) -> None:
         assert not path.exists()
 
     assert path.read_bytes() == b"content"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o644
     assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o002, 0o664), (0o022, 0o644), (0o077, 0o600)])
+def test_a_file_follows_the_umask_unless_it_has_a_mode_of_its_own(tmp_path: Path, mask: int, mode: int) -> None:
+    with umask(mask):
+        write_bytes(tmp_path / "usual", b"content")
+        write_bytes(tmp_path / "public", b"content", mode=PUBLIC_FILE)
+        write_bytes(tmp_path / "private", b"content", mode=0o600)
+        make_public_folder(tmp_path / "above" / "folder")
+    found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert found == {"usual": mode, "public": 0o644, "private": 0o600, "above": 0o777 & ~mask}
+    assert stat.S_IMODE((tmp_path / "above" / "folder").stat().st_mode) == PUBLIC_FOLDER
+
+
+def test_a_folder_that_was_made_by_others_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir(mode=0o700)
+    make_public_folder(tmp_path / "folder")
+    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o700
+
+
+def test_a_copy_in_place_of_a_hard_link_has_the_mode_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_bytes(tmp_path / "file", b"content", mode=0o640)
+
+    def cannot(*_paths: Path, follow_symlinks: bool) -> None:
+        raise OSError(errno.EPERM, f"no second name, follow_symlinks={follow_symlinks}")
+
+    monkeypatch.setattr(os, "link", cannot)
+    assert stat.S_IMODE(link_or_copy(tmp_path / "file", tmp_path / "copy").stat().st_mode) == 0o640
 
 
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])

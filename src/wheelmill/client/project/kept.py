@@ -43,7 +43,7 @@ class KeptFile:
             if self.path.is_symlink() or not self.path.is_file() or self.other_content is not None:
                 if self.path.is_dir() and not self.path.is_symlink():
                     remove_entry(self.path)
-                write_durably(self.path, base64.b64decode(self.content))
+                write_durably(self.path, base64.b64decode(self.content), mode=self.mode)
             self.path.chmod(self.mode)
 
 

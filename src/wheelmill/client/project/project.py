@@ -44,9 +44,7 @@ class Edit:
             goal = behind_links(path)
             if goal.exists() and not os.access(goal, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-            mode = goal.stat().st_mode if goal.exists() else 0o644
-            write_bytes(goal, content)
-            goal.chmod(stat.S_IMODE(mode))
+            write_bytes(goal, content, mode=stat.S_IMODE(goal.stat().st_mode) if goal.exists() else None)
 
 
 def note_torch_index(edit: Edit, path: Path, resolutions: Sequence[Resolution]) -> Edit:

@@ -402,10 +402,11 @@ def test_what_cannot_be_put_back_now_is_put_back_by_the_next_command(
 def test_a_disk_that_is_full_has_room_again_when_what_was_made_is_removed(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def write(path: Path, content: bytes) -> None:
+    def write(path: Path, content: bytes, *, mode: int) -> None:
         if (project / ".venv").exists() or (project / "uv.lock").exists():
             raise OSError(28, "No space left on device", str(path))
         path.write_bytes(content)
+        path.chmod(mode)
 
     def add() -> None:
         environment_tree(project / ".venv")
