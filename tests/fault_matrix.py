@@ -3,6 +3,7 @@
 In each case a call of an otherwise undisturbed publication goes wrong; if the publication fails it is run once more.
 """
 
+import itertools
 import os
 import sys
 import tempfile
@@ -10,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Protocol
 from unittest.mock import patch
@@ -31,6 +31,9 @@ KILLED: Final = "killed"
 
 DOWN: Final = "5xx on"
 """The server fails at this call and at all that follow."""
+
+READS: Final = ("GET", "HEAD")
+"""Methods of calls that change nothing."""
 
 NAMES: Final = ("demo-1.0+cu130-py3-none-any.whl", "demo-1.1+cu130-py3-none-any.whl")
 
@@ -114,22 +117,30 @@ class Case:
     """Whether nothing half-made was ever to be seen, and in the end all looks as it does when nothing goes wrong."""
 
 
-def cases(host: Host, *, step: int = 1) -> Iterator[Case]:
-    """Every call of a publication x every fault; of these cases every one, or with `step` 5 every fifth."""
+def cases(host: Host, *, sampled: bool = False) -> Iterator[Case]:
+    """Every call of a publication x every fault, or a sample that meets every fault."""
     with tempfile.TemporaryDirectory() as folder, host.serving() as server:
         wheels = [replace(certified_wheel(Path(folder) / name), bundles=(name.encode(),)) for name in NAMES]
         publish(host.store(server), wheels, now=NOW)
         undisturbed, calls = server.state(), list(server.calls)
-        every = (
-            (number, call, fault)
-            for number, call in enumerate(calls)
-            for fault in host.columns
-            if host.meets(call, fault)
-        )
-        for number, call, fault in islice(every, 0, None, step):
+        chosen = _sampled(host, calls) if sampled else itertools.product(range(len(calls)), host.columns)
+        for number, fault in chosen:
+            call = calls[number]
+            if not host.meets(call, fault):
+                continue
             runs, whole = _runs(host, server, wheels, number, fault)
             converged = whole and server.is_whole() and server.state() == undisturbed
             yield Case(number=number, call=call, fault=fault, runs=runs, converged=converged)
+
+
+def _sampled(host: Host, calls: Sequence[Any]) -> Iterator[tuple[int, str]]:
+    """Let each fault meet one call, from the first to the last; two of three calls change something."""
+    for place, fault in enumerate(host.columns):
+        met = [number for number, call in enumerate(calls) if host.meets(call, fault)]
+        writes = [number for number in met if calls[number].method not in READS]
+        some = [number for number in met if number not in writes] if place % 3 == 2 else writes
+        some = some or met
+        yield some[len(some) * place // len(host.columns)], fault
 
 
 def _runs(host: Host, server: Server, wheels: list[TestedWheel], number: int, fault: str) -> tuple[int, bool]:
