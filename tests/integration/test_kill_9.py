@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Start
 from tests.integration.test_known_failures import PROJECT
 from tests.unit.build.conftest import package_index_of, write_toolkit
 from tests.unit.release.conftest import certified_wheel
@@ -31,9 +32,9 @@ from wheelmill.system import resources
 from wheelmill.system.guard import children_of
 from wheelmill.system.record_files import write_record
 
-SEED = 14
-FEW, MANY = 1, int(os.environ.get("WHEELMILL_KILLS", "3"))
-"""Moments at which each command is killed; many with ``--real``: fifteen for all five, or what the variable says."""
+SEED = 19
+MANY = int(os.environ.get("WHEELMILL_KILLS", "3"))
+"""Moments at which each command is killed with ``--nightly``; without it two commands are, at one moment."""
 PYTHON = PythonVersion(*sys.version_info[:2])
 MACHINE = os.uname().machine
 NOT_OURS = ("uv-cache", ".venv", "compiled", "undone")
@@ -41,7 +42,7 @@ NOT_OURS = ("uv-cache", ".venv", "compiled", "undone")
 a killed command left them."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Scenario:
     """A command, and the folder that it works on."""
 
@@ -54,23 +55,32 @@ class Scenario:
     sacred: tuple[str, ...] = ()
     """Files of a person, of which a killed command leaves the old or the new ones, whole."""
 
-    def start(self, folder: Path) -> subprocess.Popen[str]:
-        """Start the command in a copy, with temporary files and a cache of its own."""
+    start: Start
+    """How it is run to its end."""
+
+    def environment_in(self, folder: Path) -> dict[str, str]:
+        """The variables in a copy, with temporary files and a cache of its own."""
         for name in ("tmp", "cache"):
             (folder / name).mkdir(exist_ok=True)
         own = {"TMPDIR": str(folder / "tmp"), "XDG_CACHE_HOME": str(folder / "cache"), "CCACHE_DISABLE": "1"}
         own["XDG_STATE_HOME"] = str(folder / "state")
-        argv = [sys.executable, "-m", "wheelmill", *self.argv]
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("UV_", "PIP_", "VIRTUAL_"))}
-        environment = {**clean, **own, **self.environment}
-        pipe = subprocess.PIPE
-        return subprocess.Popen(argv, cwd=folder, env=environment, stdout=pipe, stderr=subprocess.STDOUT, text=True)
+        return {**clean, **own, **self.environment}
+
+    def run_for(self, folder: Path, seconds: float | None) -> None:
+        """Start a new interpreter and kill it after some seconds, or let it end if None."""
+        argv, env, pipe = [sys.executable, "-m", "wheelmill", *self.argv], self.environment_in(folder), subprocess.PIPE
+        with subprocess.Popen(argv, cwd=folder, env=env, stdout=pipe, stderr=subprocess.STDOUT, text=True) as command:
+            try:
+                said, _ = command.communicate(timeout=seconds)
+                assert command.returncode == 0, said
+            except subprocess.TimeoutExpired:
+                command.send_signal(signal.SIGKILL)
 
     def finish(self, folder: Path) -> None:
         """Run it to its end."""
-        with self.start(folder) as command:
-            said, _ = command.communicate()
-        assert command.returncode == 0, said
+        done = self.start(["-m", "wheelmill", *self.argv], cwd=folder, env=self.environment_in(folder))
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(autouse=True)
@@ -84,16 +94,16 @@ def _parent_of_orphans() -> Iterator[None]:
 
 @pytest.fixture
 def moments(request: pytest.FixtureRequest) -> int:
-    return MANY if request.config.getoption("--real") else FEW
+    return MANY if request.config.getoption("--nightly") else 1
 
 
 def is_alone(others: set[int]) -> bool:
-    """Whether no process is left of a command, after the few seconds that ending takes.
+    """Whether no process is left of a command, some time after it ended or was killed.
 
     Args:
         others: processes that were there before the command was started.
     """
-    given_up = time.monotonic() + 10
+    given_up = time.monotonic() + 60
     while (left := {*children_of(os.getpid())} - others) and time.monotonic() < given_up:
         os.waitpid(-1, os.WNOHANG)
         time.sleep(0.02)
@@ -120,7 +130,7 @@ def kill_and_repeat(scenario: Scenario, place: Path, moments: int) -> None:
     whole = place / "whole"
     shutil.copytree(scenario.folder, whole)
     began = time.monotonic()
-    scenario.finish(whole)
+    scenario.run_for(whole, None)
     seconds = time.monotonic() - began
     expected = files_in(whole)
     chosen = random.Random(SEED)  # noqa: S311 - repeatable
@@ -129,11 +139,7 @@ def kill_and_repeat(scenario: Scenario, place: Path, moments: int) -> None:
         folder = place / str(number)
         shutil.copytree(scenario.folder, folder)
         moment = chosen.uniform(0, seconds)
-        with scenario.start(folder) as command:
-            try:
-                command.communicate(timeout=moment)
-            except subprocess.TimeoutExpired:
-                command.send_signal(signal.SIGKILL)
+        scenario.run_for(folder, moment)
         assert is_alone(others), f"killed after {moment:.3f} s"
         scenario.check(folder)
         for name in scenario.sacred:
@@ -160,7 +166,7 @@ def store(tmp_path: Path) -> Path:
     return folder
 
 
-def test_release(store: Path, tmp_path: Path, moments: int) -> None:
+def test_release(store: Path, tmp_path: Path, moments: int, start: Start) -> None:
     def check(folder: Path) -> None:
         for release in folder.glob("releases/v*"):
             names = {path.name for path in release.iterdir()}
@@ -169,13 +175,15 @@ def test_release(store: Path, tmp_path: Path, moments: int) -> None:
             }
 
     argv = ("release", "wheels", "--store", "dir:releases")
-    kill_and_repeat(Scenario(argv=argv, folder=store, check=check), tmp_path, moments)
+    kill_and_repeat(Scenario(argv=argv, folder=store, check=check, start=start), tmp_path, moments)
 
 
-def test_index_build(store: Path, tmp_path: Path, moments: int) -> None:
-    argv = ("index", "build", "--store", "dir:releases", "--output", "site")
-    Scenario(argv=("release", "wheels", "--store", "dir:releases"), folder=store).finish(store)
-    scenario = Scenario(argv=argv, folder=store)
+@pytest.mark.nightly
+def test_index_build(store: Path, tmp_path: Path, moments: int, start: Start) -> None:
+    release = ("release", "wheels", "--store", "dir:releases")
+    build = ("index", "build", "--store", "dir:releases", "--output", "site")
+    Scenario(argv=release, folder=store, start=start).finish(store)
+    scenario = Scenario(argv=build, folder=store, start=start)
     scenario.finish(store)
     (store / "site" / "CNAME").write_text("example.org")
 
@@ -214,12 +222,15 @@ def project(tmp_path: Path) -> Path:
 TARGET = ("demo-gpu", "--python", str(PYTHON), "--torch", "2.11", "--cuda", "13.0")
 
 
-@pytest.mark.parametrize("command", ["add", "lock"])
-def test_the_client(command: str, package_site: dict[str, str], project: Path, tmp_path: Path, moments: int) -> None:
+@pytest.mark.parametrize("command", ["add", pytest.param("lock", marks=pytest.mark.nightly)])
+def test_the_client(
+    command: str, package_site: dict[str, str], project: Path, tmp_path: Path, *, moments: int, start: Start
+) -> None:
     scenario = Scenario(
         argv=(command, *TARGET),
         folder=project,
         environment=package_site,
+        start=start,
         sacred=("pyproject.toml", "uv.lock", "pylock.toml"),
     )
     kill_and_repeat(scenario, tmp_path, moments)
@@ -263,7 +274,8 @@ PyMODINIT_FUNC PyInit__C(void) { return getenv("NO_MODULE") ? NULL : PyModule_Cr
 """
 
 
-def test_run(tmp_path: Path, moments: int) -> None:
+@pytest.mark.nightly
+def test_run(tmp_path: Path, moments: int, start: Start) -> None:
     folder = tmp_path / "before"
     source = folder / "config" / "demo"
     source.mkdir(parents=True)
@@ -281,5 +293,5 @@ def test_run(tmp_path: Path, moments: int) -> None:
         environment = {name: value for name, value in os.environ.items() if name.startswith("UV_")}
         environment["CUDA_HOME"] = str(toolkit)
         argv = ("run", "demo", "--python", str(PYTHON), "--cuda", "13.0", "--config", "config")
-        scenario = Scenario(argv=argv, folder=folder, environment=environment)
+        scenario = Scenario(argv=argv, folder=folder, environment=environment, start=start)
         kill_and_repeat(scenario, tmp_path, moments)
