@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fake_docker import FakeDocker, Reply
+from tests.fake_docker import FakeDocker, Reply, put_first_on_path
 from wheelmill.errors import BuildError, ProcessError, UsageError
-from wheelmill.system.containers import Container, Run, claim_run, ran_out_of_memory, start_container
+from wheelmill.system.containers import Container, Run, answered, claim_run, ran_out_of_memory, start_container
 
 RUN = Run(id="a-run")
 ENDS = [None, ValueError, KeyboardInterrupt, SystemExit]
@@ -31,6 +31,13 @@ def locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where this person's runs have their locks."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "wheelmill" / "runs"
+
+
+@pytest.fixture
+def docker_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
+    """A docker that is a program, as the real one is."""
+    answered.clear()
+    return put_first_on_path(tmp_path / "program", monkeypatch, for_us=True)
 
 
 @contextmanager
@@ -150,19 +157,19 @@ def test_a_container_that_does_not_start_is_removed(docker: FakeDocker) -> None:
     assert removed(docker) == ["c0ffee"]
 
 
-def test_a_program_runs_in_a_container_with_its_variables(docker: FakeDocker) -> None:
-    docker.answer("exec", says="done\n")
+def test_a_program_runs_in_a_container_with_its_variables(docker_program: FakeDocker) -> None:
+    docker_program.answer("exec", says="done\n")
     container = Container(id="c0ffee")
     assert container.run(["python", "-c", "1; 2"], env={"HOME": "/room", "EMPTY": ""}) == "done\n"
     container.start(["server", "80"])
-    assert docker.asked() == [
+    assert docker_program.asked() == [
         ["exec", "--env", "HOME=/room", "--env", "EMPTY=", "c0ffee", "python", "-c", "1; 2"],
         ["exec", "--detach", "c0ffee", "server", "80"],
     ]
 
 
-def test_a_program_that_fails_in_a_container_is_an_error_with_what_it_said(docker: FakeDocker) -> None:
-    docker.reply(("exec",), Reply("no module named demo", exit_code=7))
+def test_a_program_that_fails_in_a_container_is_an_error_with_what_it_said(docker_program: FakeDocker) -> None:
+    docker_program.reply(("exec",), Reply("no module named demo", exit_code=7))
     with pytest.raises(ProcessError) as failure:
         Container(id="c0ffee").run(["python"])
     assert (failure.value.returncode, failure.value.tail) == (7, "no module named demo")
