@@ -3,7 +3,6 @@
 import hashlib
 import io
 import os
-import subprocess
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.git_repositories import Commit, Repository, git, repository
 from tests.unit.build.conftest import TARGET, package_in, target_of
 from wheelmill.build.identity import identity_of, inputs_of
 from wheelmill.build.source import apply_patches, fetch_source, sha256_of_tree
@@ -157,106 +157,82 @@ def test_nothing_locked_is_a_build_error_that_says_what_to_run(tmp_path: Path) -
     assert refusal.value.hint == "run 'wheelmill config lock demo'"
 
 
-def git(folder: Path, *arguments: str) -> str:
-    """Run git in a folder, as somebody, and return what it printed."""
-    somebody = ("-c", "user.name=tests", "-c", "user.email=tests@example.org", "-c", "protocol.file.allow=always")
-    done = subprocess.run(["git", "-C", folder, *somebody, *arguments], check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
-def committed(
-    repository: Path, files: dict[str, str], *, links: dict[str, str] | None = None, submodule: Path | None = None
-) -> str:
-    """Commit files to a repository, which is made if need be, and return the commit."""
-    if not repository.exists():
-        repository.mkdir()
-        git(repository, "init", "--quiet")
-    for name, content in files.items():
-        (repository / name).write_text(content)
-    for name, goal in (links or {}).items():
-        (repository / name).symlink_to(goal)
-    if submodule:
-        git(repository, "submodule", "--quiet", "add", submodule.as_uri(), "third_party")
-    git(repository, "add", ".")
-    git(repository, "commit", "--quiet", "-m", "a commit")
-    return git(repository, "rev-parse", "HEAD")
-
-
-def test_of_a_checkout_only_what_git_knows_is_copied_and_counts(folder: Path, tmp_path: Path) -> None:
+def test_of_a_checkout_only_what_git_knows_is_copied_and_counts(tmp_path: Path) -> None:
     """Nobody wants the environment, or the wheels of the last build, that lie in it."""
-    committed(tmp_path / "library", {"library.h": "int one;"})
-    git(folder, "init", "--quiet")
-    committed(folder, {".gitignore": "out/\n"}, links={"same.py": "setup.py"}, submodule=tmp_path / "library")
-    (folder / "new.py").touch()
-    source_files = {".gitignore", ".gitmodules", "demo/__init__.py", "new.py", "same.py", "setup.py"}
-    _, before = fetch_source(target_of(folder), tmp_path / "before")
-    (folder / "out").mkdir()
-    (folder / "out" / "demo.whl").touch()
-    copy, after = fetch_source(target_of(folder), tmp_path / "after")
-    assert files_of(copy) == source_files | {"third_party/library.h"}
+    files = {".gitignore": "out/\n", "setup.py": "setup()", "demo/__init__.py": ""}
+    checkout = repository(Commit(files, links={"same.py": "setup.py"}), checkout=True).copy(tmp_path / "project")
+    library = repository(Commit({"library.h": "int one;"}), name="library")
+    git("-C", checkout, "submodule", "--quiet", "add", library.path.as_uri(), "third_party")
+    (checkout / "new.py").touch()
+    _, before = fetch_source(target_of(checkout), tmp_path / "before")
+    (checkout / "out").mkdir()
+    (checkout / "out" / "demo.whl").touch()
+    copy, after = fetch_source(target_of(checkout), tmp_path / "after")
+    assert files_of(copy) == {*files, ".gitmodules", "new.py", "same.py", "third_party/library.h"}
     assert before == after == sha256_of_tree(copy)
 
 
-@pytest.mark.parametrize("name", [b"caf\xe9.h", b"caf\xc3\xa9.h", b'a "b" \\ \t\r\n.h', b'".h', b" .h"])
-@pytest.mark.parametrize("tracked", [True, False])
-def test_files_of_a_checkout_are_copied_whatever_their_names(
-    name: bytes,
-    tracked: bool,  # noqa: FBT001 - of the form that pytest wants
-    folder: Path,
-    tmp_path: Path,
-) -> None:
-    git(folder, "init", "--quiet")
-    git(folder, "config", "core.quotePath", "false")
-    (folder / os.fsdecode(name)).write_text("int one;")
-    if tracked:
-        committed(folder, {})
-    copy, sha256 = fetch_source(target_of(folder), tmp_path / "copy")
-    assert (copy / os.fsdecode(name)).read_text() == "int one;"
+def test_files_of_a_checkout_are_copied_whatever_their_names(tmp_path: Path) -> None:
+    checkout = repository(Commit({"setup.py": ""}), checkout=True).copy(tmp_path / "project")
+    with (checkout / ".git" / "config").open("a") as settings:
+        settings.write("[core]\n\tquotePath = false\n")
+    tracked = [b"caf\xe9.h", b"caf\xc3\xa9.h", b'a "b" \\ \t\r\n.h', b'".h', b" .h"]
+    new = [name + b"pp" for name in tracked]
+    for name in tracked:
+        (checkout / os.fsdecode(name)).write_text("int one;")
+    git("-C", checkout, "add", ".")
+    for name in new:
+        (checkout / os.fsdecode(name)).write_text("int two;")
+    copy, sha256 = fetch_source(target_of(checkout), tmp_path / "copy")
+    contents = {os.fsencode(path.name): path.read_text() for path in copy.iterdir()}
+    assert contents == {b"setup.py": "", **dict.fromkeys(tracked, "int one;"), **dict.fromkeys(new, "int two;")}
     assert sha256 == sha256_of_tree(copy)
 
 
-def at(repository: Path, commit: str, *, submodules: bool = False, subdirectory: str | None = None) -> BuildTarget:
-    source = GitSource(git=repository.as_uri(), ref="v1.0", submodules=submodules, subdirectory=subdirectory)
-    return replace(TARGET, source=LockedCommit(**vars(source), commit=commit))
+def at(
+    place: Repository | str, commit: str | None = None, *, submodules: bool = False, subdirectory: str | None = None
+) -> BuildTarget:
+    """A target whose source is a commit of a repository, the first one if none is named, or of one at an address."""
+    if isinstance(place, Repository):
+        place, commit = place.path.as_uri(), commit or place.commits[0]
+    source = GitSource(git=place, ref="v1.0", submodules=submodules, subdirectory=subdirectory)
+    return replace(TARGET, source=LockedCommit(**vars(source), commit=commit or ""))
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> tuple[Path, str]:
-    """A repository, and its first commit of two; a submodule of it has a submodule too."""
-    committed(tmp_path / "inner", {"inner.h": ""})
-    committed(tmp_path / "middle", {"middle.h": ""}, submodule=tmp_path / "inner")
-    first = committed(tmp_path / "upstream", {"setup.py": "first"}, submodule=tmp_path / "middle")
-    committed(tmp_path / "upstream", {"setup.py": "second", "new.py": ""})
-    return tmp_path / "upstream", first
+def upstream() -> Repository:
+    """A repository of two commits; a submodule of the first has a submodule too."""
+    inner = repository(Commit({"inner.h": ""}), name="inner")
+    middle = repository(Commit({"middle.h": ""}, submodules={"third_party": inner}), name="middle")
+    first = Commit({"setup.py": "first"}, submodules={"third_party": middle})
+    return repository(first, Commit({"setup.py": "second", "new.py": ""}))
 
 
-def test_exactly_the_locked_commit_is_fetched_without_anything_of_git(
-    repository: tuple[Path, str], tmp_path: Path
-) -> None:
-    source, sha256 = fetch_source(at(*repository), tmp_path / "source")
+def test_exactly_the_locked_commit_is_fetched_without_anything_of_git(upstream: Repository, tmp_path: Path) -> None:
+    source, sha256 = fetch_source(at(upstream), tmp_path / "source")
     assert source == tmp_path / "source" / "demo-1.0"
     assert files_of(source) == {"setup.py", ".gitmodules"}
     assert (source / "setup.py").read_text() == "first"
-    assert fetch_source(at(*repository), tmp_path / "again")[1] == sha256
-
-
-def test_submodules_of_submodules_come_with_it(repository: tuple[Path, str], tmp_path: Path) -> None:
-    source, sha256 = fetch_source(at(*repository, submodules=True), tmp_path / "source")
-    assert {"setup.py", "third_party/middle.h", "third_party/third_party/inner.h"} < files_of(source)
-    assert list(source.rglob(".git")) == []
-    assert fetch_source(at(*repository), tmp_path / "without")[1] != sha256
+    whole, other = fetch_source(at(upstream, submodules=True), tmp_path / "with its submodules")
+    assert files_of(whole) == files_of(source) | {
+        *("third_party/middle.h", "third_party/.gitmodules", "third_party/third_party/inner.h")
+    }
+    assert list(whole.rglob(".git")) == []
+    assert other != sha256
 
 
 def test_all_of_a_repository_is_the_source_of_what_lies_in_a_folder_of_it(tmp_path: Path) -> None:
-    (tmp_path / "upstream" / "python").mkdir(parents=True)
-    git(tmp_path / "upstream", "init", "--quiet")
-    commit = committed(tmp_path / "upstream", {"README.md": "", "python/setup.py": ""}, links={"bindings": "python"})
-    whole, sha256 = fetch_source(at(tmp_path / "upstream", commit), tmp_path / "whole")
+    upstream = repository(Commit({"README.md": "", "python/setup.py": ""}, links={"bindings": "python"}))
+    hashes = set()
     for subdirectory in ("python", "bindings"):
-        target = at(tmp_path / "upstream", commit, subdirectory=subdirectory)
-        source, same = fetch_source(target, tmp_path / subdirectory)
-        assert (files_of(source), same) == (files_of(whole), sha256)
+        target = at(upstream, subdirectory=subdirectory)
+        source, sha256 = fetch_source(target, tmp_path / subdirectory)
+        assert files_of(source) == {"README.md", "python/setup.py"}
         assert (source / target.subdirectory / "setup.py").exists()
+        hashes.add(sha256)
+    assert hashes == {sha256_of_tree(source)}
+    with pytest.raises(BuildError, match=r"has no folder '\.git' at v1\.0"):
+        fetch_source(at(upstream, subdirectory=".git"), tmp_path / "of git")
 
 
 @pytest.mark.parametrize(
@@ -264,7 +240,6 @@ def test_all_of_a_repository_is_the_source_of_what_lies_in_a_folder_of_it(tmp_pa
     [
         ("no/such", "has no folder 'no/such' at v1.0"),
         ("setup.py", "has no folder 'setup.py' at v1.0"),
-        (".git", "has no folder '.git' at v1.0"),
         ("n" * 999, "has no folder 'n+' at v1.0"),
         ("circle", "has no folder 'circle' at v1.0"),
         ("root", "leads out of the repository"),
@@ -273,107 +248,95 @@ def test_all_of_a_repository_is_the_source_of_what_lies_in_a_folder_of_it(tmp_pa
     ],
     ids=lambda text: text[:9],
 )
-def test_a_subdirectory_that_a_commit_does_not_have_is_named_by_its_key(name: str, fault: str, tmp_path: Path) -> None:
-    links = {"root": "/", "above": "..", "circle": "circle"}
-    commit = committed(tmp_path / "upstream", {"setup.py": ""}, links=links)
+def test_a_subdirectory_that_a_commit_does_not_have_is_named_by_its_key(
+    name: str, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fetch_commit(_url: str, _commit: str, folder: Path, **_: object) -> None:
+        folder.mkdir(parents=True)
+        (folder / "setup.py").touch()
+        for link, goal in (("root", "/"), ("above", ".."), ("circle", "circle")):
+            (folder / link).symlink_to(goal)
+
+    monkeypatch.setattr("wheelmill.build.source.fetch_commit", fetch_commit)
     with pytest.raises(BuildError, match=rf"^the entry of demo: source\.subdirectory: .*{fault}"):
-        fetch_source(at(tmp_path / "upstream", commit, subdirectory=name), tmp_path / "source")
+        fetch_source(at("https://git.example/demo", subdirectory=name), tmp_path / "source")
 
 
 def test_a_server_that_gives_out_no_single_commit_gives_out_all(
-    repository: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    upstream: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, refused = process.run, []
 
     def refuse_single_commits(argv: list[str], **options: Any) -> str:
         if "--depth=1" in argv:
             refused.append(argv)
-            raise ProcessError("not our ref", returncode=128, tail="not our ref")
+            raise ProcessError("program-failed", "not our ref", returncode=128, tail="not our ref")
         return run(argv, **options)
 
     monkeypatch.setattr(process, "run", refuse_single_commits)
-    source, _sha256 = fetch_source(at(*repository), tmp_path / "source")
+    source, _sha256 = fetch_source(at(upstream), tmp_path / "source")
     assert (source / "setup.py").read_text() == "first"
     assert refused
 
 
-def bare(repository: Path) -> Path:
-    """A bare clone of a repository."""
-    clone = repository.with_name(f"{repository.name}.git")
-    git(repository, "clone", "--quiet", "--bare", ".", str(clone))
-    return clone
+SERVER = "https://127.0.0.1:9/"
+"""It does not exist."""
 
 
-def on_server(target: BuildTarget, name: str = "upstream.git") -> BuildTarget:
-    """The same commit of a repository on a server that does not exist."""
-    assert isinstance(target.source, LockedCommit)
-    return replace(target, source=replace(target.source, git=f"https://127.0.0.1:9/{name}"))
-
-
-def test_a_clone_gives_the_same_source_as_the_repository(repository: tuple[Path, str], tmp_path: Path) -> None:
-    target = on_server(at(*repository))
-    with use_clones(
-        {"https://127.0.0.1:9/upstream": bare(repository[0]), "https://127.0.0.1:9/up": tmp_path}
-    ) as unused:
+def test_a_clone_gives_the_same_source_as_the_repository(upstream: Repository, tmp_path: Path) -> None:
+    target = at(f"{SERVER}upstream.git", upstream.commits[0])
+    before = identity_of(inputs_of(target))
+    with use_clones({f"{SERVER}upstream": upstream.path, f"{SERVER}up": tmp_path}) as unused:
         _source, sha256 = fetch_source(target, tmp_path / "source")
-        assert unused == {"https://127.0.0.1:9/up"}
-    assert sha256 == fetch_source(at(*repository), tmp_path / "without")[1]
-    assert identity_of(inputs_of(target)) == identity_of(inputs_of(on_server(at(*repository))))
+        assert unused == {f"{SERVER}up"}
+        assert identity_of(inputs_of(target)) == before
+    assert sha256 == fetch_source(at(upstream), tmp_path / "without")[1]
     with pytest.raises(BuildError, match="does not give"):
         fetch_source(target, tmp_path / "afterwards")
 
 
-@pytest.mark.parametrize("address", ["../middle.git", "https://127.0.0.1:9/middle"])
+def with_submodule(goal: Repository, address: str) -> Repository:
+    """A checkout that has a repository as its submodule, by this address."""
+    modules = f'[submodule "third_party"]\n\tpath = third_party\n\turl = {address}\n'
+    commit = Commit({"setup.py": "", ".gitmodules": modules}, submodules={"third_party": goal})
+    return repository(commit, checkout=True)
+
+
+@pytest.mark.parametrize("address", ["../middle.git", f"{SERVER}middle"])
 def test_submodules_are_taken_from_clones_too(address: str, tmp_path: Path) -> None:
-    committed(tmp_path / "middle", {"middle.h": ""})
-    committed(tmp_path / "upstream", {"setup.py": ""}, submodule=tmp_path / "middle")
-    git(tmp_path / "upstream", "config", "--file", ".gitmodules", "submodule.third_party.url", address)
-    commit = committed(tmp_path / "upstream", {})
-    target = on_server(at(tmp_path / "upstream", commit, submodules=True))
-    clones = {f"https://127.0.0.1:9/{name}.git": tmp_path / name for name in ("upstream", "middle")}
-    with use_clones(clones) as unused:
+    middle = repository(Commit({"middle.h": ""}), name="middle")
+    upstream = with_submodule(middle, address)
+    with use_clones({f"{SERVER}upstream.git": upstream.path, f"{SERVER}middle.git": middle.path}) as unused:
+        target = at(f"{SERVER}upstream.git", upstream.commits[0], submodules=True)
         source, _ = fetch_source(target, tmp_path / "source")
         assert unused == set()
     assert files_of(source) == {".gitmodules", "setup.py", "third_party/middle.h"}
 
 
-@pytest.mark.parametrize("as_path", [False, True])
-def test_a_repository_on_a_server_names_no_folder_of_this_machine_as_its_submodule(
-    as_path: bool,  # noqa: FBT001 - of the form that pytest wants
-    tmp_path: Path,
-) -> None:
-    committed(tmp_path / "private", {"key": "PRIVATE KEY"})
-    committed(tmp_path / "upstream", {"setup.py": ""}, submodule=tmp_path / "private")
-    if as_path:
-        git(
-            tmp_path / "upstream", "config", "--file", ".gitmodules", "submodule.third_party.url", f"{tmp_path}/private"
-        )
-    commit = committed(tmp_path / "upstream", {".gitignore": ""})
-    target = on_server(at(tmp_path / "upstream", commit, submodules=True))
+@pytest.mark.parametrize("form", ["path", "address"])
+def test_a_repository_on_a_server_names_no_folder_of_this_machine_as_its_submodule(form: str, tmp_path: Path) -> None:
+    private = repository(Commit({"key": "PRIVATE KEY"}), name="private")
+    upstream = with_submodule(private, str(private.path) if form == "path" else private.path.as_uri())
     with (
-        use_clones({"https://127.0.0.1:9/upstream": tmp_path / "upstream"}),
+        use_clones({f"{SERVER}upstream": upstream.path}),
         pytest.raises(BuildError, match="transport 'file' not allowed"),
     ):
-        fetch_source(target, tmp_path / "source")
+        fetch_source(at(f"{SERVER}upstream.git", upstream.commits[0], submodules=True), tmp_path / "source")
     assert not (tmp_path / "source" / "demo-1.0" / "third_party" / "key").exists()
 
 
-def test_a_clone_without_the_commit_is_named(repository: tuple[Path, str], tmp_path: Path) -> None:
-    target = on_server(at(repository[0], "0" * 40))
-    with (
-        use_clones({"https://127.0.0.1:9/upstream": repository[0]}),
-        pytest.raises(BuildError, match=rf"(?s)does not give 0{{40}}.*{repository[0]}"),
-    ):
-        fetch_source(target, tmp_path / "source")
-
-
-def test_a_commit_that_is_not_there_is_a_build_error(repository: tuple[Path, str], tmp_path: Path) -> None:
+def test_a_commit_that_is_not_there_is_a_build_error(upstream: Repository, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"upstream does not give 0{40} \(v1\.0\):"):
-        fetch_source(at(repository[0], "0" * 40), tmp_path / "source")
+        fetch_source(at(upstream, "0" * 40), tmp_path / "source")
+    with (
+        use_clones({f"{SERVER}upstream": upstream.path}),
+        pytest.raises(BuildError, match=rf"(?s)does not give 0{{40}}.*{upstream.path}"),
+    ):
+        fetch_source(at(f"{SERVER}upstream", "0" * 40), tmp_path / "of a clone")
 
 
 def test_settings_and_hooks_of_this_machine_do_not_touch_the_source(
-    repository: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hook = tmp_path / "home" / "hooks" / "post-checkout"
     hook.parent.mkdir(parents=True)
@@ -381,17 +344,14 @@ def test_settings_and_hooks_of_this_machine_do_not_touch_the_source(
     hook.chmod(0o755)
     (tmp_path / "home" / ".gitconfig").write_text(f"[core]\nautocrlf = true\nhooksPath = {hook.parent}\n")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    (repository[0] / "setup.py").write_text("a\nb\n")
-    source, _sha256 = fetch_source(at(repository[0], committed(repository[0], {})), tmp_path / "source")
+    source, _sha256 = fetch_source(at(repository(Commit({"setup.py": "a\nb\n"}))), tmp_path / "source")
     assert (source / "setup.py").read_bytes() == b"a\nb\n"
     assert not (source / "hooked").exists()
 
 
-def test_nothing_but_https_and_files_is_fetched(repository: tuple[Path, str], tmp_path: Path) -> None:
-    source = GitSource(git=f"ext::git-upload-pack {repository[0]}", ref="v1.0", submodules=False)
-    target = replace(TARGET, source=LockedCommit(**vars(source), commit=repository[1]))
+def test_nothing_but_https_and_files_is_fetched(upstream: Repository, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="transport 'ext' not allowed"):
-        fetch_source(target, tmp_path / "source")
+        fetch_source(at(f"ext::git-upload-pack {upstream.path}", upstream.commits[0]), tmp_path / "source")
 
 
 def test_a_name_that_is_not_utf_8_is_hashed_as_it_is(tmp_path: Path) -> None:
@@ -401,8 +361,10 @@ def test_a_name_that_is_not_utf_8_is_hashed_as_it_is(tmp_path: Path) -> None:
 
 def test_a_link_is_hashed_by_where_it_leads(tmp_path: Path) -> None:
     hashes = set()
-    for name, goal in (("first", "setup.py"), ("second", "/dev/zero"), ("third", "nowhere")):
-        commit = committed(tmp_path / name, {"setup.py": "setup()"}, links={"link": goal})
-        _folder, sha256 = fetch_source(at(tmp_path / name, commit), tmp_path / f"{name} out")
-        hashes.add(sha256)
+    for goal in ("setup.py", "/dev/zero", "nowhere"):
+        folder = tmp_path / str(len(hashes))
+        folder.mkdir()
+        (folder / "setup.py").write_text("setup()")
+        (folder / "link").symlink_to(goal)
+        hashes.add(sha256_of_tree(folder))
     assert len(hashes) == 3
