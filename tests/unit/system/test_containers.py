@@ -1,6 +1,5 @@
 """Containers end with the run that started them, however it ends."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -41,10 +40,9 @@ def docker_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocke
 
 
 @contextmanager
-def run_of_another_process(cache: Path | None = None) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def run_of_another_process() -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A run that goes on elsewhere, and its process."""
-    environment = {**os.environ, **({"XDG_CACHE_HOME": str(cache)} if cache else {})}
-    with subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             yield process.stdout.readline().strip(), process
@@ -58,6 +56,14 @@ def killed_run() -> str:
         process.send_signal(signal.SIGKILL)
         process.wait()
     return run_id
+
+
+def abandoned_run(locks: Path) -> str:
+    """What is left of a run whose process was killed: a lock that is free."""
+    with claim_run() as run:
+        left = f"{run.id.partition('-')[0]}-left"
+    (locks / left).touch()
+    return left
 
 
 def removed(docker: FakeDocker) -> list[str]:
@@ -77,7 +83,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(docker: FakeDocker, l
 
 
 def test_what_a_run_of_a_living_process_has_stays(docker: FakeDocker, locks: Path) -> None:
-    dead = killed_run()
+    dead = abandoned_run(locks)
     with run_of_another_process() as (alive, _process):
         docker.has_containers({dead: ("old",), alive: ("young",)})
         with claim_run() as run:
@@ -94,23 +100,26 @@ def test_two_runs_of_one_process_leave_each_other_alone(docker: FakeDocker) -> N
 
 
 def test_a_lock_that_was_deleted_is_free(docker: FakeDocker, locks: Path) -> None:
-    run_id = killed_run()
+    run_id = abandoned_run(locks)
     (locks / run_id).unlink()
     docker.has_containers({run_id: ("lost",)})
     with claim_run():
         assert removed(docker) == ["lost"]
 
 
-def test_another_person_on_the_same_daemon_keeps_what_runs_there(docker: FakeDocker, tmp_path: Path) -> None:
-    with run_of_another_process(tmp_path / "cache of another person") as (run_id, _process):
-        docker.has_containers({run_id: ("theirs",), "of-another-machine": ("far",)})
-        with claim_run():
-            assert removed(docker) == []
+def test_another_person_on_the_same_daemon_keeps_what_runs_there(
+    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = abandoned_run(tmp_path / "cache" / "wheelmill" / "runs")
+    docker.has_containers({theirs: ("theirs",), "of-another-machine": ("far",)})
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache of another person"))
+    with claim_run():
+        assert removed(docker) == []
 
 
 def test_only_one_cleans_up_after_a_run(docker: FakeDocker, locks: Path, tmp_path: Path) -> None:
     """Docker reports an error where two remove the same container at once."""
-    run_id = killed_run()
+    run_id = abandoned_run(locks)
     docker.has_containers({run_id: ("left",)})
     docker.reply(("rm",), Reply(does=f"flock --nonblock {locks / run_id} true; echo $? > {tmp_path / 'other'}"))
     with claim_run():
