@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 
+from tests.shared_objects import compile_once
 from wheelmill.build.provenance import Provenance
 from wheelmill.config.model import BuildArguments, Expectations, Package
 from wheelmill.names import (
@@ -23,7 +24,6 @@ from wheelmill.names import (
     project_version,
 )
 from wheelmill.plan.targets import BuildTarget, Cell
-from wheelmill.system import process
 
 MACHINE: Final = platform.machine()
 CALLS_THE_FUTURE: Final = "void from_the_future(void); void call(void) { from_the_future(); }"
@@ -85,7 +85,7 @@ PROVENANCE: Final = Provenance(
 
 
 def compile_shared_object(
-    path: Path, code: str = "", *, needs: Sequence[Path] = (), linker: Sequence[str] = ()
+    path: Path, code: str = "", *, needs: Sequence[Path] = (), linker: Sequence[str] = (), versions: str = ""
 ) -> Path:
     """Compile C into a shared object that asks for nothing but the libraries it is told to need.
 
@@ -94,13 +94,12 @@ def compile_shared_object(
         code: in C.
         needs: libraries to link to, used or not.
         linker: further arguments of the linker, as in ``-soname=libcudart.so.13``.
+        versions: a version script of the linker.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    source = path.with_suffix(".c")
-    source.write_text(code)
-    arguments = [f"-Wl,{argument}" for argument in ("--no-as-needed", *linker)]
-    process.run(["gcc", "-shared", "-fPIC", "-nostdlib", *arguments, "-o", path, source, *needs])
-    return path
+    script = ("--version-script=versions.map",) if versions else ()
+    arguments = [f"-Wl,{argument}" for argument in ("--no-as-needed", *linker, *script)]
+    command = ["gcc", "-shared", "-fPIC", "-nostdlib", *arguments, "source.c", *needs]
+    return compile_once(path, command, {"source.c": code, "versions.map": versions})
 
 
 def compile_future_glibc(folder: Path) -> Path:
@@ -110,13 +109,9 @@ def compile_future_glibc(folder: Path) -> Path:
 
 def compile_versioned(folder: Path, soname: str, version: str) -> Path:
     """Compile a library that has ``from_the_future`` in a version of its own."""
-    folder.mkdir(parents=True, exist_ok=True)
-    versions = folder / "versions.map"
-    versions.write_text(f"{version} {{ from_the_future; }};")
+    versions = f"{version} {{ from_the_future; }};"
     return compile_shared_object(
-        folder / soname,
-        "void from_the_future(void) {}",
-        linker=[f"-soname={soname}", f"--version-script={versions}"],
+        folder / soname, "void from_the_future(void) {}", linker=[f"-soname={soname}"], versions=versions
     )
 
 
