@@ -178,6 +178,7 @@ def test_the_keyring_is_not_asked_over_plain_http_nor_for_other_origins(keyring:
     assert "get index.example me" not in keyring.read_text().splitlines()
 
 
+@pytest.mark.usefixtures("keyring")
 def test_a_user_whose_password_nobody_has_is_an_error_that_says_what_to_do(credentials_file: Path) -> None:
     write_private(credentials_file, '["https://index.example"]\nusername = "somebody"\n')
     with pytest.raises(

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from threading import Event, Timer
@@ -67,11 +66,10 @@ def test_a_signal_that_wakes_nobody_interrupts(wait: Callable[[Future[bool]], ob
     before = signal.signal(signal.SIGUSR1, interrupt)
     Timer(0.2, os.kill, [os.getpid(), signal.SIGUSR1]).start()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
-    start = time.monotonic()
     try:
         with pytest.raises(SignalledError):
             wait(future)
-        assert time.monotonic() - start < 30
+        assert not future.done()
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
         signal.signal(signal.SIGUSR1, before)

@@ -16,6 +16,7 @@ from wheelmill.client.sources import pages
 from wheelmill.client.sources.links import group_links
 from wheelmill.system.apart import Limits
 from wheelmill.web import pages_apart
+from wheelmill.web.json_pages import read_project_detail
 from wheelmill.web.pages import Link
 
 WHEEL = "demo-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
@@ -109,11 +110,12 @@ def test_pages_that_never_end_are_left_after_a_hundred(server: PageServer, monke
 def test_a_page_of_more_entries_than_there_is_memory_for_is_no_index(
     server: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages_apart, "LIMITS", Limits(seconds=60, memory=256 << 20))
+    monkeypatch.setattr(pages_apart, "LIMITS", Limits(seconds=60, memory=96 << 20))
+    assert pages_apart.read_apart(read_project_detail, b'{"files": []}', server.url).links == []
     files = b'{"files": [' + b"[]," * (1 << 20) + b"[]]}"
     server.pages["/simple/demo/"] = Answer(files, headers={"Content-Type": JSON})
     (warning,) = find(f"{server.url}/simple/").warnings
-    assert "the page takes more than 256 MiB of memory" in warning
+    assert "the page takes more than 96 MiB of memory" in warning
 
 
 def test_a_next_page_that_is_no_url_is_none(server: PageServer) -> None:
