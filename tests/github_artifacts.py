@@ -7,13 +7,10 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.github_calls import Answer
 
@@ -44,14 +41,26 @@ class Artifacts:
     """All that jobs kept; two attempts of a job may have kept one under the same name."""
 
     kept: list[Artifact] = field(default_factory=list)
+    folder: Path | None = None
+    """Has those of the stand-ins for actions, where there are any: a folder of artifacts for each run."""
 
     def keep(self, run: int, name: str, files: Mapping[str, bytes]) -> Artifact:
         """Keep files as upload-artifact does."""
         self.kept.append(artifact := Artifact(id=len(self.kept) + 1, run=run, name=name, content=packed(files)))
         return artifact
 
-    def answer(self, path: list[str], query: Mapping[str, str], origin: str) -> Answer | None:
-        """Answer a call below ``/repos/OWNER/REPO/actions/``; None where there is no such thing."""
+    def answer(self, path: list[str], query: Mapping[str, str], storage: str) -> Answer | None:
+        """Answer a call below ``/repos/OWNER/REPO/actions/``; None where there is no such thing.
+
+        Args:
+            path: what follows there.
+            query: of the call.
+            storage: the address of the host that has the bytes.
+        """
+        if self.folder:
+            self.kept = []
+            for run, name, files in _in_folders(self.folder):
+                self.keep(run, name, files)
         match path:
             case ["runs", run, "artifacts"]:
                 found = [
@@ -61,8 +70,7 @@ class Artifacts:
                 shown = [_shown(each) for each in found[(page - 1) * size : page * size]]
                 return 200, {}, {"total_count": len(found), "artifacts": shown}
             case ["artifacts", id_, *rest] if any(each.id == int(id_) and not each.expired for each in self.kept):
-                elsewhere = origin.replace("127.0.0.1", "localhost")  # which is another server for a client
-                return (302, {"Location": f"{elsewhere}/blobs/{id_}"}, "") if rest else (200, {}, {"id": int(id_)})
+                return (302, {"Location": f"{storage}/blobs/{id_}"}, "") if rest else (200, {}, {"id": int(id_)})
             case _:
                 return None
 
@@ -80,43 +88,15 @@ def _shown(artifact: Artifact) -> dict[str, Any]:
     }
 
 
-def artifacts_in(runs: Path) -> Artifacts:
-    """What the stand-ins for actions kept: a folder of artifacts for each run."""
-    folders = sorted(path for path in runs.glob("*/*") if path.is_dir() and not path.name.startswith("."))
-    kept = Artifacts()
-    for folder in folders:
-        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        kept.keep(int(folder.parent.name), folder.name, files)
-    return kept
-
-
-def answer_in(runs: Path, path: str, query: Mapping[str, str], origin: str) -> Answer:
-    """Answer a call of the API for artifacts, or who follows to the bytes of one."""
-    kept = artifacts_in(runs)
-    if path.startswith("/blobs/"):
-        return kept.download(int(path.removeprefix("/blobs/")))
-    found = kept.answer(path.partition("/actions/")[2].split("/"), query, origin)
-    return found or (404, {}, {"message": "Not Found"})
-
-
-@contextmanager
-def serving_artifacts(runs: Path) -> Iterator[str]:
-    """Serve the artifacts of runs while the context is open; gives the address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            url = urlsplit(self.path)
-            query = {name: values[0] for name, values in parse_qs(url.query).items()}
-            send(self, answer_in(runs, unquote(url.path), query, f"http://{self.headers['Host']}"))
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+def _in_folders(runs: Path) -> Iterator[tuple[int, str, dict[str, bytes]]]:
+    """What the stand-ins for actions kept: by run and name, the files of a folder."""
+    for folder in sorted(path for path in runs.glob("*/*") if path.is_dir() and not path.name.startswith(".")):
+        files = (path for path in folder.rglob("*") if path.is_file())
+        yield (
+            int(folder.parent.name),
+            folder.name,
+            {path.relative_to(folder).as_posix(): path.read_bytes() for path in files},
+        )
 
 
 def send(handler: BaseHTTPRequestHandler, answer: Answer) -> None:

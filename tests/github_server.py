@@ -7,7 +7,7 @@ https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
@@ -39,6 +39,10 @@ class GitHub(ReleaseData):
     asked: list[float] = field(default_factory=list)
     """When the API was asked for anything."""
     calls: list[Call] = field(default_factory=list)
+    answered: list[tuple[Call, Answer]] = field(default_factory=list)
+    """What was asked of a server to which nothing befell, and its answers."""
+    storage: str = ""
+    """The address of the host that has the bytes of artifacts, which is another one."""
     artifacts: Artifacts = field(default_factory=Artifacts)
     """What jobs handed to each other."""
     runs: dict[str, str] = field(default_factory=dict)
@@ -53,8 +57,8 @@ class GitHub(ReleaseData):
 
     def reset(self) -> None:
         """Forget everything but the address."""
-        kept = (self.refs, self.tags, self.burned, self.releases, self.faults, self.writes, self.asked, self.calls)
-        for forgotten in kept:
+        kept = (self.refs, self.tags, self.burned, self.releases, self.faults, self.writes, self.asked)
+        for forgotten in (*kept, self.calls, self.answered):
             forgotten.clear()
 
     def answer(self, call: Call, *, signed_in: bool) -> Answer | None:
@@ -76,6 +80,7 @@ class GitHub(ReleaseData):
             if fault is Fault.TRUNCATED:
                 call = Call(call.method, call.path, call.query, call.content_type, call.body[: len(call.body) // 2])
             answer = self._route(call, signed_in=signed_in)
+            self.answered.append((call, answer))
             return answer if fault in (None, Fault.TRUNCATED) else fault.answer
 
     def _used_up(self) -> Answer | None:
@@ -113,7 +118,7 @@ class GitHub(ReleaseData):
             case ["GET", "repos", _, _, "actions", "runs", number] if number in self.runs:
                 return 200, {}, {"id": int(number), "status": self.runs[number]}
             case ["GET", "repos", _, _, "actions", *rest]:
-                return self.artifacts.answer(rest, call.query, self.origin) or _missing()
+                return self.artifacts.answer(rest, call.query, self.storage) or _missing()
             case [_, "repos", _, _, "releases", *rest]:
                 return self.answer_releases(rest, call, given, signed_in=signed_in) or _missing()
             case _:
@@ -161,10 +166,16 @@ def serving(github: GitHub) -> Iterator[GitHub]:
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        server.block_on_close = False
-        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        github.origin = f"http://127.0.0.1:{server.server_port}"
+    with ExitStack() as stack:
+        github.origin, github.storage = (_started(Handler, stack) for _ in range(2))
         yield github
-        server.shutdown()
+
+
+def _started(handler: type[BaseHTTPRequestHandler], stack: ExitStack) -> str:
+    """Serve until the stack is closed; gives the address."""
+    server = stack.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), handler))
+    server.daemon_threads = True
+    server.block_on_close = False
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    stack.callback(server.shutdown)
+    return f"http://127.0.0.1:{server.server_port}"

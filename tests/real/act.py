@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from tests.github_artifacts import serving_artifacts
-from tests.github_server import REPOSITORY, TOKEN
+from tests.github_artifacts import Artifacts
+from tests.github_server import REPOSITORY, TOKEN, GitHub, serving
 from tests.real.act_results import with_results
 from tests.real.conftest import ROOT, portable_demo
-from tests.real.github_emulator import Front
 from tests.sigstore_instance import Sigstore
 from wheelmill.index.serve import serve_folder
 from wheelmill.wheel.attestation import TRUSTED_ROOT
@@ -45,8 +44,8 @@ class Host:
     """The repository's."""
     environment: Mapping[str, str]
     """Of every job."""
-    api: str
-    """The address of the part of GitHub's API that has the artifacts of runs."""
+    github: GitHub
+    """Has the artifacts of runs, and the releases where they are not kept in a folder."""
 
     @property
     def artifacts(self) -> Path:
@@ -94,7 +93,7 @@ class Host:
         event_file = self.repository.with_name("event.json")
         event_file.write_text(json.dumps(payload or {}))
         environment = {
-            "GITHUB_API_URL": self.api,
+            "GITHUB_API_URL": self.github.environment["GITHUB_API_URL"],
             **self.environment,
             "STAND_INS": str(ACTIONS),
             "STAND_IN_REPOSITORIES": str(self.repository.with_name("repositories")),
@@ -211,13 +210,13 @@ def new_package_host(folder: Path) -> Iterator[Host]:
         (folder / "repositories" / WORKFLOWS).symlink_to(ours)
         (folder / "runs").mkdir()
         shutil.copy2(folder / "factory" / "trusted_root.json", folder)
-        with serving_artifacts(folder / "runs") as api:
-            yield replace(factory, repository=package, environment={"STAND_IN_WORKFLOWS": WORKFLOWS}, api=api)
+        factory.github.artifacts.folder = folder / "runs"
+        yield replace(factory, repository=package, environment={"STAND_IN_WORKFLOWS": WORKFLOWS})
 
 
 @contextmanager
-def new_host(folder: Path, github: Front | None = None) -> Iterator[Host]:
-    """Have a repository, whose releases are GitHub's where there is one and kept in a folder elsewhere."""
+def new_host(folder: Path, *, releases_on_github: bool = False) -> Iterator[Host]:
+    """Have a repository, whose releases are kept in a folder unless they are to be on GitHub."""
     repository, served = folder / "repository", folder / "served"
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
     for name in listed.stdout.decode().splitlines():
@@ -233,15 +232,13 @@ def new_host(folder: Path, github: Front | None = None) -> Iterator[Host]:
     (served / "releases").mkdir(parents=True)
     (folder / "runs").mkdir()
     Sigstore().write_trusted_root(folder / "trusted_root.json")
-    if github:
-        github.runs = folder / "runs"
-    with serve_folder(served) as url, serving_artifacts(folder / "runs") as api:
+    with serve_folder(served) as url, serving(GitHub(artifacts=Artifacts(folder=folder / "runs"))) as github:
         in_a_folder = {"WHEELMILL_STORE": f"dir:{served / 'releases'}", "WHEELMILL_BASE_URL": f"{url}releases"}
         yield Host(
             repository=repository,
             served=served,
             url=url,
-            variables={"WHEELMILL_SANDBOX": "local"} | ({} if github else in_a_folder),
-            environment=github.environment if github else {},
-            api=api,
+            variables={"WHEELMILL_SANDBOX": "local"} | ({} if releases_on_github else in_a_folder),
+            environment=github.environment if releases_on_github else {},
+            github=github,
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.releases import store_in
 from tests.torch_index import write_index_of_torch_wheels
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
@@ -18,7 +19,6 @@ from wheelmill.index.folder import site_of_folder
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 
 pytestmark = pytest.mark.real
@@ -80,7 +80,7 @@ def with_uv(place: Place, *requirements: str) -> subprocess.CompletedProcess[str
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Wheels of demo for two CUDA and two torch releases; those for CUDA 12 came later. 1.1 is yanked for CUDA 13."""
     folder = tmp_path_factory.mktemp("served")
-    store = DirectoryStore(directory=folder / "releases")
+    store = store_in(folder / "releases")
     days = [
         [("1.0", "cu130", "2.10"), ("1.0", "cu130", "2.11")],
         [("1.0", "cu128", "2.10"), ("1.0", "cu128", "2.11")],

@@ -3,12 +3,16 @@
 import json
 import zipfile
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
+from pypi_simple import ProjectPage
 
+from tests.github_server import REPOSITORY, GitHub, serving
 from tests.real.conftest import DEMO, Command, another_person, divisible_demo
+from tests.real.github_description import Description
 from wheelmill.system.files import sha256_of
 from wheelmill.wheel.metadata import dist_info_of
 from wheelmill.wheel.record import check_record
@@ -68,15 +72,24 @@ def test_a_policy_that_the_symbols_do_not_allow_is_refused_by_name(wheelmill: Co
 
 
 def test_run_is_a_no_op_when_everything_is_published(wheelmill: Command, tmp_path: Path) -> None:
-    first = json.loads(wheelmill("run", *TARGET, "--output", tmp_path, "--json").stdout)
-    assert [wheel["ok"] for wheel in first["wheels"]] == [True]
-    assert len(first["releases"]) == 1
-    forced = json.loads(wheelmill("run", *TARGET, "--output", tmp_path, "--json", "--force").stdout)
-    assert forced["counts"]["wheels"] == 1
-    assert (forced["wheels"], forced["releases"]) == ([], [])  # built again, and the bytes were the published ones
-    again = json.loads(wheelmill("run", *TARGET, "--output", tmp_path, "--json").stdout)
-    assert again["counts"] == {"cells": 1, "wheels": 0, "skips": 1}
-    assert "already published" in again["skips"][0]["reason"]
+    run = ("run", *TARGET, "--store", f"github:{REPOSITORY}", "--output", tmp_path, "--json")
+    with serving(GitHub()) as github:
+        first = json.loads(wheelmill(*run, env=github.environment).stdout)
+        assert [wheel["ok"] for wheel in first["wheels"]] == [True]
+        assert len(first["releases"]) == 1
+        forced = json.loads(wheelmill(*run, "--force", env=github.environment).stdout)
+        assert forced["counts"]["wheels"] == 1
+        assert (forced["wheels"], forced["releases"]) == ([], [])  # built again, and the bytes were the published ones
+        again = json.loads(wheelmill(*run, env=github.environment).stdout)
+        assert again["counts"] == {"cells": 1, "wheels": 0, "skips": 1}
+        assert "already published" in again["skips"][0]["reason"]
+    (release,) = github.releases
+    (wheel,) = (asset.name for asset in release.assets if asset.name.endswith(".whl"))
+    site = tmp_path / "site"
+    page = (site / "cu130" / "simple" / "wheelmill-demo" / "index.html").read_bytes()
+    (package,) = ProjectPage.from_html("wheelmill-demo", page, base_url="https://index.test/").packages
+    assert unquote(package.url) == f"{github.origin}/{REPOSITORY}/releases/download/{release.tag}/{wheel}"
+    assert Description().all_faults(github) == []
 
 
 def test_an_abi3_wheel_is_built_once_and_tried_on_every_python_beside_what_it_requires(

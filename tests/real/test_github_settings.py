@@ -8,20 +8,21 @@ import pytest
 
 from tests.github_server import REPOSITORY, Call
 from tests.hosted import BELOW, WRONG, hosted
-from tests.real.github_emulator import Description, npm_packages
+from tests.real.github_description import Description
 from wheelmill.hosting.read import read_settings
 from wheelmill.hosting.rules import examine
 from wheelmill.hosting.wrong import WrongSetting
 from wheelmill.release.github import Repository
 from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.system.progress import QUIET
+from wheelmill.system.time import SYSTEM_CLOCK
 
 pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")
 def description() -> Description:
-    return Description(npm_packages())
+    return Description()
 
 
 def call_of(command: str) -> Call:
@@ -51,7 +52,7 @@ def findings(*, wrong: bool) -> tuple[list[Call], list[WrongSetting]]:
             state.answers[""]["has_pages"] = False
             state.answers["/actions/permissions"]["enabled"] = False
         asked = Repository.parse(REPOSITORY, state.environment)
-        with Calls(asked, Pace(), QUIET) as calls:
+        with Calls(asked, Pace(SYSTEM_CLOCK), QUIET) as calls:
             found = examine(read_settings(asked, calls))
         return state.github.calls, [each for each in found if isinstance(each, WrongSetting)]
 
@@ -64,10 +65,8 @@ def test_requests_are_as_github_describes_them(description: Description) -> None
 
 def test_answers_of_the_tests_are_as_github_describes_them(description: Description) -> None:
     with hosted() as state:
-        faults = [
-            fault for path, answer in state.answers.items() for fault in description.strange(BELOW + path, answer)
-        ]
-    assert faults == []
+        answers = [(Call("GET", BELOW + path, {}, None, b""), answer) for path, answer in state.answers.items()]
+    assert [fault for call, answer in answers for fault in description.strange(call, (200, {}, answer))] == []
 
 
 def test_every_command_that_mends_something_is_a_request_as_github_describes_it(description: Description) -> None:

@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urljoin
@@ -12,7 +13,7 @@ from urllib.parse import urljoin
 import pytest
 
 from tests.hosts import HOSTS, HTML, JSON, PIP, RULES, TEXT, WANTED, ask
-from tests.releases import manifests_in
+from tests.releases import manifests_in, store_in
 from tests.unit.conformance.conftest import AT_ONCE
 from tests.unit.index.conftest import page_of_500
 from tests.unit.release.conftest import NOW, certified_wheel
@@ -21,7 +22,6 @@ from wheelmill.conformance.run import check_url
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.write import write_site
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 
 pytestmark = pytest.mark.real
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index of one wheel, with the wheel in it."""
     folder = tmp_path_factory.mktemp("hosted")
     wheel = certified_wheel(folder / WHEEL, content=bytes(5000))
-    store = DirectoryStore(directory=folder / "site" / "releases")
+    store = store_in(folder / "site" / "releases")
     publish(store, [wheel], now=NOW)
     write_site(pages_of(site_of_releases(manifests_in(store), "releases")), folder / "site")
     return folder / "site"
@@ -131,7 +131,7 @@ def test_what_is_not_there_is_not_found(url: str) -> None:
 
 
 def test_the_index_breaks_no_rule_there_and_the_host_does_what_it_should(own: str) -> None:
-    report = check_url(f"{own}simple/", everything=True, politeness=Politeness(rate=1e6))
+    report = check_url(f"{own}simple/", everything=True, politeness=Politeness(rate=1e6), sleep=time.sleep)
     assert report.violations == ()
     assert report.examined == 1
     told = [(observation.topic, observation.message) for observation in report.observations]
@@ -199,7 +199,7 @@ def test_the_function_for_cloudfront_chooses_the_same(tmp_path: Path) -> None:
 
 
 def test_index_check_finds_nothing(url: str) -> None:
-    report = check_url(f"{url}simple/", everything=True, politeness=AT_ONCE)
+    report = check_url(f"{url}simple/", everything=True, politeness=AT_ONCE, sleep=time.sleep)
     assert report.violations == ()
     assert report.examined == 1
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.hosts import HOSTS
-from tests.releases import manifests_in
+from tests.releases import manifests_in, store_in
 from tests.s3_server import BUCKET, S3, serving
 from tests.torch_index import write_index_of_torch_wheels
 from tests.unit.release.conftest import NOW, certified_wheel
@@ -24,10 +24,10 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.release.s3 import Bucket, S3Store
 from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system.time import SYSTEM_CLOCK
 
 pytestmark = pytest.mark.real
 
@@ -128,7 +128,7 @@ def bucket(served: Path) -> Iterator[str]:
     with serving(S3()) as s3, pytest.MonkeyPatch.context() as patch:
         for name, value in s3.environment.items():
             patch.setenv(name, value)
-        publish(S3Store(bucket=Bucket.parse(f"{BUCKET}/releases")), wheels_in(served), now=NOW)
+        publish(S3Store(bucket=Bucket.parse(f"{BUCKET}/releases", SYSTEM_CLOCK)), wheels_in(served), now=NOW)
         (config := served / "config").mkdir(exist_ok=True)
         index = (sys.executable, "-m", "wheelmill", "index")
         where = ("--store", f"s3:{BUCKET}/releases", "--output", served / "s3", "--config", config)
@@ -142,7 +142,7 @@ def bucket(served: Path) -> Iterator[str]:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Wheels of demo for two CUDA and two torch releases, each pinned to its torch."""
     folder = tmp_path_factory.mktemp("served")
-    store = DirectoryStore(directory=folder / "releases")
+    store = store_in(folder / "releases")
     publish(store, wheels_in(folder), now=NOW)
     write_site(pages_of(site_of_releases(manifests_in(store), "../releases")), folder / "site")
     for cuda, torch in COMBINATIONS:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.releases import manifests_in
+from tests.releases import manifests_in, store_in
 from tests.unit.client.conftest import TARGET
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.cli.client.environment import environment_content
@@ -17,7 +17,6 @@ from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import Architecture, CudaVersion, Gpu, project_name
 from wheelmill.plan.targets import Plan
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.system import resources
 from wheelmill.wheel.gpu_code import read_gpu
@@ -138,7 +137,7 @@ def answer(expression: str, **given: Any) -> Any:
 def data(tmp_path_factory: pytest.TempPathFactory) -> FinderData:
     """Wheels for two CUDAs: with machine code for Hopper, and portable code of it."""
     folder = tmp_path_factory.mktemp("store")
-    store = DirectoryStore(directory=folder / "releases")
+    store = store_in(folder / "releases")
     wheels = []
     for label, python in (
         ("cu130torch2.11", 312),

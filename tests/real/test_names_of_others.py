@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import tomlkit
 
-from tests.releases import manifests_in
+from tests.releases import manifests_in, store_in
 from tests.unit.index.site.test_installing import catalogue, commands
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
@@ -30,7 +30,6 @@ from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue, Site
 from wheelmill.index.write import write_site
 from wheelmill.names import project_name
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.system import resources
 
@@ -51,7 +50,7 @@ UV = str(Path(sys.executable).with_name("uv"))
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Site]]:
     """The URL of a site of ours, with a package index beside it that has other projects of the same names."""
     folder = tmp_path_factory.mktemp("names")
-    store = DirectoryStore(directory=folder / "releases")
+    store = store_in(folder / "releases")
     apex = certified_wheel(folder / "wheels" / APEX, requires=("einops>=0.8", "demo-under"))
     publish(store, [apex, certified_wheel(folder / "wheels" / UNDER)], now=NOW)
     site = site_of_releases(manifests_in(store), "../releases")

@@ -18,6 +18,7 @@ import pytest
 
 from tests.finder_lines import finder_lines
 from tests.real.conftest import BASE
+from tests.releases import store_in
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheel_site import add_wheel
@@ -25,7 +26,6 @@ from wheelmill import pipeline
 from wheelmill.config.model import Listing, NameElsewhere
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 
 pytestmark = pytest.mark.real
@@ -63,7 +63,7 @@ def world(request: pytest.FixtureRequest, tools: Path, tmp_path: Path) -> Iterat
     """Where the package index has the same projects, and where it has others of these names."""
     elsewhere: NameElsewhere = request.param
     host = tmp_path / "host"
-    store = DirectoryStore(directory=host / "releases")
+    store = store_in(host / "releases")
     names = [f"{project}-{version}-{TAGS}.whl" for project, version in OURS.items()]
     requires = {"demo": ("filelock>=3",), "plain": ("demo",)}
     publish(

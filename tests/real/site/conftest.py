@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.releases import store_in
 from tests.unit.plan.examples import CONFIG, DEMO, FACTS, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
@@ -18,7 +19,6 @@ from wheelmill.config.load import load_compatibility
 from wheelmill.config.model import Listing
 from wheelmill.index.serve import serve_folder
 from wheelmill.names import Architecture
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system import resources
@@ -47,7 +47,7 @@ def wheel_with_code(path: Path) -> TestedWheel:
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A host with the site below its root, and with an index that has nothing."""
     folder = tmp_path_factory.mktemp("host")
-    store = DirectoryStore(directory=folder / "releases")
+    store = store_in(folder / "releases")
     names = (NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH, NO_LABEL, MAJOR_ALONE)
     publish(store, [wheel_with_code(folder / "wheels" / name) for name in names], now=NOW)
     demo = replace(CONFIG.packages[DEMO], description=HOSTILE, licence="MIT")

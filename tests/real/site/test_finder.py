@@ -23,11 +23,11 @@ from tests.real.site.conftest import (
     version_in,
     wheel_with_code,
 )
+from tests.releases import store_in
 from tests.unit.plan.examples import FACTS
 from tests.unit.release.conftest import NOW
 from wheelmill import pipeline
 from wheelmill.config.model import Listing
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 
 pytestmark = pytest.mark.real
@@ -206,7 +206,7 @@ def test_a_link_within_the_page_keeps_what_was_chosen(page: Page) -> None:
 
 
 def test_a_page_works_from_the_disk(browser: Browser, tmp_path: Path) -> None:
-    store = DirectoryStore(directory=tmp_path / "releases")
+    store = store_in(tmp_path / "releases")
     publish(store, [wheel_with_code(tmp_path / "wheels" / NEWEST)], now=NOW)
     stores = pipeline.Stores(store=store, base_url="../releases", listing=Listing(), facts=FACTS)
     pipeline.build_index(stores, tmp_path / "site")

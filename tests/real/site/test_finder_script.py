@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.tags import parse_tag
 
-from tests.releases import manifests_in
+from tests.releases import manifests_in, store_in
 from tests.unit.client.conftest import TARGET, candidates
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.client.choose.fit import mismatches
@@ -22,7 +22,6 @@ from wheelmill.index.folder import site_of_folder
 from wheelmill.index.site.finder import FinderData, finder_data
 from wheelmill.index.site.wheels import Kind, WheelGroup, wheel_groups
 from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersion, project_name
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.system import resources
 from wheelmill.wheel.gpu_code import CARDS, lacks_code_for
@@ -73,7 +72,7 @@ def test_every_code_runs_on_the_same_gpus() -> None:
 
 
 def test_every_tag_is_for_the_same_platforms(tmp_path: Path) -> None:
-    store = DirectoryStore(directory=tmp_path / "releases")
+    store = store_in(tmp_path / "releases")
     names = {f"{number}.0": tag for number, tag in enumerate(TAGS)}
     wheels = [tmp_path / f"demo-{version}-py3-none-{tag}.whl" for version, tag in names.items()]
     publish(store, [certified_wheel(wheel, content=b"") for wheel in wheels], now=NOW)
@@ -91,7 +90,7 @@ def test_every_tag_is_for_the_same_platforms(tmp_path: Path) -> None:
 
 
 def test_a_wheel_for_many_torches_fits_each_of_them_and_stands_in_its_tree(tmp_path: Path) -> None:
-    store = DirectoryStore(directory=tmp_path / "releases")
+    store = store_in(tmp_path / "releases")
     wheel = tmp_path / "demo-1.0+cu130-cp39-abi3-manylinux_2_28_x86_64.whl"
     publish(store, [certified_wheel(wheel, requires=("torch>=2.10",))], now=NOW)
     minors = [TorchVersion(2, minor) for minor in (9, 10, 11, 12)]
