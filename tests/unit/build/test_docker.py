@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from tests.wheels import write_wheel
 from wheelmill.build import docker as docker_build
 from wheelmill.build.builder import Compiled
 from wheelmill.build.cibuildwheel import ContainerBuild, settings_of
+from wheelmill.build.compiler_cache import tell_hits
 from wheelmill.build.docker import DockerBuilder, Limits, check_free_disk
+from wheelmill.build.packages import install_packages
 from wheelmill.build.parts import BuildPart, CompiledPart
 from wheelmill.config.load import load_config
 from wheelmill.config.model import SystemPackages
@@ -46,7 +49,7 @@ class Cibuildwheel:
         self.build = build
         if self.wheel:
             return self.wheel
-        raise ProcessError("cibuildwheel exited with 1", returncode=1, tail=self.tail)
+        raise ProcessError("program-failed", "cibuildwheel exited with 1", returncode=1, tail=self.tail)
 
     @property
     def create_args(self) -> set[str]:
@@ -66,14 +69,12 @@ Compile = Callable[..., Any]
 
 
 @pytest.fixture
-def compile_in_docker(
-    docker: FakeDocker, package_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Compile:
-    """Compile on a machine that has Docker, the images and what every build needs."""
+def compile_in_docker(docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compile:
+    """Compile on a machine that has Docker and the images, without packages and without counting."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(docker_build, "check_free_disk", lambda _workspace: None)
-    for name in ("setuptools", "wheel"):
-        write_wheel(package_index / f"{name}-99.0-py3-none-any.whl")
+    monkeypatch.setattr(docker_build, "install_packages", lambda _target, folder, _workspace, **_: folder)
+    monkeypatch.setattr(docker_build, "tell_hits", lambda *_: nullcontext())
     docker.answer("image", "inspect", "--format", "{{.Id}}", says="sha256:0")
     for base in (MANYLINUX, DEVEL):
         inspected = [{"Id": "sha256:0", "RepoDigests": [f"{base.name}@{base.digest}"]}]
@@ -101,8 +102,16 @@ def compile_in_docker(
 
 
 def test_a_wheel_knows_the_images_the_toolkit_and_the_packages_it_was_made_with(
-    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
+    compile_in_docker: Compile,
+    cibuildwheel: Cibuildwheel,
+    package_index: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(docker_build, "install_packages", install_packages)
+    monkeypatch.setattr(docker_build, "tell_hits", tell_hits)
+    for name in ("setuptools", "wheel"):
+        write_wheel(package_index / f"{name}-99.0-py3-none-any.whl")
     shared_object = compile_shared_object(tmp_path / "_C.so").read_bytes()
     cibuildwheel.wheel = write_wheel(tmp_path / WHEEL, files={"demo/_C.so": shared_object})
     compiled = compile_in_docker()
@@ -186,41 +195,35 @@ def test_a_system_package_that_the_image_cannot_have_is_the_fault_of_its_key(
     assert cibuildwheel.build is None
 
 
-def test_limits_become_options_of_the_container(compile_in_docker: Compile, cibuildwheel: Cibuildwheel) -> None:
-    with pytest.raises(BuildError):
-        compile_in_docker(limits=Limits(memory=3 << 30, cpus=2, network="of-our-own"))
-    limits = {f"--memory={3 << 30}", f"--memory-swap={3 << 30}", "--cpus=2", "--network=of-our-own"}
-    assert limits < cibuildwheel.create_args
-
-
-def test_without_limits_there_is_still_no_network(compile_in_docker: Compile, cibuildwheel: Cibuildwheel) -> None:
+def test_the_container_belongs_to_a_run_and_cannot_change_the_packages_nor_reach_a_network(
+    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
+) -> None:
     with pytest.raises(BuildError):
         compile_in_docker()
-    assert "--network=none" in cibuildwheel.create_args
-    assert [word for word in cibuildwheel.create_args if word.startswith(("--memory", "--cpus"))] == []
+    options = cibuildwheel.create_args
+    assert any(word.startswith("--label=wheelmill=") for word in options)
+    assert {f"--volume={tmp_path / 'workspace' / 'packages'}:/opt/wheelmill/packages:ro", "--network=none"} < options
+    assert [word for word in options if word.startswith(("--memory", "--cpus"))] == []
 
 
 @pytest.mark.parametrize(
-    ("limits", "jobs"),
-    [(Limits(cpus=64, memory=60 << 30), "30"), (Limits(cpus=64, memory=4 << 30), "2"), (Limits(cpus=1), "1")],
+    ("limits", "jobs", "options"),
+    [
+        (Limits(cpus=64, memory=60 << 30), "30", {f"--memory={60 << 30}", f"--memory-swap={60 << 30}", "--cpus=64"}),
+        (Limits(cpus=64, memory=4 << 30), "2", {f"--memory={4 << 30}", f"--memory-swap={4 << 30}", "--cpus=64"}),
+        (Limits(cpus=1, network="of-our-own"), "1", {"--cpus=1", "--network=of-our-own"}),
+    ],
+    ids=["by cores", "by memory", "one"],
 )
-def test_compilers_share_what_the_container_has(
-    limits: Limits, jobs: str, compile_in_docker: Compile, cibuildwheel: Cibuildwheel
+def test_limits_become_options_of_the_container_and_compilers_share_what_it_has(
+    limits: Limits, jobs: str, options: set[str], compile_in_docker: Compile, cibuildwheel: Cibuildwheel
 ) -> None:
     package = replace(TARGET.package, memory_per_job=1 << 30)
     with pytest.raises(BuildError):
         compile_in_docker(replace(WITHOUT_TORCH, package=package), limits)
     assert cibuildwheel.build is not None
     assert cibuildwheel.build.variables["MAX_JOBS"] == jobs
-
-
-def test_the_container_belongs_to_a_run_and_cannot_change_the_packages(
-    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
-) -> None:
-    with pytest.raises(BuildError):
-        compile_in_docker()
-    assert any(word.startswith("--label=wheelmill=") for word in cibuildwheel.create_args)
-    assert f"--volume={tmp_path / 'workspace' / 'packages'}:/opt/wheelmill/packages:ro" in cibuildwheel.create_args
+    assert options < cibuildwheel.create_args
 
 
 @pytest.mark.usefixtures("cibuildwheel")
