@@ -47,7 +47,11 @@ def test_whoever_reads_any_label_reads_ours_beside_dates_and_commits(label: Labe
 
 @given(st.text() | near_labels)
 def test_any_text_can_be_read(text: str) -> None:
-    BuiltFor.of_installed(f"1.0+{text}")
+    built_for = BuiltFor.of_installed(f"1.0+{text}")
+
+    assert built_for.cuda is None or built_for.cuda.major == built_for.cuda_major
+    assert built_for.cuda_major is None or built_for.other_accelerator is None
+    assert not text.isascii() or BuiltFor.of_installed(f"1.0+{text.upper()}") == built_for
 
 
 @given(st.text() | near_labels)
