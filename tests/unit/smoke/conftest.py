@@ -1,7 +1,7 @@
 """Wheels whose machine code does, and does not, keep what their names promise."""
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from tests.unit.build.conftest import (
     compile_shared_object,
     compile_versioned,
 )
-from tests.unit.smoke.folders import Folders
+from tests.unit.smoke.folders import Folders, Interpreter
 from tests.wheels import NOTHING, write_wheel
 from wheelmill.config.model import Expectations
 from wheelmill.smoke.environment import CandidateIndex
@@ -156,8 +156,15 @@ def device_code(*, sass: Sequence[int] = (), ptx: Sequence[int] = ()) -> str:
     )
 
 
+@pytest.fixture(scope="session")
+def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interpreter]:
+    interpreter = Interpreter(tmp_path_factory.mktemp("interpreter") / "output")
+    yield interpreter
+    interpreter.close()
+
+
 @pytest.fixture
-def visit(objects: Mapping[str, bytes], tmp_path: Path) -> Visit:
+def visit(objects: Mapping[str, bytes], interpreter: Interpreter, tmp_path: Path) -> Visit:
     """Take a wheel whose bytes are in order through the environments."""
 
     def through(
@@ -181,6 +188,7 @@ def visit(objects: Mapping[str, bytes], tmp_path: Path) -> Visit:
             )
             contents = replace(contents, provenance=replace(PROVENANCE, expectations=expectations))
         index = CandidateIndex(folder=path.parent, path="", url="", requires=())
+        environments.interpreter = interpreter
         return try_in_environments(contents, None, environments, index, requirements=["demo==1.0"], progress=Progress())
 
     return through

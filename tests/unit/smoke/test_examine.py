@@ -20,7 +20,7 @@ REQUIRED = project_name("torch-scatter")
 
 
 def lost(_folder: Path) -> WheelFile:
-    raise ReleaseError("v2026-11-21/torch_scatter.whl has another hash")
+    raise ReleaseError("release-unreadable", "v2026-11-21/torch_scatter.whl has another hash")
 
 
 def test_a_released_wheel_that_cannot_be_had_refuses_the_one_that_needs_it_and_no_other(tmp_path: Path) -> None:

@@ -1,76 +1,58 @@
 """Modules of wheels that a visit finds broken although their package can be imported."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.unit.smoke.conftest import Visit
-from tests.unit.smoke.folders import Folder, Folders
-from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
+from tests.unit.smoke.folders import Folders
 from wheelmill.smoke.verdict import CleanRoom
 from wheelmill.wheel.findings import Code, Finding
 
-SHARED = "Metadata-Version: 2.1\nName: other\nVersion: 1.0\n"
+LOADS = "import ctypes, pathlib; ctypes.CDLL(str(pathlib.Path(__file__).with_name('{}')))"
+HELPER = {"demo/helper.so": "helper"}
+VARIANTS = dict.fromkeys(("demo/_cpu.so", "demo/_cuda.so"), "a library that is alone in its process")
 
 
-def finding_of(outcome: tuple[CleanRoom | Finding, ...]) -> Finding:
-    (finding,) = outcome
+@pytest.mark.parametrize(
+    ("machine_code", "init", "held"),
+    [
+        ("an extension module", "", {}),
+        ("linked statically", LOADS.format("_cpu.so"), VARIANTS),  # which cannot be in one process
+        ("linked to its helper", LOADS.format("helper.so"), HELPER),  # which is loaded only after its package
+    ],
+)
+def test_an_extension_module_or_a_library_that_can_be_loaded_passes(
+    machine_code: str, init: str, held: Mapping[str, str], *, visit: Visit, objects: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    files = {name: objects[kind] for name, kind in held.items()}
+    (room,) = visit(Folders(tmp_path), init, machine_code=machine_code, files=files)
+    assert isinstance(room, CleanRoom)
+
+
+@pytest.mark.parametrize(
+    ("name", "machine_code", "detail"),
+    [
+        ("_C.so", "an extension module that fails", "demo/_C.so: SystemError:"),
+        ("_C.so", "an extension module that ends the process", "demo/_C.so: it ends the process"),
+        (
+            "_C.cpython-34.so",
+            "an extension module",
+            "demo/_C.cpython-34.so: ImportError:",
+        ),  # of another Python
+        ("_C.so", "linked to its helper", "demo/_C.so: OSError: libhelper.so.1: cannot open shared object file"),
+    ],
+)
+def test_one_that_nobody_imports_and_that_cannot_be_loaded_is_found(
+    name: str, machine_code: str, detail: str, *, visit: Visit, objects: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    files = {"demo/_C.so": b"none", "demo/notes.so": b"", f"demo/{name}": objects[machine_code]}
+    (finding,) = visit(Folders(tmp_path), files=files)
     assert isinstance(finding, Finding)
-    return finding
-
-
-def test_an_extension_module_that_can_be_loaded_passes(visit: Visit, tmp_path: Path) -> None:
-    (room,) = visit(Folders(tmp_path), machine_code="an extension module")
-    assert isinstance(room, CleanRoom)
-
-
-def test_an_extension_module_that_nobody_imports_is_loaded(visit: Visit, tmp_path: Path) -> None:
-    finding = finding_of(visit(Folders(tmp_path), machine_code="an extension module that fails"))
     assert finding.code == Code.EXTENSION
-    assert finding.detail.startswith("demo/_C.so: SystemError:")
-
-
-def test_an_extension_module_that_ends_the_process_well_is_found(visit: Visit, tmp_path: Path) -> None:
-    finding = finding_of(visit(Folders(tmp_path), machine_code="an extension module that ends the process"))
-    assert finding.code == Code.EXTENSION
-    assert finding.detail == "demo/_C.so: it ends the process"
-
-
-def test_variants_that_cannot_be_in_one_process_pass(
-    visit: Visit, objects: Mapping[str, bytes], tmp_path: Path
-) -> None:
-    variant = objects["a library that is alone in its process"]
-    init = "import ctypes, pathlib; ctypes.CDLL(str(pathlib.Path(__file__).with_name('_cpu.so')))"
-    (room,) = visit(Folders(tmp_path), init, files={"demo/_cpu.so": variant, "demo/_cuda.so": variant})
-    assert isinstance(room, CleanRoom)
-
-
-def test_a_library_that_loads_only_after_its_package_passes(
-    visit: Visit, objects: Mapping[str, bytes], tmp_path: Path
-) -> None:
-    init = "import ctypes, pathlib; ctypes.CDLL(str(pathlib.Path(__file__).with_name('helper.so')))"
-    (room,) = visit(
-        Folders(tmp_path), init, machine_code="linked to its helper", files={"demo/helper.so": objects["helper"]}
-    )
-    assert isinstance(room, CleanRoom)
-
-
-def test_an_extension_module_for_another_python_is_found(
-    visit: Visit, objects: Mapping[str, bytes], tmp_path: Path
-) -> None:
-    files = {"demo/_C.so": b"none", "demo/notes.so": b"", "demo/_C.cpython-34.so": objects["an extension module"]}
-    finding = finding_of(visit(Folders(tmp_path), files=files))
-    assert finding.code == Code.EXTENSION
+    assert finding.detail.startswith(detail)
     assert "notes" not in finding.detail
-    assert finding.detail.startswith("demo/_C.cpython-34.so: ImportError:")
-
-
-def test_a_library_that_needs_what_is_not_there_is_found(visit: Visit, tmp_path: Path) -> None:
-    finding = finding_of(visit(Folders(tmp_path), machine_code="linked to its helper"))
-    assert finding.code == Code.EXTENSION
-    assert "libhelper.so.1: cannot open shared object file" in finding.detail
 
 
 def test_what_packages_yml_allows_ends_no_visit(visit: Visit, tmp_path: Path) -> None:
@@ -97,18 +79,23 @@ def test_a_module_is_compiled_and_not_run(visit: Visit, tmp_path: Path) -> None:
     assert not witness.exists()
 
 
-@pytest.mark.parametrize("name", ["other/__init__.py", "shared/x.py"])
-def test_files_of_what_is_installed_already_are_not_overwritten(name: str, visit: Visit, tmp_path: Path) -> None:
-    environments = Folders(tmp_path)
-
-    @contextmanager
-    def environment(place: str, index: CandidateIndex) -> Iterator[SmokeEnvironment]:
-        dist_info = tmp_path / "environment" / "other-1.0.dist-info"
-        dist_info.mkdir(parents=True)
-        (dist_info / "METADATA").write_text(SHARED)
-        (dist_info / "RECORD").write_text(f"{name},,\nother-1.0.dist-info/METADATA,,\n")
-        yield Folder(place=place, path=tmp_path / "environment", index=index.folder, gpus=0)
-
-    environments.environment = environment  # type: ignore[method-assign]
-    finding = finding_of(visit(environments, files={name: b""}))
-    assert finding == Finding(code=Code.FOREIGN_FILES, detail=f"it overwrites {name} of other")
+@pytest.mark.parametrize(
+    ("theirs", "ours", "is_shared"),
+    [
+        ("other/__init__.py", "other/__init__.py", True),
+        ("shared/x.py", "shared/x.py", True),
+        ("shared/x.py", "shared/y.py", False),
+    ],
+)
+def test_files_of_what_is_installed_already_are_not_overwritten(
+    theirs: str, ours: str, *, is_shared: bool, visit: Visit, tmp_path: Path
+) -> None:
+    installed = {
+        "other-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: other\nVersion: 1.0\n",
+        "other-1.0.dist-info/RECORD": f"{theirs},,\nother-1.0.dist-info/METADATA,,\n",
+    }
+    (outcome,) = visit(Folders(tmp_path, files=installed), files={ours: b""})
+    if is_shared:
+        assert outcome == Finding(code=Code.FOREIGN_FILES, detail=f"it overwrites {theirs} of other")
+    else:
+        assert isinstance(outcome, CleanRoom)

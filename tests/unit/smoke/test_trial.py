@@ -1,9 +1,9 @@
 """The visit to clean environments, in environments that are folders on this interpreter's path."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +11,51 @@ from tests.unit.smoke.conftest import Visit
 from tests.unit.smoke.folders import Folder, Folders
 from wheelmill.errors import IntegrityError, NetworkError, ProcessError, UsageError
 from wheelmill.smoke import trial
-from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
 from wheelmill.smoke.verdict import CleanRoom, kernels_in
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.libraries import DRIVER
 
-NO_SUCH_PYTHON = ProcessError("uv exited with 2", returncode=2, tail="no Python 3.99")
+NO_SUCH_PYTHON = ProcessError("program-failed", "uv exited with 2", returncode=2, tail="no Python 3.99")
+OTHER = {"other-1.0.dist-info/METADATA": "Name: other\nVersion: 1.0\n"}
+
+
+class Replaces(Folder):
+    """One whose installer replaces another project."""
+
+    def install(self, requirements: Sequence[str]) -> None:
+        (self.path / "other-1.0.dist-info").rename(self.path / "other-2.0.dist-info")
+        (self.path / "other-2.0.dist-info" / "METADATA").write_text("Name: other\nVersion: 2.0\n")
+        super().install(requirements)
+
+
+class Refuses(Folder):
+    """One whose installer takes nothing."""
+
+    def install(self, _requirements: Sequence[str]) -> None:
+        raise ProcessError("program-failed", "pip exited with 1", returncode=1, tail="not for this platform")
+
+
+class HasTorch(Folder):
+    """One that gets a torch for CUDA 13.0."""
+
+    def install_torch(self, _requirement: str) -> None:
+        (self.path / "torch.py").write_text("class version: cuda = '13.0'")
+
+
+class PrintsText(Folder):
+    """One that prints more than it is asked for as soon as the wheel is installed, for which a ``.pth`` is enough."""
+
+    noise = "hello"
+
+    def run(self, code: str, *arguments: str) -> str:
+        printed = super().run(code, *arguments)
+        return f"{printed}{self.noise}\n" if (self.path / "demo").exists() else printed
+
+
+class PrintsJson(PrintsText):
+    """One that prints what could be an answer."""
+
+    noise = "[]"
 
 
 def test_every_room_that_it_passes_is_named(visit: Visit, tmp_path: Path) -> None:
@@ -41,90 +80,64 @@ def test_a_finding_names_its_room_and_is_the_last(visit: Visit, tmp_path: Path) 
     assert [environment.left for environment in environments.made] == [True, True]
 
 
-def test_on_this_machine_a_finding_names_no_environment(visit: Visit, tmp_path: Path) -> None:
-    (finding,) = visit(Folders(tmp_path), "import demo.gone")
-    assert isinstance(finding, Finding)
-    assert finding.detail.startswith("import demo: Traceback")
-
-
-def test_an_import_that_ends_without_a_word_says_how(visit: Visit, tmp_path: Path) -> None:
-    (finding,) = visit(Folders(tmp_path), "import os; os.abort()")
-    assert isinstance(finding, Finding)
-    assert finding.code == Code.IMPORT
-    assert finding.detail.endswith("exited with -6")
-
-
-@pytest.mark.parametrize("end", ["import sys; sys.exit(0)", "import os; os._exit(0)"])
-def test_an_import_that_ends_the_process_well_did_not_come_back(end: str, visit: Visit, tmp_path: Path) -> None:
-    (finding,) = visit(Folders(tmp_path), end)
-    assert isinstance(finding, Finding)
-    assert finding.code == Code.IMPORT
-    assert "printed what was not asked for" in finding.detail
-
-
-def test_a_symbol_that_nothing_defines_is_found_where_the_wheel_is_not_installed_yet(
-    visit: Visit, tmp_path: Path
+@pytest.mark.parametrize(
+    ("given", "wheel"),
+    [
+        pytest.param({}, {"init": "import json"}, id="import"),
+        pytest.param({}, {"machine_code": "that calls Python"}, id="undefined-symbol: the process defines it"),
+        pytest.param({"files": OTHER}, {}, id="install: nothing is replaced"),
+        pytest.param({"kind": HasTorch}, {"label": "cu130torch2.11"}, id="environment: the torch is for its CUDA"),
+        pytest.param({"gpus": 1}, {"script": "import demo"}, id="script"),
+    ],
+)
+def test_a_wheel_that_keeps_its_promises_passes(
+    given: dict[str, Any], wheel: dict[str, Any], visit: Visit, tmp_path: Path
 ) -> None:
-    environments = Folders(tmp_path)
-    (finding,) = visit(environments, machine_code="with open symbols")
+    (room,) = visit(Folders(tmp_path, **given), **wheel)
+    assert isinstance(room, CleanRoom)
+    assert room.skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "wheel", "code", "detail"),
+    [
+        ({}, {"init": "import demo.gone"}, Code.IMPORT, "No module named 'demo.gone'"),
+        ({}, {"init": "import os; os.abort()"}, Code.IMPORT, "exited with -6"),
+        ({}, {"init": "import sys; sys.exit(0)"}, Code.IMPORT, "what was not asked for"),
+        ({}, {"init": "import os; os._exit(0)"}, Code.IMPORT, "what was not asked for"),
+        ({}, {"machine_code": "with open symbols"}, Code.UNDEFINED_SYMBOL, "nothing defines outside;"),
+        ({"files": OTHER, "kind": Replaces}, {}, Code.INSTALL, "replaced other"),
+        ({"kind": Refuses}, {}, Code.INSTALL, "not for this platform"),
+        ({"kind": HasTorch}, {"label": "cu128torch2.11"}, Code.ENVIRONMENT, "cu128torch2.11 cannot be tried"),
+        ({}, {"label": "cu130torch2.11"}, Code.ENVIRONMENT, "no torch here"),
+        ({"kind": PrintsText}, {}, Code.ENVIRONMENT, "\nhello\n"),
+        ({"kind": PrintsJson}, {}, Code.ENVIRONMENT, "\n[]\n"),
+        ({"gpus": 1}, {"script": "import demo; raise SystemExit('wrong sum')"}, Code.SCRIPT, "wrong sum"),
+        ({"error": NO_SUCH_PYTHON}, {}, Code.ENVIRONMENT, "no Python 3.99"),
+        (
+            {"error": ProcessError("program-failed", "docker exited with 1", returncode=1, tail="")},
+            {},
+            Code.ENVIRONMENT,
+            "docker exited with 1",
+        ),
+        ({"error": NetworkError("server-silent", "no answer")}, {}, Code.ENVIRONMENT, "no answer"),
+        ({"error": IntegrityError("hash-differs", "another sha256")}, {}, Code.ENVIRONMENT, "another sha256"),
+    ],
+)
+def test_the_first_thing_that_goes_wrong_is_the_finding_and_on_this_machine_it_names_no_room(
+    given: dict[str, Any], wheel: dict[str, Any], code: Code, detail: str, *, visit: Visit, tmp_path: Path
+) -> None:
+    (finding,) = visit(Folders(tmp_path, **given), **wheel)
     assert isinstance(finding, Finding)
-    assert finding.code == Code.UNDEFINED_SYMBOL
-    assert finding.detail.startswith("nothing defines outside;")
+    assert finding.code == code
+    assert detail in finding.detail
+    assert "this machine" not in finding.detail
+
+
+def test_symbols_are_looked_for_where_the_wheel_is_not_installed_yet(visit: Visit, tmp_path: Path) -> None:
+    environments = Folders(tmp_path)
+    visit(environments, machine_code="with open symbols")
     assert list(environments.made[0].path.iterdir()) == []
-
-
-def test_what_the_process_defines_is_not_missing(visit: Visit, tmp_path: Path) -> None:
-    (environment,) = visit(Folders(tmp_path), machine_code="that calls Python")
-    assert isinstance(environment, CleanRoom)
-
-
-def test_what_is_replaced_by_installing_it_is_named(visit: Visit, tmp_path: Path) -> None:
-    environments = Folders(tmp_path)
-
-    class Replacing(Folder):
-        def install(self, requirements: Sequence[str]) -> None:
-            (self.path / "other-1.0.dist-info").rename(self.path / "other-2.0.dist-info")
-            (self.path / "other-2.0.dist-info" / "METADATA").write_text("Name: other\nVersion: 2.0\n")
-            super().install(requirements)
-
-    @contextmanager
-    def environment(place: str, index: CandidateIndex) -> Iterator[SmokeEnvironment]:
-        metadata = tmp_path / "environment" / "other-1.0.dist-info" / "METADATA"
-        metadata.parent.mkdir(parents=True)
-        metadata.write_text("Name: other\nVersion: 1.0\n")
-        yield Replacing(place=place, path=tmp_path / "environment", index=index.folder, gpus=0)
-
-    environments.environment = environment  # type: ignore[method-assign]
-    (finding,) = visit(environments)
-    assert finding == Finding(code=Code.INSTALL, detail="installing it replaced other")
-
-
-@pytest.mark.parametrize("noise", ["hello", "[]"])
-def test_a_wheel_that_prints_in_every_program_ends_its_own_visit(noise: str, visit: Visit, tmp_path: Path) -> None:
-    """A ``.pth`` file in it is enough for that."""
-    environments = Folders(tmp_path)
-
-    class Noisy(Folder):
-        def run(self, code: str, *arguments: str) -> str:
-            printed = super().run(code, *arguments)
-            return f"{printed}{noise}\n" if (self.path / "demo").exists() else printed
-
-    @contextmanager
-    def environment(place: str, index: CandidateIndex) -> Iterator[SmokeEnvironment]:
-        (tmp_path / "environment").mkdir()
-        yield Noisy(place=place, path=tmp_path / "environment", index=index.folder, gpus=0)
-
-    environments.environment = environment  # type: ignore[method-assign]
-    (finding,) = visit(environments)
-    assert isinstance(finding, Finding)
-    assert finding.code == Code.ENVIRONMENT
-    assert f"\n{noise}" in finding.detail
-
-
-def test_the_smoke_script_decides_where_there_is_a_gpu(visit: Visit, tmp_path: Path) -> None:
-    script = "import demo; raise SystemExit('wrong sum')"
-    (finding,) = visit(Folders(tmp_path, places=("cuda:13.0",), gpus=1), script=script)
-    assert finding == Finding(code=Code.SCRIPT, detail="in cuda:13.0: wrong sum")
 
 
 def test_evidence_names_the_gpu_that_kernels_ran_on(
@@ -201,26 +214,6 @@ def test_a_machine_without_a_c_compiler_makes_no_stub(
         visit(Folders(tmp_path), machine_code="that calls the driver", import_needs="driver")
 
 
-@pytest.mark.parametrize(
-    ("error", "detail"),
-    [
-        (NO_SUCH_PYTHON, "no Python 3.99"),
-        (ProcessError("docker exited with 1", returncode=1, tail=""), "docker exited with 1"),
-        (NetworkError("the package index does not answer"), "the package index does not answer"),
-        (IntegrityError("lib-1.0.whl has another sha256"), "lib-1.0.whl has another sha256"),
-    ],
-)
-def test_an_environment_that_cannot_be_made_is_a_finding(
-    error: Exception, detail: str, visit: Visit, tmp_path: Path
-) -> None:
-    assert visit(Folders(tmp_path, error=error)) == (Finding(code=Code.ENVIRONMENT, detail=detail),)
-
-
-def test_a_torch_that_cannot_be_had_is_one_too(visit: Visit, tmp_path: Path) -> None:
-    expected = Finding(code=Code.ENVIRONMENT, detail="no torch here")
-    assert visit(Folders(tmp_path), label="cu130torch2.11") == (expected,)
-
-
 def test_a_machine_without_docker_is_no_finding(visit: Visit, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no docker"):
-        visit(Folders(tmp_path, error=UsageError("there is no docker on this machine")))
+        visit(Folders(tmp_path, error=UsageError("value-invalid", "there is no docker on this machine")))
