@@ -12,7 +12,7 @@ import json
 import os
 import pkgutil
 import runpy
-import signal
+import select
 import socket
 import subprocess
 import sys
@@ -27,6 +27,7 @@ from unittest.mock import patch
 import wheelmill
 from wheelmill.config.load import load_config
 from wheelmill.system import resources
+from wheelmill.web.client import ATTENDED, Web
 
 ROOT = Path(__file__).parents[1]
 _MAX_MESSAGE = 1 << 17
@@ -85,33 +86,44 @@ def _text(file: IO[bytes]) -> str:
 
 
 def _command_of_fork(ours: socket.socket) -> list[str]:
-    """Fork for every command that is asked for; returns its words, in the forks alone."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    """Fork for every command that is asked for, and tell how it ended; returns its words, in the forks alone."""
+    running: dict[int, tuple[int, int]] = {}  # by a file that is readable at its end: the process, and where to tell
+    events = select.poll()
+    events.register(ours, select.POLLIN)
     while True:
-        message, given, _, _ = socket.recv_fds(ours, _MAX_MESSAGE, 3)
-        if not message:
-            sys.exit()
-        if os.fork() == 0:
-            ours.close()
-            return _command_of_waiting_fork(message, *given)
-        for file in given:
-            os.close(file)
+        for ready, _ in events.poll():
+            if ready in running:
+                child, tells = running.pop(ready)
+                _, status = os.waitpid(child, 0)
+                os.write(tells, str(os.waitstatus_to_exitcode(status)).encode())
+                events.unregister(ready)
+                _close(ready, tells)
+                continue
+            message, given, _, _ = socket.recv_fds(ours, _MAX_MESSAGE, 3)
+            if not message:
+                sys.exit()
+            stdout, stderr, tells = given
+            if (child := os.fork()) == 0:
+                _close(ours.detach(), tells, *running, *(told for _, told in running.values()))
+                return _command_of(message, stdout, stderr)
+            end = os.pidfd_open(child)
+            running[end] = (child, tells)
+            events.register(end, select.POLLIN)
+            _close(stdout, stderr)
 
 
-def _command_of_waiting_fork(message: bytes, stdout: int, stderr: int, tells: int) -> list[str]:
-    """Fork again, wait and tell how the command ended; returns its words, in the second fork alone."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    child = os.fork()
-    if child:
-        _, status = os.waitpid(child, 0)
-        os.write(tells, str(os.waitstatus_to_exitcode(status)).encode())
-        os._exit(0)
+def _close(*files: int) -> None:
+    for file in files:
+        os.close(file)
+
+
+def _command_of(message: bytes, stdout: int, stderr: int) -> list[str]:
+    """Become the process of a command; returns its words."""
     words: list[str]
     words, cwd, environment = json.loads(message)
     os.dup2(stdout, sys.stdout.fileno())
     os.dup2(stderr, sys.stderr.fileno())
-    for file in (stdout, stderr, tells):
-        os.close(file)
+    _close(stdout, stderr)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
@@ -137,13 +149,21 @@ def _end(code: int) -> NoReturn:
     os._exit(code)
 
 
+_LATE = (
+    *("sigstore.verify", "cryptography.hazmat.backends.openssl.backend", "httpcore", "h11", "anyio", "uv"),
+    *("rich._emoji_codes", "typer._click.decorators", "encodings.cp437", "encodings.utf_16_be"),
+)
+"""What wheelmill and its libraries import no sooner than they need it, some of it for a second."""
+
 if __name__ == "__main__":
     for module in pkgutil.walk_packages(wheelmill.__path__, "wheelmill."):
         if not module.name.endswith(("__main__", ".windows")):
             importlib.import_module(module.name)
-    importlib.import_module("sigstore.verify")  # a second, which wheelmill itself puts off
+    for name in _LATE:
+        importlib.import_module(name)
     load_config(resources.CONFIG)  # what checks files is made once
-    patch("wheelmill.web.client._RETRIES._sleep").start()  # what fails on this machine fails a second later, too
+    Web(retries=ATTENDED).close()  # the authorities of this machine are read once
+    patch.object(ATTENDED, "_sleep").start()  # what fails on this machine fails a second later, too
     gc.freeze()  # what is here for good is not looked through, and so copied, in each fork
     try:
         _run(_command_of_fork(socket.socket(fileno=int(sys.argv[1]))))
