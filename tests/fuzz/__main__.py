@@ -13,7 +13,7 @@ options = parser.parse_args()
 print("| format | inputs | refused | seconds | slowest input, s | peak, MB |")
 print("|---|---|---|---|---|---|")
 for name in options.formats or FORMATS:
-    found = fuzz(name, seconds=options.seconds, first=options.first)
+    found = fuzz(name, seconds=options.seconds, first=options.first)[name]
     print(
         f"| {name} | {found.inputs:,} | {found.refused:,} | {found.seconds} | {found.slowest} | {found.peak} |",
         flush=True,

@@ -1,4 +1,7 @@
-"""The process that feeds: ``python -m tests.fuzz.feeding FORMAT SECONDS FIRST_ROUND`` prints a `Count` as JSON."""
+"""The process that feeds: ``python -m tests.fuzz.feeding SECONDS FIRST_ROUND INPUTS FORMAT...``.
+
+It prints what it is at and, in its last line, a `Count` for each format, as JSON.
+"""
 
 import faulthandler
 import importlib
@@ -18,12 +21,12 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from tests.fuzz.harness import MAX_MEMORY, MAX_SECONDS, Count, Format
 from wheelmill.errors import WheelmillError
 
-_ROUND = 100
-"""Inputs. hypothesis forgets between rounds what it drew, so that a round can be repeated by its number."""
 
+def feed(form: Format[Any], *, seconds: float, first: int, size: int) -> Count:
+    """Feed rounds of inputs, until the time is over.
 
-def feed(form: Format[Any], *, seconds: float, first: int) -> Count:
-    """Feed rounds of inputs, until the time is over."""
+    hypothesis forgets between rounds what it drew, so that a round can be repeated by its number.
+    """
     inputs = read = 0
     slowest = 0.0
 
@@ -43,7 +46,7 @@ def feed(form: Format[Any], *, seconds: float, first: int) -> Count:
     begun = time.monotonic()
     for number in count(first):
         print(f"round {number}", flush=True)
-        feed_round(form, number, feed_one)
+        feed_round(form, number, size, feed_one)
         if time.monotonic() >= begun + seconds:
             break
     return Count(
@@ -55,10 +58,10 @@ def feed(form: Format[Any], *, seconds: float, first: int) -> Count:
     )
 
 
-def feed_round(form: Format[Any], number: int, feed_one: Callable[[Any], None]) -> None:
+def feed_round(form: Format[Any], number: int, size: int, feed_one: Callable[[Any], None]) -> None:
     """Feed one round; the smallest input that fails is shown with what it raises."""
     patient = settings(
-        max_examples=_ROUND,
+        max_examples=size,
         deadline=None,
         database=None,
         phases=[Phase.generate, Phase.shrink],
@@ -76,7 +79,11 @@ def peak_memory() -> int:
 
 
 if __name__ == "__main__":
-    name, seconds, first = sys.argv[1:]
-    module = importlib.import_module(f"tests.fuzz.formats.{name.replace('-', '_')}")
+    seconds, first, size, *names = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    print(json.dumps(asdict(feed(module.FORMAT, seconds=float(seconds), first=int(first)))))
+    counts = {}
+    for name in names:
+        print(name, flush=True)
+        module = importlib.import_module(f"tests.fuzz.formats.{name.replace('-', '_')}")
+        counts[name] = asdict(feed(module.FORMAT, seconds=float(seconds), first=int(first), size=int(size)))
+    print(json.dumps(counts))

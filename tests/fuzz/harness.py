@@ -12,6 +12,8 @@ from hypothesis.strategies import SearchStrategy
 
 MAX_MEMORY = 512 << 20
 """Bytes of address space for the process, Python and hypothesis included."""
+ROUND = 100
+"""Inputs."""
 MAX_SECONDS = 20
 """For one input."""
 FORMATS = tuple(sorted(path.stem.replace("_", "-") for path in Path(__file__).with_name("formats").glob("*.py")))
@@ -47,24 +49,24 @@ class FuzzError(AssertionError):
     """A reader let out what is no error of ours, or took too much memory or time; says of which input."""
 
 
-def fuzz(name: str, *, seconds: float, first: int = 0) -> Count:
-    """Feed inputs of a format to its reader, in a process of its own.
+def fuzz(*names: str, seconds: float, first: int = 0, size: int = ROUND) -> dict[str, Count]:
+    """Feed inputs of formats to their readers, in a process of their own; returns what each was fed.
 
     Args:
-        name: one of `FORMATS`.
-        seconds: how long; the round that is begun is finished.
+        names: of `FORMATS`.
+        seconds: how long for each; the round that is begun is finished.
         first: the number of the first round of inputs; the same number gives the same inputs.
+        size: how many inputs a round has.
 
     Raises:
-        FuzzError: something is wrong with the reader.
+        FuzzError: something is wrong with a reader.
     """
-    command = [sys.executable, "-m", "tests.fuzz.feeding", name, str(seconds), str(first)]
+    command = [sys.executable, "-m", "tests.fuzz.feeding", str(seconds), str(first), str(size), *names]
+    root, given_up = Path(__file__).parents[2], len(names) * (seconds + 400)
     try:
-        done = subprocess.run(
-            command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False, timeout=seconds + 400
-        )
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=given_up)
     except subprocess.TimeoutExpired as error:
-        raise FuzzError(f"{name}: a round does not end: {error.stdout!r}") from None
+        raise FuzzError(f"a round does not end: {error.stdout!r}") from None
     if done.returncode:
-        raise FuzzError(f"{name}: {done.stdout}\n{done.stderr}")
-    return Count(**json.loads(done.stdout.splitlines()[-1]))
+        raise FuzzError(f"{done.stdout}\n{done.stderr}")
+    return {name: Count(**count) for name, count in json.loads(done.stdout.splitlines()[-1]).items()}

@@ -40,8 +40,8 @@ def read_wheel(content: bytes) -> None:
         contents = open_wheel(WheelFile.at(path), None)
         if not isinstance(contents, Contents):
             read_metadata(metadata_bytes(path))  # what a lock reads before anything is checked
-            raise UnreadableError(str(contents))
+            raise UnreadableError("page-invalid", str(contents))
         findings_of(contents)
         if contents.record_findings:
-            raise UnreadableError(str(contents.record_findings))
+            raise UnreadableError("page-invalid", str(contents.record_findings))
         unpack(path, Path(folder) / "unpacked")

@@ -21,7 +21,7 @@ def read(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         log.write_bytes(content)
-        failure = ProcessError("it exited with 1", returncode=1, tail="the end")
+        failure = ProcessError("program-failed", "it exited with 1", returncode=1, tail="the end")
         error = explain_failure("x", failure, log, package=PACKAGE, source=log.parent, seen="/work/source")
     assert len(str(error)) < 10_000
     assert not any(line.lstrip().startswith("::") for line in error.explained.splitlines())

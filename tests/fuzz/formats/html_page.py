@@ -20,7 +20,7 @@ def read(content: bytes) -> None:
     """A parser makes a page of any bytes; one with a fault counts as refused."""
     page = look_at(read_page(content, "text/html", ADDRESS))
     if page.faults:
-        raise UnreadableError(page.faults[0].problem)
+        raise UnreadableError("page-invalid", page.faults[0].problem)
 
 
 FORMAT = Format(inputs=mutated([links_page(WHEEL), FULL, links_page(WHEEL, *NAMES)], WORDS), read=read)

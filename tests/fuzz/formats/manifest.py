@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated
+from tests.releases import NOW
 from wheelmill.client.choose.look import inside_of_entry
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
@@ -48,7 +49,7 @@ WORDS += [b"9" * 5000, b"[" * 500, b"(" * 900, b"\xff"]
 
 
 def read(content: bytes) -> None:
-    manifest = manifest_from(content, tag=TAG, source="manifest.json")
+    manifest = manifest_from(content, tag=TAG, source="manifest.json", now=NOW)
     state = with_releases(LedgerState(), {TAG: line_of(manifest, Sha256("c" * 64))})
     assert (state.cells, state.past_builds) == ({}, {}) or state.published
     for _path, pieces in pages_of(site_of_releases([manifest], "https://files.example")):

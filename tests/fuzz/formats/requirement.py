@@ -34,7 +34,7 @@ def read(text: str) -> None:
         requirement = read_requirement(text)
     except ValueError as error:
         assert len(str(error)) < 500  # noqa: PT017
-        raise UsageError(str(error)) from None
+        raise UsageError("value-invalid", str(error)) from None
     assert str(read_requirement(str(requirement))) == str(requirement)
     requirement.specifier.contains(Version("1.0"))
     if requirement.marker:
