@@ -63,6 +63,8 @@ def _is_allowed(variable: str) -> bool:
 @functools.cache  # files of this machine, which pip takes half a second to read
 def pip_configuration() -> Mapping[str, str]:
     """What pip's configuration files say to ``pip install``; nothing where no pip is beside this interpreter."""
+    if os.environ.get("PIP_CONFIG_FILE") == os.devnull:  # pip's own word for reading none of them
+        return {}
     try:
         listed = process.run([sys.executable, "-I", "-m", "pip", "config", "list"])
     except ProcessError:
