@@ -5,7 +5,9 @@ import platform
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import pytest
@@ -124,18 +126,24 @@ def write_toolkit(home: Path, release: str) -> Path:
     return home
 
 
+@cache
+def _uv_cache() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="wheelmill-uv-cache-")
+
+
 @contextmanager
 def package_index_of(wheels: Path) -> Iterator[Path]:
     """Let this machine be set to a package index that has the wheels of a folder and nothing else.
 
-    uv does not look again at a wheel that it once took from the same path, as another test run may have let it.
+    uv does not look again at a wheel that it once took from the same path, as another test run may have let it. What it
+    knows of interpreters, it learns by starting each of them: the tests of a run share its cache.
     """
     empty = wheels / "empty"
     empty.mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UV_DEFAULT_INDEX", empty.as_uri())
         patch.setenv("UV_FIND_LINKS", str(wheels))
-        patch.setenv("UV_CACHE_DIR", str(wheels.with_name("uv-cache")))
+        patch.setenv("UV_CACHE_DIR", _uv_cache().name)
         yield wheels
 
 

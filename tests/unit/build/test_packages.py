@@ -1,19 +1,22 @@
-"""Torch and the locked requirements, for a container's Python."""
+"""Torch and the locked requirements."""
 
 import os
 import sys
-from dataclasses import replace
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from tests.unit.build.conftest import CELL, TARGET
 from tests.wheels import write_wheel
-from wheelmill.build.packages import install_requirements, install_torch
+from wheelmill.build.packages import install_packages, install_requirements, install_torch
 from wheelmill.config.model import LockedRequirement
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import Architecture, PythonVersion
+from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
 from wheelmill.system.files import sha256_of
 
@@ -31,12 +34,31 @@ TWINS = ("torch/include/a/Twin.h", "torch/include/b/Twin.h")
 HEADERS = {**dict.fromkeys(TWINS, b"#pragma once\n"), "torch/include/torch.h": b'#include "a/Twin.h"\n'}
 
 
+@dataclass(frozen=True, kw_only=True)
+class UnpackedPackages(PackageFolder):
+    """Takes whatever the package index has without an installer, which adds nothing to what is done with torch then."""
+
+    index: Path
+
+    def install(self, _requirements: Sequence[str], **_: object) -> None:
+        """Unpack all wheels."""
+        for wheel in self.index.glob("*.whl"):
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(self.directory)
+
+
 @pytest.fixture
 def packages(package_index: Path) -> PackageFolder:
     """An empty folder for a Python that is not running, beside the package index."""
     return PackageFolder(
         directory=package_index.parent / "packages", python=PythonVersion(3, 12), platform=CELL.platform
     )
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path) -> UnpackedPackages:
+    """An empty folder, beside one of wheels."""
+    return UnpackedPackages(directory=tmp_path / "packages", python=PythonVersion(3, 12), index=tmp_path / "wheels")
 
 
 @pytest.fixture
@@ -48,20 +70,20 @@ def times_of(packages: PackageFolder) -> dict[str, int]:
     return {name: (packages.directory / name).stat().st_mtime_ns for name in HEADERS}
 
 
-def test_every_header_has_a_time_of_its_own_and_the_same_in_every_build(
-    packages: PackageFolder, package_index: Path, log: Path
-) -> None:
+def test_every_header_has_a_time_of_its_own_and_the_same_in_every_build(unpacked: UnpackedPackages, log: Path) -> None:
     """GCC's `#pragma once` takes two files of equal content, size and time for one."""
-    write_wheel(package_index / TORCH, files=FOR_13_0 | HEADERS)
-    install_torch(TARGET, packages, log=log)
-    first = times_of(packages)
+    write_wheel(unpacked.index / TORCH, files=FOR_13_0 | HEADERS)
+    install_torch(TARGET, unpacked, log=log)
+    first = times_of(unpacked)
     assert len(set(first.values())) == len(HEADERS)
     assert {time % 10**9 for time in first.values()} == {0}  # GCC compares seconds
-    again = replace(packages, directory=packages.directory.with_name("again"))
+    again = replace(unpacked, directory=unpacked.directory.with_name("again"))
     install_torch(TARGET, again, log=log)
     assert times_of(again) == first
     for name, content in HEADERS.items():
         assert (again.directory / name).read_bytes() == content
+        assert os.access(again.directory / name, os.R_OK)
+    assert list(again.directory.glob("torch/include/**/.*")) == []
 
 
 def test_what_the_installer_keeps_for_others_is_not_touched(
@@ -82,13 +104,6 @@ def test_what_the_installer_keeps_for_others_is_not_touched(
     assert (other.directory / "torch/cuda/__init__.py").read_text() == CUDA_MODULE
 
 
-def test_a_header_keeps_its_rights_to_be_read(packages: PackageFolder, package_index: Path, log: Path) -> None:
-    write_wheel(package_index / TORCH, files=FOR_13_0 | HEADERS)
-    install_torch(TARGET, packages, log=log)
-    assert all(os.access(packages.directory / name, os.R_OK) for name in HEADERS)
-    assert list(packages.directory.glob("torch/include/**/.*")) == []
-
-
 @pytest.mark.parametrize(
     ("version_file", "cuda"),
     [
@@ -101,63 +116,148 @@ def test_a_header_keeps_its_rights_to_be_read(packages: PackageFolder, package_i
     ids=["older", "newer", "for processors", "another variable", "no file"],
 )
 def test_a_torch_for_another_cuda_is_refused(
-    version_file: bytes | None, cuda: str, packages: PackageFolder, package_index: Path, log: Path
+    version_file: bytes | None, cuda: str, unpacked: UnpackedPackages, log: Path
 ) -> None:
-    write_wheel(package_index / TORCH, files={"torch/version.py": version_file} if version_file else {})
+    write_wheel(unpacked.index / TORCH, files={"torch/version.py": version_file} if version_file else {})
     with pytest.raises(BuildError, match=rf"gives torch 2\.11\.0 for CUDA {cuda}, not 13\.0") as refusal:
-        install_torch(TARGET, packages, log=log)
+        install_torch(TARGET, unpacked, log=log)
     assert refusal.value.hint == "set pip or uv to an index that has torch for that CUDA"
 
 
 def asked(packages: PackageFolder, *questions: str) -> list[str]:
-    """What torch of a build answers."""
-    code = "import torch.cuda as cuda\n" + "".join(f"print({question})\n" for question in questions)
+    """What torch of a build answers, or fails with."""
+    code = f"""
+import torch.cuda as cuda
+for question in {questions}:
+    try:
+        print(eval(question))
+    except (AssertionError, RuntimeError) as error:
+        print(error)
+"""
     environment = {"PYTHONPATH": str(packages.directory), "PYTHONDONTWRITEBYTECODE": "1"}
     return process.run([sys.executable, "-c", code], env=environment).splitlines()
 
 
-def test_torch_has_a_gpu_of_each_architecture_that_is_built_for(
-    packages: PackageFolder, package_index: Path, log: Path
+def test_torch_has_a_gpu_of_each_architecture_that_is_built_for_and_fails_otherwise_as_without_one(
+    unpacked: UnpackedPackages, log: Path
 ) -> None:
-    write_wheel(package_index / TORCH, files=FOR_13_0 | {"torch/__init__.py": b""})
+    write_wheel(unpacked.index / TORCH, files=FOR_13_0 | {"torch/__init__.py": b""})
     several = tuple(map(Architecture.parse, ("8.0", "9.0", "9.0a", "12.0+PTX")))
-    install_torch(replace(TARGET, architectures=several), packages, log=log)
+    install_torch(replace(TARGET, architectures=several), unpacked, log=log)
     properties = "[(cuda.get_device_properties(n).major, cuda.get_device_properties(n).minor) for n in range(3)]"
     capabilities = ("cuda.get_device_capability()", 'cuda.get_device_capability("cuda:2")', "cuda.get_device_name(1)")
     available = ("cuda.is_available()", "cuda.device_count()", "cuda.current_device()")
-    assert asked(packages, *available, properties, *capabilities) == [
+    failing = ("cuda.synchronize()", "cuda.get_device_properties(3)")
+    assert asked(unpacked, *available, properties, *capabilities, *failing) == [
         *("True", "3", "0"),
         *("[(8, 0), (9, 0), (12, 0)]", "(8, 0)", "(12, 0)", "NVIDIA sm_90"),
+        *("Found no NVIDIA driver on your system.", "Invalid device id"),
     ]
 
 
-@pytest.mark.parametrize(
-    ("question", "error"),
-    [("cuda.synchronize()", "Found no NVIDIA driver"), ("cuda.get_device_properties(2)", "Invalid device id")],
-)
-def test_what_needs_a_driver_or_another_gpu_fails_as_without_one(
-    question: str, error: str, packages: PackageFolder, package_index: Path, log: Path
-) -> None:
-    write_wheel(package_index / TORCH, files=FOR_13_0 | {"torch/__init__.py": b""})
-    install_torch(TARGET, packages, log=log)
-    with pytest.raises(ProcessError) as refusal:
-        asked(packages, question)
-    assert error in refusal.value.tail
-
-
-def test_a_package_may_have_torch_as_it_is(packages: PackageFolder, package_index: Path, log: Path) -> None:
-    write_wheel(package_index / TORCH, files=FOR_13_0)
+def test_a_package_may_have_torch_as_it_is(unpacked: UnpackedPackages, log: Path) -> None:
+    write_wheel(unpacked.index / TORCH, files=FOR_13_0)
     as_is = replace(TARGET, package=replace(TARGET.package, gpu_probe="as-is"))
-    install_torch(as_is, packages, log=log)
-    assert (packages.directory / "torch/cuda/__init__.py").read_text() == CUDA_MODULE
+    install_torch(as_is, unpacked, log=log)
+    assert (unpacked.directory / "torch/cuda/__init__.py").read_text() == CUDA_MODULE
     assert (TARGET.gpus, as_is.gpus) == ((Architecture(9, 0), Architecture(12, 0)), ())
 
 
-def test_torch_is_not_imported_to_ask_it(packages: PackageFolder, package_index: Path, log: Path) -> None:
-    files = FOR_13_0 | {"torch/__init__.py": b"raise SystemExit"}
-    write_wheel(package_index / TORCH, files=files)
-    install_torch(TARGET, packages, log=log)
-    assert packages.distributions() == {"torch": "2.11.0"}
+@pytest.fixture
+def native(package_index: Path) -> PackageFolder:
+    """An empty folder for the Python of the tests; the package index has what every build needs."""
+    for name in ("setuptools", "wheel"):
+        write_wheel(package_index / f"{name}-99.0-py3-none-any.whl")
+    python = PythonVersion(*sys.version_info[:2])
+    return PackageFolder(directory=package_index.parent / "packages", python=python, interpreter=Path(sys.executable))
+
+
+WITHOUT_TORCH = replace(TARGET, cell=replace(CELL, torch=None), torch_release=None)
+
+
+def locked(target: BuildTarget, *wheels: Path) -> BuildTarget:
+    """A target whose lock has these wheels."""
+    pins = {"==".join(wheel.name.split("-")[:2]): sha256_of(wheel) for wheel in wheels}
+    requirements = tuple(LockedRequirement(requirement=text, sha256=(sha256,)) for text, sha256 in pins.items())
+    return replace(target, requirements=requirements)
+
+
+def test_torch_and_exactly_the_locked_requirements_are_installed(
+    native: PackageFolder, package_index: Path, tmp_path: Path, log: Path
+) -> None:
+    needs = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\nRequires-Dist: ninja\n"
+    torch = {"torch/version.py": b"cuda: Optional[str] = '13.0'", "torch/cuda/__init__.py": b""}
+    write_wheel(package_index / "torch-2.11.0-py3-none-any.whl", metadata=needs, files=torch)
+    write_wheel(package_index / "ninja-2.0-py3-none-any.whl")
+    old = write_wheel(package_index / "ninja-1.13-py3-none-any.whl")
+    package = replace(TARGET.package, extra_deps=("torch", "ninja"))
+    target = locked(replace(TARGET, package=package), old, *package_index.glob("*-99.0-*"))
+    installed = install_packages(target, native, tmp_path, log=log)
+    assert installed.distributions() == {"ninja": "1.13", "setuptools": "99.0", "torch": "2.11.0", "wheel": "99.0"}
+
+
+def test_nothing_can_be_added_to_what_is_locked(
+    native: PackageFolder, package_index: Path, tmp_path: Path, log: Path
+) -> None:
+    write_wheel(package_index / "ninja-1.13-py3-none-any.whl")
+    target = locked(WITHOUT_TORCH, *package_index.glob("*-99.0-*"))
+    packages = install_packages(target, native, tmp_path, log=log)
+    packages.install(["setuptools>=60"])
+    with pytest.raises(ProcessError) as refusal:
+        packages.install(["ninja"])
+    assert "ninja was not found" in refusal.value.tail
+    assert packages.distributions() == {"setuptools": "99.0", "wheel": "99.0"}
+
+
+def test_a_requirement_with_other_bytes_is_a_build_error(
+    native: PackageFolder, package_index: Path, tmp_path: Path, log: Path
+) -> None:
+    target = locked(WITHOUT_TORCH, *package_index.glob("*-99.0-*"))
+    write_wheel(package_index / "wheel-99.0-py3-none-any.whl", files={"wheel.py": b"evil"})
+    with pytest.raises(BuildError, match=r"(?s)the build requirements cannot be installed.*[Hh]ash mismatch"):
+        install_packages(target, native, tmp_path, log=log)
+
+
+def test_a_version_that_is_there_with_unknown_bytes_is_replaced(
+    native: PackageFolder, package_index: Path, tmp_path: Path, log: Path
+) -> None:
+    needs = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\nRequires-Dist: wheel\n"
+    torch = {"torch/version.py": b"cuda: Optional[str] = '13.0'", "torch/cuda/__init__.py": b""}
+    write_wheel(package_index / "torch-2.11.0-py3-none-any.whl", metadata=needs, files=torch)
+    target = locked(TARGET, *package_index.glob("*-99.0-*"))
+    write_wheel(package_index / "wheel-99.0-py3-none-any.whl", files={"wheel.py": b"evil"})
+    with pytest.raises(BuildError, match=r"(?s)the build requirements cannot be installed.*[Hh]ash mismatch"):
+        install_packages(target, native, tmp_path, log=log)
+
+
+def test_nothing_locked_is_a_build_error_that_says_what_to_run(
+    native: PackageFolder, tmp_path: Path, log: Path
+) -> None:
+    with pytest.raises(BuildError, match=r"^packages\.lock has no build requirements of demo$") as refusal:
+        install_packages(WITHOUT_TORCH, native, tmp_path, log=log)
+    assert refusal.value.hint == "run 'wheelmill config lock demo'"
+
+
+def test_a_lock_from_before_packages_yml_changed_is_a_build_error(
+    native: PackageFolder, package_index: Path, tmp_path: Path, log: Path
+) -> None:
+    package = replace(TARGET.package, extra_deps=("torch", "cmake"))
+    target = locked(replace(WITHOUT_TORCH, package=package), *package_index.glob("*-99.0-*"))
+    with pytest.raises(BuildError, match=r"(?s)lacks build requirements.*cmake") as refusal:
+        install_packages(target, native, tmp_path, log=log)
+    assert refusal.value.hint == "run 'wheelmill config lock demo'"
+
+
+def test_a_torch_that_is_nowhere_is_a_build_error(native: PackageFolder, tmp_path: Path, log: Path) -> None:
+    with pytest.raises(BuildError, match=r"torch 2\.11\.0 cannot be installed"):
+        install_packages(TARGET, native, tmp_path, log=log)
+
+
+def test_a_requirement_that_is_nowhere_is_a_build_error(native: PackageFolder, tmp_path: Path, log: Path) -> None:
+    package = replace(TARGET.package, extra_deps=("cmake",))
+    target = replace(WITHOUT_TORCH, package=package, source=Path("project"))
+    with pytest.raises(BuildError, match="the build requirements cannot be installed"):
+        install_packages(target, native, tmp_path, log=log)
 
 
 def test_locked_requirements_are_those_of_the_containers_python(
@@ -166,11 +266,8 @@ def test_locked_requirements_are_those_of_the_containers_python(
     wheels = [write_wheel(package_index / f"{name}-99.0-py3-none-any.whl") for name in ("setuptools", "wheel")]
     native = f"ninja-1.13-cp312-cp312-{CELL.platform.tag('manylinux_2_28')}.whl"
     wheels.append(write_wheel(package_index / native))
-    lock = tuple(
-        LockedRequirement(requirement="==".join(path.name.split("-")[:2]), sha256=(sha256_of(path),)) for path in wheels
-    )
     package = replace(TARGET.package, extra_deps=("torch", "ninja"))
-    target = replace(TARGET, package=package, requirements=lock)
+    target = locked(replace(TARGET, package=package), *wheels)
     sealed = install_requirements(target, packages, tmp_path, log=log)
     assert sealed.sealed
     assert sealed.distributions() == {"ninja": "1.13", "setuptools": "99.0", "wheel": "99.0"}
