@@ -28,7 +28,16 @@ OF_THIS_MACHINE = {
 def start(pytestconfig: pytest.Config) -> Iterator[Start]:
     """How Python is started."""
     with forks() as fork:
-        yield as_documented(anew_at_first(fork) if pytestconfig.getoption("--real") else fork)
+        yield as_documented(anew_at_first(fork) if pytestconfig.getoption("--real") else without_pips_files(fork))
+
+
+def without_pips_files(start: Start) -> Start:
+    """Let no configuration file of this machine's pip say where packages are; pip is not even asked for them."""
+
+    def run(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Done:
+        return start(words, cwd=cwd, env={"PIP_CONFIG_FILE": os.devnull, **env})
+
+    return run
 
 
 def as_documented(start: Start) -> Start:
