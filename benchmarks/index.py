@@ -157,6 +157,7 @@ def parts_of(releases: Path) -> dict[str, float]:
     from wheelmill.release.directory import DirectoryStore  # noqa: PLC0415
     from wheelmill.release.ledger.releases import every_manifest  # noqa: PLC0415
     from wheelmill.release.manifest.shared import Shared  # noqa: PLC0415
+    from wheelmill.system.time import SYSTEM_CLOCK  # noqa: PLC0415
 
     gc.disable()  # as the command does
     seconds = {"imports": round(time.process_time(), 2)}
@@ -164,7 +165,7 @@ def parts_of(releases: Path) -> dict[str, float]:
     def lap(name: str) -> None:
         seconds[name] = round(time.process_time() - sum(seconds.values()), 2)
 
-    store, shared = DirectoryStore(directory=releases), Shared()
+    store, shared = DirectoryStore(directory=releases, clock=SYSTEM_CLOCK), Shared()
     known = store.ledger.manifests()
     lap("ledger")
     manifests = [shared.release(each) for each in every_manifest(store, known, sys.exit, lambda _, why: sys.exit(why))]

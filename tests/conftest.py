@@ -37,7 +37,7 @@ def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """What fails is tried again at once; tests of the pauses between tries look at their own."""
-    monkeypatch.setattr("wheelmill.web.client._RETRIES._sleep", lambda _seconds: None)
+    monkeypatch.setattr("wheelmill.web.client.ATTENDED._sleep", lambda _seconds: None)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from threading import Thread
 from typing import BinaryIO, Final
 
 from tests.commands import ROOT
+from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheel_site import add_wheel
 from wheelmill import pipeline
@@ -123,7 +124,7 @@ def host_of_the_pages(folder: Path) -> Iterator[Host]:
     Args:
         folder: an empty one.
     """
-    store = DirectoryStore(directory=folder / "releases")
+    store = store_in(folder / "releases")
     wheels = [
         certified_wheel(
             folder / "wheels" / f"{name}+{cuda}torch2.11-{tag}-{tag}-{PLATFORM}.whl", requires=("torch==2.11.*", *needs)

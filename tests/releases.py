@@ -1,9 +1,26 @@
-"""What a store has published."""
+"""Stores of releases in folders, whose time stands still, and what a store has published."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
 
+from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.releases import Releases, every_manifest
 from wheelmill.release.manifest import ListedRelease
+from wheelmill.system.time import Clock
+
+NOW: Final = datetime(2026, 11, 21, 12, 30, 15, 500_000, tzinfo=UTC)
+
+
+def stopped_at(time: datetime) -> Clock:
+    """A clock on which it is always the same time; nobody waits by it."""
+    return Clock(now=time.timestamp, sleep=lambda _seconds: None)
+
+
+def store_in(folder: Path, time: datetime = NOW) -> DirectoryStore:
+    """The releases of a folder, at a time."""
+    return DirectoryStore(directory=folder, clock=stopped_at(time))
 
 
 def manifests_in(store: Releases, warn: Callable[[str], None] | None = None) -> tuple[ListedRelease, ...]:

@@ -9,9 +9,9 @@ import pytest
 
 from tests.github_server import REPOSITORY, Asset, GitHub, Release, serving
 from tests.integration.conftest import Command
+from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.names import project_name
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.downloads import with_count
 from wheelmill.release.ledger.records import DownloadCount
 from wheelmill.release.publish import publish
@@ -62,7 +62,7 @@ def test_a_folder_counts_no_downloads(python: Command, tmp_path: Path) -> None:
 
 
 def test_an_index_shows_what_the_ledger_keeps(python: Command, tmp_path: Path) -> None:
-    store = DirectoryStore(directory=tmp_path / "releases")
+    store = store_in(tmp_path / "releases")
     publish(store, [certified_wheel(tmp_path / WHEEL)], now=NOW)
     count = DownloadCount(day=date(2026, 11, 22), projects={project_name("demo"): 2007})
     store.ledger.change("counted", lambda state: with_count(state, count))

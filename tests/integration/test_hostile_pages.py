@@ -8,9 +8,9 @@ import pytest
 from tests.hostile_pages import ANSWERS, NAMES
 from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
+from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import wheel_name
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64", "--libc", "2.34")
@@ -63,7 +63,7 @@ def test_nothing_wrong_is_taken_where_nothing_else_is(wheelmill: Command, source
 
 
 def test_a_hostile_manifest_is_named_and_the_other_releases_are_listed(python: Command, tmp_path: Path) -> None:
-    store = DirectoryStore(directory=tmp_path / "releases")
+    store = store_in(tmp_path / "releases")
     publish(store, [certified_wheel(tmp_path / "demo-1.0-py3-none-any.whl")], now=NOW)
     for number, content in enumerate((b"[" * 100_000, b"\xff", b'{"wheels": [{"size": 1e999}]}')):
         folder = store.directory / f"v2026-11-2{number + 2}"

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.integration.conftest import Command
+from tests.releases import store_in
 from tests.torch_index import write_index_of_torch_wheels
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
 from wheelmill.index.serve import serve_folder
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 
 OLD = "demo-1.0+cu130-py3-none-any.whl"
@@ -32,7 +32,7 @@ def folder(python: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clients")
     for days, name in enumerate((OLD, NEW, YANKED)):
         wheel = certified_wheel(folder / "wheels" / name)
-        publish(DirectoryStore(directory=folder / "releases"), [wheel], now=OLD_TIME + timedelta(days=2 * days))
+        publish(store_in(folder / "releases"), [wheel], now=OLD_TIME + timedelta(days=2 * days))
     (folder / "config").mkdir()
     (folder / "config" / "yanked.yml").write_text('versions: {"demo==3.0": "crashes on sm_120"}\n')
     build(python, folder, "site")
@@ -151,7 +151,7 @@ def for_many(python: Command, tmp_path_factory: pytest.TempPathFactory) -> Itera
         certified_wheel(folder / "wheels" / STABLE, requires=("torch>=2.10",)),
         certified_wheel(folder / "wheels" / ORDINARY, requires=("torch==2.15.*",)),
     ]
-    publish(DirectoryStore(directory=folder / "releases"), wheels, now=NOW)
+    publish(store_in(folder / "releases"), wheels, now=NOW)
     (folder / "config").mkdir()
     build(python, folder, "site")
     for release in ("2.14.1", "2.15.0"):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.conftest import Command
+from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
@@ -15,7 +16,7 @@ NAME = "demo-1.0+cu130-py3-none-any.whl"
 
 @pytest.fixture
 def store(tmp_path: Path) -> DirectoryStore:
-    store = DirectoryStore(directory=tmp_path / "releases")
+    store = store_in(tmp_path / "releases")
     publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
     return store
 

@@ -6,19 +6,19 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from pypi_simple import ProjectPage
 
+from tests.releases import store_in
 from tests.unit.plan.examples import CONFIG
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
 from wheelmill.build.local import LocalBuilder
 from wheelmill.plan.targets import Plan
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.smoke.local import LocalEnvironments
 from wheelmill.system.progress import Progress
 
 
 def test_links_lead_to_a_store_with_any_name(tmp_path: Path) -> None:
-    store = DirectoryStore(directory=tmp_path / "releases #1 at 100%41")
+    store = store_in(tmp_path / "releases #1 at 100%41")
     wheel = certified_wheel(tmp_path / "demo-1.0+cu130-py3-none-any.whl")
     publish(store, [wheel], now=NOW)
     output = tmp_path / "out"

@@ -13,10 +13,10 @@ import pytest
 
 from tests.gpu_wheels import gpu_wheel
 from tests.integration.conftest import Command
+from tests.releases import store_in
 from tests.s3_server import BUCKET, S3, serving
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.cli.factory.inputs import store_at
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import certificate_path
 from wheelmill.system.progress import QUIET
@@ -139,7 +139,7 @@ def test_only_what_differs_is_sent_and_what_is_gone_is_removed(python: Command, 
 
 
 def test_a_mirror_is_named_where_it_has_the_very_wheel(python: Command, s3: S3, tmp_path: Path) -> None:
-    own = DirectoryStore(directory=tmp_path / "releases")
+    own = store_in(tmp_path / "releases")
     wheels = [certified_wheel(tmp_path / "all" / name) for name in (NAME, LATER)]
     publish(own, wheels, now=NOW)
     publish(store_at(STORE), wheels[:1], now=NOW)

@@ -15,10 +15,10 @@ from variantlib.variants_json import VariantsJson
 
 from tests.gpu_wheels import TAG, gpu_wheel
 from tests.integration.conftest import Command
+from tests.releases import store_in
 from tests.unit.release.conftest import NOW
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.system.files import sha256_of
 from wheelmill.wheel.variant import unmake_variant
@@ -37,7 +37,7 @@ def folder(python: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
         for project, labels in (("demo", LABELS), ("split", ONE_EACH))
         for label, gpus in labels.items()
     ]
-    publish(DirectoryStore(directory=folder / "releases"), wheels, now=NOW)
+    publish(store_in(folder / "releases"), wheels, now=NOW)
     make(python, folder)
     build(python, folder, "site", "--variants", f"dir:{folder / 'variants'}=../variants")
     return folder

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.tags import sys_tags
 
+from tests.releases import NOW, store_in
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_compatibility
 from wheelmill.config.model import Listing
@@ -26,7 +27,6 @@ from wheelmill.conformance.run import check_folder
 from wheelmill.errors import ReleaseError, SiteError
 from wheelmill.index.serve import serve_folder
 from wheelmill.pipeline import Stores, build_index
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.manifest import MANIFEST, ListedWheel, faults_of_wheel, manifest_from
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.wheel.metadata import metadata_bytes
@@ -228,7 +228,7 @@ def release(folder: Path, number: int, said: dict[str, Any]) -> Path:
 def judged(day: Path) -> ListedWheel | list[str]:
     """The wheel of a release that the gate lets pass, or all that is wrong."""
     try:
-        (wheel,) = manifest_from((day / MANIFEST).read_bytes(), source="m", tag=day.name).wheels
+        (wheel,) = manifest_from((day / MANIFEST).read_bytes(), source="m", tag=day.name, now=NOW).wheels
         return faults_of_wheel(wheel, WheelName.parse(wheel.filename)) or wheel
     except (ReleaseError, ValueError) as error:
         return [line.removeprefix("m: ") for line in str(error).splitlines()]
@@ -265,7 +265,7 @@ def accepted(drawn: Sequence[dict[str, Any]], counts: Counts) -> Iterator[tuple[
 
 
 def build(folder: Path) -> None:
-    store = DirectoryStore(directory=folder / "releases")
+    store = store_in(folder / "releases")
     stores = Stores(store=store, base_url="../releases", listing=Listing(), facts=COMPATIBILITY)
     build_index(stores, folder / "site", warn=pytest.fail)
 

@@ -54,7 +54,7 @@ class Fetcher:
         *,
         folder: Path | None = None,
         politeness: Politeness = Politeness(),
-        sleep: Sleep = time.sleep,
+        sleep: Sleep,
         seconds: float = SECONDS,
     ) -> None:
         self.politeness: Final = politeness

@@ -34,7 +34,7 @@ def check_url(
     politeness: Politeness = Politeness(),  # noqa: B008 - frozen
     limits: Limits = LIMITS,
     progress: Progress = QUIET,
-    sleep: Sleep = time.sleep,
+    sleep: Sleep,
 ) -> ConformanceReport:
     """Check the index whose project list is at a URL.
 
@@ -89,7 +89,7 @@ def check_folder(
     places = [_projects_in(directory)] if projects else project_lists_below(directory)
     below = [path.resolve().relative_to(root).as_posix() for path in places]
     lists = [f"{ORIGIN}/{quote(path)}/" for path in below]
-    with Fetcher(ORIGIN, folder=root, politeness=Politeness(rate=_UNBOUNDED)) as fetcher:
+    with Fetcher(ORIGIN, folder=root, politeness=Politeness(rate=_UNBOUNDED), sleep=time.sleep) as fetcher:
         report = Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run(lists, projects)
     return replace(
         report,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from http import HTTPStatus
 from itertools import groupby
 from operator import itemgetter
@@ -57,13 +58,14 @@ class _Hashes(TypedDict):
 
 
 def deployed_wheels(
-    place: str, read: Collection[ListedRelease], *, none_yet: Callable[[str], None] | None = None
+    place: str, read: Collection[ListedRelease], *, now: datetime, none_yet: Callable[[str], None] | None = None
 ) -> Deployed:
     """Read what a site lists: hashes alone where they are enough, else ``wheels.json``.
 
     Args:
         place: the site's folder, or its URL.
         read: the releases whose manifests were read: of them only the hashes are wanted.
+        now: the time that nothing was published after.
         none_yet: told if the server has no index there; without it, that is an error.
 
     Raises:
@@ -85,7 +87,7 @@ def deployed_wheels(
     site = _parse(content, _Wheels, WHEELS_JSON, place)
     hashes = {wheel["filename"]: wheel["sha256"] for wheel in site["wheels"]}
     tags = {tag for wheel in site["wheels"] if (tag := wheel.get("release"))} - {release.tag for release in read}
-    return Deployed(hashes=hashes, unread=tuple(_manifests_of(content, tags, place)) if tags else ())
+    return Deployed(hashes=hashes, unread=tuple(_manifests_of(content, tags, place, now)) if tags else ())
 
 
 def _parse(content: bytes, kind: type[_T], name: str, place: str) -> _T:
@@ -123,7 +125,7 @@ def _hashes_of(
     return hashes
 
 
-def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str) -> Iterator[ListedRelease]:
+def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str, now: datetime) -> Iterator[ListedRelease]:
     """Rebuild manifests of releases from what a site lists of them.
 
     Raises:
@@ -139,7 +141,7 @@ def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str) -> I
                 "published_at": wheels[0].get("uploaded_at"),
                 "wheels": list(map(_entry_of, wheels)),
             }
-            yield manifest_from(json.dumps(made).encode(), tag=tag, source=f"{WHEELS_JSON} of {place}: {tag}")
+            yield manifest_from(json.dumps(made).encode(), tag=tag, source=f"{WHEELS_JSON} of {place}: {tag}", now=now)
     except (ReleaseError, ValueError) as error:  # a number of thousands of digits
         raise SiteError(str(error)) from None
 

@@ -31,9 +31,9 @@ def site_files(place: str) -> Iterator[ReadFile]:
     if "://" not in place:
         yield partial(_content_in, Path(place))
         return
-    from wheelmill.web.client import Web  # noqa: PLC0415 - a tenth of a second
+    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - a tenth of a second
 
-    with Web() as web:
+    with Web(retries=ATTENDED) as web:
 
         def content_of(name: str) -> bytes | Absent:
             answer = web.get(url := f"{place.rstrip('/')}/{name}", limit=MAX_BYTES)

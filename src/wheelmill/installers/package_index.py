@@ -40,9 +40,9 @@ def _configured_url() -> str | None:
 
 def open_index() -> Web:
     """Connect to the package index."""
-    from wheelmill.web.client import Web  # noqa: PLC0415 - an installer that is only run needs no client
+    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - an installer that is only run needs no client
 
-    return Web()
+    return Web(retries=ATTENDED)
 
 
 def files_of(project: ProjectName, web: Web, index: str | None = None) -> tuple[Link, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +60,7 @@ def release_deliveries(
             refused.extend((*delivery.refusals, *refusals))
             yield [replace(wheel, attestation=attestation) for wheel in wheels]
 
-    publication = publish_each(store, admitted(), now=datetime.now(UTC), progress=progress, until=until)
+    publication = publish_each(store, admitted(), now=store.clock.utc(), progress=progress, until=until)
     return replace(publication, refusals=(*refused, *publication.refusals))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -171,7 +170,7 @@ class _Run:
         failure = KnownFailure(
             id=target.cell.id,
             target=identity_of(inputs_of(target)),
-            failed_at=datetime.now(UTC).replace(microsecond=0),
+            failed_at=factory.store.clock.utc().replace(microsecond=0),
             reason=error.line,
             log=str(error)[-_LOG:],
         )
@@ -230,7 +229,7 @@ class _Run:
     def publish(self) -> tuple[ReleaseTag, ...]:
         """Release the wheels that passed, and make the site of all releases."""
         factory = self.factory
-        publication = publish(factory.store, self.tested, now=datetime.now(UTC), progress=factory.progress)
+        publication = publish(factory.store, self.tested, now=factory.store.clock.utc(), progress=factory.progress)
         for manifest in publication.releases:
             names = ", ".join(entry.filename for entry in manifest.wheels)
             factory.progress.step(f"released as {manifest.tag}: {names}")

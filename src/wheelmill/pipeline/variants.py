@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Final
 
 from packaging.tags import Tag
@@ -88,7 +87,7 @@ def publish_variants(
     ]
     refused: list[RefusedWheel] = []
     deliveries = _make_variants((each for each in wanted if each.variants), store, progress, refused.append)
-    publication = publish_each(variants, deliveries, now=datetime.now(UTC), progress=progress, together=_TOGETHER)
+    publication = publish_each(variants, deliveries, now=variants.clock.utc(), progress=progress, together=_TOGETHER)
     return replace(publication, refusals=(*refused, *publication.refusals))
 
 

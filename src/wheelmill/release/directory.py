@@ -30,6 +30,7 @@ from wheelmill.system.files import PUBLIC_FILE, copy_file, make_public_folder, s
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold
 from wheelmill.system.progress import Progress
+from wheelmill.system.time import Clock
 from wheelmill.wheel.name import WheelFile
 
 
@@ -38,11 +39,12 @@ class DirectoryStore:
     """Releases in a folder."""
 
     directory: Path
+    clock: Clock
 
     @functools.cached_property
     def ledger(self) -> Ledger:
         """A file beside the releases."""
-        return Ledger(LedgerFile(path=self.directory / "ledger.tar.gz"))
+        return Ledger(LedgerFile(path=self.directory / "ledger.tar.gz"), self.clock)
 
     def is_over(self, run: str) -> bool | None:  # noqa: ARG002 - a folder has no jobs
         """See `Store.is_over`."""

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from wheelmill.errors import NetworkError, ReleaseError, TimeIsOver
@@ -123,4 +123,4 @@ class Turn:
         return replace(state, work=replace(state.work, leases=others))
 
     def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._clock.now(), UTC)
+        return self._clock.utc()

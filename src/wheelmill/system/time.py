@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NoReturn
+from datetime import UTC, datetime
+from typing import Final, NoReturn
 
 from wheelmill.errors import TimeIsOver
 
@@ -16,8 +17,16 @@ from wheelmill.errors import TimeIsOver
 class Clock:
     """The time in seconds since the epoch, and waiting; tests have a clock of their own."""
 
-    now: Callable[[], float] = time.time
-    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float]
+    sleep: Callable[[float], None]
+
+    def utc(self) -> datetime:
+        """The time in UTC."""
+        return datetime.fromtimestamp(self.now(), UTC)
+
+
+SYSTEM_CLOCK: Final = Clock(now=time.time, sleep=time.sleep)
+"""This machine's. Commands give it; nothing takes it by itself, or results would depend on the day."""
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import ssl
+import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from http import HTTPStatus
@@ -37,7 +38,9 @@ MAX_FILE: Final = 16 << 30
 SECONDS: Final = 240.0
 """For a request with all its redirects, tries and pauses; every `BYTES_PER_SECOND` bytes that arrive add a second."""
 
-_RETRIES: Final = Retries()
+ATTENDED: Final = Retries(time.sleep)
+"""What is sent again for a command that somebody waits for."""
+
 _REDIRECTS: Final = 10
 _TRUST: Final = "SSL_CERT_FILE names a file of the authorities that are trusted"
 
@@ -46,13 +49,13 @@ class Web:
     """A connection to any number of servers, which threads may share. A context manager.
 
     Args:
+        retries: which requests are sent again, and when.
         credentials: gives the Authorization header for a URL.
         connections: how many may be open at the same time.
         agent: the User-Agent that servers are told.
         before: called with the URL before each request, redirects and retries included; what it raises stops the
             request.
         mounts: transports that answer for some servers, as httpx takes them.
-        retries: which requests are sent again, and when.
         seconds: how long a request may take; see `SECONDS`.
 
     Raises:
@@ -62,12 +65,12 @@ class Web:
     def __init__(
         self,
         *,
+        retries: Retries,
         credentials: Credentials = authorization_for,
         connections: int = PARALLEL,
         agent: str = "wheelmill",
         before: Callable[[str], None] = lambda _url: None,
         mounts: Mapping[str, httpx.BaseTransport] | None = None,
-        retries: Retries = _RETRIES,
         seconds: float = SECONDS,
     ) -> None:
         self._credentials = credentials

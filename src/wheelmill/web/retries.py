@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import ssl
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
@@ -43,7 +42,7 @@ class Retries(Retry):
 
     def __init__(
         self,
-        sleep: Sleep = time.sleep,
+        sleep: Sleep,
         *,
         pauses: Sequence[float] = _PAUSES,
         statuses: Collection[int] = FAILED | {HTTPStatus.TOO_MANY_REQUESTS},

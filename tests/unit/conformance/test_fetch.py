@@ -31,7 +31,7 @@ def authorizations(server: Server) -> list[str | None]:
 def test_credentials_go_to_their_own_origin_and_nowhere_else(servers: tuple[Server, Server]) -> None:
     own, other = servers
     own.html["/page"] = Answer(status=302, headers={"Location": f"{other.url}/stolen"})
-    with Fetcher(own.url.replace("//", "//user:word@"), politeness=AT_ONCE) as fetcher:
+    with Fetcher(own.url.replace("//", "//user:word@"), politeness=AT_ONCE, sleep=time.sleep) as fetcher:
         answers = [fetcher.get(f"{own.url}/page"), fetcher.get(f"{other.url}/direct")]
         answers.append(fetcher.get(f"{own.url.replace('//', '//user:word@')}/page"))
     basic = f"Basic {base64.b64encode(b'user:word').decode()}"
@@ -60,7 +60,7 @@ def test_a_page_that_is_too_large_is_not_kept(servers: tuple[Server, Server]) ->
     bomb = zlib.compress(bytes(1 << 20))
     own.html["/plain"] = Answer(bytes(2000))
     own.html["/bomb"] = Answer(bomb, headers={"Content-Encoding": "deflate"})
-    with Fetcher(own.url, politeness=AT_ONCE) as fetcher:
+    with Fetcher(own.url, politeness=AT_ONCE, sleep=time.sleep) as fetcher:
         for path in ("plain", "bomb"):
             answer = fetcher.get(f"{own.url}/{path}", limit=1999)
             assert (answer.ok, answer.content) == (False, b"")
@@ -70,7 +70,7 @@ def test_a_page_that_is_too_large_is_not_kept(servers: tuple[Server, Server]) ->
 def test_a_size_of_thousands_of_digits_is_none(servers: tuple[Server, Server]) -> None:
     own, _ = servers
     own.html["/file"] = Answer(b"x", status=206, headers={"Content-Range": f"bytes 0-0/{'9' * 5000}"})
-    with Fetcher(own.url, politeness=AT_ONCE) as fetcher:
+    with Fetcher(own.url, politeness=AT_ONCE, sleep=time.sleep) as fetcher:
         answer = fetcher.first_byte(f"{own.url}/file")
     assert (answer.ok, answer.size) == (True, None)
 
@@ -114,7 +114,7 @@ def test_a_server_that_is_too_slow_again_and_again_is_asked_no_more() -> None:
         server.daemon_threads = True
         Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         url = f"http://127.0.0.1:{server.server_address[1]}/"
-        with Fetcher(url, politeness=AT_ONCE, seconds=0.1) as fetcher:
+        with Fetcher(url, politeness=AT_ONCE, seconds=0.1, sleep=time.sleep) as fetcher:
             problems = [fetcher.get(url).problem for _ in range(MAX_LATE + 3)]
         server.shutdown()
     assert all("took longer than" in problem for problem in problems[:MAX_LATE])

@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.releases import manifests_in
+from tests.releases import manifests_in, store_in
 from tests.sigstore_instance import Sigstore
 from tests.unit.conformance.conftest import AT_ONCE
 from tests.unit.index.conftest import EVERY_KIND, Release
@@ -22,7 +23,6 @@ from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 from wheelmill.names import project_name
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 
 NAMES = ("demo-1.0-py3-none-any.whl", "demo-1.0+cu130-py3-none-any.whl")
@@ -66,24 +66,24 @@ def test_our_own_index_has_no_findings_where_wheels_have_provenance(tmp_path: Pa
     wheels = [certified_wheel(tmp_path / "wheels" / name) for name in EVERY_KIND[:2]]
     own = [{wheel.file.filename: wheel.file.sha256} for wheel in wheels]
     bundles = [(sigstore.attest(own[0]),), (sigstore.attest(own[0] | own[1]),)]
-    store = DirectoryStore(directory=tmp_path / "releases")
+    store = store_in(tmp_path / "releases")
     publish(store, [replace(wheel, bundles=each) for wheel, each in zip(wheels, bundles, strict=True)], now=NOW)
     with serve_folder(tmp_path, negotiate=True) as url:
         site = site_of_releases(manifests_in(store), f"{url}releases")
         write_site(pages_of(site), tmp_path / "site")
-        report = check_url(f"{url}site/simple/", everything=True, politeness=AT_ONCE)
+        report = check_url(f"{url}site/simple/", everything=True, politeness=AT_ONCE, sleep=time.sleep)
         page = (tmp_path / "site" / "simple" / "demo" / "index.html").read_text()
         assert page.count("data-provenance=") == 1
         (release,) = (tmp_path / "releases").glob("v*")
         (release / f"{EVERY_KIND[0]}.provenance").write_text("{}")
-        spoiled = check_url(f"{url}site/simple/", everything=True, politeness=AT_ONCE)
+        spoiled = check_url(f"{url}site/simple/", everything=True, politeness=AT_ONCE, sleep=time.sleep)
     assert report.violations == ()
     assert found(spoiled) == {"740.2": 1}
 
 
 def test_our_own_index_has_no_findings_on_a_server(site: Path) -> None:
     with serve_folder(site.parent) as url:
-        report = check_url(f"{url}site/cu130/torch2.11/simple", everything=True, politeness=AT_ONCE)
+        report = check_url(f"{url}site/cu130/torch2.11/simple", everything=True, politeness=AT_ONCE, sleep=time.sleep)
     assert report.violations == ()
     assert report.examined == 2
 
@@ -108,7 +108,7 @@ def test_a_listing_of_folders_has_no_hashes_and_no_version(tmp_path: Path) -> No
     for name in NAMES:
         write_wheel(tmp_path / "demo" / name)
     with serve_folder(tmp_path) as url:
-        report = check_url(url, politeness=AT_ONCE)
+        report = check_url(url, politeness=AT_ONCE, sleep=time.sleep)
     assert found(report) == {"503.4": 1, "503.7": 2, "629.1": 2}
     assert report.violations[0].message == "the link 'demo/' leads to 'demo/'"
 
@@ -117,7 +117,7 @@ def test_a_listing_of_wheels_is_no_list_of_projects(tmp_path: Path) -> None:
     for name in NAMES:
         write_wheel(tmp_path / name)
     with serve_folder(tmp_path) as url:
-        report = check_url(url, politeness=AT_ONCE)
+        report = check_url(url, politeness=AT_ONCE, sleep=time.sleep)
     assert found(report) == {"503.4": 2, "629.1": 1}
     assert report.projects == 0
 

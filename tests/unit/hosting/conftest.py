@@ -8,6 +8,7 @@ import pytest
 
 from tests.github_server import REPOSITORY, Call
 from tests.hosted import BELOW, Hosted, hosted
+from tests.releases import NOW, stopped_at
 from wheelmill.errors import RejectedError
 from wheelmill.hosting.read import read_settings
 from wheelmill.hosting.rules import examine
@@ -16,7 +17,6 @@ from wheelmill.hosting.wrong import WrongSetting
 from wheelmill.release.github import Repository
 from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.system.progress import QUIET
-from wheelmill.system.time import Clock
 
 Check = Callable[[], tuple[WrongSetting | Unseen, ...]]
 
@@ -59,7 +59,7 @@ def check(repository: Hosted) -> Check:
 
     def found() -> tuple[WrongSetting | Unseen, ...]:
         asked = Repository.parse(REPOSITORY, repository.environment)
-        with Calls(asked, Pace(Clock(sleep=lambda _seconds: None)), QUIET) as calls:
+        with Calls(asked, Pace(stopped_at(NOW)), QUIET) as calls:
             return examine(read_settings(asked, calls))
 
     return found

@@ -9,13 +9,12 @@ from typing import Final
 
 import pytest
 
-from tests.releases import manifests_in
+from tests.releases import manifests_in, store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.tree import IndexFile, Site
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.manifest import ListedRelease, Manifest, ManifestEntry, listed_of
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import Certificate, Evidence
@@ -44,7 +43,7 @@ def release(tmp_path: Path) -> Release:
         requires: tuple[str, ...] = (),
         now: datetime = NOW,
     ) -> tuple[ListedRelease, ...]:
-        releases = DirectoryStore(directory=tmp_path / store)
+        releases = store_in(tmp_path / store)
         wheels = [
             certified_wheel(
                 tmp_path / "wheels" / name, content=content, requires_python=requires_python, requires=requires

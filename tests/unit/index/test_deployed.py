@@ -3,6 +3,7 @@
 import json
 import subprocess
 from datetime import timedelta
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -12,13 +13,16 @@ from msgspec import structs
 from tests.unit.index.conftest import EVERY_KIND, Release, release_of, rendered
 from tests.unit.release.conftest import NOW
 from wheelmill.errors import SiteError
+from wheelmill.index import deployed
 from wheelmill.index.collect import site_of_releases
-from wheelmill.index.deployed import Deployed, deployed_wheels
+from wheelmill.index.deployed import Deployed
 from wheelmill.index.hashes import hashes_from_lines, pages_of_hashes
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 from wheelmill.release.manifest import ListedRelease
+
+deployed_wheels = partial(deployed.deployed_wheels, now=NOW)
 
 
 def test_a_site_tells_the_next_one_what_it_has(release: Release, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.github_server import REPOSITORY
 from tests.gpu_wheels import gpu_wheel
+from tests.releases import stopped_at, store_in
 from tests.sigstore_instance import MAIN, Sigstore
 from tests.unit.plan.examples import FACTS
 from tests.unit.release.conftest import NOW, certified_wheel
@@ -45,7 +46,7 @@ def attested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     wheel = gpu_wheel(tmp_path / "wheels", "demo", "cu130", (90,))
     name, sidecar = wheel.file.filename, sha256_of_bytes(metadata_bytes(wheel.file.path))
     bundle = sigstore.attest({name: wheel.file.sha256, f"{name}.metadata": sidecar}, ref=MAIN)
-    releases, variants = (DirectoryStore(directory=tmp_path / folder) for folder in ("releases", "variants"))
+    releases, variants = (store_in(tmp_path / folder) for folder in ("releases", "variants"))
     publish(releases, [replace(wheel, bundles=(bundle,))], now=NOW)
     publish_variants(releases, variants, {ProjectName("demo")}, progress=QUIET, warn=print)
     return tmp_path
@@ -55,11 +56,11 @@ def variants_listed(folder: Path) -> tuple[list[str], list[str]]:
     """The variants that an index of attested wheels lists, and what is warned of."""
     said: list[str] = []
     stores = Stores(
-        store=DirectoryStore(directory=folder / "releases"),
+        store=store_in(folder / "releases"),
         base_url="../releases",
         listing=Listing(),
         facts=FACTS,
-        variants=Mirror(store=DirectoryStore(directory=folder / "variants"), base_url="../variants"),
+        variants=Mirror(store=store_in(folder / "variants"), base_url="../variants"),
         signer=Signer(REPOSITORY),
     )
     build_index(stores, folder / "site", warn=said.append)
@@ -131,7 +132,7 @@ def test_a_variant_of_a_wheel_that_is_not_attested_is_not_listed(attested: Path)
 
 
 def test_attestations_that_cannot_be_read_now_do_not_empty_the_index(tmp_path: Path) -> None:
-    store = Silent(directory=tmp_path / "releases")
+    store = Silent(directory=tmp_path / "releases", clock=stopped_at(NOW))
     wheel = replace(certified_wheel(tmp_path / "demo-1.0-py3-none-any.whl"), bundles=(b"{}",))
     publish(store, [wheel], now=NOW)
     signer = Signer("owner/repo")

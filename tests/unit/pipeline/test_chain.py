@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from tests.releases import store_in
 from tests.unit.plan.conftest import requiring, target
 from tests.unit.plan.examples import CONFIG, DEMO, V1
 from wheelmill.build.identity import BuildPlace, identity_of, inputs_of
@@ -18,7 +19,6 @@ from wheelmill.pipeline.summary import GroupOutcome, JobReport, ReportedFailure,
 from wheelmill.plan.groups import without_claimed
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, Obstacle, Plan, Skip
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import LedgerRun
 
@@ -35,7 +35,7 @@ OPEN = (None, JobReport(left=("cell",)), JobReport(wheels=(PASSED,)))
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
-    return DirectoryStore(directory=tmp_path / "releases").ledger
+    return store_in(tmp_path / "releases").ledger
 
 
 def nobody_knows(_run: str) -> None:
@@ -122,7 +122,7 @@ def test_a_run_that_began_twice_keeps_its_claims(ledger: Ledger) -> None:
 
 def test_whoever_is_second_to_claim_plans_again(ledger: Ledger, tmp_path: Path) -> None:
     """Another run claims the group between the reading of the ledger and its change."""
-    other = DirectoryStore(directory=tmp_path / "releases").ledger
+    other = store_in(tmp_path / "releases").ledger
     plan = plan_of(FIRST, SECOND)
 
     def plan_late(claimed: Mapping[str, Skip]) -> Plan:

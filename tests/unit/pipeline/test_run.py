@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.releases import NOW, stopped_at, store_in
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import CONFIG
@@ -93,7 +94,7 @@ def run(
         builder=LocalBuilder(),
         environments=LocalEnvironments(compatibility=CONFIG.compatibility),
         policy="auto",
-        store=store or DirectoryStore(directory=folder / "releases"),
+        store=store or store_in(folder / "releases"),
         config=CONFIG,
         output=folder,
         progress=Progress(),
@@ -122,7 +123,7 @@ def test_a_run_until_smoke_leaves_the_wheels_that_passed_with_their_records(tmp_
     }
     assert not (tmp_path / "releases").exists()
     assert not (tmp_path / "site").exists()
-    store = DirectoryStore(directory=tmp_path / "releases")
+    store = store_in(tmp_path / "releases")
     (manifest,) = pipeline.release_deliveries(
         [pipeline.Delivery(folder=tmp_path / "wheels", gate=pipeline.Gate())], store, progress=Progress()
     ).releases
@@ -225,7 +226,9 @@ class Choosy(DirectoryStore):
 
 
 def test_what_the_store_will_not_take_is_not_tried_out(tmp_path: Path) -> None:
-    report = run((FAST,), tmp_path, store=Choosy(directory=tmp_path / "releases"), publishes=False)
+    report = run(
+        (FAST,), tmp_path, store=Choosy(directory=tmp_path / "releases", clock=stopped_at(NOW)), publishes=False
+    )
     (failure,) = report.failures
     assert isinstance(failure.error, BuildError)
     assert str(failure.error) == "demo-1.0-cp311-cp311-linux_x86_64.whl is for newer machines"
@@ -239,7 +242,7 @@ class Locked(DirectoryStore):
 
 
 def test_nothing_is_built_for_a_store_that_cannot_be_written(tmp_path: Path) -> None:
-    store = Locked(directory=tmp_path / "releases")
+    store = Locked(directory=tmp_path / "releases", clock=stopped_at(NOW))
     with pytest.raises(UsageError):
         run((FAST,), tmp_path, store=store)
     assert list(tmp_path.iterdir()) == []

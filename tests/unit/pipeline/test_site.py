@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.config.load import load_compatibility
 from wheelmill.config.model import Listing
@@ -23,7 +24,7 @@ FIRST, SECOND = "demo-1.0-py3-none-any.whl", "demo-2.0-py3-none-any.whl"
 @pytest.fixture
 def store(tmp_path: Path) -> DirectoryStore:
     """Two releases of a wheel each."""
-    releases = DirectoryStore(directory=tmp_path / "releases")
+    releases = store_in(tmp_path / "releases")
     for filename in (FIRST, SECOND):
         publish(releases, [certified_wheel(tmp_path / filename)], now=NOW)
     return releases
@@ -34,7 +35,7 @@ def build(
 ) -> list[str]:
     """Build the site; returns what was warned of."""
     said: list[str] = []
-    read = partial(deployed_wheels, str(previous)) if previous else lambda _read: Deployed()
+    read = partial(deployed_wheels, str(previous), now=NOW) if previous else lambda _read: Deployed()
     facts = load_compatibility(Path("config"))
     stores = Stores(store=store, base_url="../releases", listing=Listing(), facts=facts, read_deployed=read)
     build_index(stores, site, on_github_pages=on_github_pages, warn=said.append)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.github_server import GitHub, serving
+from tests.releases import store_in
 from tests.shared_objects import shared_object
 from tests.unit.release.conftest import NOW
 from tests.unit.release.github.conftest import FakeClock, store_on
@@ -13,7 +14,6 @@ from tests.wheels import packed_wheel, write_wheel
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
 from wheelmill.pipeline import publish_variants, variants
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Publication
@@ -46,7 +46,7 @@ def wheel(folder: Path, name: str, *sass: str, write: Write = packed_wheel) -> T
 
 def made(folder: Path, *wheels: TestedWheel, project: str = "demo") -> tuple[list[str], Publication, list[str]]:
     """The variant wheels of some wheels by their plain names, what was published now, and what was warned of."""
-    releases, to = (DirectoryStore(directory=folder / name) for name in ("releases", "variants"))
+    releases, to = (store_in(folder / name) for name in ("releases", "variants"))
     for each in wheels:
         publish(releases, [each], now=NOW)
     said: list[str] = []
@@ -122,7 +122,7 @@ def test_what_is_there_is_not_made_again_and_what_is_new_is(tmp_path: Path) -> N
 
 
 def test_a_changed_wheel_becomes_no_variant(tmp_path: Path) -> None:
-    publish(DirectoryStore(directory=tmp_path / "releases"), [wheel(tmp_path, "1.0+cu130")], now=NOW)
+    publish(store_in(tmp_path / "releases"), [wheel(tmp_path, "1.0+cu130")], now=NOW)
     (path,) = tmp_path.glob("releases/*/*.whl")
     path.write_bytes(b"other")
     found, done, _ = made(tmp_path)
@@ -132,7 +132,7 @@ def test_a_changed_wheel_becomes_no_variant(tmp_path: Path) -> None:
 
 def test_github_keeps_them_like_other_wheels(tmp_path: Path) -> None:
     clock = FakeClock()
-    releases = DirectoryStore(directory=tmp_path / "releases")
+    releases = store_in(tmp_path / "releases")
     publish(releases, [wheel(tmp_path, "1.0+cu130")], now=NOW)
     with serving(GitHub(now=clock.now)) as github:
         to = store_on(github, clock)
@@ -145,7 +145,7 @@ def test_github_keeps_them_like_other_wheels(tmp_path: Path) -> None:
 
 
 def test_a_manifest_that_says_what_cannot_be_is_told(tmp_path: Path) -> None:
-    publish(DirectoryStore(directory=tmp_path / "releases"), [wheel(tmp_path, "1.0+cu130", "sm_90")], now=NOW)
+    publish(store_in(tmp_path / "releases"), [wheel(tmp_path, "1.0+cu130", "sm_90")], now=NOW)
     (manifest,) = tmp_path.glob("releases/*/manifest.json")
     manifest.write_text(manifest.read_text().replace('"sm_90"', '"sm_x"'))
     found, _, said = made(tmp_path)
@@ -155,7 +155,7 @@ def test_a_manifest_that_says_what_cannot_be_is_told(tmp_path: Path) -> None:
 
 def test_a_store_of_plain_wheels_gets_none(tmp_path: Path) -> None:
     releases, link = tmp_path / "releases", tmp_path / "variants"
-    publish(DirectoryStore(directory=releases), [wheel(tmp_path, "1.0+cu130", "sm_90")], now=NOW)
+    publish(store_in(releases), [wheel(tmp_path, "1.0+cu130", "sm_90")], now=NOW)
     link.symlink_to(releases)
     before = sorted(releases.rglob("*"))
     with pytest.raises(UsageError, match=rf"a store of their own, and that one has demo-1.0\+cu130-{TAGS}.whl"):

@@ -2,19 +2,18 @@
 
 import hashlib
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
 
 import pytest
 
+from tests.releases import NOW, store_in
 from tests.wheels import write_wheel
 from wheelmill.build.provenance import Provenance
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.smoke.verdict import Certificate, CleanRoom, Evidence, TestedWheel
 from wheelmill.wheel.name import WheelFile
 
-NOW: Final = datetime(2026, 11, 21, 12, 30, 15, 500_000, tzinfo=UTC)
+__all__ = ["NOW"]
 
 
 def certified_wheel(
@@ -56,7 +55,7 @@ def certified_wheel(
 @pytest.fixture
 def store(tmp_path: Path) -> DirectoryStore:
     """A store that has no releases yet."""
-    return DirectoryStore(directory=tmp_path / "releases")
+    return store_in(tmp_path / "releases")
 
 
 def everything_in(folder: Path) -> dict[str, str]:

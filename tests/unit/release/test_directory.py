@@ -11,7 +11,7 @@ import pytest
 
 from tests.files import modes_of, umask
 from tests.kills import killed_at_every_step
-from tests.releases import manifests_in
+from tests.releases import manifests_in, store_in
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel, everything_in
 from wheelmill.errors import ReleaseError
@@ -116,16 +116,16 @@ def test_a_taken_tag_is_never_overwritten(store: DirectoryStore, tmp_path: Path)
 
 
 def test_a_kill_at_any_step_publishes_all_or_nothing_and_the_next_release_is_right(tmp_path: Path) -> None:
-    def store_in(folder: Path) -> DirectoryStore:
-        return DirectoryStore(directory=folder / "releases")
+    def releases_in(folder: Path) -> DirectoryStore:
+        return store_in(folder / "releases")
 
     wheel = certified_wheel(tmp_path / NAME)
 
     def release(folder: Path) -> None:
-        publish(store_in(folder), [wheel], now=NOW)
+        publish(releases_in(folder), [wheel], now=NOW)
 
     whole = {"manifest.json", NAME, f"{NAME}.metadata", f"{NAME}.cdx.json"}
-    for folder in killed_at_every_step(tmp_path, store_in, release):
+    for folder in killed_at_every_step(tmp_path, releases_in, release):
         for found in (folder / "releases").glob("v*"):
             assert {path.name for path in found.iterdir()} == whole
         release(folder)
@@ -157,7 +157,7 @@ def test_a_full_disk_names_the_file_that_does_not_fit_and_leaves_no_trace(
 
 def test_a_store_that_cannot_be_written_is_a_release_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    store = DirectoryStore(directory=tmp_path / "file" / "releases")
+    store = store_in(tmp_path / "file" / "releases")
     with pytest.raises(ReleaseError, match=r"file/releases.* cannot be (read|written): Not a directory"):
         publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
 

@@ -17,13 +17,13 @@ import pytest
 
 from tests.page_server import Answer, PageServer, in_pieces
 from wheelmill.errors import IntegrityError, NetworkError, UsageError
-from wheelmill.web.client import Web
+from wheelmill.web.client import ATTENDED, Web
 from wheelmill.web.credentials import authorization_for
 from wheelmill.web.retries import Retries
 
 
 def get(url: str) -> bytes:
-    with Web() as web:
+    with Web(retries=ATTENDED) as web:
         return web.get(url).content
 
 
@@ -124,7 +124,10 @@ class Played(httpx.BaseTransport):
 
 def test_a_redirect_from_https_to_http_is_not_followed() -> None:
     played = Played(httpx.Response(302, headers={"Location": "http://there/"}))
-    with Web(mounts={"all://": played}) as web, pytest.raises(NetworkError, match="leads from https to http://there/"):
+    with (
+        Web(retries=ATTENDED, mounts={"all://": played}) as web,
+        pytest.raises(NetworkError, match="leads from https to http://there/"),
+    ):
         web.get("https://here/")
 
 
@@ -146,7 +149,7 @@ def test_a_busy_server_is_asked_again_when_it_says(server: PageServer) -> None:
 
 def test_a_server_that_wants_a_long_pause_is_left_alone(server: PageServer) -> None:
     server.pages["/"] = Answer(b"", 429, {"Retry-After": "61"})
-    with Web() as web, pytest.raises(NetworkError, match=r"429 .*; try again in 61 seconds"):
+    with Web(retries=ATTENDED) as web, pytest.raises(NetworkError, match=r"429 .*; try again in 61 seconds"):
         web.get(f"{server.url}/")
 
 
@@ -167,7 +170,7 @@ def test_an_answer_that_breaks_off_is_asked_for_again(tmp_path: Path) -> None:
 
 def test_an_error_page_is_no_file(server: PageServer, tmp_path: Path) -> None:
     with (
-        Web() as web,
+        Web(retries=ATTENDED) as web,
         (tmp_path / "file").open("wb") as file,
         pytest.raises(NetworkError, match="/gone: 404"),
     ):
@@ -177,7 +180,11 @@ def test_an_error_page_is_no_file(server: PageServer, tmp_path: Path) -> None:
 
 def test_more_bytes_than_were_promised_are_not_taken(server: PageServer, tmp_path: Path) -> None:
     server.pages["/"] = Answer(b"12345")
-    with Web() as web, (tmp_path / "file").open("wb") as file, pytest.raises(IntegrityError, match="promised 4 bytes"):
+    with (
+        Web(retries=ATTENDED) as web,
+        (tmp_path / "file").open("wb") as file,
+        pytest.raises(IntegrityError, match="promised 4 bytes"),
+    ):
         web.download(f"{server.url}/", file, promised=4)
 
 
@@ -192,7 +199,7 @@ def test_more_bytes_than_were_promised_are_not_taken(server: PageServer, tmp_pat
 )
 def test_an_answer_has_a_limit_of_bytes_packed_or_not(server: PageServer, headers: dict[str, str], body: bytes) -> None:
     server.pages["/"] = Answer(body, headers=headers)
-    with Web() as web:
+    with Web(retries=ATTENDED) as web:
         assert web.get(f"{server.url}/", limit=2000).content == bytes(2000)
         with pytest.raises(NetworkError, match=rf"{server.url}/: has more than 1999 bytes"):
             web.get(f"{server.url}/", limit=1999)
@@ -223,7 +230,10 @@ def test_a_server_that_drips_is_left_after_the_limit_of_time(first: bytes) -> No
         thread = Thread(target=drip)
         thread.start()
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        with Web(seconds=0.3) as web, pytest.raises(NetworkError, match=f"{url}: took longer than 0 seconds"):
+        with (
+            Web(retries=ATTENDED, seconds=0.3) as web,
+            pytest.raises(NetworkError, match=f"{url}: took longer than 0 seconds"),
+        ):
             web.get(url)
         thread.join()
 
@@ -243,20 +253,20 @@ def test_a_page_that_unpacks_to_megabytes_buys_no_time() -> None:
         thread = Thread(target=drip)
         thread.start()
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        with Web(seconds=0.3) as web, pytest.raises(NetworkError, match=f"{url}: took longer than "):
+        with Web(retries=ATTENDED, seconds=0.3) as web, pytest.raises(NetworkError, match=f"{url}: took longer than "):
             web.get(url)
         thread.join()
 
 
 def test_a_part_that_nobody_asked_for_is_no_document(server: PageServer) -> None:
     server.pages["/"] = Answer(b"half", 206, {"Content-Range": "bytes 0-3/8"})
-    with Web() as web, pytest.raises(NetworkError, match="206 Partial Content"):
+    with Web(retries=ATTENDED) as web, pytest.raises(NetworkError, match="206 Partial Content"):
         web.read(f"{server.url}/")
 
 
 def test_a_span_is_asked_for_and_nothing_else_is_read(server: PageServer) -> None:
     server.pages |= {"/file": in_pieces(b"0123456789"), "/whole": Answer(b"0123456789")}
-    with Web() as web:
+    with Web(retries=ATTENDED) as web:
         middle, end, whole = (
             web.get(f"{server.url}/{path}", span=span)
             for path, span in [("file", "2-4"), ("file", "-3"), ("whole", "0-0")]
@@ -270,13 +280,13 @@ def test_a_span_is_asked_for_and_nothing_else_is_read(server: PageServer) -> Non
 
 def test_an_unchanged_page_is_not_sent_again(server: PageServer) -> None:
     server.with_tag("/", b"page", '"1"')
-    with Web() as web:
+    with Web(retries=ATTENDED) as web:
         assert [web.get(f"{server.url}/", etag=tag).status for tag in (None, '"1"', '"0"')] == [200, 304, 200]
 
 
 def test_a_file_of_this_disk_is_read_as_one_of_a_server(tmp_path: Path) -> None:
     (tmp_path / "a file").write_bytes(b"here")
-    with Web() as web, (tmp_path / "copy").open("wb") as file:
+    with Web(retries=ATTENDED) as web, (tmp_path / "copy").open("wb") as file:
         assert web.download((tmp_path / "a file").as_uri(), file).size == 4
         with pytest.raises(NetworkError, match="none: No such file"):
             web.download((tmp_path / "none").as_uri(), file)
@@ -294,7 +304,7 @@ def test_a_file_of_this_disk_is_read_as_one_of_a_server(tmp_path: Path) -> None:
 def test_a_proxy_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(UsageError, match="the proxy or the certificates") as raised:
-        Web()
+        Web(retries=ATTENDED)
     assert variable in str(raised.value.hint)
     assert "s3cret" not in str(raised.value)
 

@@ -12,7 +12,7 @@ from tests.simple_server import Answer, Server, serving
 from tests.wheels import write_wheel
 from wheelmill.errors import NetworkError
 from wheelmill.web import ranges
-from wheelmill.web.client import Web
+from wheelmill.web.client import ATTENDED, Web
 from wheelmill.web.ranges import RangeFile
 
 CONTENT = bytes(range(256)) * 4000
@@ -35,7 +35,7 @@ def answering(change: Callable[[httpx.Request, httpx.Response], httpx.Response])
         headers = {"Content-Range": f"bytes {start}-{end}/{len(CONTENT)}", "ETag": '"1"'}
         return change(request, httpx.Response(206, headers=headers, content=CONTENT[start : end + 1]))
 
-    return Web(mounts={"all://": httpx.MockTransport(answer)})
+    return Web(retries=ATTENDED, mounts={"all://": httpx.MockTransport(answer)})
 
 
 def unchanged(_request: httpx.Request, answer: httpx.Response) -> httpx.Response:
@@ -50,7 +50,7 @@ def test_a_wheel_of_megabytes_is_read_in_few_requests(server: Server, tmp_path: 
     server.html["/wheel"] = Answer(wheel.read_bytes())
     for size in (None, wheel.stat().st_size):
         server.asked.clear()
-        with Web() as web, zipfile.ZipFile(RangeFile(web, f"{server.url}/wheel", size=size)) as archive:
+        with Web(retries=ATTENDED) as web, zipfile.ZipFile(RangeFile(web, f"{server.url}/wheel", size=size)) as archive:
             assert b"Name: demo" in archive.read("demo-1.0.dist-info/METADATA")
         assert len(server.asked) <= 2
         assert all("Range" in headers for _, headers in server.asked)

@@ -89,14 +89,14 @@ def _examine(
     from wheelmill.client.choose.resolve import read_facts  # noqa: PLC0415 - help needs none of these
     from wheelmill.client.environment.doctor.examination import examine  # noqa: PLC0415
     from wheelmill.client.environment.doctor.examined import read_environment  # noqa: PLC0415
-    from wheelmill.web.client import Web  # noqa: PLC0415
+    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415
 
     environment = target.detect()
     with download_bars() as shown:
         examined = read_environment(
             environment, read_facts(), started_in=Path.cwd(), all_hashes=all_hashes, progress=shown
         )
-    with nullcontext() if search.offline else Web() as web:
+    with nullcontext() if search.offline else Web(retries=ATTENDED) as web:
         return examine(examined, project, lock, web, uv=_uv())
 
 

@@ -87,7 +87,7 @@ def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
 
     from wheelmill.client.sources.selection import keep_credentials  # noqa: PLC0415 - only what downloads
     from wheelmill.installers.package_index import configured_index  # noqa: PLC0415 - the same
-    from wheelmill.web.client import Web  # noqa: PLC0415 - httpx takes longer to import than most commands
+    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - httpx takes longer to import than most commands
 
     keep_credentials(search.source or (), search.extra_source or ())
     configured_index()  # a lock may have files of it, and its URL their password
@@ -97,7 +97,7 @@ def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
     with (
         temporary_folder() if fault else nullcontext(directory) as folder,
         ThreadPoolExecutor(AT_ONCE) as threads,
-        Web() as web,
+        Web(retries=ATTENDED) as web,
         download_bars() as shown,
     ):
         yield WheelCache(directory=folder, web=web, threads=threads, offline=search.offline), shown

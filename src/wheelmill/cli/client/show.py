@@ -56,9 +56,9 @@ def show(
 
 def _contents_of(wheel: str) -> WheelContents:
     if urlsplit(wheel).scheme in ("http", "https"):
-        from wheelmill.web.client import Web  # noqa: PLC0415 - not for files
+        from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - not for files
 
-        with Web() as web:
+        with Web(retries=ATTENDED) as web:
             return contents_behind(wheel, web)
     if not Path(wheel).is_file():
         raise UsageError(

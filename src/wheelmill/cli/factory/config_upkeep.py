@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -143,7 +144,7 @@ def images(
     if not refresh:
         _list_images(config.images, toolkits, as_json=as_json)
         return
-    with ImageRegistry() as registry:
+    with ImageRegistry(sleep=time.sleep) as registry:
         found = image_drift.find_image_drift(config.images, toolkits, registry.current)
     writable = [difference for difference in found.differences if difference.writable]
     if write and writable:

@@ -11,6 +11,7 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import FindingsError
 from wheelmill.system.output import printable
+from wheelmill.system.time import SYSTEM_CLOCK
 
 app = typer.Typer(no_args_is_help=True, help="Look at the settings of the repository that a factory runs in.")
 
@@ -40,7 +41,7 @@ def check(
     asked = Repository.parse(repository, os.environ)
     if asked.token is None:
         say("GITHUB_TOKEN is not set: what only the owner sees is not seen; GITHUB_TOKEN=$(gh auth token) shows it")
-    with progress() as shown, Calls(asked, Pace(), shown) as calls:
+    with progress() as shown, Calls(asked, Pace(SYSTEM_CLOCK), shown) as calls:
         found = examine(read_settings(asked, calls))
     unseen = [each for each in found if isinstance(each, Unseen)]
     findings = [each for each in found if isinstance(each, WrongSetting)]

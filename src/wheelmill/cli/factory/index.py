@@ -16,6 +16,7 @@ from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import UsageError
 from wheelmill.index.serve import project_lists_below, root_of, serve_folder
+from wheelmill.system.time import SYSTEM_CLOCK
 
 app = typer.Typer(no_args_is_help=True, help="Generate, serve and check static package indexes.")
 app.command()(check)
@@ -34,7 +35,7 @@ def upload(
     with needs_botocore():
         from wheelmill.hosting.upload import upload_site  # noqa: PLC0415 - needs the s3 extra
         from wheelmill.release.s3 import Bucket  # noqa: PLC0415 - the same
-    bucket = Bucket.parse(name)
+    bucket = Bucket.parse(name, SYSTEM_CLOCK)
     bucket.check_credentials()
     with progress() as shown:
         outcome = upload_site(site, bucket, shown)

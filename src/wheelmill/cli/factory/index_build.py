@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +28,7 @@ from wheelmill.config.load import load_compatibility, load_listing
 from wheelmill.errors import UsageError
 from wheelmill.index.tree import SOURCES
 from wheelmill.release.ledger.records import LedgerState
+from wheelmill.system.time import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
     from wheelmill.index.deployed import ReadDeployed
@@ -184,7 +186,7 @@ def _place_of(previous: str | None) -> str | None:
     from wheelmill.hosting.pages import find_site  # noqa: PLC0415 - needs the factory extra
     from wheelmill.release.github import Repository  # noqa: PLC0415
 
-    site = find_site(Repository.parse(name, os.environ))
+    site = find_site(Repository.parse(name, os.environ), SYSTEM_CLOCK)
     if site is None:
         say(f"{name} has no site on GitHub Pages yet: nothing is compared with it")
     return site
@@ -201,7 +203,7 @@ def _deployed_at(place: str | None, *, may_be_new: bool) -> ReadDeployed:
 
     if place is None:
         return lambda _read: Deployed()
-    return partial(deployed_wheels, place, none_yet=say if may_be_new else None)
+    return partial(deployed_wheels, place, now=datetime.now(UTC), none_yet=say if may_be_new else None)
 
 
 def _sources_in(folder: Path) -> bytes | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict
 from enum import StrEnum
 from itertools import groupby
@@ -76,7 +77,14 @@ def check(
     with progress() as shown:
         if urlsplit(target).scheme in ("http", "https"):
             politeness = Politeness(rate=rate, connections=connections)
-            report = check_url(target, projects=projects, everything=all_files, politeness=politeness, progress=shown)
+            report = check_url(
+                target,
+                projects=projects,
+                everything=all_files,
+                politeness=politeness,
+                progress=shown,
+                sleep=time.sleep,
+            )
         elif Path(target).is_dir():
             report = check_folder(Path(target), projects=projects, everything=all_files, progress=shown)
         else:

@@ -19,6 +19,7 @@ from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
 from wheelmill.system import git, locks, resources
 from wheelmill.system.own_installation import own_origin
+from wheelmill.system.time import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
     from wheelmill.release.github import JobArtifacts
@@ -153,17 +154,19 @@ def store_at(text: str, *, option: str = "--store", must_exist: bool = False, ba
         directory = Path(place)
         if not directory.is_dir() and (must_exist or directory.exists()):
             raise UsageError(f"{option}: there is no folder {directory}")
-        return DirectoryStore(directory=directory)
+        return DirectoryStore(directory=directory, clock=SYSTEM_CLOCK)
     if kind == "github":
         from wheelmill.release.github import GitHubStore, Repository  # noqa: PLC0415 - needs the factory extra
+        from wheelmill.release.github.calls import Pace  # noqa: PLC0415
 
         with suppress(UsageError):  # what was expected is said below
             repository = Repository.parse(place, os.environ)
-            return GitHubStore(repository=repository, ledger_commit=os.environ.get("WHEELMILL_LEDGER") or None)
+            commit = os.environ.get("WHEELMILL_LEDGER") or None
+            return GitHubStore(repository=repository, pace=Pace(SYSTEM_CLOCK), ledger_commit=commit)
     if kind == "s3":
         with needs_botocore():
             from wheelmill.release.s3 import Bucket, S3Store  # noqa: PLC0415 - needs the s3 extra
-        return S3Store(bucket=Bucket.parse(place), address=base_url)
+        return S3Store(bucket=Bucket.parse(place, SYSTEM_CLOCK), address=base_url)
     raise UsageError(f"{option}: expected dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX, not {text!r}")
 
 
@@ -198,4 +201,4 @@ def artifacts_of(runs: Sequence[str]) -> JobArtifacts:
         raise UsageError(
             "--run: GITHUB_REPOSITORY does not name the repository of the run", hint="GITHUB_REPOSITORY=OWNER/REPO"
         )
-    return JobArtifacts(Repository.parse(name, os.environ), runs)
+    return JobArtifacts(Repository.parse(name, os.environ), runs, SYSTEM_CLOCK)

@@ -24,10 +24,10 @@ def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
         IntegrityError: names the wheels that it does not attest.
         UsageError: this machine lacks what verifying takes.
     """
-    from wheelmill.web.client import Web  # noqa: PLC0415 - httpx takes longer to import than most commands
+    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - httpx takes longer to import than most commands
 
     faults = []
-    with Web() as web:
+    with Web(retries=ATTENDED) as web:
         for url, candidates in _by_attestations(resolutions).items():
             try:
                 bundles = web.read(url)

@@ -106,10 +106,10 @@ def look_into_all(
     asked = [] if offline else [each for each in candidates if confirm or each.url not in known]
     if asked:
         from wheelmill.client.choose.look import find_gone, look_into  # noqa: PLC0415 - not for what the cache has
-        from wheelmill.web.client import PARALLEL, Web  # noqa: PLC0415 - the same
+        from wheelmill.web.client import ATTENDED, PARALLEL, Web  # noqa: PLC0415 - the same
         from wheelmill.web.side_by_side import begin  # noqa: PLC0415 - the same
 
-        with Web() as web:
+        with Web(retries=ATTENDED) as web:
 
             def look_at(candidate: Candidate) -> Inside | str:
                 gone = find_gone(candidate, web) if confirm else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -166,7 +167,7 @@ def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
     url = urljoin(candidate.url, MANIFEST)
     try:
         answer = web.get(url)
-        wheels = manifest_from(answer.content, source=url).wheels if answer.ok else ()
+        wheels = manifest_from(answer.content, source=url, now=datetime.now(UTC)).wheels if answer.ok else ()
         return next((inside_of_entry(each) for each in wheels if each.sha256 == candidate.sha256), None)
     except (WheelmillError, ValueError):
         return None

@@ -110,11 +110,11 @@ class Pages:
     def _ask(self, urls: list[str]) -> None:
         if not urls:
             return
-        from wheelmill.web.client import PARALLEL, Web  # noqa: PLC0415 - not for what is fresh
+        from wheelmill.web.client import ATTENDED, PARALLEL, Web  # noqa: PLC0415 - not for what is fresh
         from wheelmill.web.side_by_side import begin, completed  # noqa: PLC0415 - the same
 
         known = {url: self.cache.page(url) for url in urls}
-        with Web() as web:
+        with Web(retries=ATTENDED) as web:
             asked = dict(
                 zip(begin(lambda url: _answer(web, url, known[url]), urls, threads=PARALLEL), urls, strict=True)
             )

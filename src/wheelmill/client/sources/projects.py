@@ -49,12 +49,12 @@ def _listed_at(url: str, cache: PageCache, *, ask: bool) -> set[ProjectName]:
 
 
 def _ask_for_list(url: str) -> set[ProjectName]:
-    from wheelmill.web.client import Web  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - not for what the cache has
     from wheelmill.web.html_pages import read_html  # noqa: PLC0415 - the same
     from wheelmill.web.json_pages import read_project_list  # noqa: PLC0415 - the same
 
     try:
-        with Web(seconds=_SECONDS) as web:
+        with Web(retries=ATTENDED, seconds=_SECONDS) as web:
             answer = web.get(f"{url.rstrip('/')}/", accept=f"{JSON_TYPE}, {HTML_TYPES[0]};q=0.1", limit=_LARGEST)
         if not answer.ok:
             return set()

@@ -163,10 +163,10 @@ def _update(kept: Path, site: str) -> None:
     """
     from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415 - reads YAML
     from wheelmill.index.tree import SOURCES, SOURCES_HASH  # noqa: PLC0415 - the same
-    from wheelmill.web.client import Web  # noqa: PLC0415 - not for what is fresh
+    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - not for what is fresh
 
     base = f"{site.rstrip('/')}/"
-    with Web() as web:
+    with Web(retries=ATTENDED) as web:
         promised = web.read(f"{base}{SOURCES_HASH}").decode(errors="replace").partition(" ")[0]
         if kept.exists() and sha256_of(kept) == promised:
             os.utime(kept)

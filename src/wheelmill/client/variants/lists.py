@@ -31,11 +31,11 @@ def read_lists(
     wanted = {each.url: each for each in lists}
     if offline:
         return {url: _recall(url, cache) for url in wanted}
-    from wheelmill.web.client import PARALLEL, Web  # noqa: PLC0415 - asks servers
+    from wheelmill.web.client import ATTENDED, PARALLEL, Web  # noqa: PLC0415 - asks servers
     from wheelmill.web.side_by_side import begin  # noqa: PLC0415 - the same
 
     found: dict[str, VariantMetadata | str] = {}
-    with Web() as web:
+    with Web(retries=ATTENDED) as web:
 
         def ask(listed: VariantList) -> bytes:
             content = web.read(listed.url, limit=MAX_VARIANT_METADATA)

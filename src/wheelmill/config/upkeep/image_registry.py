@@ -7,7 +7,6 @@ https://distribution.github.io/distribution/spec/auth/token/
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
@@ -48,7 +47,7 @@ class ImageRegistry:
         sleep: waits for so many seconds between tries.
     """
 
-    def __init__(self, *, plain_http_on_loopback: bool = False, sleep: Sleep = time.sleep) -> None:
+    def __init__(self, *, plain_http_on_loopback: bool = False, sleep: Sleep) -> None:
         self._plain_http_on_loopback = plain_http_on_loopback
         self._web = Web(credentials=no_credentials, before=self._refuse_plain_http, retries=Retries(sleep))
         self._tokens: dict[str, str] = {}

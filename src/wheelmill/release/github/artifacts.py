@@ -44,7 +44,7 @@ class JobArtifacts:
         RejectedError: there is no such run, or the token must not see it.
     """
 
-    def __init__(self, repository: Repository, runs: Sequence[str], clock: Clock = Clock()) -> None:  # noqa: B008 - it is frozen
+    def __init__(self, repository: Repository, runs: Sequence[str], clock: Clock) -> None:
         self._repository, self._clock = repository, clock
         with Calls(repository, Pace(clock), QUIET) as calls:
             self._found = {name: number for run in runs for number, name in sorted(_list(calls, run))}

@@ -44,7 +44,7 @@ class Pace:
         turn: that of the publisher, in which changes are counted; None counts none.
     """
 
-    def __init__(self, clock: Clock = Clock(), turn: CountedTurn | None = None) -> None:  # noqa: B008 - it is frozen
+    def __init__(self, clock: Clock, turn: CountedTurn | None = None) -> None:
         self.clock = clock
         self._turn = turn
         self._next = 0.0

@@ -10,8 +10,8 @@ import string
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +32,7 @@ from wheelmill.release.store import LeftDraft, Quotas
 from wheelmill.release.tags import is_date_tag, is_like_date_tag
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.time import Clock
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.limits import MAX_WHEEL
 from wheelmill.wheel.name import WheelFile
@@ -62,9 +63,14 @@ class GitHubStore:
     """The date-tagged releases of a repository."""
 
     repository: Repository
-    pace: Pace = field(default_factory=Pace)
+    pace: Pace
     ledger_commit: str | None = None
     """The state of the ledger to read, where it was compared with the releases before; None reads the newest."""
+
+    @property
+    def clock(self) -> Clock:
+        """See `Releases.clock`."""
+        return self.pace.clock
 
     @functools.cached_property
     def ledger(self) -> Ledger:
@@ -180,7 +186,7 @@ class GitHubStore:
         turn = CountedTurn(self.ledger, clock, progress, until=clock.now())  # who wants to remove waits for nobody
         try:
             with turn.taken() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
-                return left_drafts(calls, datetime.fromtimestamp(clock.now(), UTC), remove=remove)
+                return left_drafts(calls, clock.utc(), remove=remove)
         except TimeIsOver:
             raise ReleaseError("somebody else is publishing now", hint="run this again later") from None
 

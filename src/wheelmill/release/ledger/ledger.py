@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from wheelmill.errors import IntegrityError, NetworkError, ReleaseError, UnreadableError
@@ -80,7 +79,7 @@ class _Opened:
 class Ledger:
     """The ledger of a store."""
 
-    def __init__(self, place: LedgerPlace, clock: Clock = Clock()) -> None:  # noqa: B008 - it is frozen
+    def __init__(self, place: LedgerPlace, clock: Clock) -> None:
         self.place = place
         self._clock = clock
         self._opened = _Opened()
@@ -134,7 +133,7 @@ class Ledger:
             after = edit(opened.state)
             if after == opened.state and (opened.files or opened.revision is None):
                 return after
-            after = after.without_old(datetime.fromtimestamp(self._clock.now(), UTC))
+            after = after.without_old(self._clock.utc())
             files = files_of(after, opened.files, opened.state)
             try:
                 revision = self.place.write(opened.revision, opened.files, files, why)

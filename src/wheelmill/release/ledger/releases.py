@@ -17,6 +17,7 @@ from wheelmill.release.ledger.records import LedgerRelease, LedgerState, Release
 from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, manifest_from
 from wheelmill.release.tags import is_date_tag
 from wheelmill.system.files import sha256_of_bytes
+from wheelmill.system.time import Clock
 from wheelmill.web.pages import SIDECAR_SUFFIX
 
 Warn = Callable[[str], None]
@@ -36,6 +37,10 @@ _GONE: Final = (
 
 class Releases(Protocol):
     """A place where releases can be read."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time, by which claims grow old and no release is of the future."""
 
     @property
     def ledger(self) -> Ledger:
@@ -176,7 +181,7 @@ def every_manifest(
     new = _new_tags(store, known, warn)
     for tag, content in store.read_each(known, MANIFEST):
         try:
-            manifest, sha256 = _manifest_in(tag, content)
+            manifest, sha256 = _manifest_in(store, tag, content)
         except ManifestError as error:
             refuse(tag, str(error))
             continue
@@ -215,7 +220,7 @@ def _read(
     """Read releases by their tags; one that is not published yet has nothing to say."""
     for tag, content in store.read_each(dict.fromkeys(sorted(tags)), MANIFEST):
         try:
-            yield _manifest_in(tag, content)
+            yield _manifest_in(store, tag, content)
         except ReleaseError as error:
             if not store.is_published(tag):
                 continue
@@ -225,7 +230,7 @@ def _read(
                 warn(f"{error}; {_NO_MANIFEST.replace('TAG', tag)}")
 
 
-def _manifest_in(tag: ReleaseTag, content: bytes | WheelmillError) -> tuple[ListedRelease, Sha256]:
+def _manifest_in(store: Releases, tag: ReleaseTag, content: bytes | WheelmillError) -> tuple[ListedRelease, Sha256]:
     """Read the answer to a request for a manifest; returns its hash, too.
 
     Raises:
@@ -233,7 +238,9 @@ def _manifest_in(tag: ReleaseTag, content: bytes | WheelmillError) -> tuple[List
         NetworkError: there may be one a little later.
     """
     if isinstance(content, bytes):
-        return manifest_from(content, tag=tag, source=f"{tag}/{MANIFEST}"), sha256_of_bytes(content)
+        return manifest_from(content, tag=tag, source=f"{tag}/{MANIFEST}", now=store.clock.utc()), sha256_of_bytes(
+            content
+        )
     if isinstance(content, NetworkError) and content.status == HTTPStatus.NOT_FOUND:
         raise ReleaseError(f"{tag} has no {MANIFEST}")
     raise content

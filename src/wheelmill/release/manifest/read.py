@@ -24,14 +24,14 @@ WHEEL_FILENAME: Final = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.+!-]{0,250}\.whl\Z"
 _decoder: Final = Decoder(ListedRelease)
 
 
-def manifest_from(content: bytes, *, source: str, tag: str | None = None, now: datetime | None = None) -> ListedRelease:
+def manifest_from(content: bytes, *, source: str, now: datetime, tag: str | None = None) -> ListedRelease:
     """Read the manifest of a release.
 
     Args:
         content: the bytes of ``manifest.json``.
         source: the path or URL that errors name.
+        now: the time that nothing was published after, but for clocks that differ.
         tag: of the release that it was found in; None where that is not known.
-        now: the time that nothing was published after, but for clocks that differ; None asks this machine's.
 
     Raises:
         ManifestError: it is another release's, it holds what no release could, or a newer version of ours made it; with
@@ -43,7 +43,7 @@ def manifest_from(content: bytes, *, source: str, tag: str | None = None, now: d
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         kind = ManifestError if (faults := faults_of_types(content)) else ReleaseError
         raise kind(told(source, faults or [((), f"it is no manifest: {error}")])) from None
-    if wrong := [*_faults(release, tag, now or datetime.now(UTC)), *_unseen(release, content)]:
+    if wrong := [*_faults(release, tag, now), *_unseen(release, content)]:
         raise ManifestError(told(source, wrong))
     return release
 

@@ -13,7 +13,7 @@ import base64
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from http import HTTPStatus
@@ -59,11 +59,15 @@ class Bucket:
     name: str
     prefix: str = ""
     """Empty, or ends with a slash."""
-    clock: Clock = field(default_factory=Clock)
+    clock: Clock
 
     @classmethod
-    def parse(cls, place: str) -> Self:
+    def parse(cls, place: str, clock: Clock) -> Self:
         """Read ``BUCKET`` or ``BUCKET/PREFIX``.
+
+        Args:
+            place: the text.
+            clock: tells the time and waits.
 
         Raises:
             UsageError: it names no bucket, or a prefix that no URL can have.
@@ -72,7 +76,7 @@ class Bucket:
         parts = prefix.removesuffix("/").split("/") if prefix.removesuffix("/") else []
         if not name or {"", ".", ".."} & {*parts} or not place.isprintable():
             raise UsageError(f"expected BUCKET/PREFIX, not {place!r}")
-        return cls(name=name, prefix="".join(f"{part}/" for part in parts))
+        return cls(name=name, prefix="".join(f"{part}/" for part in parts), clock=clock)
 
     @cached_property
     def connection(self) -> Connection:

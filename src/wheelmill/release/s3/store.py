@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -25,6 +25,7 @@ from wheelmill.release.tags import is_date_tag, is_like_date_tag
 from wheelmill.release.turn import Turn
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import Progress
+from wheelmill.system.time import Clock
 from wheelmill.wheel.name import WheelFile
 
 MAX_OBJECT: Final = 5 * 10**9
@@ -45,10 +46,15 @@ class S3Store:
     address: str | None = None
     """The URL of what has the prefix, for everybody; None takes that of the S3 API."""
 
+    @property
+    def clock(self) -> Clock:
+        """See `Releases.clock`."""
+        return self.bucket.clock
+
     @functools.cached_property
     def ledger(self) -> Ledger:
         """An object beside the releases."""
-        return Ledger(LedgerObject(bucket=self.bucket), self.bucket.clock)
+        return Ledger(LedgerObject(bucket=self.bucket), self.clock)
 
     def is_over(self, run: str) -> bool | None:  # noqa: ARG002 - a bucket has no jobs
         """See `Store.is_over`."""
@@ -127,7 +133,7 @@ class S3Store:
         turn = Turn(self.ledger, clock, progress, until=clock.now(), stale=_STALE)  # who removes waits for nobody
         try:
             with turn.taken() if remove else nullcontext():
-                return left_wheels(self.bucket, self, datetime.fromtimestamp(clock.now(), UTC), remove=remove)
+                return left_wheels(self.bucket, self, clock.utc(), remove=remove)
         except TimeIsOver:
             raise ReleaseError("somebody else is publishing now", hint="run this again later") from None
 

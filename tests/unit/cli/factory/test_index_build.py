@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
 from wheelmill.cli.factory.index import app
 from wheelmill.errors import SiteError
 from wheelmill.index import write
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 
 
@@ -23,7 +23,7 @@ def test_a_site_is_refused_by_its_size_where_github_pages_publishes_it(
 ) -> None:
     monkeypatch.setattr(write, "MAX_BYTES", 1000)
     publish(
-        DirectoryStore(directory=tmp_path / "releases"),
+        store_in(tmp_path / "releases"),
         [certified_wheel(tmp_path / "demo-1.0-py3-none-any.whl")],
         now=NOW,
     )

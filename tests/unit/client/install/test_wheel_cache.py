@@ -9,7 +9,7 @@ from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.names import Sha256
 from wheelmill.system.progress import Progress
-from wheelmill.web.client import Web
+from wheelmill.web.client import ATTENDED, Web
 
 CONTENT = b"wheel"
 HASH = Sha256(sha256(CONTENT).hexdigest())
@@ -29,7 +29,7 @@ class Served(httpx.BaseTransport):
 
 
 def cache_in(folder: Path, served: Served, *, offline: bool = False) -> WheelCache:
-    web = Web(mounts={"all://x.example": served})
+    web = Web(retries=ATTENDED, mounts={"all://x.example": served})
     return WheelCache(directory=folder, web=web, threads=ThreadPoolExecutor(1), offline=offline)
 
 

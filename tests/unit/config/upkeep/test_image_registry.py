@@ -97,7 +97,7 @@ def test_credentials_of_this_machine_are_not_sent(
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login me password secret\n")
     monkeypatch.setenv("NETRC", str(netrc))
-    with ImageRegistry(plain_http_on_loopback=True) as registry:
+    with ImageRegistry(plain_http_on_loopback=True, sleep=lambda _seconds: None) as registry:
         registry.current(image(server))
 
     sent = {headers.get("Authorization") for _, _, headers in server.asked}
@@ -290,6 +290,6 @@ def test_the_name_of_an_image_says_who_is_asked(name: str, url: str, monkeypatch
         return httpx.Response(200, headers={"Docker-Content-Digest": DIGEST}, request=request)
 
     monkeypatch.setattr(httpx.Client, "send", send)
-    with ImageRegistry() as registry:
+    with ImageRegistry(sleep=lambda _seconds: None) as registry:
         registry.current(ImageReference(name, "8", OLD))
     assert asked == [url]

@@ -10,6 +10,7 @@ import pytest
 
 from tests.github_releases import MOST_LISTED
 from tests.github_server import REPOSITORY, Answer, Asset, Call, Fault, GitHub, Release
+from tests.releases import NOW, stopped_at
 from tests.unit.release.github.conftest import FakeClock
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError
 from wheelmill.release.github import Repository
@@ -171,7 +172,7 @@ def test_an_answer_that_lacks_what_is_asked_of_it_later_is_an_outage(github: Git
     github.always = lambda _call: (200, {}, [{}])
     with (
         pytest.raises(NetworkError, match="gave no answer that can be read"),
-        Calls(Repository.parse(REPOSITORY, github.environment), Pace(), Progress()) as calls,
+        Calls(Repository.parse(REPOSITORY, github.environment), Pace(stopped_at(NOW)), Progress()) as calls,
     ):
         assert calls.read("listing tags", lambda: list(calls.repository.get_git_matching_refs("tags/v")))[0].ref
 

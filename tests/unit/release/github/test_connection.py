@@ -7,6 +7,7 @@ import pytest
 
 from tests.github_server import REPOSITORY, GitHub
 from tests.page_server import page_server
+from tests.releases import NOW, stopped_at
 from wheelmill.errors import NetworkError
 from wheelmill.release.github import Repository
 from wheelmill.release.github.calls import Calls, Pace
@@ -27,7 +28,7 @@ def test_every_process_may_use_pygithub_in_its_own_way(github: GitHub) -> None:
     import github as pygithub  # noqa: PLC0415 - the fixture has its name
     from github.Requester import HTTPSRequestsConnectionClass, Requester  # noqa: PLC0415
 
-    Calls(Repository.parse(REPOSITORY, github.environment), Pace(), QUIET)
+    Calls(Repository.parse(REPOSITORY, github.environment), Pace(stopped_at(NOW)), QUIET)
     own = pygithub.Github().requester
     assert type(own) is Requester
     assert own._Requester__httpsConnectionClass is HTTPSRequestsConnectionClass  # type: ignore[attr-defined]  # noqa: SLF001 - what was replaced before

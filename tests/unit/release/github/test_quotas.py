@@ -4,13 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.releases import NOW, stopped_at
 from wheelmill.names import Sha256
 from wheelmill.release.github import Repository
+from wheelmill.release.github.calls import Pace
 from wheelmill.release.github.store import GitHubStore
 from wheelmill.wheel.limits import MAX_WHEEL
 from wheelmill.wheel.name import WheelFile
 
-STORE = GitHubStore(repository=Repository(full_name="octo/wheels"))
+STORE = GitHubStore(repository=Repository(full_name="octo/wheels"), pace=Pace(stopped_at(NOW)))
 
 
 def wheel(tags: str, *, version: str = "1.0+cu130torch2.11", size: int = 1) -> WheelFile:

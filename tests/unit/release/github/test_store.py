@@ -9,12 +9,13 @@ from typing import BinaryIO
 import pytest
 
 from tests.github_server import HEAD, REPOSITORY, Answer, Asset, Call, Fault, GitHub, Release
-from tests.releases import manifests_in
-from tests.unit.release.conftest import NOW, certified_wheel
+from tests.releases import NOW, manifests_in, stopped_at
+from tests.unit.release.conftest import certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import NetworkError, ReleaseError, UsageError
 from wheelmill.release import asset as wanted
 from wheelmill.release.github import GitHubStore, Repository
+from wheelmill.release.github.calls import Pace
 from wheelmill.release.github.store import MAX_WHEELS
 from wheelmill.release.manifest import MANIFEST, Manifest, listed_of
 from wheelmill.release.publish import publish
@@ -285,7 +286,7 @@ def test_publishing_takes_a_token_and_reading_does_not(
 ) -> None:
     publish(store_on(github, clock), wheels[:1], now=NOW)
     anonymous = {name: value for name, value in github.environment.items() if name != "GITHUB_TOKEN"}
-    store = GitHubStore(repository=Repository.parse(REPOSITORY, anonymous))
+    store = GitHubStore(repository=Repository.parse(REPOSITORY, anonymous), pace=Pace(stopped_at(NOW)))
     assert len(manifests_in(store)) == 1
     with pytest.raises(UsageError, match="GITHUB_TOKEN is not set"):
         publish(store, wheels, now=NOW)

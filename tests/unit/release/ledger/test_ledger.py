@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.github_server import Fault, GitHub
+from tests.releases import store_in
 from tests.unit.plan.examples import CELL
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import NetworkError, ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.plan.targets import KnownFailure
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.archive import write_archive
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import (
@@ -40,7 +40,7 @@ Open = Callable[[], Ledger]
 def open_ledger(request: pytest.FixtureRequest, tmp_path: Path, github: GitHub, clock: FakeClock) -> Open:
     """Opens the same ledger, each time as another process does."""
     if request.param == "folder":
-        return lambda: DirectoryStore(directory=tmp_path / "releases").ledger
+        return lambda: store_in(tmp_path / "releases").ledger
     return lambda: store_on(github, clock).ledger
 
 
@@ -65,7 +65,7 @@ def test_the_hashes_of_manifests_are_read_without_the_wheels(open_ledger: Open) 
 
 
 def test_a_ledger_whose_release_has_no_tag_is_named(tmp_path: Path) -> None:
-    ledger = DirectoryStore(directory=tmp_path).ledger
+    ledger = store_in(tmp_path).ledger
     (tmp_path / "ledger.tar.gz").write_bytes(write_archive({f"releases/{TAG}.json": b'{"manifest": "%064d"}' % 1}))
     with pytest.raises(ReleaseError, match=rf"ledger.tar.gz is not a ledger: releases/{TAG}.json.*tag"):
         ledger.manifests()
@@ -74,7 +74,7 @@ def test_a_ledger_whose_release_has_no_tag_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../../elsewhere", "/dev/zero", "1" * 63, "1" * 64 + "\\n", "A" * 64])
 def test_a_hash_that_leads_elsewhere_is_none(name: str, tmp_path: Path) -> None:
     """Manifests are kept under their hashes on the machine of whoever reads the ledger."""
-    ledger = DirectoryStore(directory=tmp_path).ledger
+    ledger = store_in(tmp_path).ledger
     line = f'{{"tag": "{TAG}", "manifest": "{name}"}}'.encode()
     (tmp_path / "ledger.tar.gz").write_bytes(write_archive({f"releases/{TAG}.json": line}))
     with pytest.raises(ReleaseError, match=rf"ledger.tar.gz is not a ledger: releases/{TAG}.json.*manifest"):
@@ -230,12 +230,11 @@ def test_a_huge_ledger_is_named_with_what_to_do(open_ledger: Open, monkeypatch: 
 
 
 def test_what_is_old_is_left_out(open_ledger: Open) -> None:
-    now = datetime.now(UTC) if "ledger.tar" in open_ledger().place.name else NOW
-    failed = KnownFailure(id="demo", target=Sha256("0" * 64), failed_at=now - timedelta(days=31), reason="no")
+    failed = KnownFailure(id="demo", target=Sha256("0" * 64), failed_at=NOW - timedelta(days=31), reason="no")
 
     def edit(state: LedgerState) -> LedgerState:
-        changes = (Reservation(at=now - timedelta(hours=2), count=3), Reservation(at=now, count=4))
-        failures = {Sha256("1" * 64): failed, Sha256("2" * 64): replace(failed, failed_at=now)}
+        changes = (Reservation(at=NOW - timedelta(hours=2), count=3), Reservation(at=NOW, count=4))
+        failures = {Sha256("1" * 64): failed, Sha256("2" * 64): replace(failed, failed_at=NOW)}
         return replace(state, failures=failures, work=replace(state.work, changes=changes))
 
     state = open_ledger().change("some of it is old", edit)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import fields
 
-from tests.releases import manifests_in
+from tests.releases import manifests_in, store_in
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW, certified_wheel
@@ -28,7 +28,7 @@ TAG = "v2026-11-21"
 
 @pytest.fixture
 def released(tmp_path: Path) -> DirectoryStore:
-    store = DirectoryStore(directory=tmp_path / "releases")
+    store = store_in(tmp_path / "releases")
     publish(store, [certified_wheel(tmp_path / NAME, requires=("numpy",), provenance=PROVENANCE)], now=NOW)
     return store
 
@@ -197,13 +197,13 @@ def test_one_of_a_newer_wheelmill_says_so_and_nothing_of_its_keys() -> None:
 
 def test_what_a_wheelmill_of_the_same_schema_adds_is_passed_over(plain: Any) -> None:
     plain["wheels"][0]["certificate"]["more"] = {"of": ["this", None]}
-    assert manifest_from(json.dumps(plain).encode(), source="here").wheels[0].filename == NAME
+    assert manifest_from(json.dumps(plain).encode(), source="here", now=NOW).wheels[0].filename == NAME
 
 
 def test_a_manifest_from_before_there_were_these_keys_is_read(plain: Any) -> None:
     (wheel,) = plain["wheels"]
     del wheel["external"], wheel["certificate"]["provenance"]["driver"], wheel["certificate"]["provenance"]["source"]
-    (read,) = manifest_from(json.dumps(plain).encode(), source="here").wheels
+    (read,) = manifest_from(json.dumps(plain).encode(), source="here", now=NOW).wheels
     assert read.external is None
     assert read.certificate.provenance is not None
     assert (read.certificate.provenance.driver, read.certificate.provenance.source) == (None, None)
@@ -254,7 +254,7 @@ def test_words_of_a_part_are_read_when_they_are_asked_for(plain: Any) -> None:
     changed(plain, "certificate.evidence.torch_window", {"symbols": 3, "cuda": True, "torches": fits})
     cell = plain["wheels"][0]["certificate"]["provenance"]["cell"]
     cell.update(torch=None, torch_abi={"stable": "2.10", "below": "2.16"})
-    (wheel,) = manifest_from(json.dumps(plain).encode(), source="here").wheels
+    (wheel,) = manifest_from(json.dumps(plain).encode(), source="here", now=NOW).wheels
     window = wheel.certificate.evidence.torch_window
     assert isinstance(window, TorchWindow)
     assert window.lacking(TorchVersion(2, 10)) == ("_ZN1",)
@@ -267,4 +267,4 @@ def test_words_of_a_part_are_read_when_they_are_asked_for(plain: Any) -> None:
 def test_reading_passes_what_it_writes(released: DirectoryStore) -> None:
     (manifest,) = manifests_in(released)
     empty = Manifest(tag=manifest.tag, published_at=manifest.published_at, wheels=())
-    assert manifest_from(record_bytes(empty), source="here").wheels == ()
+    assert manifest_from(record_bytes(empty), source="here", now=NOW).wheels == ()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from werkzeug.wrappers import Response
 
-from tests.releases import manifests_in
+from tests.releases import manifests_in, stopped_at
 from tests.s3_server import BUCKET, KEY_ID, S3, Fault
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock
@@ -367,17 +367,17 @@ def test_publishing_needs_credentials_and_reading_does_not(
 @pytest.mark.parametrize("place", ["", "/prefix", "bucket//x", "bucket/../x", "bucket/a\nb"])
 def test_a_place_that_is_none_is_refused(place: str) -> None:
     with pytest.raises(UsageError, match="expected BUCKET/PREFIX"):
-        Bucket.parse(place)
+        Bucket.parse(place, stopped_at(NOW))
 
 
 def test_a_bucket_has_an_address(store: S3Store, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert store.url_from(tmp_path) == f"{s3.origin}/{BUCKET}/cuda/"
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "https://somebody:secret@minio.example")
-    assert S3Store(bucket=Bucket.parse("wheels")).url_from(tmp_path) == "https://minio.example/wheels/"
+    assert S3Store(bucket=Bucket.parse("wheels", stopped_at(NOW))).url_from(tmp_path) == "https://minio.example/wheels/"
     monkeypatch.delenv("AWS_ENDPOINT_URL_S3")
-    amazon = S3Store(bucket=Bucket.parse("wheels/a+b/"))
+    amazon = S3Store(bucket=Bucket.parse("wheels/a+b/", stopped_at(NOW)))
     assert amazon.url_from(tmp_path) == "https://wheels.s3.eu-central-1.amazonaws.com/a%2Bb/"
-    named = S3Store(bucket=Bucket.parse("wheels"), address="https://wheels.example.org")
+    named = S3Store(bucket=Bucket.parse("wheels", stopped_at(NOW)), address="https://wheels.example.org")
     assert named.url_from(tmp_path) == "https://wheels.example.org"
 
 
