@@ -22,5 +22,5 @@ def test_some_damaged_inputs_of_each_format_are_read_or_refused() -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", FORMATS)
 def test_many_damaged_inputs_are_read_or_refused(name: str) -> None:
-    """They are other ones in each run; a failure shows the number of the round, for ``python -m tests.fuzz --first``."""
+    """Each run feeds other ones; a failure shows the number of the round, for ``python -m tests.fuzz --first``."""
     assert_sound(fuzz(name, seconds=20, first=secrets.randbelow(1_000_000))[name])
