@@ -219,6 +219,7 @@ def _open_file(path: Path) -> sqlite3.Connection:
 
 def _open_database(path: Path | None) -> sqlite3.Connection:
     database = sqlite3.connect(path or ":memory:", timeout=_PATIENCE, check_same_thread=False)
+    database.execute("PRAGMA synchronous = OFF")  # a cache that a power cut takes is read again
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:
         database.execute("PRAGMA secure_delete = ON")  # URLs of earlier versions could have passwords in them
@@ -227,7 +228,6 @@ def _open_database(path: Path | None) -> sqlite3.Connection:
         database.executescript(_SCHEMA)
         database.execute(f"PRAGMA user_version = {_VERSION}")  # last: else a full disk would leave it without tables
     database.execute("PRAGMA foreign_keys = ON")
-    database.execute("PRAGMA synchronous = OFF")  # a cache that a power cut takes is read again
     return database
 
 
