@@ -127,6 +127,7 @@ class Speech:
                 section = CALLS[name]
             case ast.Name(id=name) if name.endswith("Error") and hasattr(errors, name):
                 section = f"{name}: exit {getattr(errors, name).exit_code}"
+                code = str(getattr(call.args[0], "value", ""))  # ConfigurationError has one for all
             case _:
                 pass
         return section, code

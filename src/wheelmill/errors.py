@@ -36,8 +36,10 @@ class WheelmillError(Exception):
 
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(self, code: str, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
+        self.code = code
+        """What kind of failure it is, in words that stay when the message is worded anew: ``no-toolkit``."""
         self.hint = hint
 
     @property
@@ -58,15 +60,15 @@ class ConfigurationError(WheelmillError):
     exit_code = 2
 
     def __init__(self, faults: tuple[str, ...]) -> None:
-        super().__init__("\n".join(faults))
+        super().__init__("configuration-invalid", "\n".join(faults))
         self.faults = faults
 
 
 class ProcessError(WheelmillError):
     """A program exited with a failure; `tail` holds the last lines it printed."""
 
-    def __init__(self, message: str, *, returncode: int, tail: str, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(self, code: str, message: str, *, returncode: int, tail: str, hint: str | None = None) -> None:
+        super().__init__(code, message, hint=hint)
         self.returncode = returncode
         self.tail = tail
 
@@ -86,8 +88,8 @@ class BuildError(WheelmillError):
 class CompileError(BuildError):
     """The compiler refuses the source, so trying again changes nothing; `line` is the compiler's own error."""
 
-    def __init__(self, message: str, *, line: str, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(self, code: str, message: str, *, line: str, hint: str | None = None) -> None:
+        super().__init__(code, message, hint=hint)
         self.line = line
 
 
@@ -107,9 +109,9 @@ class RejectedError(ReleaseError):
     """The host of the releases understood a call and will not do it."""
 
     def __init__(
-        self, message: str, *, exists: bool = False, burned: bool = False, hint: str | None, status: int
+        self, code: str, message: str, *, exists: bool = False, burned: bool = False, hint: str | None, status: int
     ) -> None:
-        super().__init__(message, hint=hint)
+        super().__init__(code, message, hint=hint)
         self.exists = exists
         """Whether the reason is that such a thing exists already."""
         self.burned = burned
@@ -162,9 +164,9 @@ class UnreadableError(WheelmillError, ValueError):
     max_length: ClassVar[int] = 1_000
     """Characters of the message, which may quote what could not be read."""
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(self, code: str, message: str, *, hint: str | None = None) -> None:
         cut = message if len(message) <= self.max_length else f"{message[: self.max_length]}..."
-        super().__init__(cut, hint=hint)
+        super().__init__(code, cut, hint=hint)
 
 
 class NetworkError(WheelmillError):
@@ -175,8 +177,8 @@ class NetworkError(WheelmillError):
 
     exit_code = 10
 
-    def __init__(self, message: str, *, hint: str | None = None, status: int | None = None) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(self, code: str, message: str, *, hint: str | None = None, status: int | None = None) -> None:
+        super().__init__(code, message, hint=hint)
         self.status = status
 
 

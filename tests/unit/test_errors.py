@@ -29,6 +29,20 @@ def test_all_classes_of_errors_stand_in_one_file() -> None:
     assert elsewhere == []
 
 
+def test_each_is_raised_with_a_code() -> None:
+    """A `ConfigurationError` has the same for all of them: its faults say where each stands."""
+    codes = {
+        ast.unparse(node): ast.unparse(node.args[0]) if node.args else ""
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and issubclass(getattr(errors, ast.unparse(node.func), object), errors.WheelmillError)
+        and ast.unparse(node.func) != "ConfigurationError"
+    }
+    assert [call for call, code in codes.items() if not re.fullmatch("'[a-z][a-z0-9-]*'", code)] == []
+    assert codes
+
+
 def test_their_list_names_each_with_its_exit_code() -> None:
     found = {
         name: error.exit_code

@@ -183,7 +183,7 @@ def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Itera
         try:
             yield workspace, source, sha256
         except ProcessError as error:
-            raise BuildError(f"{target.cell.id}: {error}\n{error.tail}") from None
+            raise BuildError("build-failed", f"{target.cell.id}: {error}\n{error.tail}") from None
 
 
 @contextmanager

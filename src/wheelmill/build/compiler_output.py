@@ -188,8 +188,8 @@ def explain_failure(
     told = ("\n".join(first.lines) or failure.tail, excuse)
     hint = next(filter(None, (hint_for(text, package, source) for text in told)), None)
     if excuse or not _REFUSAL.match(first.line):
-        return BuildError(message, hint=hint)
-    return CompileError(message, line=first.line[:_LONGEST], hint=hint)
+        return BuildError("build-failed", message, hint=hint)
+    return CompileError("compile-failed", message, line=first.line[:_LONGEST], hint=hint)
 
 
 def _excuse_in(line: str) -> str:

@@ -56,7 +56,9 @@ def install_own_wheels(target: BuildTarget, packages: PackageFolder, *, log: Pat
     try:
         packages.install(names, log=log)
     except ProcessError as error:
-        raise BuildError(f"{target.cell.id}: {', '.join(names)} cannot be installed:\n{error.tail}") from None
+        raise BuildError(
+            "toolkit-component-absent", f"{target.cell.id}: {', '.join(names)} cannot be installed:\n{error.tail}"
+        ) from None
     for folder in _folders_of(target.package.toolkit, packages.directory):
         link_plain_names(Path(folder) / "lib")
 

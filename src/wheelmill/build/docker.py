@@ -168,7 +168,9 @@ class DockerBuilder:
         try:
             return own_image("system-packages", more, resources.DOCKER, progress=progress)
         except UsageError as error:
-            raise BuildError(f"{target.package.place_of('system_packages')}: {error}") from None
+            raise BuildError(
+                "system-packages-failed", f"{target.package.place_of('system_packages')}: {error}"
+            ) from None
 
     def _cache(self, target: BuildTarget, toolkit: str, workspace: Path) -> CompilerCache:
         """The compiler cache of a target's group, with Python's headers where the image has them."""
@@ -199,11 +201,14 @@ class DockerBuilder:
         if containers.ran_out_of_memory(run, since=began):
             limit = f"{self.limits.memory / (1 << 30):.1f} GiB" if self.limits.memory else "this machine's memory"
             return BuildError(
+                "out-of-memory",
                 f"the build used up {limit} with {number_of(parallelism.jobs, 'compiler')} at once:\n{tail}",
                 hint="give the container more (--memory), or let fewer compilers run: raise its memory_per_job",
             )
         if "No space left on device" in error.tail:
-            return BuildError(f"the disk is full:\n{tail}", hint="docker system prune --all gives space back")
+            return BuildError(
+                "disk-full", f"the disk is full:\n{tail}", hint="docker system prune --all gives space back"
+            )
         return None
 
 
@@ -225,6 +230,7 @@ def check_free_disk(workspace: Path, needed: int = FREE_DISK) -> None:
     for folder in (root, workspace):
         if folder.exists() and (free := shutil.disk_usage(folder).free) < needed:
             raise BuildError(
+                "disk-too-small",
                 f"{folder} has {free / (1 << 30):.1f} GiB free; a build in a container needs {needed >> 30} GiB",
                 hint="docker system prune --all removes images and containers that nothing uses",
             )

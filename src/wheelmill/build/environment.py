@@ -52,6 +52,7 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
         venv = virtual_environment.create(workspace / "venv", python=python)
     except ProcessError as error:
         raise BuildError(
+            "no-build-environment",
             f"{target.cell.id}: no virtual environment with Python {python}:\n{error.tail}",
             hint=f"install Python {python} with its headers, or put it on PATH",
         ) from None

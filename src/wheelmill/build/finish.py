@@ -81,9 +81,14 @@ def _check_changes(changes: RequiresDist, metadata: bytes, package: Package) -> 
     place = package.place_of("requires_dist")
     for key, names in (("remove", changes.remove), ("replace", projects_of(changes.replace))):
         if missing := [name for name in names if name not in required]:
-            raise BuildError(f"{place}.{key}: the wheel does not require {', '.join(missing)}; leave that out")
+            raise BuildError(
+                "requirement-absent", f"{place}.{key}: the wheel does not require {', '.join(missing)}; leave that out"
+            )
     if present := [name for name in projects_of(changes.add) if name in required]:
-        raise BuildError(f"{place}.add: the wheel requires {', '.join(present)} already; 'replace' changes that")
+        raise BuildError(
+            "requirement-present",
+            f"{place}.add: the wheel requires {', '.join(present)} already; 'replace' changes that",
+        )
 
 
 def check_built(wheel: Path, target: BuildTarget) -> None:
@@ -95,7 +100,7 @@ def check_built(wheel: Path, target: BuildTarget) -> None:
     cell = target.cell
     broken = f"{cell.project} {cell.version} came out as a wheel that cannot be used"
     if findings := check_archive(wheel):
-        raise BuildError(f"{broken}: {'; '.join(finding.detail for finding in findings)}")
+        raise BuildError("raw-wheel-refused", f"{broken}: {'; '.join(finding.detail for finding in findings)}")
     try:
         name = WheelName.parse(wheel.name)
         with wheel.open("rb") as file, open_archive(file) as archive:
@@ -103,11 +108,14 @@ def check_built(wheel: Path, target: BuildTarget) -> None:
             pure = is_pure(wheel_file_in(archive))
         shared_objects = shared_objects_of(wheel)
     except UnreadableError as error:
-        raise BuildError(f"{broken}: {error}") from None
+        raise BuildError("raw-wheel-unreadable", f"{broken}: {error}") from None
     if name.project != cell.project:
-        raise BuildError(f"{cell.project} {cell.version} came out as a wheel of {name.project}: {wheel.name}")
+        raise BuildError(
+            "another-project", f"{cell.project} {cell.version} came out as a wheel of {name.project}: {wheel.name}"
+        )
     if pure or not shared_objects:
         raise BuildError(
+            "nothing-compiled",
             f"{cell.project} {cell.version} came out as pure Python: nothing was compiled",
             hint="its setup.py may want a variable (MMCV_WITH_OPS=1 or the like) under 'env' in its entry",
         )

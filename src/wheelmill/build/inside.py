@@ -109,7 +109,7 @@ def write_inside(facts: BuildFacts, target: BuildTarget, source: Path, unpacked:
     try:
         code = read_folder(unpacked)
     except UnreadableError as error:
-        raise BuildError(f"{target.cell.id}: {error}") from None
+        raise BuildError("build-failed", f"{target.cell.id}: {error}") from None
     if not licence_files((path.relative_to(unpacked).as_posix() for path in dist_info.rglob("*")), dist_info.name):
         _copy_licences(dict.fromkeys((source / target.subdirectory, source)), dist_info / LICENCES)
     told = with_compilers(facts, code)
@@ -127,7 +127,9 @@ def write_inside(facts: BuildFacts, target: BuildTarget, source: Path, unpacked:
         (dist_info / SBOMS / OWN_SBOM).write_bytes(bill)
     except (FileExistsError, IsADirectoryError) as error:
         name = Path(error.filename).name
-        raise BuildError(f"{target.cell.id}: its build backend put something else in the place of {name}") from None
+        raise BuildError(
+            "wheel-replaced", f"{target.cell.id}: its build backend put something else in the place of {name}"
+        ) from None
 
 
 def with_compilers(facts: BuildFacts, code: Iterable[SharedObject]) -> BuildFacts:

@@ -143,6 +143,6 @@ def build_raw_wheel(
         cause = error.exception if isinstance(error, BuildBackendException) else error
         what = f"{source.name} does not build"
         if not isinstance(cause, ProcessError):
-            raise BuildError(f"{what}:\n{error}") from None
+            raise BuildError("build-failed", f"{what}:\n{error}") from None
         seen = environment.sandbox.inside(str(source))
         raise explain_failure(what, cause, log, package=package, source=source, seen=seen) from None

@@ -54,10 +54,13 @@ def install_torch(target: BuildTarget, packages: PackageFolder, *, log: Path) ->
     try:
         packages.install([f"torch=={release}"], torch_backend=target.torch_backend, log=log)
     except ProcessError as error:
-        raise BuildError(f"{cell.id}: torch {release} cannot be installed:\n{error.tail}") from None
+        raise BuildError(
+            "torch-not-installed", f"{cell.id}: torch {release} cannot be installed:\n{error.tail}"
+        ) from None
     cuda = _cuda_of_torch(packages)
     if cuda != str(cell.cuda):
         raise BuildError(
+            "torch-for-another-cuda",
             f"the package index gives torch {release} for CUDA {cuda}, not {cell.cuda}",
             hint="set pip or uv to an index that has torch for that CUDA",
         )
@@ -108,18 +111,21 @@ def install_requirements(target: BuildTarget, packages: PackageFolder, workspace
     wanted = (*target.package.build_requirements, *EVERY_BUILD_NEEDS)
     relock = f"run 'wheelmill config lock {target.cell.project}'"
     if target.requirements is None and not isinstance(target.source, Path):
-        raise BuildError(f"packages.lock has no build requirements of {target.cell.project}", hint=relock)
+        raise BuildError("not-locked", f"packages.lock has no build requirements of {target.cell.project}", hint=relock)
     try:
         if target.requirements is None:
             packages.install(wanted, log=log)
             return packages
         sealed = packages.install_locked(_requirements_file(target.requirements, workspace), log=log)
     except ProcessError as error:
-        raise BuildError(f"{target.cell.id}: the build requirements cannot be installed:\n{error.tail}") from None
+        raise BuildError(
+            "requirements-not-installed", f"{target.cell.id}: the build requirements cannot be installed:\n{error.tail}"
+        ) from None
     try:
         sealed.install(wanted, log=log)
     except ProcessError as error:
         raise BuildError(
+            "lock-outdated",
             f"packages.lock lacks build requirements that the entry of {target.cell.project} names:\n{error.tail}",
             hint=relock,
         ) from None

@@ -116,7 +116,7 @@ def take_up(folders: Iterable[Path]) -> int:
         for path, name in _objects(folder):
             size += path.lstat().st_size
             if size > MAX_SIZE:
-                raise IntegrityError(f"{folder}: compiler caches of more than {MAX_SIZE >> 30} GiB")
+                raise IntegrityError("cache-too-large", f"{folder}: compiler caches of more than {MAX_SIZE >> 30} GiB")
             copy = caches() / name
             if not copy.exists():
                 copy.parent.mkdir(parents=True, exist_ok=True)

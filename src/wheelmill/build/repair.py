@@ -49,7 +49,9 @@ def repair_here(raw: Path, policy: str, platform: Platform, destination: Path, *
         )
     except ProcessError as error:
         wanted = _wanted(policy, platform)
-        raise BuildError(f"auditwheel refuses {raw.name} as {wanted}: {_refusal(raw, wanted) or error.tail}") from None
+        raise BuildError(
+            "auditwheel-refused", f"auditwheel refuses {raw.name} as {wanted}: {_refusal(raw, wanted) or error.tail}"
+        ) from None
     (repaired,) = destination.glob("*.whl")
     return repaired
 

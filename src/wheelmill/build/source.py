@@ -37,6 +37,7 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
     match target.source:
         case None:
             raise BuildError(
+                "not-locked",
                 f"packages.lock has no {cell.project} {cell.version}",
                 hint=f"run 'wheelmill config lock {cell.project}'",
             )
@@ -48,11 +49,13 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
                 fetch_commit(locked.git, locked.commit, folder, submodules=locked.submodules)
             except ProcessError as error:
                 message = f"{locked.git} does not give {locked.commit} ({locked.ref}):\n{error.tail}"
-                raise BuildError(message) from None
+                raise BuildError("source-unavailable", message) from None
             try:
                 locked.folder_in(folder)
             except ValueError as error:
-                raise BuildError(f"{target.package.place_of('source.subdirectory')}: {error}") from None
+                raise BuildError(
+                    "subdirectory-invalid", f"{target.package.place_of('source.subdirectory')}: {error}"
+                ) from None
         case original:
             _refuse_links_out(original, target.package)
             folder = destination / f"{cell.project}-{cell.version}"
@@ -71,7 +74,7 @@ def apply_patches(package: Package, source: Path, *, log: Path) -> None:
         try:
             process.run(["patch", "--batch", "--forward", "-p1", "-i", patch.resolve()], cwd=source, log=log)
         except ProcessError as error:
-            raise BuildError(f"{patch.name} does not apply to {source.name}:\n{error.tail}") from None
+            raise BuildError("patch-failed", f"{patch.name} does not apply to {source.name}:\n{error.tail}") from None
 
 
 def copy_folder(source: Path, destination: Path) -> None:
@@ -91,7 +94,7 @@ def _refuse_links_out(path: Path, package: Package) -> None:
     try:
         refuse_links_out(path, package.directory)
     except ValueError as error:
-        raise BuildError(f"{package.name}: {error}") from None
+        raise BuildError("source-unreadable", f"{package.name}: {error}") from None
 
 
 def _not_source(root: Path) -> Callable[[str, list[str]], set[str]]:
@@ -105,7 +108,7 @@ def _unpack(project: ProjectName, sdist: LockedSdist, destination: Path) -> Path
     try:
         return unpack_sdist(cached_sdist(project, sdist.sdist, sdist.sha256), destination)
     except (NetworkError, IntegrityError, UnreadableError) as error:
-        raise BuildError(str(error)) from None
+        raise BuildError("source-changed", str(error)) from None
 
 
 def sha256_of_tree(folder: Path) -> Sha256:

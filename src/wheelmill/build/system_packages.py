@@ -30,7 +30,11 @@ def check_system_packages(package: Package, progress: Progress) -> None:
     for program, names, is_installed in (("apt-get", wanted.apt, _apt_has), ("dnf", wanted.dnf, _dnf_has)):
         if names and shutil.which(program):
             if missing := " ".join(name for name in names if not is_installed(name)):
-                raise BuildError(f"{place}: not installed here: {missing}", hint=f"sudo {program} install {missing}")
+                raise BuildError(
+                    "system-packages-absent",
+                    f"{place}: not installed here: {missing}",
+                    hint=f"sudo {program} install {missing}",
+                )
             return
     named = " ".join((wanted.apt or ()) + (wanted.dnf or ()))
     progress.step(f"{place}: none is named for this system, and none was looked for; elsewhere they are {named}")

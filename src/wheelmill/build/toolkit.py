@@ -45,6 +45,7 @@ def provide_toolkit(
         lacking = f" with {', '.join(missing)}, which 'toolkit' of the package names ({home} has none)"
     if cuda.major < FIRST_WITH_COMPILER:
         raise BuildError(
+            "no-toolkit",
             f"there is no CUDA toolkit {release}{lacking} on this machine, "
             "and NVIDIA publishes no compiler for it as wheels",
             hint=f"install the toolkit and set CUDA_HOME, or put it at /usr/local/cuda-{cuda}",
@@ -53,7 +54,9 @@ def provide_toolkit(
     try:
         packages.install([f"cuda-toolkit[{parts}]=={release}"], log=log)
     except ProcessError as error:
-        raise BuildError(f"CUDA toolkit {release} could not be installed:\n{error.tail}") from None
+        raise BuildError(
+            "toolkit-not-installed", f"CUDA toolkit {release} could not be installed:\n{error.tail}"
+        ) from None
     return packages.directory / "nvidia" / f"cu{cuda.major}"
 
 

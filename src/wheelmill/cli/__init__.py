@@ -163,15 +163,20 @@ def _run() -> None:
         from wheelmill.system.own_installation import own_origin  # noqa: PLC0415 - only where something is missing
 
         missing = UsageError(
+            "factory-not-installed",
             f"this command needs {error.name}, which the client alone does not have",
             hint=f"pip install 'wheelmill[factory]{own_origin()}'",
         )
         _exit(missing, f"error: {missing.explained}")
     except OSError as error:
         if _is_started_nowhere():
-            refused = UsageError("the folder that this was started in was removed", hint="go to one that is there")
+            refused = UsageError(
+                "working-folder-removed",
+                "the folder that this was started in was removed",
+                hint="go to one that is there",
+            )
         elif error.errno in _REFUSED:
-            refused = UsageError(": ".join(map(str, filter(None, (error.filename, error.strerror)))))
+            refused = UsageError("file-failed", ": ".join(map(str, filter(None, (error.filename, error.strerror)))))
         else:
             raise
         _exit(refused, f"error: {refused.explained}")

@@ -135,9 +135,9 @@ def _commit(source: GitSource) -> LockedCommit:
     try:
         commit = find_commit(source.git, source.ref)
     except ProcessError as error:
-        raise UsageError(f"{source.git} does not answer:\n{error.tail}") from None
+        raise UsageError("repository-silent", f"{source.git} does not answer:\n{error.tail}") from None
     if commit is None:
-        raise UsageError(f"{source.git} has no tag or branch {source.ref}")
+        raise UsageError("ref-absent", f"{source.git} has no tag or branch {source.ref}")
     return LockedCommit(**vars(source), commit=commit)
 
 
@@ -153,7 +153,7 @@ def _sdists(package: Package, versions: list[ProjectVersion]) -> Sources:
         if Version(version) not in offered
     ]
     if reasons:
-        raise UsageError("\n".join(reasons))
+        raise UsageError("lock-failed", "\n".join(reasons))
     return {version: offered[Version(version)] for version in versions}
 
 
@@ -165,8 +165,9 @@ def _sdists_in(versions: SpecifierSet, package: Package) -> Sources:
         return dict(sources)
     refused = ", ".join(f"{version} ({yanked[version]})" for version in versions.filter(yanked, prereleases=True))
     raise UsageError(
+        "no-source-distribution",
         f"the package index has no source distribution of {package.name} {versions}"
-        + (f" but yanked ones: {refused}" if refused else "")
+        + (f" but yanked ones: {refused}" if refused else ""),
     )
 
 

@@ -40,7 +40,7 @@ class Pyproject:
         try:
             return cls(origin=origin, tables=tomllib.loads(content.decode()))
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"the {PYPROJECT} of {origin} is not TOML: {error}") from None
+            raise UsageError("not-toml", f"the {PYPROJECT} of {origin} is not TOML: {error}") from None
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -78,7 +78,9 @@ class Pyproject:
             texts = _TEXTS.validate_python(self.tables.get(table, {}).get(key, []))
             return tuple(sorted({index_requirement(text) for text in texts}))
         except (ValueError, AttributeError) as error:
-            raise UsageError(f"the {PYPROJECT} of {self.origin} does not say what {what}: {error}") from None
+            raise UsageError(
+                "pyproject-invalid", f"the {PYPROJECT} of {self.origin} does not say what {what}: {error}"
+            ) from None
 
     @property
     def name(self) -> ProjectName | None:

@@ -62,7 +62,7 @@ def locked_requirements(
         )
     except ProcessError as error:
         reason = f"the build requirements of {package.name} ({', '.join(inputs)}) cannot be resolved:\n{error.tail}"
-        raise failure_of(error, otherwise=UsageError(reason)) from None
+        raise failure_of(error, otherwise=UsageError("requirements-unknown", reason)) from None
     return LockedRequirements(inputs=inputs, pinned=tuple(sorted(_pins(resolved), key=lambda pin: pin.requirement)))
 
 
@@ -89,7 +89,7 @@ def requires_of_sdist(project: ProjectName, sdist: LockedSdist) -> tuple[str, ..
                     file = tar.extractfile(member)
                     return Pyproject.parse(file.read(MAX_BYTES) if file else b"", sdist.sdist).requires
     except (tarfile.TarError, OSError, EOFError) as error:
-        raise UsageError(f"{sdist.sdist} cannot be read: {error}") from None
+        raise UsageError("sdist-unreadable", f"{sdist.sdist} cannot be read: {error}") from None
     return ()
 
 
@@ -104,8 +104,8 @@ def requires_of_commit(package: Package, locked: LockedCommit) -> tuple[str, ...
         try:
             fetch_commit(locked.git, locked.commit, folder, submodules=False)
         except ProcessError as error:
-            raise UsageError(f"{locked.git} does not give {locked.commit}:\n{error.tail}") from None
+            raise UsageError("commit-absent", f"{locked.git} does not give {locked.commit}:\n{error.tail}") from None
         try:
             return Pyproject.read(locked.folder_in(folder)).requires
         except ValueError as error:
-            raise UsageError(f"{package.place_of('source.subdirectory')}: {error}") from None
+            raise UsageError("subdirectory-invalid", f"{package.place_of('source.subdirectory')}: {error}") from None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Final, Self
-from urllib.parse import urlsplit
 
-from wheelmill.conformance.folder import ORIGIN, FolderTransport
+import httpx
+
 from wheelmill.conformance.served import Document
 from wheelmill.errors import IntegrityError, NetworkError, SlowServerError
 from wheelmill.web.client import MAX_CONTENT, Web
@@ -42,7 +43,7 @@ class Fetcher:
 
     Args:
         url: of the index; it may hold a user and a password.
-        folder: what is served at `ORIGIN`; nothing outside it is read.
+        mounts: transports that answer for some servers, as httpx takes them.
         politeness: how much is asked.
         sleep: waits for so many seconds.
         seconds: that a request may take.
@@ -52,7 +53,7 @@ class Fetcher:
         self,
         url: str,
         *,
-        folder: Path | None = None,
+        mounts: Mapping[str, httpx.BaseTransport] = MappingProxyType({}),
         politeness: Politeness = Politeness(),
         sleep: Sleep,
         seconds: float = SECONDS,
@@ -67,7 +68,7 @@ class Fetcher:
             connections=politeness.connections,
             agent="wheelmill-index-check",
             before=self._wait_for_turn,
-            mounts={f"all://{urlsplit(ORIGIN).hostname}": FolderTransport(folder)} if folder else {},
+            mounts=mounts,
             retries=Retries(sleep),
             seconds=seconds,
         )
@@ -140,7 +141,9 @@ class Fetcher:
     def _wait_for_turn(self, url: str) -> None:
         with self._lock:
             if self._late >= MAX_LATE:
-                raise NetworkError(f"{without_credentials(url)}: not requested, as {MAX_LATE} answers took too long")
+                raise NetworkError(
+                    "server-too-slow", f"{without_credentials(url)}: not requested, as {MAX_LATE} answers took too long"
+                )
             now = time.monotonic()
             turn = max(now, self._next)
             self._next = turn + 1 / self.politeness.rate

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from packaging.requirements import Requirement
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -44,7 +45,7 @@ _REQUIRES: Final = "requires-dist"
 _SHOWN: Final = 5
 """Requirements in a message."""
 
-Requirements = dict[tuple[NormalizedName, Version], tuple[str, frozenset[str]]]
+Requirements = dict[tuple[NormalizedName, Version], tuple[str, frozenset[Requirement]]]
 """Of the versions that were looked at: the first wheel, and what it requires."""
 
 
@@ -77,8 +78,8 @@ def compare_requirements(file: ExaminedFile, seen: Requirements) -> Iterator[Vio
         return
     if _REQUIRES in map(str.lower, read_fields(file.said).get("dynamic", ())):  # as written: it may name anything
         return
-    own = frozenset(map(str, file.resolved.requires_dist or ()))
+    own = frozenset(file.resolved.requires_dist or ())
     first, others = seen.setdefault(named, (file.link.filename, own))
     if own != others:
-        differ = ", ".join(sorted(own ^ others)[:_SHOWN])
+        differ = ", ".join(sorted(map(str, own ^ others))[:_SHOWN])
         yield SAME_REQUIREMENTS.violation(file.url, f"only one of {file.link.filename} and {first} requires {differ}")

@@ -130,7 +130,7 @@ def check_list(shown: ProjectList) -> Iterator[Violation]:
     if not page.has_doctype:
         yield HTML5.violation(url, "the page has no <!DOCTYPE html>")
     for link in page.links:
-        if not _is_listed_well(link):
+        if not (_is_listed_well(link) if page.form is Form.HTML else project_of(link)):  # JSON has names and no links
             yield LIST_ENTRY.violation(url, f"the link {link.text!r} leads to {link.url!r}")
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from wheelmill.conformance.fetch import Fetcher, Politeness
-from wheelmill.conformance.folder import ORIGIN
+from wheelmill.conformance.folder import ORIGIN, FolderTransport
 from wheelmill.conformance.limits import LIMITS
 from wheelmill.conformance.survey import Survey
 from wheelmill.conformance.violation import ConformanceReport, Observation, Violation
@@ -52,15 +52,15 @@ def check_url(
         NetworkError: nobody answers there.
     """
     if "?" in url:  # the pages of projects are below its path
-        raise UsageError("expected the URL of an index without '?'")
+        raise UsageError("index-url-invalid", "expected the URL of an index without '?'")
     root = url if url.endswith("/") else f"{url}/"
     try:
         client = Fetcher(root, politeness=politeness, sleep=sleep)
     except ValueError as error:
-        raise UsageError(f"expected the URL of an index: {error}") from None
+        raise UsageError("index-url-invalid", f"expected the URL of an index: {error}") from None
     with client as fetcher:
         if not (answer := fetcher.first_byte(root)).status:
-            raise NetworkError(f"{answer.url} {answer.problem}")
+            raise NetworkError("index-unreachable", f"{answer.url} {answer.problem}")
         return Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run([root], projects)
 
 
@@ -89,7 +89,8 @@ def check_folder(
     places = [_projects_in(directory)] if projects else project_lists_below(directory)
     below = [path.resolve().relative_to(root).as_posix() for path in places]
     lists = [f"{ORIGIN}/{quote(path)}/" for path in below]
-    with Fetcher(ORIGIN, folder=root, politeness=Politeness(rate=_UNBOUNDED), sleep=time.sleep) as fetcher:
+    mounts = {f"all://{urlsplit(ORIGIN).hostname}": FolderTransport(root)}
+    with Fetcher(ORIGIN, mounts=mounts, politeness=Politeness(rate=_UNBOUNDED), sleep=time.sleep) as fetcher:
         report = Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run(lists, projects)
     return replace(
         report,

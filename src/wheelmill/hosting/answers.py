@@ -80,15 +80,17 @@ class Answers:
             answer = self._calls.answer(f"reading {path}", path, per_page=_PER_PAGE, page=number)
             entries = answer if within is None else answer.get(within) if isinstance(answer, dict) else None
             if not isinstance(entries, list):
-                raise NetworkError(f"reading {path}: expected a list{f' of {within}' if within else ''}")
+                raise NetworkError(
+                    "answer-invalid", f"reading {path}: expected a list{f' of {within}' if within else ''}"
+                )
             found += (_record(entry, kind, path) for entry in entries)
             if len(entries) < _PER_PAGE:
                 return found
-        raise NetworkError(f"reading {path}: there are more than {_MOST}")
+        raise NetworkError("answer-too-long", f"reading {path}: there are more than {_MOST}")
 
 
 def _record(answer: object, kind: type[Found], path: str) -> Found:
     try:
         return record_from(json.dumps(answer).encode(), kind, source="the answer")
     except IntegrityError as error:
-        raise NetworkError(f"reading {path}: {error}") from None
+        raise NetworkError("answer-unreadable", f"reading {path}: {error}") from None

@@ -107,10 +107,13 @@ def kernel_of(path: Path, *, version: int, module: str | None = None) -> Kernel:
     contents = open_wheel(WheelFile.at(path), None)
     findings = contents.record_findings if isinstance(contents, Contents) else contents
     if findings or not isinstance(contents, Contents):
-        raise UnreadableError("; ".join(finding.detail for finding in findings))
+        raise UnreadableError("wheel-unfit", "; ".join(finding.detail for finding in findings))
     name = contents.name.project
     if len(name) < _SHORTEST or not name[0].isalpha():
-        raise UsageError(f"expected a kernel name of two or more characters that begins with a letter, not {name!r}")
+        raise UsageError(
+            "kernel-name-invalid",
+            f"expected a kernel name of two or more characters that begins with a letter, not {name!r}",
+        )
     kernel = Kernel(
         contents=contents,
         variant=f"{_framework_of(contents)}-{_machine_of(contents)}",
@@ -121,7 +124,7 @@ def kernel_of(path: Path, *, version: int, module: str | None = None) -> Kernel:
     places = Counter(kernel.files.values())
     twice = [str(path) for path, count in places.items() if count > 1 or path.parts[0] in _OWN]
     if twice:
-        raise UsageError(f"several files would lie at {some_of(twice)}")
+        raise UsageError("files-collide", f"several files would lie at {some_of(twice)}")
     return kernel
 
 
@@ -130,18 +133,22 @@ def _framework_of(contents: Contents) -> str:
     label, symbols = contents.name.label, open_symbols(contents.shared_objects)
     needed = needed_torch(tuple(map(str, contents.metadata.requires_dist or ())))
     if (label and label.torch) or not isinstance(needed, StableTorch):
-        raise UsageError("METADATA does not allow a range of torch releases: the wheel is for one torch, or for none")
+        raise UsageError(
+            "kernel-torch-too-narrow",
+            "METADATA does not allow a range of torch releases: the wheel is for one torch, or for none",
+        )
     if not contents.shared_objects:
-        raise UsageError("it has no compiled code")
+        raise UsageError("kernel-not-compiled", "it has no compiled code")
     if beyond := beyond_stable_abi(symbols):
-        raise UsageError(f"torch's stable ABI lacks what it needs: {some_of(beyond)}")
+        raise UsageError("kernel-beyond-stable-abi", f"torch's stable ABI lacks what it needs: {some_of(beyond)}")
     shims = shims_in(symbols)
     if shims.unknown or (shims.oldest and shims.oldest > needed.oldest):
         newer = some_of(shims.unknown or shims.newest_ones)
-        raise UsageError(f"METADATA says torch {needed.oldest}, which lacks {newer}")
+        raise UsageError("kernel-torch-too-old", f"METADATA says torch {needed.oldest}, which lacks {newer}")
     if strange := sorted({tag.abi for tag in contents.name.tags} - {"abi3", "none"}):
         raise UsageError(
-            f"it is for {', '.join(strange)} alone, and kernels are for every Python, as 'abi: abi3' makes them"
+            "kernel-not-abi3",
+            f"it is for {', '.join(strange)} alone, and kernels are for every Python, as 'abi: abi3' makes them",
         )
     return f"torch-stable-abi{needed.oldest.major}{needed.oldest.minor}"
 
@@ -151,9 +158,15 @@ def _machine_of(contents: Contents) -> str:
     platforms = {Platform.of_tag(tag) for tag in contents.name.platforms}
     platform = platforms.pop()
     if platforms or platform is None or not platform.is_linux:
-        raise UsageError(f"it is for {' and '.join(contents.name.platforms)}; expected Linux on one kind of machine")
+        raise UsageError(
+            "kernel-platforms",
+            f"it is for {' and '.join(contents.name.platforms)}; expected Linux on one kind of machine",
+        )
     if contents.name.label is None:
-        raise UsageError(f"its version {contents.name.version} does not say which CUDA it is for, as +cu130 does")
+        raise UsageError(
+            "kernel-without-cuda",
+            f"its version {contents.name.version} does not say which CUDA it is for, as +cu130 does",
+        )
     return f"{contents.name.label.cuda.tag}-{platform.machine}-{platform.system}"
 
 
@@ -163,7 +176,7 @@ def _architectures_of(contents: Contents) -> tuple[Architecture, ...]:
     try:
         return tuple(replace(Architecture.of_code(code), ptx=code in ptx) for code in (*sass, *ptx))
     except ValueError as error:
-        raise UnreadableError(f"it has GPU code for no GPU: {error}") from None
+        raise UnreadableError("kernel-without-gpu-code", f"it has GPU code for no GPU: {error}") from None
 
 
 def _module_of(contents: Contents, asked: str | None) -> str:
@@ -176,7 +189,9 @@ def _module_of(contents: Contents, asked: str | None) -> str:
         return wanted
     if asked or len(modules) != 1:
         hint = f"--module {modules[0]}" if modules else None
-        raise UsageError(f"it has no module {wanted}, but {', '.join(modules) or 'none at all'}", hint=hint)
+        raise UsageError(
+            "kernel-module-absent", f"it has no module {wanted}, but {', '.join(modules) or 'none at all'}", hint=hint
+        )
     return modules[0]
 
 
@@ -197,7 +212,7 @@ def write_kernels(kernels: Sequence[Kernel], output: Path) -> list[Path]:
     builds = output / "build"
     for variant, count in Counter(kernel.variant for kernel in kernels).items():
         if count > 1:
-            raise UsageError(f"expected one wheel for {variant}, not {count}")
+            raise UsageError("kernel-wheels-ambiguous", f"expected one wheel for {variant}, not {count}")
         if (builds / variant).exists():
             raise _there_already(builds / variant)
     builds.mkdir(parents=True, exist_ok=True)
@@ -217,13 +232,13 @@ def _move(folder: Path, place: Path) -> Path:
 
 
 def _there_already(folder: Path) -> UsageError:
-    return UsageError(f"{folder} is there already", hint="remove it, or choose another folder")
+    return UsageError("file-exists", f"{folder} is there already", hint="remove it, or choose another folder")
 
 
 def _write(kernel: Kernel, folder: Path) -> None:
     wheel = kernel.contents.file
     if WheelFile.at(wheel.path) != wheel:
-        raise UnreadableError(f"{wheel.filename} was changed since it was looked at")
+        raise UnreadableError("wheel-changed", f"{wheel.filename} was changed since it was looked at")
     with wheel.path.open("rb") as file, open_archive(file) as archive:
         for member, path in kernel.files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -92,9 +92,13 @@ def _description(answers: Answers, repository: Repository) -> Description:
         return answers.one("", Description)
     except RejectedError as error:
         if error.status == HTTPStatus.UNAUTHORIZED:
-            raise UsageError("GITHUB_TOKEN is not valid, or has expired", hint="gh auth token prints one") from None
+            raise UsageError(
+                "token-invalid", "GITHUB_TOKEN is not valid, or has expired", hint="gh auth token prints one"
+            ) from None
         raise UsageError(
-            f"there is no repository {repository.full_name} that GITHUB_TOKEN may see", hint=str(error)
+            "repository-not-visible",
+            f"there is no repository {repository.full_name} that GITHUB_TOKEN may see",
+            hint=str(error),
         ) from None
 
 

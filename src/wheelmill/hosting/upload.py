@@ -94,13 +94,17 @@ def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
         SiteError: see `upload_site`.
     """
     if not (site / "simple" / _INDEX).is_file():
-        raise SiteError(f"{site} is not a site: it has no simple/{_INDEX}")
+        raise SiteError("not-a-site", f"{site} is not a site: it has no simple/{_INDEX}")
     for path in sorted(site.rglob("*")):
         key = path.relative_to(site).as_posix()
         if not path.is_file() or key.startswith("."):
             continue
         if _is_of_releases(key):
-            raise SiteError(f"{path} has the name of what belongs to releases", hint="give the site another folder")
+            raise SiteError(
+                "site-name-reserved",
+                f"{path} has the name of what belongs to releases",
+                hint="give the site another folder",
+            )
         yield key, path
         if path.name == _INDEX and key != _INDEX:
             yield key.removesuffix(_INDEX), path
@@ -123,7 +127,7 @@ def _top_of(key: str) -> str:
 def _write_record(bucket: Bucket, keys: Mapping[str, Path] | set[str], over: str | None) -> str:
     record = record_bytes(UploadedSite(keys=tuple(sorted(keys))))
     if (etag := bucket.settle(_RECORD, record, cache="no-cache", over=over)) is None:
-        raise ReleaseError(f"somebody else is uploading a site to {bucket} now", hint="run this again")
+        raise ReleaseError("somebody-else", f"somebody else is uploading a site to {bucket} now", hint="run this again")
     return etag
 
 

@@ -65,7 +65,9 @@ def with_aliases(site: Site, packages: Mapping[ProjectName, Package]) -> Aliased
         for alias in _aliases_of(package, site.versions.get(package.name, ())):
             if (name := alias.wheel.project) in site.versions:
                 hint = "give the extras another name, or take the wheels out with removed.yml"
-                raise SiteError(f"{name} is an alias of {package.name}, and has wheels of its own", hint=hint)
+                raise SiteError(
+                    "alias-has-wheels", f"{name} is an alias of {package.name}, and has wheels of its own", hint=hint
+                )
             content = alias.wheel.content
             folder = f"{ALIASES}/{name}/"
             files[folder + alias.wheel.name.filename] = content

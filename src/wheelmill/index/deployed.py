@@ -83,7 +83,9 @@ def deployed_wheels(
         if none_yet and content.status == HTTPStatus.NOT_FOUND:
             none_yet(f"{without_credentials(place)} has no index yet: nothing is compared with it")
             return Deployed()
-        raise SiteError(content.problem, hint="leave --previous out for the first index at a place")
+        raise SiteError(
+            "deployed-unreadable", content.problem, hint="leave --previous out for the first index at a place"
+        )
     site = _parse(content, _Wheels, WHEELS_JSON, place)
     hashes = {wheel["filename"]: wheel["sha256"] for wheel in site["wheels"]}
     tags = {tag for wheel in site["wheels"] if (tag := wheel.get("release"))} - {release.tag for release in read}
@@ -96,7 +98,7 @@ def _parse(content: bytes, kind: type[_T], name: str, place: str) -> _T:
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(map(str, problem["loc"])) or "the file"
-        raise SiteError(f"{name} of {place} cannot be read: {where}: {problem['msg']}") from None
+        raise SiteError("deployed-unreadable", f"{name} of {place} cannot be read: {where}: {problem['msg']}") from None
 
 
 def _hashes_of(
@@ -113,14 +115,14 @@ def _hashes_of(
         if sha256_of_bytes(hashes_in_lines(release.wheels)) != releases[release.tag]:
             content = content_of(path := path_of(release.tag))
             if isinstance(content, Absent):
-                raise SiteError(content.problem)
+                raise SiteError("deployed-unreadable", content.problem)
             if sha256_of_bytes(content) != releases[release.tag]:
                 hint = "wait until the site is deployed, and try again"
-                raise SiteError(f"{path} of {place} has another hash than {HASHES} says", hint=hint)
+                raise SiteError("deployed-changed", f"{path} of {place} has another hash than {HASHES} says", hint=hint)
             try:
                 own = hashes_from_lines(content)
             except ValueError as error:
-                raise SiteError(f"{path} of {place} cannot be read: {error}") from None
+                raise SiteError("deployed-unreadable", f"{path} of {place} cannot be read: {error}") from None
         hashes |= own
     return hashes
 
@@ -143,7 +145,7 @@ def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str, now:
             }
             yield manifest_from(json.dumps(made).encode(), tag=tag, source=f"{WHEELS_JSON} of {place}: {tag}", now=now)
     except (ReleaseError, ValueError) as error:  # a number of thousands of digits
-        raise SiteError(str(error)) from None
+        raise SiteError("deployed-unreadable", str(error)) from None
 
 
 def _entry_of(row: Mapping[str, Any]) -> dict[str, object]:

@@ -35,7 +35,7 @@ def project_lists_below(directory: Path) -> list[Path]:
     found = (page.parent for page in directory.glob("**/simple/index.html"))
     lists = sorted(each for each in found if _has_list_page(each) and not _is_of_a_project(each, directory))
     if not lists:
-        raise SiteError(f"{directory} holds no simple index")
+        raise SiteError("not-a-site", f"{directory} holds no simple index")
     return lists
 
 
@@ -84,7 +84,7 @@ def serve_folder(directory: Path, port: int = 0, *, negotiate: bool = False) -> 
         listening = _Server(("127.0.0.1", port), answers)
     except OSError as error:
         hint = "give another port; 0 takes a free one"
-        raise UsageError(f"cannot serve at 127.0.0.1:{port}: {error.strerror}", hint=hint) from None
+        raise UsageError("port-unusable", f"cannot serve at 127.0.0.1:{port}: {error.strerror}", hint=hint) from None
     with listening as server:
         thread = threading.Thread(target=server.serve_forever, args=(_INTERVAL,), daemon=True)
         thread.start()

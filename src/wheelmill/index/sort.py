@@ -51,7 +51,7 @@ def site_of(
     every_fault.extend(contradictions(every_file))
     every_fault.extend(rivals(every_file))
     if every_fault:
-        raise SiteError("\n".join(every_fault), hint=hint)
+        raise SiteError("wheels-contradict", "\n".join(every_fault), hint=hint)
     return Site(trees=_trees(every_file, listing, torches), statuses=listing.yanked.projects)
 
 

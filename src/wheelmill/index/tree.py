@@ -60,9 +60,12 @@ def folder_url(url: str, name: str = "") -> str:
             tell to everybody.
     """
     if (shown := without_credentials(url)) != url:
-        raise SiteError(f"expected the URL of a folder, without a user and a password, not one of {shown!r} with them")
+        raise SiteError(
+            "url-with-credentials",
+            f"expected the URL of a folder, without a user and a password, not one of {shown!r} with them",
+        )
     if "?" in url or "#" in url:
-        raise SiteError(f"expected the URL of a folder, without ? or #, not {url!r}")
+        raise SiteError("url-not-a-folder", f"expected the URL of a folder, without ? or #, not {url!r}")
     return posixpath.join(url, quote_name(name), "")
 
 

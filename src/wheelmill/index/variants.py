@@ -84,7 +84,9 @@ def variant_files(
                     wrong = [*wrong, "another release has it with other bytes"]
             faults += [f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong]
     if faults:
-        raise SiteError("\n".join(faults), hint="publish the variant wheels again in another store")
+        raise SiteError(
+            "variants-contradict", "\n".join(faults), hint="publish the variant wheels again in another store"
+        )
     files = sorted(found.values(), key=lambda each: (each.file.project, each.file.name.version, each.file.filename))
     return tuple(chain.from_iterable(_agreeing(wheels, warn) for _, wheels in groupby(files, key=_project_and_version)))
 
@@ -110,12 +112,12 @@ def _variant_of(name: VariantWheelName, entry: ListedWheel, plain: IndexFile) ->
     """
     label = plain.name.label
     if label is None or variant_name(plain.name, name.label).filename != entry.filename:
-        raise UnreadableError(f"it is not a variant of {plain.filename}, which it was made of")
+        raise UnreadableError("variant-of-another", f"it is not a variant of {plain.filename}, which it was made of")
     evidence = entry.certificate.evidence
     own = Variant.of_code(label.cuda, evidence.sass, evidence.ptx)
     variant = NULL_VARIANT if name.label == NULL_VARIANT.label else own
     if variant is None or variant.label != name.label:
-        raise UnreadableError("its label is not that of the GPU code in it")
+        raise UnreadableError("variant-label-differs", "its label is not that of the GPU code in it")
     return variant
 
 

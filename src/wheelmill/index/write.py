@@ -78,7 +78,7 @@ def write_site(
             finally:
                 _finish_what_was_begun(directory)
     except OSError as error:
-        raise SiteError(f"{directory} cannot be written: {error}") from None
+        raise SiteError("site-not-writable", f"{directory} cannot be written: {error}") from None
     return size
 
 
@@ -115,6 +115,7 @@ def _within(free: float, pieces: Iterable[bytes]) -> Iterator[bytes]:
         free -= len(piece)
         if free < 0:
             raise SiteError(
+                "site-too-large",
                 f"the site has more than {MAX_BYTES:,} bytes, which GitHub Pages does not publish",
                 hint="take old wheels out with removed.yml, or use another host",
             )
@@ -134,12 +135,15 @@ def _swap(new: Path, directory: Path) -> None:
         there = directory / name
         if (new / name).exists() and there.exists() and not (_is_tree(there) or (there / INVENTORY).exists()):
             raise SiteError(
-                f"{there} is not part of a site, and the site would replace it", hint=f"keep {what} elsewhere"
+                "site-would-replace",
+                f"{there} is not part of a site, and the site would replace it",
+                hint=f"keep {what} elsewhere",
             )
     foreign = [entry for entry in directory.iterdir() if not _is_of_a_site(entry, new)]
     replaced = sorted({entry.name for entry in directory.iterdir()} - {entry.name for entry in foreign})
     if replaced and WHEELS_JSON not in replaced:
         raise SiteError(
+            "site-would-replace",
             f"{directory} has {', '.join(replaced)}, which the site would replace, and is not one itself",
             hint="give another folder",
         )

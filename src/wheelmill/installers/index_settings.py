@@ -97,7 +97,7 @@ def uv_index_settings() -> dict[str, Any]:
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise UsageError(f"{path} cannot be read: {error}") from None
+            raise UsageError("settings-unreadable", f"{path} cannot be read: {error}") from None
         settings = _combined(settings, _allowed(content, path.parent.absolute()))
     return settings
 

@@ -86,7 +86,7 @@ def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:
     def find(web: Web) -> str:
         url = next((file.url for file in files_of(project, web) if file.filename == filename), None)
         if url is None:
-            raise NetworkError(f"the package index no longer has {filename}")
+            raise NetworkError("file-gone", f"the package index no longer has {filename}")
         return url
 
     return _cached_file(Path("sdists", sha256, filename), sha256, find)
@@ -103,6 +103,6 @@ def _cached_file(place: Path, sha256: Sha256, find: Callable[[Web], str]) -> Pat
         with open_index() as web, partial.open("wb") as file:
             web.download(find(web), file)
         if (found := sha256_of(partial)) != sha256:
-            raise IntegrityError(f"{path.name} has sha256 {found}, not the promised {sha256}")
+            raise IntegrityError("hash-differs", f"{path.name} has sha256 {found}, not the promised {sha256}")
         partial.replace(path)
     return path

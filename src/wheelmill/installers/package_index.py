@@ -65,7 +65,7 @@ def files_of(project: ProjectName, web: Web, index: str | None = None) -> tuple[
         page = _read(answer)
     except ValueError as error:
         where = without_credentials(index) if index else "the package index"
-        raise NetworkError(f"{where} answers with no page of {project}: {error}") from None
+        raise NetworkError("no-project-page", f"{where} answers with no page of {project}: {error}") from None
     resolved = ((link, absolute(page.base, link.url)) for link in with_sound_links(page, _SUFFIXES).links)
     return tuple(link._replace(url=url) for link, url in resolved if url)
 
@@ -78,7 +78,9 @@ def has_project(project: ProjectName, web: Web) -> bool:
     """
     answer = web.get(f"{_index().rstrip('/')}/{project}/", accept=_ACCEPT)
     if not answer.ok and answer.status != HTTPStatus.NOT_FOUND:
-        raise NetworkError(f"the package index does not say whether it has {project}: {answer.outcome}")
+        raise NetworkError(
+            "project-unknown", f"the package index does not say whether it has {project}: {answer.outcome}"
+        )
     return answer.ok
 
 

@@ -37,10 +37,12 @@ def unpack_sdist(archive: Path, destination: Path) -> Path:
     except (tarfile.TarError, zlib.error, EOFError, OSError, OverflowError, RecursionError, ValueError) as error:
         if isinstance(error, UnreadableError):
             raise
-        raise UnreadableError(f"{archive.name} cannot be unpacked: {error}") from None
+        raise UnreadableError("sdist-unreadable", f"{archive.name} cannot be unpacked: {error}") from None
     found = list(destination.iterdir())
     if len(found) != 1 or not found[0].is_dir():
-        raise UnreadableError(f"{archive.name} does not hold one folder and nothing else, as PEP 517 wants it")
+        raise UnreadableError(
+            "sdist-shape", f"{archive.name} does not hold one folder and nothing else, as PEP 517 wants it"
+        )
     return found[0]
 
 
@@ -65,7 +67,7 @@ def _open(archive: Path) -> tarfile.TarFile:
         return tarfile.open(archive, tarinfo=_Member)
     except tarfile.TarError:
         message = f"{archive.name} is not a tar archive, which PEP 625 wants a source distribution to be"
-        raise UnreadableError(message) from None
+        raise UnreadableError("sdist-too-large", message) from None
 
 
 def _check_members(tar: tarfile.TarFile, name: str) -> None:
@@ -74,7 +76,9 @@ def _check_members(tar: tarfile.TarFile, name: str) -> None:
     for number, member in enumerate(tar):
         path = PurePosixPath(member.name)
         if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
-            raise UnreadableError(f"{name} has an unsafe member {member.name!r}")
+            raise UnreadableError("member-unsafe", f"{name} has an unsafe member {member.name!r}")
         size += member.size
         if number == MAX_MEMBERS or size > MAX_UNPACKED:
-            raise UnreadableError(f"{name} holds more than {MAX_MEMBERS} files or {MAX_UNPACKED >> 30} GiB")
+            raise UnreadableError(
+                "sdist-too-large", f"{name} holds more than {MAX_MEMBERS} files or {MAX_UNPACKED >> 30} GiB"
+            )

@@ -139,7 +139,9 @@ def run_installer(argv: Sequence[str | Path], progress: Progress, *, cwd: Path |
         with installer_environment() as variables:
             return process.run(argv, cwd=cwd, env=variables, on_line=progress.line)
     except ProcessError as error:
-        raise failure_of(error, otherwise=InstallError(f"{error}:\n{without_credentials(error.tail)}")) from None
+        raise failure_of(
+            error, otherwise=InstallError("install-failed", f"{error}:\n{without_credentials(error.tail)}")
+        ) from None
 
 
 def failure_of(error: ProcessError, *, otherwise: WheelmillError) -> WheelmillError:
@@ -150,8 +152,8 @@ def failure_of(error: ProcessError, *, otherwise: WheelmillError) -> WheelmillEr
         otherwise: what it is when neither was.
     """
     if any(words in error.tail for words in _HASH_REFUSALS):
-        return IntegrityError(str(otherwise))
-    return NetworkError(str(otherwise)) if _NETWORK.search(error.tail) else otherwise
+        return IntegrityError("hash-differs", str(otherwise))
+    return NetworkError("download-failed", str(otherwise)) if _NETWORK.search(error.tail) else otherwise
 
 
 def run_own_uv(arguments: Sequence[str | Path], folder: Path) -> str:

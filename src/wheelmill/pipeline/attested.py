@@ -120,9 +120,9 @@ def _check_derived(entry: ListedWheel, manifest: ListedRelease, store: Store) ->
     with temporary_folder() as folder:
         file = store.fetch(manifest.tag, entry.filename, entry.sha256, folder).path
         if unmake_variant(file, folder).sha256 != entry.plain:
-            raise IntegrityError("it was made of another wheel than its manifest says")
+            raise IntegrityError("made-of-another", "it was made of another wheel than its manifest says")
         with file.open("rb") as opened, open_archive(opened) as archive:
             if finding := next(check_record(archive, dist_info_of(archive)), None):  # unmaking writes it anew
-                raise IntegrityError(finding.detail)
+                raise IntegrityError("wheel-unfit", finding.detail)
         if sha256_of_bytes(metadata_bytes(file)) != entry.metadata_sha256:
-            raise IntegrityError("its sidecar is not its METADATA")
+            raise IntegrityError("sidecar-differs", "its sidecar is not its METADATA")

@@ -59,7 +59,9 @@ class GpuTrials:
                 rooms = (*wheel.certificate.clean_rooms, *said.clean_rooms)
                 certificate = replace(wheel.certificate, clean_rooms=rooms)
                 return replace(wheel, certificate=certificate, gpu_certificate=path)
-        raise ReleaseError("did not pass on a machine with a GPU: the job 'gpu' of its group says why")
+        raise ReleaseError(
+            "gpu-test-failed", "did not pass on a machine with a GPU: the job 'gpu' of its group says why"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,17 +109,17 @@ class Gate:
 
     def _examine(self, path: Path) -> TestedWheel:
         if path.is_symlink() or not path.is_file():
-            raise ReleaseError("is not a regular file")
+            raise ReleaseError("not-a-file", "is not a regular file")
         tested = tested_wheel_at(path)
         if tested is None:
-            raise ReleaseError(f"was not tested: run 'wheelmill smoke {path}' first")
+            raise ReleaseError("not-tested", f"was not tested: run 'wheelmill smoke {path}' first")
         target = self._compare(path.name, tested.certificate.provenance)
         contents, verdict = examine_bytes(tested.file, tested.certificate.provenance, max_size=self.max_size)
         if verdict.evidence is None or not verdict.ok:
-            raise ReleaseError(str(verdict).removeprefix(f"{path.name} "))
+            raise ReleaseError("smoke-refused", str(verdict).removeprefix(f"{path.name} "))
         made = tested.certificate.provenance
         if target and made and contents and (file := tells_otherwise(contents, target, made)):
-            raise ReleaseError(f"was not built as planned: {file} in it says something else")
+            raise ReleaseError("facts-differ", f"was not built as planned: {file} in it says something else")
         findings = tuple(dict.fromkeys((*verdict.findings, *tested.certificate.findings)))
         certificate = replace(tested.certificate, evidence=verdict.evidence, sizes=verdict.sizes)
         tested = replace(tested, certificate=replace(certificate, findings=findings))
@@ -135,7 +137,9 @@ class Gate:
             return ()
         subjects = subjects_of(wheel)
         if missing := [name for name, sha256 in subjects if (name, sha256) not in self.attested.files]:
-            raise ReleaseError(f"cannot be released: {self.attested.signer} does not attest {', '.join(missing)}")
+            raise ReleaseError(
+                "not-attested", f"cannot be released: {self.attested.signer} does not attest {', '.join(missing)}"
+            )
         return tuple(dict.fromkeys(self.attested.files[subject] for subject in subjects))
 
     def _compare(self, filename: str, provenance: Provenance | None) -> BuildTarget | None:
@@ -150,24 +154,25 @@ class Gate:
         try:
             name = WheelName.parse(filename)
         except ValueError as error:
-            raise ReleaseError(f"does not have the file name of a wheel: {error}") from None
+            raise ReleaseError("file-name-not-a-wheel", f"does not have the file name of a wheel: {error}") from None
         if reason := reservation(name.project):
-            raise ReleaseError(f"cannot be released: {reason}")
+            raise ReleaseError("build-incomplete", f"cannot be released: {reason}")
         if provenance and provenance.sample:
-            raise ReleaseError("is a sample: build it without --sample, --arch and --here to release it")
+            raise ReleaseError("sample", "is a sample: build it without --sample, --arch and --here to release it")
         if self.targets is None:
             if provenance and not is_named_for(name, provenance.cell, provenance.pythons):
                 raise ReleaseError(
-                    f"is not a wheel of {provenance.cell.id}, which it was built for as its certificate says"
+                    "cell-differs",
+                    f"is not a wheel of {provenance.cell.id}, which it was built for as its certificate says",
                 )
             return None
         target = next((target for target in self.targets if is_wheel_of(name, target)), None)
         if target is None or name.filename != filename:  # one wheel must not have two spellings of its name
-            raise ReleaseError("is not in the plan")
+            raise ReleaseError("not-planned", "is not in the plan")
         if provenance is None:
-            raise ReleaseError("has a certificate that does not say how it was built")
+            raise ReleaseError("no-provenance", "has a certificate that does not say how it was built")
         if wrong := ", ".join(differences(target, provenance)):
-            raise ReleaseError(f"was not built as planned: its certificate differs in {wrong}")
+            raise ReleaseError("not-as-planned", f"was not built as planned: its certificate differs in {wrong}")
         return target
 
 

@@ -209,7 +209,7 @@ class _Run:
             progress.step(f"{built.file.filename} is published already, byte for byte")
             return None
         if reason := factory.store.reason_to_refuse(rebuilt.file):
-            raise BuildError(f"{rebuilt.file.filename} {reason}")
+            raise BuildError("rebuilt-differs", f"{rebuilt.file.filename} {reason}")
         verdict = examine_wheel(
             rebuilt.file,
             factory.environments,
@@ -234,7 +234,7 @@ class _Run:
             names = ", ".join(entry.filename for entry in manifest.wheels)
             factory.progress.step(f"released as {manifest.tag}: {names}")
         for refusal in publication.refusals:
-            self.failures.append(RunFailure(id=refusal.filename, error=ReleaseError(str(refusal))))
+            self.failures.append(RunFailure(id=refusal.filename, error=ReleaseError("gate-refused", str(refusal))))
         site = factory.output / "site"
         build_index(
             Stores(
@@ -253,4 +253,7 @@ class _Run:
 def _failures_before(plan: Plan) -> list[RunFailure]:
     """The builds that a plan skips because they failed before."""
     skips = (skip for skip in plan.skips if skip.failure)
-    return [RunFailure(id=skip.cell.id, error=BuildError(f"{skip.cell.id} {skip.reason}")) for skip in skips]
+    return [
+        RunFailure(id=skip.cell.id, error=BuildError("not-buildable", f"{skip.cell.id} {skip.reason}"))
+        for skip in skips
+    ]

@@ -75,7 +75,9 @@ def publish_variants(
     there = published(variants, warn).published
     if stranger := next((filename for filename in there if split_label(filename)[1] is None), None):
         raise UsageError(
-            f"variant wheels need a store of their own, and that one has {stranger}", hint="name another one with --to"
+            "store-of-another",
+            f"variant wheels need a store of their own, and that one has {stranger}",
+            hint="name another one with --to",
         )
     plain = _newest_builds(_plain_wheels(store, projects, warn))
     oldest: dict[object, CudaVersion] = {}
@@ -157,7 +159,7 @@ def _evidence_of(file: WheelFile) -> Evidence:
     """
     _, verdict = examine_bytes(file, None)
     if verdict.evidence is None or not verdict.ok:
-        raise SmokeError(str(verdict))
+        raise SmokeError("smoke-refused", str(verdict))
     return verdict.evidence
 
 

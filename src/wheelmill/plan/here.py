@@ -32,7 +32,7 @@ def target_here(
         BuildError: no such wheel can be; with the reasons.
     """
     if not architectures:
-        raise UsageError("there is no GPU to build for", hint="name one: --gpu 9.0")
+        raise UsageError("no-gpu", "there is no GPU to build for", hint="name one: --gpu 9.0")
     filters = Filters(
         projects=(canonicalize_name(requirement.name),),
         pythons=(python,),
@@ -45,5 +45,5 @@ def target_here(
     wanted = [target for target in plan.targets if requirement.specifier.contains(target.cell.version)]
     if not wanted:
         reasons = {skip.reason for skip in plan.skips} or {f"{config.file.name} has no such version"}
-        raise BuildError(f"{requirement} cannot be built: {'; '.join(sorted(reasons))}")
+        raise BuildError("not-buildable", f"{requirement} cannot be built: {'; '.join(sorted(reasons))}")
     return replace(max(wanted, key=age_of), architectures=architectures, sample=True)

@@ -80,7 +80,9 @@ def make_plan(
                 targets.append(target)
     known = {target.cell.group for target in targets} | {skip.cell.group for skip in skips} if filters.groups else ()
     if unknown := [group for group in filters.groups if group not in known]:
-        raise UsageError(f"there is no group {', '.join(unknown)}", hint="plan --matrix names all of them")
+        raise UsageError(
+            "group-unknown", f"there is no group {', '.join(unknown)}", hint="plan --matrix names all of them"
+        )
     return Plan(targets=tuple(targets), skips=tuple(skips))
 
 
@@ -95,12 +97,14 @@ def _chosen_packages(config: Config, filters: Filters) -> list[Package]:
     known = {version for package in packages for version in package.versions}
     if missing := [version for version in filters.versions if version not in known]:
         raise UsageError(
+            "version-unknown",
             f"version {', '.join(missing)} is not in {config.file.name}",
             hint="; ".join(f"{package.name} has {', '.join(package.versions)}" for package in packages),
         )
     platforms = config.compatibility.platforms
     if foreign := [str(platform) for platform in filters.platforms if platform not in platforms]:
         raise UsageError(
+            "platform-unknown",
             f"platform {', '.join(foreign)} is not in compatibility.yml",
             hint=f"it has {', '.join(map(str, platforms))}",
         )

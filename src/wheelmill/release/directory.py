@@ -75,7 +75,12 @@ class DirectoryStore:
             try:
                 yield tag, (self.directory / tag / filename).read_bytes()
             except OSError as error:
-                yield tag, ReleaseError(f"{self.directory / tag / filename} cannot be read: {error.strerror}")
+                yield (
+                    tag,
+                    ReleaseError(
+                        "release-unreadable", f"{self.directory / tag / filename} cannot be read: {error.strerror}"
+                    ),
+                )
 
     @property
     def lists_at_once(self) -> bool:
@@ -92,9 +97,9 @@ class DirectoryStore:
         try:
             shutil.copyfile(self.directory / tag / filename, copy)
         except OSError as error:
-            raise ReleaseError(f"{tag}/{filename} cannot be read: {error.strerror}") from None
+            raise ReleaseError("release-unreadable", f"{tag}/{filename} cannot be read: {error.strerror}") from None
         if (found := sha256_of(copy)) != sha256:
-            raise ReleaseError(f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
+            raise ReleaseError("hash-differs", f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
         return WheelFile.at(copy)
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:  # noqa: ARG002 - it takes every wheel
@@ -117,7 +122,7 @@ class DirectoryStore:
                 make_public_folder(self.directory)
                 stack.enter_context(hold(lock, wait=wait))
             except OSError as error:
-                raise ReleaseError(f"{lock} cannot be written: {error.strerror}") from None
+                raise ReleaseError("release-not-writable", f"{lock} cannot be written: {error.strerror}") from None
             publisher = FolderPublisher(directory=self.directory, now=now)
             stack.callback(remove_tree, publisher.draft)
             yield publisher
@@ -180,4 +185,4 @@ class FolderPublisher:
             yield
         except OSError as error:
             path = self._directory / Path(error.filename or "").name
-            raise ReleaseError(f"{path} cannot be written: {error.strerror}") from None
+            raise ReleaseError("release-not-writable", f"{path} cannot be written: {error.strerror}") from None

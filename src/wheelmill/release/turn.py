@@ -108,6 +108,7 @@ class Turn:
         if lease is None or lease.nonce != self._nonce:
             minutes = self._stale.total_seconds() / 60
             raise ReleaseError(
+                "turn-lost",
                 f"another publisher took over, as nothing was heard from this one for {minutes:.0f} minutes",
                 hint="run this again: what is published by then is left out",
             )

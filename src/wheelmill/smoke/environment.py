@@ -152,4 +152,6 @@ def evaluate(environment: SmokeEnvironment, answer: type[Answer], code: str, *ar
         return TypeAdapter(answer).validate_json(printed.rstrip().rpartition("\n")[2], strict=True)
     except ValidationError:
         message = "something in the environment printed what was not asked for"
-        raise ProcessError(message, returncode=0, tail=f"{message}:\n{printed[-_SHOWN:]}") from None
+        raise ProcessError(
+            "environment-failed", message, returncode=0, tail=f"{message}:\n{printed[-_SHOWN:]}"
+        ) from None

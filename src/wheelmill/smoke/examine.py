@@ -209,6 +209,7 @@ def check_required(target: BuildTarget, available: Sequence[AvailableWheel]) -> 
     except LookupError as error:
         torch = f" --torch {cell.label.torch}" if cell.label.torch else ""
         raise BuildError(
+            "requirement-not-built",
             f"{cell.id} requires {error}, of which there is no wheel for the same Python, CUDA and torch",
             hint=f"wheelmill run {error} {cell.project} --python {cell.python} --cuda {cell.cuda}{torch}",
         ) from None

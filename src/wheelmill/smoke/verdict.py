@@ -173,7 +173,7 @@ def certify(verdict: Verdict, suffix: str = SUFFIX) -> TestedWheel:
         SmokeError: it did not pass; names every finding.
     """
     if verdict.evidence is None or not verdict.ok:
-        raise SmokeError(str(verdict))
+        raise SmokeError("wheels-refused", str(verdict))
     certificate = Certificate(
         sha256=verdict.file.sha256,
         evidence=verdict.evidence,

@@ -87,7 +87,7 @@ def _answers(calls: Sequence[Path], limits: Limits) -> Iterator[Any | Unreadable
         if answer.exists():
             returned = json.loads(answer.read_bytes())
             answer.unlink()
-            yield returned[0] if isinstance(returned, list) else UnreadableError(returned)
+            yield returned[0] if isinstance(returned, list) else UnreadableError("content-invalid", returned)
         else:
             call.unlink()
             yield ended
@@ -117,14 +117,20 @@ def _why_ended(code: int, limits: Limits) -> UnreadableError | None:
     """What ended the process with an exit code before it had made all calls; None where an exception did that."""
     if sys.platform == "win32":
         if code == windows.ENDED:
-            return UnreadableError(f"takes more than {limits.seconds} s")
-        return UnreadableError(f"crashes the process that reads it ({code:#x})") if code >= _EXCEPTION else None
+            return UnreadableError("reader-too-slow", f"takes more than {limits.seconds} s")
+        return (
+            UnreadableError("reader-crashed", f"crashes the process that reads it ({code:#x})")
+            if code >= _EXCEPTION
+            else None
+        )
     else:  # noqa: RET505 - for mypy, which reads one of both
         ended_by = -code if code < 0 else code - _SHELL
         if ended_by == signal.SIGXCPU:
-            return UnreadableError(f"takes more than {limits.seconds} s of CPU time")
+            return UnreadableError("reader-too-slow", f"takes more than {limits.seconds} s of CPU time")
         if ended_by in set(signal.Signals):
-            return UnreadableError(f"crashes the process that reads it ({signal.Signals(ended_by).name})")
+            return UnreadableError(
+                "reader-crashed", f"crashes the process that reads it ({signal.Signals(ended_by).name})"
+            )
         return None
 
 

@@ -148,12 +148,14 @@ def check_daemon() -> None:
     try:
         process.run(["docker", "version", "--format", "{{.Server.Version}}"])
     except UsageError:
-        raise UsageError("there is no docker on this machine", hint="install Docker, or use --sandbox local") from None
+        raise UsageError(
+            "docker-absent", "there is no docker on this machine", hint="install Docker, or use --sandbox local"
+        ) from None
     except ProcessError as error:
         if answered.is_set():
-            raise BuildError(f"Docker no longer answers: {error.tail}") from None
+            raise BuildError("docker-silent", f"Docker no longer answers: {error.tail}") from None
         hint = "start its daemon: systemctl start docker"
-        raise UsageError(f"Docker does not answer: {error.tail}", hint=hint) from None
+        raise UsageError("docker-silent", f"Docker does not answer: {error.tail}", hint=hint) from None
     answered.set()
 
 

@@ -88,7 +88,7 @@ def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> No
             _check_out(address, origin, wanted, place, files=files or origin != address)
         except ProcessError as error:  # of a submodule or a clone, which who asked does not know of
             tail = f"{origin}: {error.tail}"
-            raise ProcessError(str(error), returncode=error.returncode, tail=tail) from None
+            raise ProcessError("git-failed", str(error), returncode=error.returncode, tail=tail) from None
         if submodules:
             left.extend(_submodules_in(place))
     for own in list(folder.rglob(".git")):

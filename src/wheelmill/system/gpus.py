@@ -34,7 +34,7 @@ def driver_version() -> tuple[str | None, str]:
             return str(Version(named)) and named, "UV_CUDA_DRIVER_VERSION"
         except ValueError:  # not only packaging's own: Python makes no number of thousands of digits
             raise UsageError(
-                f"UV_CUDA_DRIVER_VERSION: expected a version such as 580.65.06, not {named!r:.80}"
+                "version-invalid", f"UV_CUDA_DRIVER_VERSION: expected a version such as 580.65.06, not {named!r:.80}"
             ) from None
     for path in (_SYSFS, _PROCFS):
         try:

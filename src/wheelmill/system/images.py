@@ -65,7 +65,7 @@ def own_image(name: str, arguments: Mapping[str, str], context: Path, *, progres
         dockerfile = context / f"{name}.Dockerfile"
         docker("build", "--tag", image, "--file", dockerfile, *words, context, on_line=progress.line)
     except ProcessError as error:
-        raise UsageError(f"the {name} image cannot be built:\n{error.tail}") from None
+        raise UsageError("image-not-built", f"the {name} image cannot be built:\n{error.tail}") from None
     return image
 
 
@@ -93,7 +93,7 @@ def _pull(pinned: str, tagged: str) -> None:
             docker("pull", "--quiet", pinned)
         except ProcessError as error:
             if attempt == _PULLS:
-                raise UsageError(f"{tagged} cannot be pulled:\n{error.tail}") from None
+                raise UsageError("image-not-pulled", f"{tagged} cannot be pulled:\n{error.tail}") from None
             time.sleep(_PAUSE * attempt)
         else:
             return

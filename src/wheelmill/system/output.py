@@ -118,7 +118,7 @@ class Output:
             print(text[:room], end="", file=self._file, flush=True)
         elif self._size > MAX_RETURNED:
             message = f"{shlex.join(self._words[:6])} printed more than {MAX_RETURNED >> 20} MiB"
-            raise ProcessError(message, returncode=0, tail=message)
+            raise ProcessError("output-too-large", message, returncode=0, tail=message)
 
     def _keep(self, line: str) -> None:
         self._lines.append(line[:MAX_LINE] if self._file else line)

@@ -106,7 +106,7 @@ def run(
         shown = command_line(words[:_SHOWN_WORDS]) + " ..." * (len(words) > _SHOWN_WORDS)
         when = f" after its {timeout:.0f} s were over" if late else ""
         message = f"{shown} exited with {child.returncode}{when}"
-        raise ProcessError(message, returncode=child.returncode, tail=output.tail)
+        raise ProcessError("program-failed", message, returncode=child.returncode, tail=output.tail)
     return output.text
 
 
@@ -183,7 +183,9 @@ def _start(
     except OSError as error:
         is_absent = isinstance(error, FileNotFoundError) and error.filename in (words[0], None)  # Windows names no file
         hint = "is it installed, and on PATH?" if is_absent else None
-        raise UsageError(f"cannot start {words[0]!r}: {error.strerror}: {error.filename}", hint=hint) from None
+        raise UsageError(
+            "program-not-started", f"cannot start {words[0]!r}: {error.strerror}: {error.filename}", hint=hint
+        ) from None
 
 
 def _end(child: subprocess.Popen[bytes]) -> int:

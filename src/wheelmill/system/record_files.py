@@ -51,7 +51,9 @@ def record_from(content: bytes, record_type: type[Record], *, source: str) -> Re
     try:
         record: Record = _adapter(record_type).validate_json(content, strict=True)
     except ValidationError as error:
-        raise IntegrityError(f"{source} is not a {record_type.__name__}: {_problems(error)}") from None
+        raise IntegrityError(
+            "record-invalid", f"{source} is not a {record_type.__name__}: {_problems(error)}"
+        ) from None
     return record
 
 

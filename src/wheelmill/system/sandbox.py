@@ -138,5 +138,5 @@ def check_confinement(tell: Callable[[str], None]) -> None:
     if reason != _NOT_INSTALLED:
         hint = "let bubblewrap make namespaces on this machine, or use --sandbox docker"
     if os.environ.get("GITHUB_ACTIONS") == "true" and not os.environ.get(ALLOW_VARIABLE):
-        raise UsageError(f"foreign code would run unconfined on a GitHub runner: {reason}", hint=hint)
+        raise UsageError("unconfined", f"foreign code would run unconfined on a GitHub runner: {reason}", hint=hint)
     tell(f"foreign code runs as you ({reason}); {hint}")

@@ -87,6 +87,7 @@ class Web:
         except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
             reason = "a URL that is none" if isinstance(error, httpx.InvalidURL) else error  # it may quote a password
             raise UsageError(
+                "proxy-unusable",
                 f"the proxy or the certificates of this machine cannot be used: {reason}",
                 hint="look at HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
             ) from None
@@ -198,7 +199,7 @@ class Web:
         """
         answer = self.get(url, limit=limit)
         if answer.status != HTTPStatus.OK:  # 206 would be a part that nobody asked for
-            raise NetworkError(f"{without_credentials(url)}: {answer.outcome}", status=answer.status)
+            raise NetworkError("status", f"{without_credentials(url)}: {answer.outcome}", status=answer.status)
         return answer.content
 
     def download(
@@ -239,7 +240,9 @@ class Web:
                 digest.update(piece)
                 size += len(piece)
                 if promised is not None and size > promised:
-                    raise IntegrityError(f"{without_credentials(url)} has more than the promised {promised} bytes")
+                    raise IntegrityError(
+                        "size-exceeded", f"{without_credentials(url)} has more than the promised {promised} bytes"
+                    )
                 file.write(piece)
                 received(size)
 
@@ -249,7 +252,7 @@ class Web:
             answer = self._ask("GET", url, {"Accept-Encoding": "identity"}, read, limit=MAX_FILE)
             if answer.status_code != HTTPStatus.OK:
                 outcome = f"{answer.status_code} {answer.reason_phrase}"
-                raise NetworkError(f"{without_credentials(url)}: {outcome}", status=answer.status_code)
+                raise NetworkError("status", f"{without_credentials(url)}: {outcome}", status=answer.status_code)
         return Download(size=size, sha256=Sha256(digest.hexdigest()))
 
     def _ask(
@@ -289,13 +292,15 @@ class Web:
                     return answer
                 before, at = at, without_credentials(urljoin(at, answer.headers["Location"]))
                 if urlsplit(at).scheme not in ("https", urlsplit(before).scheme) or method not in SAFE:
-                    raise NetworkError(f"{shown} leads from {urlsplit(before).scheme} to {at.partition('?')[0]}")
+                    raise NetworkError(
+                        "redirect-refused", f"{shown} leads from {urlsplit(before).scheme} to {at.partition('?')[0]}"
+                    )
                 credential = credential if Origin.of(at) == Origin.of(before) else None
         except httpx.TransportError as error:
             raise _no_answer(shown, _reason_of(error, at), exchange.tries) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise NetworkError(f"{shown}: {error}") from None
-        raise NetworkError(f"{shown} leads through more than {_REDIRECTS} redirects")
+            raise NetworkError("url-invalid", f"{shown}: {error}") from None
+        raise NetworkError("too-many-redirects", f"{shown} leads through more than {_REDIRECTS} redirects")
 
 
 @cache
@@ -318,7 +323,7 @@ def _reason_of(error: httpx.TransportError, url: str) -> str:
 
 def _no_answer(url: str, reason: str, tries: int, *, status: int | None = None) -> NetworkError:
     again = f"; tried {tries} times" if tries > 1 else ""
-    return NetworkError(f"{url} does not answer: {reason}{again}", status=status)
+    return NetworkError("server-silent", f"{url} does not answer: {reason}{again}", status=status)
 
 
 def _read_local(url: str, read: Callable[[Iterator[bytes]], None]) -> None:
@@ -326,6 +331,6 @@ def _read_local(url: str, read: Callable[[Iterator[bytes]], None]) -> None:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise NetworkError(f"{path}: {error.strerror}") from None
+        raise NetworkError("file-unreadable", f"{path}: {error.strerror}") from None
     with file:
         read(iter(lambda: file.read(PIECE), b""))

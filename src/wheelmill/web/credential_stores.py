@@ -47,14 +47,16 @@ def read_credentials_file() -> Stored:
     try:
         with path.open("rb") as file:
             if os.name == "posix" and os.fstat(file.fileno()).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise UsageError(f"{path} is open to other users of this machine", hint=f"chmod 600 {path}")
+                raise UsageError(
+                    "credentials-open", f"{path} is open to other users of this machine", hint=f"chmod 600 {path}"
+                )
             content = tomllib.load(file)
     except FileNotFoundError:
         if named:
-            raise UsageError(f"{CREDENTIALS_VARIABLE}: there is no {path}") from None
+            raise UsageError("credentials-absent", f"{CREDENTIALS_VARIABLE}: there is no {path}") from None
         return {}
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
+        raise UsageError("credentials-unreadable", f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError((f"{path}: {error}",)) from None
     return _read_entries(path, content)
@@ -122,7 +124,7 @@ def read_variables() -> Stored:
             if variable_for(origin) == name:
                 found[origin] = Credential(username=None, secret=token)
         except ValueError as error:
-            raise UsageError(f"{name}: {error}") from None
+            raise UsageError("credentials-invalid", f"{name}: {error}") from None
     return found
 
 
@@ -142,7 +144,7 @@ def ask_netrc(origin: Origin) -> Credential | None:
     except FileNotFoundError:
         return None
     except (netrc.NetrcParseError, OSError, ValueError) as error:
-        raise UsageError(f"netrc: {error}") from None
+        raise UsageError("netrc-invalid", f"netrc: {error}") from None
 
 
 def ask_keyring(origin: Origin, username: str) -> str | None:
@@ -182,7 +184,7 @@ def ask_github(api: Origin) -> Credential | None:
     try:
         return Credential(username=None, secret=token) if token else None
     except ValueError as error:
-        raise UsageError(f"GITHUB_TOKEN: {error}") from None
+        raise UsageError("token-invalid", f"GITHUB_TOKEN: {error}") from None
 
 
 @functools.cache

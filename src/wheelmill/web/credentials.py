@@ -40,7 +40,9 @@ def keep_credential(url: str) -> str:
         return without_credentials(url)
     credential = _credential_in(url, origin)
     if credential and _given.setdefault(origin, credential) != credential:
-        raise UsageError(f"two URLs have different credentials for {origin}", hint="give both the same")
+        raise UsageError(
+            "credentials-ambiguous", f"two URLs have different credentials for {origin}", hint="give both the same"
+        )
     return without_credentials(url)
 
 
@@ -106,6 +108,7 @@ def _unlock(origin: Origin, stored: Credential | str) -> Credential:
     password = ask_keyring(origin, stored)
     if password is None:
         raise UsageError(
+            "keyring-empty",
             f"the keyring has no password of {stored} for {origin}",
             hint=f"keyring set {origin} {stored}, or write the password into credentials.toml",
         )
@@ -126,4 +129,4 @@ def _checked_credential(username: str, password: str, place: str) -> Credential:
     try:
         return Credential(username=username, secret=password)
     except ValueError as error:
-        raise UsageError(f"{place}: {error}") from None
+        raise UsageError("credentials-invalid", f"{place}: {error}") from None

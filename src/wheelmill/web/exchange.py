@@ -49,7 +49,7 @@ class TimeLeft:
         """Seconds to wait for the next bytes."""
         left = self._began + self.seconds - time.monotonic()
         if left <= 0:
-            raise SlowServerError(f"{self.url}: took longer than {self.seconds:.0f} seconds")
+            raise SlowServerError("server-slow", f"{self.url}: took longer than {self.seconds:.0f} seconds")
         return min(_SILENCE, math.ceil(left))
 
 
@@ -81,12 +81,14 @@ class Exchange(httpx.BaseTransport):
 
     def _pieces(self, answer: httpx.Response) -> Iterator[bytes]:
         if (encoding := answer.headers.get("Content-Encoding", "").strip().lower()) not in _ENCODINGS:
-            raise NetworkError(f"{self._time_left.url}: is compressed as {encoding!r}, which was not asked for")
+            raise NetworkError(
+                "encoding-unasked", f"{self._time_left.url}: is compressed as {encoding!r}, which was not asked for"
+            )
         size = came = 0
         for piece in answer.iter_bytes(PIECE):
             size += len(piece)
             if size > self._limit:
-                raise NetworkError(f"{self._time_left.url}: has more than {self._limit} bytes")
+                raise NetworkError("answer-too-large", f"{self._time_left.url}: has more than {self._limit} bytes")
             self._time_left.seconds += (answer.num_bytes_downloaded - came) / BYTES_PER_SECOND  # as packed
             came = answer.num_bytes_downloaded
             yield piece

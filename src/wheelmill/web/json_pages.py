@@ -123,7 +123,7 @@ def read_releases(content: bytes, address: str) -> Page:
     faults: list[Fault] = []
     releases = _load(content, faults)
     if not isinstance(releases, list):
-        raise UnreadableError("expected a JSON list of releases")
+        raise UnreadableError("page-invalid", "expected a JSON list of releases")
     links: list[Link] = []
     for release in _sound("releases.{}", releases, _RELEASE, faults):
         if not release.get("draft"):
@@ -147,7 +147,7 @@ def read_tree(content: bytes, address: str) -> Page:
     faults: list[Fault] = []
     entries = _load(content, faults)
     if not isinstance(entries, list):
-        raise UnreadableError("expected a JSON list of files")
+        raise UnreadableError("page-invalid", "expected a JSON list of files")
     folder = urlsplit(address)._replace(query="").geturl()
     files_at = folder.replace("/api/models/", "/", 1).replace("/tree/", "/resolve/", 1)
     files = [entry for entry in _sound("{}", entries, _TREE_ENTRY, faults) if entry["type"] == "file"]
@@ -186,7 +186,7 @@ def _parse(content: bytes, key: str, faults: list[Fault]) -> tuple[dict[str, Any
     page = _load(content, faults)
     if isinstance(page, dict) and isinstance(page.get(key), list):
         return page, page[key]
-    raise UnreadableError(f"expected a JSON object with a list of {key}")
+    raise UnreadableError("page-invalid", f"expected a JSON object with a list of {key}")
 
 
 def _load(content: bytes, faults: list[Fault]) -> object:
@@ -200,7 +200,7 @@ def _load(content: bytes, faults: list[Fault]) -> object:
                 faults.append(Fault(key="", problem="the page has half of a surrogate pair, which is not a character"))
                 page = json.loads(whole)
     except (ValueError, RecursionError) as error:
-        raise UnreadableError(f"expected JSON: {error}") from None
+        raise UnreadableError("page-invalid", f"expected JSON: {error}") from None
     return page
 
 

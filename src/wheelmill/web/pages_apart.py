@@ -27,9 +27,9 @@ def read_apart(read: Callable[[bytes, str], Page], content: bytes, address: str)
     """
     (parts,) = call_apart([partial(_parts_of_page, read, content, address)], LIMITS)
     if isinstance(parts, UnreadableError):
-        raise UnreadableError(f"the page {parts}")
+        raise UnreadableError("page-invalid", f"the page {parts}")
     if isinstance(parts, str):
-        raise UnreadableError(parts)
+        raise UnreadableError("page-invalid", parts)
     parts["form"] = Form(parts["form"])
     parts["links"] = [Link(*link) for link in parts["links"]]
     parts["faults"] = [Fault(**fault) for fault in parts["faults"]]

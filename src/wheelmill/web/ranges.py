@@ -50,7 +50,9 @@ class RangeFile(io.RawIOBase):
         if size is None:
             first, last, size = self._fetch(f"-{_PIECE}", _PIECE)
             if last + 1 != size or first != max(0, size - _PIECE):
-                raise NetworkError("the server answers with other bytes than the last ones of the file")
+                raise NetworkError(
+                    "range-differs", "the server answers with other bytes than the last ones of the file"
+                )
             self._start = first
         self.size = size
 
@@ -92,24 +94,27 @@ class RangeFile(io.RawIOBase):
         start = min(self._at, self.size - count)
         span = start, start + count - 1, self.size
         if self._fetch(f"{span[0]}-{span[1]}", count) != span:
-            raise NetworkError("the server gives another range than the one that was asked for")
+            raise NetworkError("range-differs", "the server gives another range than the one that was asked for")
         self._start = start
 
     def _fetch(self, span: str, most: int) -> tuple[int, int, int]:
         """Ask for bytes: where the first and the last of them are in the file, and how many it has."""
         self._budget -= most
         if self._budget < 0:
-            raise NetworkError("the list of the file's members is too large")
+            raise NetworkError("members-too-large", "the list of the file's members is too large")
         if time.monotonic() > self._until:
-            raise NetworkError(f"what is read of the file takes longer than {SECONDS} s")
+            raise NetworkError("range-too-slow", f"what is read of the file takes longer than {SECONDS} s")
         answer = self._web.get(self._url, span=span, if_range=self._validator, limit=most)
         if answer.status == HTTPStatus.OK:
-            raise NetworkError("the file changed while it was read" if self._validator else "the server ignores ranges")
+            raise NetworkError(
+                "ranges-unusable",
+                "the file changed while it was read" if self._validator else "the server ignores ranges",
+            )
         if answer.status != HTTPStatus.PARTIAL_CONTENT:
-            raise NetworkError(f"the server answers {answer.outcome}", status=answer.status)
+            raise NetworkError("status", f"the server answers {answer.outcome}", status=answer.status)
         found = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", "").strip())
         if not found or len(answer.content) != int(found[2]) - int(found[1]) + 1:
-            raise NetworkError("the server's Content-Range cannot be read, or is not of its bytes")
+            raise NetworkError("range-unreadable", "the server's Content-Range cannot be read, or is not of its bytes")
         self._held = answer.content
         self._validator = self._validator or _validator(answer)
         return int(found[1]), int(found[2]), int(found[3])

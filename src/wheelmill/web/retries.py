@@ -70,6 +70,7 @@ class Retries(Retry):
         if isinstance(response, httpx.Response) and (asked := asked_pause(response.headers)) > _LONGEST_PAUSE:
             outcome = f"{response.status_code} {response.reason_phrase}"
             raise NetworkError(
+                "server-busy",
                 f"{response.request.url} does not answer: {outcome}; try again in {asked:.0f} seconds",
                 status=response.status_code,
             )

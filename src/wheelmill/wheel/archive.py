@@ -43,18 +43,20 @@ def open_archive(file: IO[bytes] | io.RawIOBase) -> zipfile.ZipFile:
     """
     directory = find_directory(file)
     if directory.size > MAX_DIRECTORY:
-        raise UnreadableError(f"the list of its members has {directory.size} bytes, more than {MAX_DIRECTORY}")
+        raise UnreadableError(
+            "members-too-large", f"the list of its members has {directory.size} bytes, more than {MAX_DIRECTORY}"
+        )
     try:
         archive = zipfile.ZipFile(cast("IO[bytes]", file))
     except _BROKEN as error:
-        raise UnreadableError(f"not a readable zip: {error}") from None
+        raise UnreadableError("zip-invalid", f"not a readable zip: {error}") from None
     members = archive.infolist()
     if len(members) > MAX_MEMBERS:
-        raise UnreadableError(f"it has {len(members)} members, more than {MAX_MEMBERS}")
+        raise UnreadableError("members-too-many", f"it has {len(members)} members, more than {MAX_MEMBERS}")
     if len(members) != directory.members or any(each.header_offset >= directory.start for each in members):
-        raise UnreadableError("not a readable zip: the list of its members and its end disagree")
+        raise UnreadableError("zip-invalid", "not a readable zip: the list of its members and its end disagree")
     if not all(each.filename for each in members):
-        raise UnreadableError("not a readable zip: a member has no name")
+        raise UnreadableError("zip-invalid", "not a readable zip: a member has no name")
     return archive
 
 
@@ -68,16 +70,16 @@ def open_member(archive: zipfile.ZipFile, member: str | zipfile.ZipInfo) -> Iter
     try:
         listed = archive.getinfo(member) if isinstance(member, str) else member
     except KeyError:
-        raise UnreadableError(f"it has no {member}") from None
+        raise UnreadableError("member-absent", f"it has no {member}") from None
     if listed.compress_type not in COMPRESSIONS:
-        raise UnreadableError(f"{listed.filename} is neither stored nor deflated")
+        raise UnreadableError("method-unknown", f"{listed.filename} is neither stored nor deflated")
     try:
         with archive.open(listed) as file:
             yield file
     except UnreadableError:
         raise
     except _BROKEN as error:
-        raise UnreadableError(f"{listed.filename} cannot be unpacked: {error}") from None
+        raise UnreadableError("member-damaged", f"{listed.filename} cannot be unpacked: {error}") from None
 
 
 def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
@@ -94,7 +96,7 @@ def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     with open_member(archive, name) as file:
         content = file.read(most + 1)
     if len(content) > most:
-        raise UnreadableError(f"{name} has more than {most} bytes")
+        raise UnreadableError("member-too-large", f"{name} has more than {most} bytes")
     return content
 
 

@@ -161,6 +161,7 @@ def _verifier(path: str | None) -> Verifier:
         from sigstore.verify import Verifier  # noqa: PLC0415
     except ModuleNotFoundError:
         raise UsageError(
+            "sigstore-not-installed",
             "attestations are verified with sigstore, which is not installed",
             hint=f"pip install 'wheelmill[attestations]{own_origin()}'",
         ) from None
@@ -168,10 +169,12 @@ def _verifier(path: str | None) -> Verifier:
         return Verifier(trusted_root=TrustedRoot.from_file(path)) if path else Verifier.production()
     except TUFError as error:
         raise NetworkError(
-            f"Sigstore's keys, which attestations are verified with, cannot be fetched: {error}"
+            "sigstore-keys-silent", f"Sigstore's keys, which attestations are verified with, cannot be fetched: {error}"
         ) from None
     except (Error, ValueError, OSError) as error:
-        raise UsageError(f"{TRUSTED_ROOT}: {path} holds no keys to verify attestations with: {error}") from None
+        raise UsageError(
+            "sigstore-keys-invalid", f"{TRUSTED_ROOT}: {path} holds no keys to verify attestations with: {error}"
+        ) from None
 
 
 def _subjects_of(line: bytes, verifier: Verifier, policy: VerificationPolicy) -> set[tuple[str, Sha256]]:

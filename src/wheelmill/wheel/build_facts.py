@@ -109,4 +109,4 @@ def read_build_facts(content: bytes) -> BuildFacts:
     try:
         return msgspec.json.decode(content, type=BuildFacts)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UnreadableError(f"{BUILD_FACTS} cannot be read: {error}") from None
+        raise UnreadableError("build-facts-invalid", f"{BUILD_FACTS} cannot be read: {error}") from None

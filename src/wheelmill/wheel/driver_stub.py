@@ -43,5 +43,7 @@ def compile_stub(functions: Iterable[str], library: Path) -> None:
     source.write_text("".join(f"int {name}(void) {{ return {_STUB_LIBRARY}; }}\n" for name in sorted(functions)))
     compiler = next(filter(shutil.which, ("cc", "gcc", "clang")), None)
     if compiler is None:
-        raise UsageError(f"a stub of {DRIVER} is needed, and there is no C compiler to make it", hint="install gcc")
+        raise UsageError(
+            "no-c-compiler", f"a stub of {DRIVER} is needed, and there is no C compiler to make it", hint="install gcc"
+        )
     process.run([compiler, "-shared", "-fPIC", "-nostdlib", f"-Wl,-s,-soname={DRIVER}", "-o", library, source])

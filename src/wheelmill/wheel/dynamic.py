@@ -66,10 +66,14 @@ class Texts:
         """
         end = self._table.find(b"\0", place, place + MAX_SYMBOL_NAME + 1)
         if end < 0:
-            raise UnreadableError(f"it has a name outside of its table, or one of more than {MAX_SYMBOL_NAME} bytes")
+            raise UnreadableError(
+                "elf-names", f"it has a name outside of its table, or one of more than {MAX_SYMBOL_NAME} bytes"
+            )
         self._left -= end - place
         if self._left < 0:
-            raise UnreadableError(f"its names are together more than {_SHARED} times as long as their table")
+            raise UnreadableError(
+                "elf-names", f"its names are together more than {_SHARED} times as long as their table"
+            )
         return self._table[place:end].decode(errors="replace")
 
 
@@ -150,10 +154,10 @@ class DynamicForm:
                 for _ in range(count):
                     number, name, next_version = version.unpack_from(section, each)
                     if number in found:
-                        raise UnreadableError("two versions that its symbols need have one number")
+                        raise UnreadableError("elf-versions", "two versions that its symbols need have one number")
                     found[number] = texts.at(name)
                     each += next_version
                 at += following
         except struct.error:
-            raise UnreadableError("its section .gnu.version_r leads out of itself") from None
+            raise UnreadableError("elf-versions", "its section .gnu.version_r leads out of itself") from None
         return found

@@ -56,16 +56,16 @@ def read_device_code(content: bytes | mmap, start: int = 0, stop: int | None = N
         _magic, _version, header, size = _CONTAINER.unpack_from(content, at)
         end = at + header + size
         if header < _CONTAINER.size or end > stop:
-            raise UnreadableError("the fat binary section ends inside a container")
+            raise UnreadableError("fatbin-cut-off", "the fat binary section ends inside a container")
         entry = at + header
         while entry + _ENTRY.size <= end:
             kind, entry_header, entry_size, architecture, flags = _ENTRY.unpack_from(content, entry)
             if entry_header < _ENTRY.size:
-                raise UnreadableError("the fat binary section has an entry without a header")
+                raise UnreadableError("fatbin-entry", "the fat binary section has an entry without a header")
             found.setdefault(kind, Counter())[architecture, _feature(flags)] += entry_size
             entry += entry_header + entry_size
         if entry > end:
-            raise UnreadableError("the fat binary section has an entry that leaves its container")
+            raise UnreadableError("fatbin-entry", "the fat binary section has an entry that leaves its container")
         at = end
     sass = {f"sm_{number}{feature}": found[_CUBIN][number, feature] for number, feature in sorted(found[_CUBIN])}
     ptx = {f"compute_{number}{feature}": found[_PTX][number, feature] for number, feature in sorted(found[_PTX])}
@@ -82,9 +82,11 @@ def _next_container(content: bytes | mmap, at: int, stop: int) -> int:
             continue
         (word,) = struct.unpack_from("<I", content, at)
         if word != _MAGIC:
-            raise UnreadableError(f"the fat binary section has {word:#x} where a container should start")
+            raise UnreadableError(
+                "fatbin-magic", f"the fat binary section has {word:#x} where a container should start"
+            )
         if at + _CONTAINER.size > stop:
-            raise UnreadableError("the fat binary section ends inside a container's header")
+            raise UnreadableError("fatbin-cut-off", "the fat binary section ends inside a container's header")
         return at
     return -1
 

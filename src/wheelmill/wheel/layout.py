@@ -55,20 +55,22 @@ def find_directory(file: IO[bytes] | io.RawIOBase) -> Directory:
     tail = file.read(_WIDE_END.size + _LOCATOR.size + _END.size) or b""
     signature, *disks, here, members, size, start, comment = _END.unpack(tail[-_END.size :].ljust(_END.size, b"\0"))
     if signature != b"PK\5\6" or comment:
-        raise UnreadableError("not a readable zip, or one with other bytes behind its end")
+        raise UnreadableError("zip-ambiguous", "not a readable zip, or one with other bytes behind its end")
     end = length - _END.size
     locator = tail[-_END.size - _LOCATOR.size : -_END.size]
     if locator.startswith(b"PK\6\7") and len(tail) == _WIDE_END.size + _LOCATOR.size + _END.size:
         end -= _LOCATOR.size + _WIDE_END.size
         wide = _WIDE_END.unpack_from(tail)
         if wide[:2] != (b"PK\6\6", _WIDE_END.size - 12) or _LOCATOR.unpack(locator)[1:] != (0, end, 1):
-            raise UnreadableError("not a readable zip: its zip64 records do not lie where they should")
+            raise UnreadableError("zip-ambiguous", "not a readable zip: its zip64 records do not lie where they should")
         narrow = (*disks, here, members, size, start)
         *disks, here, members, size, start = wide[4:]
         if any(old not in (new, *_SATURATED) for old, new in zip(narrow, wide[4:], strict=True)):
-            raise UnreadableError("not a readable zip: it has two ends that disagree")
+            raise UnreadableError("zip-ambiguous", "not a readable zip: it has two ends that disagree")
     if any(disks) or here != members or start + size != end:
-        raise UnreadableError("not a readable zip: the list of its members does not lie right before its end")
+        raise UnreadableError(
+            "zip-ambiguous", "not a readable zip: the list of its members does not lie right before its end"
+        )
     return Directory(members=members, start=start, size=size)
 
 
@@ -87,14 +89,14 @@ def check_members(file: IO[bytes], members: Iterable[zipfile.ZipInfo]) -> None:
     at = file.seek(0)
     for member in sorted(members, key=lambda member: member.header_offset):
         if member.header_offset != at:
-            raise UnreadableError(f"its bytes at {at} belong to no member of its list, or to two")
+            raise UnreadableError("bytes-unlisted", f"its bytes at {at} belong to no member of its list, or to two")
         _check_header(file, member)
         _check_data(file, member)
         if member.flag_bits & _DESCRIBED_BEHIND:
             _check_description(file, member)
         at = file.tell()
     if at != start:
-        raise UnreadableError(f"its bytes at {at} belong to no member of its list")
+        raise UnreadableError("bytes-unlisted", f"its bytes at {at} belong to no member of its list")
 
 
 def _check_header(file: IO[bytes], member: zipfile.ZipInfo) -> None:
@@ -108,11 +110,15 @@ def _check_header(file: IO[bytes], member: zipfile.ZipInfo) -> None:
     said, listed = (crc, packed, size), (member.CRC, member.compress_size, member.file_size)
     later = (0, 0, 0) if flags & _DESCRIBED_BEHIND else listed
     if (signature, flags, method, name) != (b"PK\3\4", member.flag_bits, member.compress_type, listed_name):
-        raise UnreadableError(f"{member.filename!r} has another name or method in its own header than in the list")
+        raise UnreadableError(
+            "header-differs", f"{member.filename!r} has another name or method in its own header than in the list"
+        )
     if said not in (listed, later):
-        raise UnreadableError(f"{member.filename!r} has other sizes in its own header than in the list")
+        raise UnreadableError(
+            "header-differs", f"{member.filename!r} has other sizes in its own header than in the list"
+        )
     if _UNICODE_PATH in {*extra, *dict(_extras(member.extra))}:
-        raise UnreadableError(f"{member.filename!r} has a second name, in an extra field")
+        raise UnreadableError("second-name", f"{member.filename!r} has a second name, in an extra field")
 
 
 def _extras(fields: bytes) -> Iterator[tuple[int, bytes]]:
@@ -131,9 +137,11 @@ def _check_data(file: IO[bytes], member: zipfile.ZipInfo) -> None:
         size += len(piece)
         crc = zlib.crc32(piece, crc)
         if size > member.file_size:
-            raise UnreadableError(f"{member.filename!r} unpacks to more than the {member.file_size} bytes it names")
+            raise UnreadableError(
+                "member-too-large", f"{member.filename!r} unpacks to more than the {member.file_size} bytes it names"
+            )
     if (size, crc) != (member.file_size, member.CRC):
-        raise UnreadableError(f"{member.filename!r} does not match its size and checksum")
+        raise UnreadableError("member-damaged", f"{member.filename!r} does not match its size and checksum")
 
 
 def _unpacked(file: IO[bytes], member: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -148,14 +156,14 @@ def _unpacked(file: IO[bytes], member: zipfile.ZipInfo) -> Iterator[bytes]:
             try:
                 piece = inflate.decompress(left, _UNPACKED)
             except zlib.error as error:
-                raise UnreadableError(f"{member.filename!r} cannot be unpacked: {error}") from None
+                raise UnreadableError("member-damaged", f"{member.filename!r} cannot be unpacked: {error}") from None
             yield piece
             left = inflate.unconsumed_tail
         if left or inflate.unused_data:
-            raise UnreadableError(f"{member.filename!r} has other bytes behind its packed ones")
+            raise UnreadableError("member-damaged", f"{member.filename!r} has other bytes behind its packed ones")
     yield inflate.flush()
     if not inflate.eof:
-        raise UnreadableError(f"{member.filename!r} is cut off")
+        raise UnreadableError("member-damaged", f"{member.filename!r} is cut off")
 
 
 def _packed(file: IO[bytes], member: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -163,7 +171,7 @@ def _packed(file: IO[bytes], member: zipfile.ZipInfo) -> Iterator[bytes]:
     while left:
         piece = file.read(min(left, _PACKED))
         if not piece:
-            raise UnreadableError(f"{member.filename!r} is cut off")
+            raise UnreadableError("member-damaged", f"{member.filename!r} is cut off")
         left -= len(piece)
         yield piece
 
@@ -177,4 +185,7 @@ def _check_description(file: IO[bytes], member: zipfile.ZipInfo) -> None:
         file.seek(at)
         if file.read(len(known)) == known:
             return
-    raise UnreadableError(f"{member.filename!r} has another checksum or other sizes behind its data than in the list")
+    raise UnreadableError(
+        "descriptor-differs",
+        f"{member.filename!r} has another checksum or other sizes behind its data than in the list",
+    )

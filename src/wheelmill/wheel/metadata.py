@@ -40,7 +40,7 @@ def dist_info_of(archive: zipfile.ZipFile) -> str:
         if len(parts) > 1 and parts[0].endswith(".dist-info")
     }
     if len(folders) != 1:
-        raise UnreadableError(f"expected one .dist-info folder, found {sorted(folders) or 'none'}")
+        raise UnreadableError("dist-info-folders", f"expected one .dist-info folder, found {sorted(folders) or 'none'}")
     return folders.pop()
 
 
@@ -55,7 +55,7 @@ def read_metadata(content: bytes) -> Metadata:
         metadata = Metadata.from_email(content, validate=False)
         _ = (metadata.name, metadata.version, metadata.requires_python, metadata.requires_dist)
     except (ValueError, ExceptionGroup, RecursionError) as error:
-        raise UnreadableError(f"METADATA cannot be read: {error}") from None
+        raise UnreadableError("metadata-unreadable", f"METADATA cannot be read: {error}") from None
     return metadata
 
 
@@ -146,7 +146,7 @@ def commands_of(archive: zipfile.ZipFile, dist_info: str) -> tuple[str, ...]:
     try:
         parser.read_string(read_member(archive, name, MAX_METADATA).decode("utf-8"))
     except (ConfigParserError, UnicodeDecodeError) as error:
-        raise UnreadableError(f"{name} cannot be read: {error}") from None
+        raise UnreadableError("metadata-unreadable", f"{name} cannot be read: {error}") from None
     groups = ("console_scripts", "gui_scripts")
     return tuple(command for group in groups if parser.has_section(group) for command in parser.options(group))
 
@@ -154,11 +154,11 @@ def commands_of(archive: zipfile.ZipFile, dist_info: str) -> tuple[str, ...]:
 def _check_fields(content: bytes, name: str) -> None:
     """Refuse METADATA with so many fields that email's parser, which is quadratic, takes minutes."""
     if len(content) > MAX_METADATA:
-        raise UnreadableError(f"{name} has {len(content)} bytes, more than {MAX_METADATA}")
+        raise UnreadableError("metadata-too-large", f"{name} has {len(content)} bytes, more than {MAX_METADATA}")
     head = takewhile(len, content.splitlines())
     fields = sum(line[:1] not in (b" ", b"\t") for line in head)
     if fields > MAX_FIELDS:
-        raise UnreadableError(f"{name} has {fields} fields, more than {MAX_FIELDS}")
+        raise UnreadableError("metadata-too-large", f"{name} has {fields} fields, more than {MAX_FIELDS}")
 
 
 def metadata_bytes(wheel: Path) -> bytes:
@@ -171,7 +171,7 @@ def metadata_bytes(wheel: Path) -> bytes:
         with wheel.open("rb") as file, open_archive(file) as archive:
             return metadata_in(archive)
     except UnreadableError as error:
-        raise UnreadableError(f"{wheel.name} cannot be read as a wheel: {error}") from None
+        raise UnreadableError("wheel-unreadable", f"{wheel.name} cannot be read as a wheel: {error}") from None
 
 
 def metadata_in(archive: zipfile.ZipFile) -> bytes:

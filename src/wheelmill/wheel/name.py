@@ -37,15 +37,19 @@ class WheelName(Struct, frozen=True, kw_only=True, gc=False):
             UnreadableError: it is not a wheel's.
         """
         if len(filename) > MAX_FILENAME:
-            raise UnreadableError(f"{filename!r:.40}... has {len(filename)} characters, more than {MAX_FILENAME}")
+            raise UnreadableError(
+                "file-name-too-long", f"{filename!r:.40}... has {len(filename)} characters, more than {MAX_FILENAME}"
+            )
         if "/" in filename:
-            raise UnreadableError(f"expected a file name, not a path: {filename!r}")
+            raise UnreadableError("file-name-not-plain", f"expected a file name, not a path: {filename!r}")
         try:
             project, version, build, tags = _parts_of(filename)
         except InvalidWheelFilename as error:
             if split_label(filename)[1]:
-                raise UnreadableError(f"expected a plain wheel, not a variant wheel (PEP 825): {filename!r}") from None
-            raise UnreadableError(str(error)) from None
+                raise UnreadableError(
+                    "variant-wheel", f"expected a plain wheel, not a variant wheel (PEP 825): {filename!r}"
+                ) from None
+            raise UnreadableError("file-name-not-a-wheel", str(error)) from None
         return cls(project=project, version=version, build=build, tags=tags)
 
     @property
@@ -121,7 +125,7 @@ def read_tags(text: str) -> frozenset[Tag]:
     try:
         return parse_tag(text, limit=MAX_TAGS)
     except (InvalidTag, TooManyTagsError) as error:
-        raise UnreadableError(f"Invalid wheel tags: {error}") from None
+        raise UnreadableError("tags-invalid", f"Invalid wheel tags: {error}") from None
 
 
 @dataclass(frozen=True, kw_only=True)

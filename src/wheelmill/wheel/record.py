@@ -41,7 +41,7 @@ def read_rows(content: bytes) -> list[RecordRow]:
         UnreadableError: it is no RECORD, or longer than any real one.
     """
     if len(content) > MAX_RECORD:
-        raise UnreadableError(f"it has {len(content)} bytes, more than {MAX_RECORD}")
+        raise UnreadableError("record-too-large", f"it has {len(content)} bytes, more than {MAX_RECORD}")
     try:
         rows = list(islice(csv.reader(io.StringIO(content.decode("utf-8"))), MAX_MEMBERS + 1))
         found = [
@@ -49,9 +49,9 @@ def read_rows(content: bytes) -> list[RecordRow]:
             for name, digest, size in rows
         ]
     except (csv.Error, ValueError) as error:
-        raise UnreadableError(str(error)) from None
+        raise UnreadableError("record-unreadable", str(error)) from None
     if len(found) > MAX_MEMBERS:
-        raise UnreadableError(f"it lists more than {MAX_MEMBERS} files")
+        raise UnreadableError("record-too-large", f"it lists more than {MAX_MEMBERS} files")
     return found
 
 

@@ -97,6 +97,6 @@ def read_sbom(member: str, content: bytes) -> Sbom:
     try:
         spdx = msgspec.json.decode(content, type=_Spdx)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise UnreadableError("it is neither CycloneDX nor SPDX in JSON") from None
+        raise UnreadableError("sbom-unknown", "it is neither CycloneDX nor SPDX in JSON") from None
     packages = (SbomComponent(name=each.name, version=each.version) for each in spdx.packages)
     return Sbom(member=member, form=spdx.form, components=tuple(packages))

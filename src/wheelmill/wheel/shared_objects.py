@@ -88,7 +88,7 @@ class SharedObject:
         except MemoryError:  # the budgets have a hole
             raise
         except Exception as error:  # noqa: BLE001 - pyelftools trusts what it reads: it fails in any way
-            raise UnreadableError(f"not a readable shared object: {error}") from None
+            raise UnreadableError("elf-invalid", f"not a readable shared object: {error}") from None
 
     @classmethod
     def _of(cls, file: Metered, *, name: str) -> Self:
@@ -169,7 +169,7 @@ def _read_named(path: Path, name: str, budget: Budget) -> SharedObject:
     try:
         return SharedObject.read(path, name=name, budget=budget)
     except UnreadableError as error:
-        raise UnreadableError(f"{name}: {error}") from None
+        raise UnreadableError("elf-invalid", f"{name}: {error}") from None
 
 
 def open_symbols(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:

@@ -50,7 +50,7 @@ def variant_name(plain: WheelName, label: VariantLabel) -> VariantWheelName:
     """
     own = Label.parse(plain.version.local or "")
     if own is None:
-        raise UnreadableError(f"{plain.filename} has no label that says its CUDA")
+        raise UnreadableError("label-without-cuda", f"{plain.filename} has no label that says its CUDA")
     return VariantWheelName(plain=structs.replace(plain, version=own.without_cuda(plain.version)), label=label)
 
 
@@ -94,7 +94,10 @@ def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
     assert plain  # noqa: S101 - a name with a label
     plain_name = WheelName.parse(plain.filename)
     if variant_name(plain_name, name.label) != name:
-        raise UnreadableError(f"{wheel.name} says that it was {plain.filename!r}, of which it would be another variant")
+        raise UnreadableError(
+            "variant-of-another",
+            f"{wheel.name} says that it was {plain.filename!r}, of which it would be another variant",
+        )
     with _workspace(folder, wheel.name) as workspace:
         unpacked = _unpack(wheel, workspace / "wheel")
         dist_info = _rename(unpacked, name.plain.version, plain_name.version)
@@ -102,7 +105,9 @@ def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
         (dist_info / PLAIN_FILE).unlink()
         made = _pack(unpacked, dist_info, workspace / plain.filename)
         if made.sha256 != plain.sha256:
-            raise IntegrityError(f"{wheel.name} gives a wheel with sha256 {made.sha256}, not {plain.sha256}")
+            raise IntegrityError(
+                "hash-differs", f"{wheel.name} gives a wheel with sha256 {made.sha256}, not {plain.sha256}"
+            )
         return replace(made, path=made.path.rename(folder / plain.filename))
 
 
@@ -118,7 +123,7 @@ def plain_of(wheel: Path) -> PlainWheel | None:
         with wheel.open("rb") as file, open_archive(file) as archive:
             return _decoder.decode(read_member(archive, f"{dist_info_of(archive)}/{PLAIN_FILE}", MAX_METADATA))
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UnreadableError(f"{wheel.name}: {PLAIN_FILE}: {error}") from None
+        raise UnreadableError("plain-file-invalid", f"{wheel.name}: {PLAIN_FILE}: {error}") from None
 
 
 _decoder: Final = Decoder(PlainWheel)
@@ -131,12 +136,14 @@ def _workspace(folder: Path, filename: str) -> Iterator[Path]:
         try:
             yield workspace
         except (FileNotFoundError, IsADirectoryError) as error:
-            raise UnreadableError(f"{filename}: {Path(str(error.filename)).name}: {error.strerror}") from None
+            raise UnreadableError(
+                "file-failed", f"{filename}: {Path(str(error.filename)).name}: {error.strerror}"
+            ) from None
 
 
 def _unpack(wheel: Path, folder: Path) -> Path:
     if findings := check_archive(wheel):
-        raise UnreadableError(f"{wheel.name}: {'; '.join(finding.detail for finding in findings)}")
+        raise UnreadableError("wheel-unfit", f"{wheel.name}: {'; '.join(finding.detail for finding in findings)}")
     unpack(wheel, folder)
     return folder
 
@@ -146,18 +153,18 @@ def _rename(unpacked: Path, old: Version, new: Version) -> Path:
     for folder in (*unpacked.glob(f"*-{old}.dist-info"), *unpacked.glob(f"*-{old}.data")):
         renamed = folder.with_name(folder.name.replace(f"-{old}.", f"-{new}."))
         if renamed.exists():
-            raise UnreadableError(f"it has both {folder.name} and {renamed.name}")
+            raise UnreadableError("dist-info-folders", f"it has both {folder.name} and {renamed.name}")
         folder.rename(renamed)
     dist_infos = [*unpacked.glob(f"*-{new}.dist-info")]
     if len(dist_infos) != 1:
-        raise UnreadableError(f"expected one folder *-{old}.dist-info")
+        raise UnreadableError("dist-info-folders", f"expected one folder *-{old}.dist-info")
     metadata = dist_infos[0] / "METADATA"
     lines = metadata.read_bytes().splitlines(keepends=True)
     said = f"Version: {old}".encode()
     fields = takewhile(lambda line: line.strip(b"\r\n"), lines)
     at = next((number for number, line in enumerate(fields) if line.rstrip(b"\r\n") == said), None)
     if at is None:
-        raise UnreadableError(f"METADATA does not say {said.decode()!r}")
+        raise UnreadableError("metadata-differs", f"METADATA does not say {said.decode()!r}")
     lines[at] = lines[at].replace(said, f"Version: {new}".encode())
     metadata.write_bytes(b"".join(lines))
     return dist_infos[0]

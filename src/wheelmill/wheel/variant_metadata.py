@@ -86,13 +86,15 @@ def read_variant_metadata(content: bytes) -> VariantMetadata:
         UnreadableError: it is none, or larger than any real one.
     """
     if len(content) > MAX_VARIANT_METADATA:
-        raise UnreadableError(f"it has {len(content)} bytes, more than {MAX_VARIANT_METADATA}")
+        raise UnreadableError(
+            "variant-metadata-too-large", f"it has {len(content)} bytes, more than {MAX_VARIANT_METADATA}"
+        )
     try:
         metadata = _decoder.decode(content)
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UnreadableError(f"it says nothing of variants: {error}") from None
+        raise UnreadableError("variant-metadata-invalid", f"it says nothing of variants: {error}") from None
     if fault := next(_faults(metadata), None):
-        raise UnreadableError(fault)
+        raise UnreadableError("variant-metadata-invalid", fault)
     return metadata
 
 

@@ -35,7 +35,10 @@ class VariantWheelName:
         """
         plain, label = split_label(filename)
         if label is None:
-            raise UnreadableError(f"expected a variant wheel, whose name ends in a label (PEP 825): {filename!r:.80}")
+            raise UnreadableError(
+                "not-a-variant-wheel",
+                f"expected a variant wheel, whose name ends in a label (PEP 825): {filename!r:.80}",
+            )
         return cls(plain=WheelName.parse(plain), label=label)
 
     @property

@@ -30,7 +30,7 @@ MISSING_NINJA = (
 
 def explained(log: Path, tail: str = "the end of the log") -> BuildError:
     """Explain a failed build by what is in its log."""
-    failure = ProcessError("the backend exited with 1", returncode=1, tail=tail)
+    failure = ProcessError("program-failed", "the backend exited with 1", returncode=1, tail=tail)
     return explain_failure(
         "it does not build", failure, log, package=TARGET.package, source=log.parent, seen="/work/source"
     )
@@ -187,7 +187,7 @@ def test_other_causes_that_are_known_get_a_hint(printed: str, hint: str, tmp_pat
 
 def test_the_memory_of_a_compiler_is_what_the_entry_says(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("g++: fatal error: Killed signal terminated program cc1plus\n")
-    failure = ProcessError("it exited with 1", returncode=1, tail="")
+    failure = ProcessError("program-failed", "it exited with 1", returncode=1, tail="")
     package = replace(TARGET.package, memory_per_job=9 << 30)
     error = explain_failure("x", failure, tmp_path / "log", package=package, source=tmp_path, seen="/work")
     assert "counted with 9 GB each" in str(error.hint)

@@ -30,7 +30,7 @@ class Told:
     def answer(self, what: str, path: str, **_page: int) -> object:
         status, _, content = self._repository.answer(Call("GET", BELOW + path, {}, None, b""))
         if status != HTTPStatus.OK:
-            raise RejectedError(what, exists=False, hint=None, status=status)
+            raise RejectedError("github-rejected", what, exists=False, hint=None, status=status)
         return content
 
 

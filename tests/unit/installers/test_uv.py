@@ -53,7 +53,10 @@ from wheelmill.installers.uv import failure_of, torch_options
     ],
 )
 def test_the_network_is_told_from_other_causes(tail: str, kind: type[Exception]) -> None:
-    error = failure_of(ProcessError("uv failed", returncode=2, tail=tail), otherwise=InstallError(tail))
+    error = failure_of(
+        ProcessError("program-failed", "uv failed", returncode=2, tail=tail),
+        otherwise=InstallError("install-failed", tail),
+    )
     assert (type(error), str(error)) == (kind, tail)
 
 

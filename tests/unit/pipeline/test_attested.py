@@ -35,7 +35,12 @@ class Silent(DirectoryStore):
         self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
     ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
         for tag, content in super().read_each(wanted, filename):
-            yield tag, NetworkError("503 Service Unavailable", status=503) if filename == ATTESTATIONS else content
+            yield (
+                tag,
+                NetworkError("server-silent", "503 Service Unavailable", status=503)
+                if filename == ATTESTATIONS
+                else content,
+            )
 
 
 @pytest.fixture

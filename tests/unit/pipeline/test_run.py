@@ -35,7 +35,7 @@ FAST, SLOW, BROKEN = (target(python=version) for version in ("3.11", "3.12", "3.
 def build(built: BuildTarget, *_: object, output: Path, **__: object) -> BuiltWheel:
     """Build as if: the slow one takes a minute."""
     if built == BROKEN:
-        raise BuildError("it does not build")
+        raise BuildError("build-failed", "it does not build")
     if built == SLOW:
         time.sleep(60)
     abi = built.cell.python.abi
@@ -238,7 +238,7 @@ def test_what_the_store_will_not_take_is_not_tried_out(tmp_path: Path) -> None:
 
 class Locked(DirectoryStore):
     def check_can_publish(self) -> None:
-        raise UsageError("there is no token")
+        raise UsageError("value-invalid", "there is no token")
 
 
 def test_nothing_is_built_for_a_store_that_cannot_be_written(tmp_path: Path) -> None:

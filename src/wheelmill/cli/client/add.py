@@ -147,11 +147,14 @@ def _asked_again(project: Project, names: Sequence[str] | None) -> list[Requirem
     wanted = [canonicalize_name(name) for name in names or asked]
     if missing := [name for name in wanted if name not in asked]:
         raise UsageError(
+            "not-added-here",
             f"{project.path}: {', '.join(missing)} was not added by 'wheelmill add'",
             hint=f"it added {', '.join(sorted(asked)) or 'nothing'}",
         )
     if not wanted:
-        raise UsageError(f"{project.path}: there is nothing to update", hint="'wheelmill add' adds packages")
+        raise UsageError(
+            "nothing-to-update", f"{project.path}: there is nothing to update", hint="'wheelmill add' adds packages"
+        )
     return [asked[name] for name in wanted]
 
 

@@ -61,8 +61,10 @@ def clean(
 def _age(text: str) -> timedelta:
     number, unit = text[:-1], _UNITS.get(text[-1:])
     if unit is None or not (number.isascii() and number.isdigit()):
-        raise UsageError(f"--older-than: expected a number and one of {', '.join(_UNITS)}, such as 7d; not {text!r}")
+        raise UsageError(
+            "age-invalid", f"--older-than: expected a number and one of {', '.join(_UNITS)}, such as 7d; not {text!r}"
+        )
     try:
         return timedelta(**{unit: int(number)})
     except (OverflowError, ValueError):  # Python makes no number of more than 4,300 digits
-        raise UsageError(f"--older-than: {text:.20} is more time than can be counted") from None
+        raise UsageError("age-too-large", f"--older-than: {text:.20} is more time than can be counted") from None

@@ -177,7 +177,9 @@ def environment_here(target: TargetOptions) -> InstallPlace:
     if interpreter := target.python_path or find_interpreter(Path.cwd()):
         return InstallPlace.of_interpreter(interpreter)
     raise UsageError(
-        "no Python environment to install into", hint="make one with 'uv venv', or name one with --python-path"
+        "no-environment",
+        "no Python environment to install into",
+        hint="make one with 'uv venv', or name one with --python-path",
     )
 
 

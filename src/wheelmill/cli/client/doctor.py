@@ -54,9 +54,11 @@ def doctor(
     Exits with 9 when anything is wrong. Nothing is changed without --fix.
     """
     if yes and not fix:
-        raise UsageError("--yes is for --fix")
+        raise UsageError("option-needs-other", "--yes is for --fix")
     if fix and not yes and not sys.stdin.isatty():
-        raise UsageError("--fix asks before it runs a command, and nobody is there", hint="give --yes, too")
+        raise UsageError(
+            "nobody-to-ask", "--fix asks before it runs a command, and nobody is there", hint="give --yes, too"
+        )
 
     belongs_to = None if packages else _project(project, target)
     chosen = target.here() if packages else _with_interpreter_of(belongs_to, target)
@@ -78,7 +80,7 @@ def doctor(
         ]
         print_json("wheelmill.doctor/1", faults=faults, looked_at=dict(found.looked_at))
     if found.faults:
-        raise FindingsError(number_of(len(found.faults), "fault"), hint=_sections_of(found))
+        raise FindingsError("faults-found", number_of(len(found.faults), "fault"), hint=_sections_of(found))
     say("nothing is wrong")
 
 

@@ -40,7 +40,7 @@ def environment(
 ) -> None:
     """Show what wheels are chosen to fit: Python, torch, CUDA, driver, GPUs."""
     if [as_json, shell, conda].count(True) > 1:
-        raise UsageError("--json, --shell and --conda are three forms; give one of them")
+        raise UsageError("options-conflict", "--json, --shell and --conda are three forms; give one of them")
     found = target.here().detect()
     if shell or conda:
         variables = build_variables(found) if shell else conda_variables(found)

@@ -57,10 +57,11 @@ def install(
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
 
     if bool(requirements) == bool(lock):
-        raise UsageError("give either packages or --lock FILE")
+        raise UsageError("packages-or-lock", "give either packages or --lock FILE")
     if lock:
         if require_attestation:
             raise UsageError(
+                "attestation-not-for-locks",
                 "--require-attestation is for wheels that are chosen; those of a lock are known by their hashes",
                 hint="give it to 'wheelmill lock'",
             )
@@ -101,6 +102,7 @@ def sync(
     _print_installation(installed, outcome, "sync", as_json=as_json)
     if check and outcome.changes:
         raise FindingsError(
+            "environment-differs",
             f"the environment and {path} differ in {number_of(len(outcome.changes), 'package')}",
             hint="'wheelmill sync' makes it hold what the lock does",
         )

@@ -55,7 +55,7 @@ def test(
         say("nothing to test: no installed version names a CUDA or a torch")
     if failures := {trial.project: trial.failure for trial in trials if trial.failure}:
         hint = name_sections(failure.code for failure in failures.values())
-        raise FindingsError(f"failed: {', '.join(failures)}", hint=hint)
+        raise FindingsError("imports-failed", f"failed: {', '.join(failures)}", hint=hint)
 
 
 def _select_packages(
@@ -68,7 +68,7 @@ def _select_packages(
     """
     names = projects_of(projects) if projects else find_compiled_projects(installed)
     if missing := [name for name in names if name not in installed]:
-        raise UsageError(f"not installed: {', '.join(missing)}", hint="'wheelmill list' shows what is")
+        raise UsageError("not-installed", f"not installed: {', '.join(missing)}", hint="'wheelmill list' shows what is")
     return {name: installed[name] for name in names}
 
 

@@ -103,7 +103,9 @@ def lock(
         packages = [{"name": package.name, "version": str(package.version)} for package in merged.packages]
         print_json("wheelmill.lock/1", lock=str(written), changed=changed, packages=packages)
     if check and changed:
-        raise FindingsError(f"{written} is not what would be locked now", hint="'wheelmill lock' writes it")
+        raise FindingsError(
+            "lock-outdated", f"{written} is not what would be locked now", hint="'wheelmill lock' writes it"
+        )
 
 
 def _locks_of(
@@ -130,7 +132,11 @@ def _needs_of(project: Project) -> tuple[list[Requirement], list[Requirement]]:
     """What wheels of a project are chosen for, and what else goes into its lock."""
     asked = list(project.asked)
     if not asked:
-        raise UsageError(f"{project.path}: nothing to lock", hint="name packages, or add them to the project first")
+        raise UsageError(
+            "nothing-to-lock",
+            f"{project.path}: nothing to lock",
+            hint="name packages, or add them to the project first",
+        )
     names = {canonicalize_name(each.name) for each in asked} | {canonicalize_name("torch")}
     return asked, [each for each in project.requirements if canonicalize_name(each.name) not in names]
 

@@ -62,6 +62,7 @@ def targets_for(project: Project, target: TargetOptions) -> list[TargetOptions]:
     interpreter = project.find_python()
     if interpreter is None and target.python is None:
         raise UsageError(
+            "no-python-fits",
             f"no Python on this machine fits {project.path}",
             hint="install one with 'uv python install', or name one with --python-path or --python",
         )

@@ -40,7 +40,7 @@ def resolve(
 ) -> None:
     """Choose wheels for a target and print a pyproject.toml with them. Exits with 8 when a package has none."""
     if output and output.exists():
-        raise UsageError(f"{output} already exists", hint="'wheelmill add' changes an existing project")
+        raise UsageError("file-exists", f"{output} already exists", hint="'wheelmill add' changes an existing project")
     resolution = resolve_requirements(requirements_of(requirements), target.here().detect(), search.search())
     print_resolution(resolution)
     demand_attestations([resolution], require_attestation)
@@ -85,11 +85,16 @@ def absence_error(missing: Iterable[ProjectName], outcomes: Iterable[SourceOutco
     if silent := sorted({each.url for each in asked if each.outcome.is_open}):
         hint = "mend what is said of each, or try again later; --source names other sources"
         if all(each.outcome.is_open for each in asked):
-            return NetworkError(f"no wheel for {projects}, as no source answered: {', '.join(silent)}", hint=hint)
+            return NetworkError(
+                "sources-silent", f"no wheel for {projects}, as no source answered: {', '.join(silent)}", hint=hint
+            )
         return NetworkError(
-            f"no wheel for {projects} in the sources that answered; these did not: {', '.join(silent)}", hint=hint
+            "sources-silent",
+            f"no wheel for {projects} in the sources that answered; these did not: {', '.join(silent)}",
+            hint=hint,
         )
     return NoWheelError(
+        "no-wheel",
         f"no wheel for {projects}",
         hint="'wheelmill explain' shows every candidate; 'wheelmill add --build' compiles what packages.yml has",
     )
@@ -180,7 +185,7 @@ def _write_text(resolution: Resolution, name: str, output: Path | None) -> None:
     try:
         text = new_project_text(resolution, project_name(name))
     except ValueError as error:
-        raise UsageError(f"--project: {error}") from None
+        raise UsageError("project-name-invalid", f"--project: {error}") from None
     if output:
         write_bytes(output, text.encode())
         say(f"wrote {output}")

@@ -48,9 +48,9 @@ class SearchOptions:
             UsageError: they contradict each other.
         """
         if self.offline and (self.refresh or self.no_cache):
-            raise UsageError("--offline needs the cache: leave out --refresh and --no-cache")
+            raise UsageError("options-conflict", "--offline needs the cache: leave out --refresh and --no-cache")
         if self.allow_other_torch and self.no_look:
-            raise UsageError("--allow-other-torch has to look into wheels: leave out --no-look")
+            raise UsageError("options-conflict", "--allow-other-torch has to look into wheels: leave out --no-look")
         return Search(
             named=self.source or (),
             extra=self.extra_source or (),

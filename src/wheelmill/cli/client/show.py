@@ -62,6 +62,7 @@ def _contents_of(wheel: str) -> WheelContents:
             return contents_behind(wheel, web)
     if not Path(wheel).is_file():
         raise UsageError(
+            "no-wheel-file",
             f"expected a wheel's file or its URL, and there is no file {wheel!r}",
             hint="'wheelmill explain PROJECT' shows a project's wheels, 'wheelmill list' what is installed",
         )

@@ -54,9 +54,9 @@ def build(
 ) -> None:
     """Build a package's wheels, without testing them."""
     if here and part:
-        raise UsageError("--here builds one wheel on this machine: leave out --part")
+        raise UsageError("options-conflict", "--here builds one wheel on this machine: leave out --part")
     if here and where.arch:
-        raise UsageError("--here builds for GPUs: name them with --gpu instead of --arch")
+        raise UsageError("options-conflict", "--here builds for GPUs: name them with --gpu instead of --arch")
     configuration = config_at(config, check_ranges=True)
     with use_clones(where.clone):
         if here:
@@ -90,7 +90,7 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
                 failures.append(left[0].cell.id)
             del left[0]
     if failures:
-        raise BuildError(f"not built: {', '.join(failures)}")
+        raise BuildError("not-built", f"not built: {', '.join(failures)}")
     check_none_left(left)
 
 
@@ -116,5 +116,5 @@ def _one(texts: list[str] | None) -> str | None:
         UsageError: there are several.
     """
     if texts and (len(texts) > 1 or "," in texts[0]):
-        raise UsageError("--here builds one wheel: give one value for each option")
+        raise UsageError("one-wheel-only", "--here builds one wheel: give one value for each option")
     return texts[0] if texts else None

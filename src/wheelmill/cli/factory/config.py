@@ -109,7 +109,9 @@ def schema(
         else:
             stale.append(str(path))
     if stale:
-        raise IntegrityError(f"{', '.join(stale)}: out of date", hint="wheelmill config schema --write")
+        raise IntegrityError(
+            "schema-outdated", f"{', '.join(stale)}: out of date", hint="wheelmill config schema --write"
+        )
 
 
 for command in (drift, symbols, images):

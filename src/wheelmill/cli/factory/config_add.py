@@ -61,7 +61,7 @@ def add(
     from wheelmill.config.survey.survey import survey_project  # noqa: PLC0415 - reads sources, which others do not
 
     if bool(project) == bool(issue):
-        raise UsageError("name a project or a git repository, or an issue with --from-issue")
+        raise UsageError("nothing-named", "name a project or a git repository, or an issue with --from-issue")
     config_to_change(directory)  # a configuration with faults is refused before a source is fetched
     if issue:
         _add_requested(issue, directory, replaces=replace, dry_run=dry_run, as_json=as_json)
@@ -103,7 +103,9 @@ def _write(config: Config, name: str, entry: Mapping[str, object], *, replaces: 
         UsageError: there is one, and it is to stay.
     """
     if name in config.packages and not replaces:
-        raise UsageError(f"{name} is in {config.file} already", hint="add the versions to its entry, or --replace it")
+        raise UsageError(
+            "entry-exists", f"{name} is in {config.file} already", hint="add the versions to its entry, or --replace it"
+        )
     amend(config.file, {("packages", name): dict(entry)})
     say(f"{config.file}: added {name}")
 

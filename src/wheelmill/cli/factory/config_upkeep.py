@@ -42,7 +42,7 @@ def drift(
     """Compare what the files say about torch and names with the package index. Exits with 9 when they differ."""
     config = _config_with(COMPATIBILITY, directory, write=write)
     if not config.compatibility.torch:
-        raise UsageError(f"{config.directory / COMPATIBILITY} lists no torch")
+        raise UsageError("no-torch-listed", f"{config.directory / COMPATIBILITY} lists no torch")
     found = look_for_drift(config.compatibility)
     names = find_name_differences(config.packages.values(), config.compatibility.cuda)
     written = [difference for difference in found.differences if write and difference.writable]
@@ -69,7 +69,7 @@ def _config_with(name: str, directory: Path | None, *, write: bool) -> Config:
     """
     config = config_to_change(directory) if write else config_at(directory)
     if write and not (path := config.directory / name).exists():
-        raise UsageError(f"there is no {path}", hint="copy the one that ships with wheelmill")
+        raise UsageError("file-absent", f"there is no {path}", hint="copy the one that ships with wheelmill")
     return config
 
 
@@ -106,7 +106,7 @@ def symbols(
         STDOUT.print(escape(f"{counts}, {table.summary.checked}: {table.summary.source}"))
     if stale:
         missing = ", ".join(map(str, stale))
-        raise FindingsError(f"{path} lacks torch {missing}", hint="wheelmill config symbols --write")
+        raise FindingsError("symbols-absent", f"{path} lacks torch {missing}", hint="wheelmill config symbols --write")
 
 
 def _drift_line(difference: TorchDifference, *, write: bool) -> str:
@@ -138,7 +138,7 @@ def images(
 ) -> None:
     """List the base images of Docker builds. With --refresh, exits with 9 when a tag now has another digest."""
     if write and not refresh:
-        raise UsageError("--write needs --refresh")
+        raise UsageError("option-needs-other", "--write needs --refresh")
     config = _config_with(IMAGES, directory, write=write)
     toolkits = {cuda: release.toolkit for cuda, release in config.compatibility.cuda.items()}
     if not refresh:

@@ -46,9 +46,9 @@ def kernels(
             say(f"{wheel.name}: {error.explained}")
             refused.append(wheel.name)
     if refused:
-        raise FindingsError(f"refused: {', '.join(refused)}")
+        raise FindingsError("wheels-refused", f"refused: {', '.join(refused)}")
     if len(projects := {kernel.contents.name.project for kernel in found}) > 1:
-        raise UsageError(f"expected wheels of one project, not of {', '.join(sorted(projects))}")
+        raise UsageError("one-project-only", f"expected wheels of one project, not of {', '.join(sorted(projects))}")
     for kernel in found:
         if kernel.unmet:
             needs = ", ".join(kernel.unmet)

@@ -91,7 +91,9 @@ class FilterOptions:
         filters = self.of(projects)
         own = Platform("linux", platform.machine())
         if foreign := [name for name in filters.platforms if name != own]:
-            raise UsageError(f"--platform: this machine builds for {own}, not for {', '.join(map(str, foreign))}")
+            raise UsageError(
+                "platform-foreign", f"--platform: this machine builds for {own}, not for {', '.join(map(str, foreign))}"
+            )
         return replace(filters, platforms=(own,), newest_torch=True)
 
 
@@ -115,8 +117,8 @@ def read_values(option: str, texts: Sequence[str] | None, parse: Callable[[str],
     given = [text for text in texts or () if text]
     words = [word.strip() for text in given for word in text.split(",")]
     if given and not any(words):
-        raise UsageError(f"{option}: expected a value, not {given[0]!r}")
+        raise UsageError("value-absent", f"{option}: expected a value, not {given[0]!r}")
     try:
         return tuple(dict.fromkeys(parse(word) for word in words if word))
     except ValueError as error:
-        raise UsageError(f"{option}: {error}") from None
+        raise UsageError("value-invalid", f"{option}: {error}") from None

@@ -31,7 +31,7 @@ def upload(
     """Send a site to a bucket, with the types and cache headers of its files, and remove what it no longer has."""
     kind, _, name = place.partition(":")
     if kind != "s3":
-        raise UsageError(f"expected s3:BUCKET/PREFIX, not {place!r}")
+        raise UsageError("place-invalid", f"expected s3:BUCKET/PREFIX, not {place!r}")
     with needs_botocore():
         from wheelmill.hosting.upload import upload_site  # noqa: PLC0415 - needs the s3 extra
         from wheelmill.release.s3 import Bucket  # noqa: PLC0415 - the same

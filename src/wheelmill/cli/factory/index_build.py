@@ -114,7 +114,7 @@ class SiteOptions:
             SiteError: the folder has no documents.
         """
         if self.site_url and urlsplit(self.site_url).scheme not in ("http", "https"):
-            raise UsageError(f"expected an http or https URL as --site-url, not {self.site_url!r}")
+            raise UsageError("site-url-invalid", f"expected an http or https URL as --site-url, not {self.site_url!r}")
         if self.documents:
             from wheelmill.index.site.documents import pages_of_documents  # noqa: PLC0415 - needs the factory extra
 

@@ -72,7 +72,7 @@ def check(
     from wheelmill.conformance.run import check_folder, check_url  # noqa: PLC0415
 
     if as_json and form is not Format.TEXT:
-        raise UsageError(f"--json and --format {form} are two forms; give one of them")
+        raise UsageError("options-conflict", f"--json and --format {form} are two forms; give one of them")
     projects = _projects(project or [])
     with progress() as shown:
         if urlsplit(target).scheme in ("http", "https"):
@@ -88,7 +88,7 @@ def check(
         elif Path(target).is_dir():
             report = check_folder(Path(target), projects=projects, everything=all_files, progress=shown)
         else:
-            raise UsageError(f"expected a URL or a folder, not {target!r}")
+            raise UsageError("target-invalid", f"expected a URL or a folder, not {target!r}")
     _print_report(report, Format.JSON if as_json else form)
     if report.violations:
         raise typer.Exit(FindingsError.exit_code)
@@ -103,7 +103,7 @@ def _projects(names: list[str]) -> list[ProjectName]:
     try:
         return list(dict.fromkeys(map(project_name, names)))
     except ValueError as error:
-        raise UsageError(f"--project: {error}") from None
+        raise UsageError("project-name-invalid", f"--project: {error}") from None
 
 
 def _print_report(report: ConformanceReport, form: Format) -> None:

@@ -103,7 +103,7 @@ def _refuse_others(contents: Mapping[Path, bytes | None], directory: Path) -> No
     ]
     if others:
         there = ", ".join(map(str, sorted(others)))
-        raise UsageError(f"already there: {there}", hint="remove what should be written again")
+        raise UsageError("file-exists", f"already there: {there}", hint="remove what should be written again")
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -114,7 +114,7 @@ def _split(text: str) -> tuple[str, str]:
         or not set(owner + name) <= _PLAIN
         or not set(reference) <= _PLAIN | {"/", "+"}
     ):
-        raise UsageError(f"--from: expected OWNER/REPO@REF, not {text!r}")
+        raise UsageError("origin-invalid", f"--from: expected OWNER/REPO@REF, not {text!r}")
     return repository, reference
 
 
@@ -128,6 +128,7 @@ def _installed_from() -> tuple[str, str]:
     words = checkout.url.removesuffix(".git").split("/") if checkout else []
     if not checkout or len(words) < 5 or words[0] != "https:":  # noqa: PLR2004 - https, nothing, host, owner, name
         raise UsageError(
+            "origin-unknown",
             "this wheelmill was not installed from a repository, so the one whose workflow builds must be named",
             hint="--from OWNER/wheelmill@COMMIT",
         )

@@ -83,7 +83,7 @@ def hold_config(named: Path | None) -> Iterator[Config]:
     """
     place = _place_to_change(named)
     if not place.exists():
-        raise UsageError(f"there is no {place}", hint="--config names a folder, or a package's own file")
+        raise UsageError("file-absent", f"there is no {place}", hint="--config names a folder, or a package's own file")
     folder = place.parent if is_file_of_packages(place) else place
     with locks.hold(folder / ".lock", wait=lambda holder: say(f"waiting for {holder}")):
         yield load_config(place)
@@ -95,7 +95,7 @@ def _place_to_change(named: Path | None) -> Path:
         hint = (
             "change to a clone, begin a package's own file with 'wheelmill init', or name another folder with --config"
         )
-        raise UsageError("there is no folder ./config", hint=hint)
+        raise UsageError("no-config-folder", "there is no folder ./config", hint=hint)
     return place
 
 
@@ -123,11 +123,11 @@ def use_clones(option: Sequence[str] | None) -> Iterator[None]:
     for text in option or ():
         url, _, folder = text.partition("=")
         if not (url and folder):
-            raise UsageError(f"--clone: expected URL=FOLDER, not {text!r}")
+            raise UsageError("clone-invalid", f"--clone: expected URL=FOLDER, not {text!r}")
         if not Path(folder).is_dir():
-            raise UsageError(f"--clone: there is no folder {folder}")
+            raise UsageError("clone-absent", f"--clone: there is no folder {folder}")
         if url in clones:
-            raise UsageError(f"--clone: {url} has two folders, {clones[url]} and {folder}")
+            raise UsageError("clone-twice", f"--clone: {url} has two folders, {clones[url]} and {folder}")
         clones[url] = Path(folder)
     with git.use_clones(clones) as unused:
         try:
@@ -153,7 +153,7 @@ def store_at(text: str, *, option: str = "--store", must_exist: bool = False, ba
     if kind == "dir" and place:
         directory = Path(place)
         if not directory.is_dir() and (must_exist or directory.exists()):
-            raise UsageError(f"{option}: there is no folder {directory}")
+            raise UsageError("folder-absent", f"{option}: there is no folder {directory}")
         return DirectoryStore(directory=directory, clock=SYSTEM_CLOCK)
     if kind == "github":
         from wheelmill.release.github import GitHubStore, Repository  # noqa: PLC0415 - needs the factory extra
@@ -167,7 +167,9 @@ def store_at(text: str, *, option: str = "--store", must_exist: bool = False, ba
         with needs_botocore():
             from wheelmill.release.s3 import Bucket, S3Store  # noqa: PLC0415 - needs the s3 extra
         return S3Store(bucket=Bucket.parse(place, SYSTEM_CLOCK), address=base_url)
-    raise UsageError(f"{option}: expected dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX, not {text!r}")
+    raise UsageError(
+        "place-invalid", f"{option}: expected dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX, not {text!r}"
+    )
 
 
 @contextmanager
@@ -183,7 +185,9 @@ def needs_botocore() -> Iterator[None]:
         if (error.name or "").partition(".")[0] != "botocore":
             raise
         raise UsageError(
-            "S3 needs botocore, which is not installed", hint=f"pip install 'wheelmill[s3]{own_origin()}'"
+            "s3-not-installed",
+            "S3 needs botocore, which is not installed",
+            hint=f"pip install 'wheelmill[s3]{own_origin()}'",
         ) from None
 
 
@@ -196,9 +200,11 @@ def artifacts_of(runs: Sequence[str]) -> JobArtifacts:
     from wheelmill.release.github import JobArtifacts, Repository  # noqa: PLC0415 - needs the factory extra
 
     if wrong := [run for run in runs if not run.isdecimal()]:
-        raise UsageError(f"--run: expected the number of a run, not {wrong[0]!r}")
+        raise UsageError("run-invalid", f"--run: expected the number of a run, not {wrong[0]!r}")
     if not (name := os.environ.get("GITHUB_REPOSITORY")):
         raise UsageError(
-            "--run: GITHUB_REPOSITORY does not name the repository of the run", hint="GITHUB_REPOSITORY=OWNER/REPO"
+            "run-without-repository",
+            "--run: GITHUB_REPOSITORY does not name the repository of the run",
+            hint="GITHUB_REPOSITORY=OWNER/REPO",
         )
     return JobArtifacts(Repository.parse(name, os.environ), runs, SYSTEM_CLOCK)

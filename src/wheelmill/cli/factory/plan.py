@@ -85,6 +85,7 @@ class ChainOptions:
         if record := releases.ledger.read().work.runs.get(self.continues):
             return record
         raise UsageError(
+            "run-unknown",
             f"--continue: {releases.ledger.place.name} knows no run {self.continues} that left something",
             hint="make a new plan: what is published is not built again",
         )

@@ -19,7 +19,9 @@ def tell(done: Publication) -> None:
     for manifest in done.releases:
         say(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
     if done.over:
-        raise TimeOverError("the time was not enough for all wheels; what is published is whole", hint="run this again")
+        raise TimeOverError(
+            "time-over", "the time was not enough for all wheels; what is published is whole", hint="run this again"
+        )
     raise_for(done.refusals, "not released:")
     if not done.releases:
         say("nothing to release: every wheel is published already")
@@ -32,4 +34,4 @@ def raise_for(refusals: Iterable[RefusedWheel], heading: str) -> None:
         ReleaseError: some were refused.
     """
     if lines := [str(refusal) for refusal in refusals]:
-        raise ReleaseError("\n".join((heading, *lines)))
+        raise ReleaseError("publication-incomplete", "\n".join((heading, *lines)))

@@ -17,7 +17,7 @@ def downloads(*, store: StoreOption, as_json: JsonOption = False) -> None:
     """Ask how often each package was downloaded, and keep that in the ledger, for the pictures of the index."""
     releases = store_at(store, must_exist=True)
     if not isinstance(releases, CountsDownloads):
-        raise UsageError(f"{store} does not count downloads", hint="github:OWNER/REPO does")
+        raise UsageError("downloads-not-counted", f"{store} does not count downloads", hint="github:OWNER/REPO does")
     releases.check_can_publish()
     count = DownloadCount(day=datetime.now(UTC).date(), projects=of_projects(releases.downloads()))
     releases.ledger.change(f"downloads until {count.day}", lambda state: with_count(state, count))

@@ -129,9 +129,12 @@ class PublicationOptions:
             UsageError: there is none, or two, or one that lacks something.
         """
         if bool(directory) == bool(self.run):
-            raise UsageError("name a folder of wheels, or a run with --run ID")
+            raise UsageError("nothing-named", "name a folder of wheels, or a run with --run ID")
         if self.run and (planned is None or self.checksums):
-            raise UsageError("--run needs --plan FILE, which names its groups, and does not go with --checksums")
+            raise UsageError(
+                "option-needs-other",
+                "--run needs --plan FILE, which names its groups, and does not go with --checksums",
+            )
 
 
 @with_groups

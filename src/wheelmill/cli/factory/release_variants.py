@@ -40,7 +40,9 @@ def variants(
         name for name, package in config_at(config).packages.items() if package.variants
     ]
     if not wanted:
-        raise UsageError("no package of packages.yml has variants: true", hint="add that, or name packages")
+        raise UsageError(
+            "no-variants-wanted", "no package of packages.yml has variants: true", hint="add that, or name packages"
+        )
     with progress() as shown:
         done = pipeline.publish_variants(
             store_at(store), store_at(to, option="--to"), wanted, progress=shown, warn=say_warning

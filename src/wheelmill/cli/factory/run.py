@@ -163,7 +163,11 @@ def plan_run(
     missing = find_missing(planned, published)
     if forgotten := [each for each in missing if each.requires not in wanted.projects]:
         names = " ".join(dict.fromkeys((*(each.requires for each in forgotten), *wanted.projects)))
-        raise BuildError("\n".join(map(str, forgotten)), hint=f"build it in the same run: wheelmill run {names}")
+        raise BuildError(
+            "requirement-not-in-run",
+            "\n".join(map(str, forgotten)),
+            hint=f"build it in the same run: wheelmill run {names}",
+        )
     for each in missing:
         say(str(each))
     return planned
@@ -220,5 +224,8 @@ def _raise_for(outcome: RunOutcome, planned: Plan) -> None:
     if outcome.failures:
         kind, _ = _STAGES[outcome.failures[0].error.exit_code]
         targets = len(planned.targets) + sum(skip.failure is not None for skip in planned.skips)
-        raise kind(f"{len(outcome.failures)} of {number_of(targets, 'target')} failed; each is explained above")
+        raise kind(
+            "targets-failed",
+            f"{len(outcome.failures)} of {number_of(targets, 'target')} failed; each is explained above",
+        )
     check_none_left(outcome.left)

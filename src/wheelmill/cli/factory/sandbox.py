@@ -70,6 +70,7 @@ class PlaceOptions:
 
         if self.policy != AUTO_POLICY and self.policy not in (known := policy_names()):
             raise UsageError(
+                "policy-unknown",
                 f"--policy: expected auto or a name such as {PUBLISHED_POLICY}, not {self.policy!r}",
                 hint=f"auditwheel knows {', '.join(sorted(known))}",
             )
@@ -182,6 +183,7 @@ def check_none_left(targets: Sequence[BuildTarget]) -> None:
     """
     if targets:
         raise TimeOverError(
+            "time-over",
             f"out of time; left: {', '.join(target.cell.id for target in targets)}",
             hint="run the same command again: what was compiled is in the compiler cache",
         )

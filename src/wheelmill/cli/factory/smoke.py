@@ -76,7 +76,7 @@ def smoke(
                 say(f"  {kernels_in(verdict.clean_rooms)}")
     refused = [verdict.file.filename for verdict in verdicts if not verdict.ok]
     if refused:
-        raise SmokeError(f"refused: {', '.join(refused)}")
+        raise SmokeError("wheels-refused", f"refused: {', '.join(refused)}")
 
 
 def _finding_content(finding: Finding) -> dict[str, str]:

@@ -56,7 +56,7 @@ def signer_of(option: str | None) -> Signer | None:
     try:
         return Signer.parse(option) if option else None
     except ValueError as error:
-        raise UsageError(f"--require-attestation: {error}") from None
+        raise UsageError("signer-invalid", f"--require-attestation: {error}") from None
 
 
 def with_groups(command: Callable[..., Result]) -> Callable[..., Result]:

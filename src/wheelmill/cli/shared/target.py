@@ -48,6 +48,7 @@ def _interpreter_at(path: Path | None) -> Path | None:
     if python := python_in(path):
         return python
     raise UsageError(
+        "not-an-environment",
         f"--python-path: {path} is not an environment: it has no bin/python",
         hint="make one with 'uv venv', or name a file",
     )
@@ -134,10 +135,11 @@ def requirements_of(texts: Sequence[str]) -> list[Requirement]:
         try:
             asked = read_requirement(text)
         except ValueError as error:
-            raise UsageError(str(error)) from None
+            raise UsageError("requirement-invalid", str(error)) from None
         if asked.url or asked.marker:
             raise UsageError(
-                f"expected a name and a range such as 'flash-attn>=2.7', without a URL or a marker, not {text!r}"
+                "requirement-invalid",
+                f"expected a name and a range such as 'flash-attn>=2.7', without a URL or a marker, not {text!r}",
             )
         name = canonicalize_name(asked.name)
         if name in found:
@@ -156,7 +158,7 @@ def projects_of(texts: Iterable[str]) -> list[ProjectName]:
     try:
         return list(dict.fromkeys(map(project_name, texts)))
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError("python-unusable", str(error)) from None
 
 
 def build_target(requirement: Requirement, environment: TargetEnvironment, config: Config) -> BuildTarget:
@@ -204,7 +206,7 @@ def _read(option: str, text: str | None, parse: Callable[[str], Value]) -> Value
     try:
         return parse(bounded(text))
     except ValueError as error:
-        raise UsageError(f"{option}: {error}") from None
+        raise UsageError("value-invalid", f"{option}: {error}") from None
 
 
 def _cuda(text: str) -> CudaVersion | int:

@@ -42,7 +42,7 @@ def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
             ]
     if faults:
         raise IntegrityError(
-            "\n".join(faults), hint="leave out --require-attestation, or take wheels of that repository"
+            "not-attested", "\n".join(faults), hint="leave out --require-attestation, or take wheels of that repository"
         )
 
 

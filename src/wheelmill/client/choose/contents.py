@@ -142,7 +142,9 @@ def contents_behind(url: str, web: Web) -> WheelContents:
     try:
         name = name_without_label(filename)
     except ValueError:
-        raise UsageError(f"expected the URL of a wheel, which ends in its file name, not {shown}") from None
+        raise UsageError(
+            "wheel-url-invalid", f"expected the URL of a wheel, which ends in its file name, not {shown}"
+        ) from None
     try:
         file = RangeFile(web, address, piece=_PIECE, budget=_MOST_READ)
         with open_archive(file) as archive:
@@ -150,12 +152,14 @@ def contents_behind(url: str, web: Web) -> WheelContents:
             code = code_in(archive, most=_MOST_CODE)
             return _contents(archive, filename, name, code, sha256=None, size=file.size)
     except NetworkError as error:
-        raise NetworkError(f"{shown}: {error}", hint="download it, and show the file", status=error.status) from None
+        raise NetworkError(
+            "wheel-unreachable", f"{shown}: {error}", hint="download it, and show the file", status=error.status
+        ) from None
 
 
 def _refuse(filename: str, findings: Iterable[Finding]) -> None:
     if details := "; ".join(finding.detail for finding in findings):
-        raise UnreadableError(f"{filename}: {details}")
+        raise UnreadableError("wheel-unreadable", f"{filename}: {details}")
 
 
 def _contents(

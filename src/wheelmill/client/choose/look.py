@@ -83,7 +83,7 @@ def _look_into_file(candidate: Candidate, web: Web) -> Inside:
         content, code = sidecar, None
     metadata = read_metadata(content)
     if canonicalize_name(metadata.name) != candidate.project:
-        raise UnreadableError(f"its METADATA is of {metadata.name}")
+        raise UnreadableError("metadata-of-another", f"its METADATA is of {metadata.name}")
     return _describe(
         tuple(map(str, metadata.requires_dist or ())),
         str(metadata.requires_python) if metadata.requires_python is not None else None,
@@ -98,7 +98,7 @@ def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
     answer = web.get(candidate.url + SIDECAR_SUFFIX, limit=MAX_METADATA)
     promised = candidate.metadata_sha256
     if answer.ok and promised and (found := sha256_of_bytes(answer.content)) != promised:
-        raise UnreadableError(f"{answer.url} has sha256 {found}; the page says {promised}")
+        raise UnreadableError("hash-differs", f"{answer.url} has sha256 {found}; the page says {promised}")
     return answer.content if answer.ok else None
 
 

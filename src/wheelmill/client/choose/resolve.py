@@ -67,7 +67,11 @@ class Search:
             UsageError: a wheel for another torch is accepted, and the target has none.
         """
         if self.other_torch and environment.torch is None:
-            raise UsageError("--allow-other-torch needs a torch to compare with", hint="install it, or give --torch")
+            raise UsageError(
+                "no-torch-to-compare",
+                "--allow-other-torch needs a torch to compare with",
+                hint="install it, or give --torch",
+            )
         return replace(environment, other_torch=self.other_torch)
 
     def sources(self, cache: PageCache, warn: Callable[[str], None]) -> tuple[Source, ...]:

@@ -72,5 +72,7 @@ def _index(backend: CudaTag, torch: TorchVersion, facts: Compatibility) -> str:
     try:
         Origin.of(template)
     except ValueError as error:
-        raise UsageError(f"{_TORCH_INDEX}: {error}", hint="an example: https://mirror.example/cu{cuda}") from None
+        raise UsageError(
+            "torch-index-invalid", f"{_TORCH_INDEX}: {error}", hint="an example: https://mirror.example/cu{cuda}"
+        ) from None
     return keep_credential(template).replace("{cuda}", backend.removeprefix("cu"))

@@ -31,7 +31,9 @@ def interpreter_of(environment: TargetEnvironment) -> Path:
     """
     if environment.interpreter is None:
         raise UsageError(
-            "no Python environment to install into", hint="make one with 'uv venv', or name one with --python-path"
+            "no-environment",
+            "no Python environment to install into",
+            hint="make one with 'uv venv', or name one with --python-path",
         )
     return environment.interpreter
 

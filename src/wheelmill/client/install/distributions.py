@@ -77,7 +77,9 @@ def distributions_of(interpreter: Path) -> list[Distribution]:
     try:
         path = ask(interpreter, "import json, sys; print(json.dumps(sys.path))")
     except ProcessError as error:
-        raise UsageError(f"{interpreter} cannot list what is installed:\n{error.tail}") from None
+        raise UsageError(
+            "installed-unreadable", f"{interpreter} cannot list what is installed:\n{error.tail}"
+        ) from None
     return read_distributions(Path(entry) for entry in path if entry)
 
 
@@ -170,7 +172,7 @@ def modules_of(interpreter: Path, project: ProjectName) -> tuple[str, ...]:
     try:
         return tuple(ask(interpreter, _MODULES, project))
     except ProcessError:
-        raise UsageError(f"{project} is not installed for {interpreter}") from None
+        raise UsageError("not-installed", f"{project} is not installed for {interpreter}") from None
 
 
 def ask(interpreter: Path, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON

@@ -82,6 +82,7 @@ def check_driver(needs: Iterable[DriverNeed], environment: TargetEnvironment) ->
         return None
     origin = environment.origins.get("driver")
     raise NoWheelError(
+        "driver-too-old",
         f"{wants}, and that of this machine is {environment.driver}{f' ({origin})' if origin else ''}; "
         "nothing was downloaded",
         hint=f"update the driver, or take wheels for an older CUDA; --driver {newest.driver} installs them in any case",

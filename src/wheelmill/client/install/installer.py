@@ -94,6 +94,7 @@ class Pip:
         """Install wheels; see `Installer`. pip does not know where torch for another CUDA is."""
         if torch_place:
             raise UsageError(
+                "index-not-readable",
                 f"pip's package index does not have the torch that is wanted, which is at {torch_place}",
                 hint="install uv, which finds the right index, or install that torch first",
             )

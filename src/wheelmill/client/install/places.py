@@ -59,6 +59,8 @@ class InstallPlace:
         try:
             base, virtual, folders = ask(interpreter, _FOLDERS)
         except ProcessError as error:
-            raise UsageError(f"{interpreter} cannot say where packages are installed:\n{error.tail}") from None
+            raise UsageError(
+                "places-unknown", f"{interpreter} cannot say where packages are installed:\n{error.tail}"
+            ) from None
         trees = (Path(base),) if virtual else tuple(map(Path, dict.fromkeys(folders)))
         return cls(base=Path(base), trees=trees, interpreter=interpreter)

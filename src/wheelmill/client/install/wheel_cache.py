@@ -87,11 +87,14 @@ class WheelCache:
                 return CachedWheel(path=path, sha256=sha256, size=path.stat().st_size)
             path.unlink()
             raise IntegrityError(
+                "cached-file-changed",
                 f"{path} was changed on disk: it has sha256 {found}",
                 hint="it was removed from the cache; run the command again to download it",
             )
         if self.offline:
-            raise UsageError(f"{filename} is not in the cache, and --offline was given", hint=f"it is at {wanted.url}")
+            raise UsageError(
+                "not-cached", f"{filename} is not in the cache, and --offline was given", hint=f"it is at {wanted.url}"
+            )
         return self._download(wanted, filename, progress)
 
     def _download(self, wanted: WantedWheel, filename: str, progress: Progress) -> CachedWheel:
@@ -106,7 +109,7 @@ class WheelCache:
         found = download.sha256
         if found != (wanted.sha256 or found):
             partial.unlink()
-            raise IntegrityError(f"{wanted.url} has sha256 {found}, not the promised {wanted.sha256}")
+            raise IntegrityError("hash-differs", f"{wanted.url} has sha256 {found}, not the promised {wanted.sha256}")
         path = self.directory / found / filename
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.replace(path)
@@ -128,7 +131,7 @@ def _check_filename(filename: str) -> str:
     try:
         WheelName.parse(filename)
     except UnreadableError as error:
-        raise IntegrityError(f"not the file name of a wheel: {error}") from None
+        raise IntegrityError("file-name-not-a-wheel", f"not the file name of a wheel: {error}") from None
     if "/" in filename or "\\" in filename:
-        raise IntegrityError(f"not a plain file name: {filename!r}")
+        raise IntegrityError("file-name-not-plain", f"not a plain file name: {filename!r}")
     return filename

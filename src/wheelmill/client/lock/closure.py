@@ -54,7 +54,9 @@ def closure_of(
     """
     uv = find_uv()
     if uv is None:
-        raise UsageError("locking needs uv", hint="install uv: https://docs.astral.sh/uv/getting-started/installation/")
+        raise UsageError(
+            "uv-absent", "locking needs uv", hint="install uv: https://docs.astral.sh/uv/getting-started/installation/"
+        )
     written = compile_requirements(
         sorted(set(requirements)),
         *("--python-version", str(environment.python).removesuffix("t")),
@@ -69,7 +71,7 @@ def closure_of(
     try:
         packages = Pylock.from_dict(tomllib.loads(written)).packages
     except (tomllib.TOMLDecodeError, PylockValidationError) as error:
-        raise InstallError(f"the lock that uv wrote cannot be read: {error}") from None
+        raise InstallError("lock-unreadable", f"the lock that uv wrote cannot be read: {error}") from None
     return tuple(_only_fitting_wheels(package, environment) for package in packages)
 
 
@@ -98,6 +100,7 @@ def _only_fitting_wheels(package: Package, environment: TargetEnvironment) -> Pa
     wheels = [wheel for wheel in package.wheels or () if WheelName.parse(wheel.filename).tags & tags]
     if not wheels:
         raise UsageError(
+            "nothing-to-lock-for",
             f"{package.name} {package.version} has no wheel for this environment, so it cannot be locked",
             hint=f"ask for another version of {package.name}",
         )
@@ -108,7 +111,7 @@ def _platform_of(environment: TargetEnvironment) -> str:
     platform, libc = environment.platform, environment.libc
     uv = PLATFORMS[platform].uv if platform in PLATFORMS else None
     if uv is None:
-        raise UsageError(f"{platform}: locks are made for Linux and Windows only")
+        raise UsageError("lock-platform-unsupported", f"{platform}: locks are made for Linux and Windows only")
     if not platform.is_linux:
         return uv
     if libc is None:
@@ -117,5 +120,5 @@ def _platform_of(environment: TargetEnvironment) -> str:
         return f"{uv}-unknown-linux-musl"
     minor = max((known for known in _GLIBC_MINORS if known <= libc.minor), default=None)
     if minor is None:
-        raise UsageError(f"{libc} is too old: no wheels are made for it")
+        raise UsageError("libc-too-old", f"{libc} is too old: no wheels are made for it")
     return f"{uv}-manylinux_2_{minor}"

@@ -43,6 +43,7 @@ def package_of(candidate: Candidate) -> Package:
     """
     if candidate.sha256 is None:
         raise IntegrityError(
+            "hash-absent",
             f"{candidate.url}: its source gives no sha256, so it cannot be locked",
             hint="name a source that gives one with --source",
         )

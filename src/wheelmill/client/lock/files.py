@@ -143,6 +143,7 @@ def check_name(path: Path) -> None:
     """
     if not is_valid_pylock_path(path):
         raise UsageError(
+            "lock-name-invalid",
             f"{path.name}: a lock must be named pylock.toml or pylock.<name>.toml (PEP 751)",
             hint="--format requirements writes requirements with hashes, to a file of any name",
         )
@@ -171,10 +172,10 @@ def read_lock(path: Path) -> Pylock:
     try:
         return Pylock.from_dict(read_toml(path))
     except FileNotFoundError:
-        raise UsageError(f"there is no {path}", hint="'wheelmill lock' writes it") from None
+        raise UsageError("lock-absent", f"there is no {path}", hint="'wheelmill lock' writes it") from None
     except (ValueError, RecursionError, PylockValidationError) as error:
         hint = "'pip install -r' or 'uv pip sync' installs requirements" if path.suffix == ".txt" else None
-        raise UsageError(f"{path} is not a lock (PEP 751): {error}", hint=hint) from None
+        raise UsageError("lock-invalid", f"{path} is not a lock (PEP 751): {error}", hint=hint) from None
 
 
 def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWheel, ...]:
@@ -188,6 +189,7 @@ def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWhee
         selected = list(lock.select(environment=marker_environment(environment), tags=list(environment.tag_places)))
     except PylockSelectError as error:
         raise NoWheelError(
+            "lock-for-another",
             f"the lock is not for {environment.python} on {environment.platform}: {error}",
             hint="'wheelmill lock' makes one that is",
         ) from None
@@ -195,6 +197,7 @@ def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWhee
     for package, artifact in selected:
         if not isinstance(artifact, PackageWheel) or artifact.url is None or "sha256" not in artifact.hashes:
             raise UsageError(
+                "lock-incomplete",
                 f"the lock has no wheel of {package.name} with a URL and a sha256",
                 hint="'wheelmill lock' writes a lock that has both",
             )

@@ -55,6 +55,7 @@ def distinguishing_markers(environments: Sequence[TargetEnvironment]) -> list[st
     markers = [" and ".join(words) for words in zip(*parts, strict=True)] if parts else [""] * len(environments)
     if len(set(markers)) < len(markers):
         raise UsageError(
+            "environments-indistinct",
             "no marker tells these environments apart: "
             + ", ".join(f"Python {each.python} on {each.platform}" for each in environments),
             hint="use one project, or one lock, for each",

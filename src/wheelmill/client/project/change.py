@@ -83,6 +83,7 @@ def check_depends(path: Path, requirements: Iterable[Requirement], projects: Ite
     dependencies = {canonicalize_name(each.name) for each in requirements}
     if missing := [project for project in projects if project not in dependencies]:
         raise UsageError(
+            "not-a-dependency",
             f"{path} does not depend on {', '.join(missing)}",
             hint=f"it depends on {', '.join(sorted(dependencies)) or 'nothing'}",
         )
@@ -149,6 +150,7 @@ def check_torch(path: Path, had: Iterable[Requirement], resolutions: Iterable[Re
         for torch in sorted(each for each in wanted if each):
             if canonicalize_name(requirement.name) == TORCH and not _admits(requirement, torch):
                 raise UsageError(
+                    "dependency-conflict",
                     f"{path} depends on {requirement}, but the wheels are for torch {torch}",
                     hint="change that dependency, or choose with --torch",
                 )

@@ -79,6 +79,7 @@ def _file_in(folder: Path) -> Path | None:
     for name, kind in _FOREIGN.items():
         if (folder / name).exists():
             raise UsageError(
+                "project-unsupported",
                 f"{folder / name} says what this folder depends on, and wheelmill does not change files of {kind}",
                 hint=f"'wheelmill install' changes its environment alone; --project {_REQUIREMENTS} begins such a file",
             )
@@ -97,10 +98,11 @@ def _pyproject(path: Path, python: Path | None) -> Project:
     workspace = find_workspace(folder)
     if workspace or tool == "uv":
         if uv is None:
-            raise UsageError(f"{path} is a project of uv, which is not on PATH", hint="install uv first")
+            raise UsageError("tool-absent", f"{path} is a project of uv, which is not on PATH", hint="install uv first")
         return UvProject(path=path, python=python, uv=uv, workspace=workspace)
     if tool == "pixi":
         raise UsageError(
+            "project-unsupported",
             f"{path} is a project of pixi, which wheelmill does not change",
             hint="'wheelmill install' puts wheels into its environment",
         )

@@ -42,7 +42,9 @@ class HatchProject(ToolProject):
         """
         if program := shutil.which("hatch"):
             return program
-        raise UsageError(f"{self.path} is a project of hatch, which is not on PATH", hint="install hatch first")
+        raise UsageError(
+            "tool-absent", f"{self.path} is a project of hatch, which is not on PATH", hint="install hatch first"
+        )
 
     @cached_property
     def environment(self) -> Path | None:
@@ -62,6 +64,7 @@ class HatchProject(ToolProject):
         default = self._read().table("tool", "hatch", "envs", "default") or {}
         if default.get("skip-install") or default.get("detached"):
             raise UsageError(
+                "hatch-skips-install",
                 f"{self.path}: hatch leaves the project's dependencies out of its default environment (skip-install)",
                 hint="remove skip-install, or give --no-sync",
             )
@@ -71,6 +74,7 @@ class HatchProject(ToolProject):
         for each in resolutions:
             if each.torch and each.torch_index and not each.environment.torch_release:
                 raise UsageError(
+                    "hatch-index-fixed",
                     f"{self.path}: hatch takes torch from the usual index only, and torch for CUDA "
                     f"{each.environment.cuda} is at {each.torch_index}",
                     hint="install that torch into hatch's environment first, or take another --cuda",

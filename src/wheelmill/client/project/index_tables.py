@@ -102,7 +102,7 @@ class IndexTables(Pyproject):
     def _indexes(self) -> Sequence[MutableMapping[str, Any]]:
         indexes = (self.table(*self.index_keys[:-1]) or {}).get(self.index_keys[-1], [])
         if not isinstance(indexes, list) or not all(isinstance(index, MutableMapping) for index in indexes):
-            raise UsageError(f"{self.path}: {'.'.join(self.index_keys)}: expected an array of tables")
+            raise UsageError("table-invalid", f"{self.path}: {'.'.join(self.index_keys)}: expected an array of tables")
         return indexes
 
     def _drop_unused_indexes(self) -> None:

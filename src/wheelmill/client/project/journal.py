@@ -138,7 +138,11 @@ def _make_one_of(folders: Sequence[Path]) -> Path:
             folder.mkdir(mode=0o700, exist_ok=True)
             (folder / ".gitignore").write_text("*\n")  # until it is gone, git would tell of it
             return folder
-    raise UsageError(f"{place} cannot be written", hint="use a project and an environment that you may write to")
+    raise UsageError(
+        "place-not-writable",
+        f"{place} cannot be written",
+        hint="use a project and an environment that you may write to",
+    )
 
 
 def _undo_what_was_left(place: Path, say: Say) -> None:

@@ -64,6 +64,7 @@ def read_journal(path: Path) -> Journal:
     number, places = _head_of(path)
     if number > FORMAT:
         raise UsageError(
+            "journal-newer",
             f"{path}: a newer wheelmill left {places[0]} half changed",
             hint="run a command of that newer version there; or correct it yourself, and remove the file",
         )
@@ -94,7 +95,9 @@ def _damage_told(path: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError):
-        raise UsageError(f"{path} is damaged, so the change in it cannot be undone", hint="remove it") from None
+        raise UsageError(
+            "journal-damaged", f"{path} is damaged, so the change in it cannot be undone", hint="remove it"
+        ) from None
 
 
 def _all_journals() -> Iterator[Path]:
@@ -122,6 +125,8 @@ def state_folder(name: str) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"{folder}: {error.strerror}", hint="XDG_STATE_HOME names another folder for what changes need to be undone"
+            "journal-unusable",
+            f"{folder}: {error.strerror}",
+            hint="XDG_STATE_HOME names another folder for what changes need to be undone",
         ) from None
     return folder

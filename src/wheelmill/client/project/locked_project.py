@@ -49,7 +49,9 @@ class LockedProject(ToolProject):
         if program := shutil.which(self.tool):
             return program
         raise UsageError(
-            f"{self.path} is a project of {self.tool}, which is not on PATH", hint=f"install {self.tool} first"
+            "tool-absent",
+            f"{self.path} is a project of {self.tool}, which is not on PATH",
+            hint=f"install {self.tool} first",
         )
 
     @property
@@ -78,6 +80,7 @@ class LockedProject(ToolProject):
         own = self.own_python
         if self.python and own and self.python.absolute() != own.absolute():
             raise UsageError(
+                "another-environment",
                 f"{self.tool} installs into {own}, not into {self.python}",
                 hint=f"leave out --python-path, or tell {self.tool} to use that interpreter",
             )

@@ -40,6 +40,7 @@ class PlainProject(ToolProject):
         """Refuse to install where there is no environment."""
         if self.environment is None:
             raise UsageError(
+                "no-environment",
                 f"{self.root} has no environment to install into",
                 hint="make one with 'python3 -m venv .venv', or install uv, which makes its own",
             )

@@ -100,7 +100,9 @@ class PoetryPyproject(IndexTables):
         try:
             written = tomlkit.value(str(ours[_WRITTEN]))
         except TOMLKitError as error:
-            raise UsageError(f"{self.path}: tool.wheelmill.{_WRITTEN}: expected a value of TOML: {error}") from None
+            raise UsageError(
+                "saved-table-invalid", f"{self.path}: tool.wheelmill.{_WRITTEN}: expected a value of TOML: {error}"
+            ) from None
         self.prune("tool", "wheelmill", _WRITTEN)
         if self.dependencies_on(TORCH) == had:
             self.make_table(*_DEPENDENCIES)[self._source_key(TORCH)] = written

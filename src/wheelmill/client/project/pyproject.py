@@ -169,6 +169,7 @@ class Pyproject(TomlTables):
         project = self.make_table("project")
         if "dependencies" in project.get("dynamic", ()):
             raise UsageError(
+                "dependencies-dynamic",
                 f"{self.path}: project.dynamic: dependencies that are computed at build time cannot be changed",
                 hint="list them under [project] dependencies",
             )
@@ -176,7 +177,9 @@ class Pyproject(TomlTables):
             project["dependencies"] = tomlkit.array().multiline(multiline=True)
         dependencies = project["dependencies"]
         if not isinstance(dependencies, Array):
-            raise UsageError(f"{self.path}: project.dependencies: expected a list of requirements")
+            raise UsageError(
+                "requirements-invalid", f"{self.path}: project.dependencies: expected a list of requirements"
+            )
         return dependencies
 
     def _dependencies(self) -> Iterator[tuple[int, Requirement]]:
@@ -184,12 +187,12 @@ class Pyproject(TomlTables):
 
     def _parse(self, key: str, texts: object) -> Iterator[tuple[int, Requirement]]:
         if not isinstance(texts, Array | list | None):
-            raise UsageError(f"{self.path}: {key}: expected a list of requirements")
+            raise UsageError("requirements-invalid", f"{self.path}: {key}: expected a list of requirements")
         for place, text in enumerate(texts or ()):
             try:
                 yield place, read_requirement(str(text))
             except ValueError as error:
-                raise UsageError(f"{self.path}: {key}[{place}]: {error}") from None
+                raise UsageError("requirement-invalid", f"{self.path}: {key}[{place}]: {error}") from None
 
 
 def _insert(array: Array, place: int, text: str) -> None:

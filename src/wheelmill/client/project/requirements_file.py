@@ -43,7 +43,7 @@ class RequirementsFile:
         try:
             lines = path.read_bytes().decode().splitlines(keepends=True) if path.exists() else []
         except UnicodeDecodeError as error:
-            raise UsageError(f"{path} is not UTF-8: {error}") from None
+            raise UsageError("not-utf-8", f"{path} is not UTF-8: {error}") from None
         begin, end = _marks_of(command)
         bare = [line.strip() for line in lines]
         marks = [place for place, line in enumerate(bare) if line in (begin, end)]
@@ -51,6 +51,7 @@ class RequirementsFile:
             return cls(path=path, command=command, before=tuple(lines))
         if [bare[place] for place in marks] != [begin, end]:
             raise UsageError(
+                "marks-broken",
                 f"{path}: expected one line {begin!r}, and one {end!r} below it",
                 hint="put the one that is missing back, or remove the other",
             )
@@ -128,7 +129,7 @@ def _check_ours(path: Path, first: int, lines: Iterable[str]) -> None:
             except ValueError as error:
                 faults.append(f"{path}:{number}: {error}")
     if faults:
-        raise UsageError("\n".join(faults), hint="lines of your own belong above or below the marks")
+        raise UsageError("block-changed", "\n".join(faults), hint="lines of your own belong above or below the marks")
 
 
 def _requirement_in(line: str) -> Requirement | None:
@@ -158,5 +159,9 @@ def put_lock(path: Path, locked: str, names: Collection[str]) -> bytes:
                 if file.has_hashes
                 else "has no hash, and pip wants one on every line of a lock"
             )
-            raise UsageError(f"{path}:{number}: {requirement} {what}", hint="write the lock to another file: --output")
+            raise UsageError(
+                "line-not-plain",
+                f"{path}:{number}: {requirement} {what}",
+                hint="write the lock to another file: --output",
+            )
     return file.with_ours(locked.splitlines())

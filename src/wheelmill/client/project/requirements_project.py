@@ -120,6 +120,7 @@ class RequirementsProject:
             lock = ["wheelmill", "lock", *map(str, asked), "--format", "requirements", "--output", str(self.path)]
             command = command_line(lock)
             raise UsageError(
+                "hashes-needed",
                 f"{self.path} has hashes, so pip wants one on every line",
                 hint=f"write lines with hashes for these packages in place of the last lock's: {command}",
             )
@@ -130,6 +131,7 @@ class RequirementsProject:
                 requirement.url or not requirement.specifier.contains(candidate.version, prereleases=True)
             ):
                 raise UsageError(
+                    "wheel-not-allowed",
                     f"{self.path}:{number}: {requirement} does not allow {candidate.filename}, which was chosen",
                     hint="remove that line, or ask for what it says",
                 )

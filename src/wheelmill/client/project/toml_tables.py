@@ -40,7 +40,7 @@ class TomlTables:
         try:
             content = read_start(path, _MAX_TOML)
             if len(content) > _MAX_TOML:
-                raise UsageError(f"{path} has more than {_MAX_TOML} bytes")
+                raise UsageError("file-too-large", f"{path} has more than {_MAX_TOML} bytes")
             text = content.decode()
             mark = _MARK if text.startswith(_MARK) else ""
             line_end = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
@@ -48,7 +48,7 @@ class TomlTables:
         except FileNotFoundError:
             return cls.empty(path)
         except (TOMLKitError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path} is not TOML: {error}") from None
+            raise UsageError("not-toml", f"{path} is not TOML: {error}") from None
         found._line_end, found._mark = line_end, mark
         return found
 
@@ -86,7 +86,7 @@ class TomlTables:
             if found is None:
                 return None
             if not isinstance(found, MutableMapping):
-                raise UsageError(f"{self.path}: {'.'.join(keys[:depth])}: expected a table")
+                raise UsageError("table-invalid", f"{self.path}: {'.'.join(keys[:depth])}: expected a table")
         return found  # type: ignore[no-any-return]  # tomlkit's containers are mappings
 
     def make_table(self, *keys: str) -> MutableMapping[str, Any]:
@@ -104,6 +104,7 @@ class TomlTables:
     def unchangeable(self) -> UsageError:
         """The error where tomlkit cannot write what is new into its place."""
         return UsageError(
+            "toml-form-unsupported",
             f"{self.path} cannot be changed as it is written: "
             "a table that wheelmill adds to stands in dotted keys, in braces or in several places",
             hint="write it in one place, under a heading of its own such as [tool.uv]",

@@ -40,7 +40,7 @@ def read_tool_lock(path: Path) -> tuple[LockedPackage, ...]:
     try:
         return tuple(map(_package, read_toml(path).get("package", ())))
     except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError) as error:
-        raise UsageError(f"{path} cannot be read as a lock: {error}") from None
+        raise UsageError("lock-unreadable", f"{path} cannot be read as a lock: {error}") from None
 
 
 def _package(package: dict[str, Any]) -> LockedPackage:
@@ -67,6 +67,7 @@ def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:
         hashes = {each for package in packages if package.project == candidate.project for each in package.hashes}
         if candidate.sha256 and f"sha256:{candidate.sha256}" not in hashes:
             raise IntegrityError(
+                "hash-not-locked",
                 f"{path.name} has no {candidate.filename} with sha256 {candidate.sha256}: "
-                f"it has {', '.join(sorted(hashes)) or 'no wheel of that name'}"
+                f"it has {', '.join(sorted(hashes)) or 'no wheel of that name'}",
             )

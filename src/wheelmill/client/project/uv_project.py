@@ -65,6 +65,7 @@ class UvProject(ToolProject):
         tables = TomlTables.read(self.path)
         if tables.table("tool", "uv", "workspace") is not None and tables.table("project") is None:
             raise UsageError(
+                "workspace-without-project",
                 f"{self.path} is a workspace without a project of its own",
                 hint="name one of its members with --project",
             )
@@ -124,4 +125,6 @@ def _folders(path: Path, workspace: Mapping[str, Any], key: str) -> set[Path]:
         patterns = map(str.strip, workspace.get(key, ()))
         return {each for pattern in patterns for each in path.parent.glob(pattern)}
     except (TypeError, ValueError, NotImplementedError) as error:
-        raise UsageError(f"{path}: tool.uv.workspace.{key}: expected patterns of folders: {error}") from None
+        raise UsageError(
+            "workspace-invalid", f"{path}: tool.uv.workspace.{key}: expected patterns of folders: {error}"
+        ) from None

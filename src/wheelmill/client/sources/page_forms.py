@@ -63,10 +63,16 @@ def read_page(content: bytes, content_type: str, address: str) -> Page:
             read = read_list if content.lstrip().startswith(b"[") else read_project_detail
             page = read(content, address) if len(content) <= _SMALL else read_apart(read, content, address)
         except UnreadableError as error:
-            raise UnreadableError(f"expected JSON of PEP 691, or a host's list of files: {error}") from None
+            raise UnreadableError(
+                "page-invalid", f"expected JSON of PEP 691, or a host's list of files: {error}"
+            ) from None
     else:
-        raise UnreadableError(f"expected HTML or {JSON_TYPE}, not {content_type or 'an answer without Content-Type'}")
+        raise UnreadableError(
+            "page-type-unknown", f"expected HTML or {JSON_TYPE}, not {content_type or 'an answer without Content-Type'}"
+        )
     sound = with_sound_links(page, (WHEEL_SUFFIX, VARIANTS_SUFFIX))
     if page.form is Form.HTML and not sound.links and b"<form" in content.lower():
-        raise UnreadableError("expected a list of wheels, not a page with a form and none, such as one to sign in")
+        raise UnreadableError(
+            "page-is-a-form", "expected a list of wheels, not a page with a form and none, such as one to sign in"
+        )
     return sound

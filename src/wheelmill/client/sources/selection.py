@@ -85,7 +85,7 @@ def _source_at(kind: SourceKind, text: str) -> Source:
     try:
         return Source(name=place, kind=kind, url=listing_url(kind.replace("-", "_"), place))
     except ValueError as error:
-        raise UsageError(f"--source {kind}:{place.partition('?')[0]}: {error}") from None
+        raise UsageError("source-invalid", f"--source {kind}:{place.partition('?')[0]}: {error}") from None
 
 
 def _keep_credential(given_by: str, text: str) -> str:
@@ -93,7 +93,7 @@ def _keep_credential(given_by: str, text: str) -> str:
     try:
         Origin.of(text)
     except ValueError as error:
-        raise UsageError(f"{given_by}: {error}") from None
+        raise UsageError("source-invalid", f"{given_by}: {error}") from None
     return keep_credential(text)
 
 
@@ -103,6 +103,7 @@ def _read_file(path: Path, cache: PageCache) -> SourceList:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(
+            "source-unreadable",
             f"--source {path}: {error.strerror}",
             hint="give a file of sources, a URL, simple:URL, find-links:URL, github:OWNER/REPOSITORY or "
             "huggingface:OWNER/REPOSITORY",
@@ -173,7 +174,9 @@ def _update(kept: Path, site: str) -> None:
             return
         content = web.read(f"{base}{SOURCES}")
     if (found := sha256_of_bytes(content)) != promised:
-        raise IntegrityError(f"{SOURCES} has sha256 {found}; {SOURCES_HASH} says {promised or 'nothing'}")
+        raise IntegrityError(
+            "sources-changed", f"{SOURCES} has sha256 {found}; {SOURCES_HASH} says {promised or 'nothing'}"
+        )
     with temporary_folder() as folder:
         path = folder / "sources.yml"
         path.write_bytes(content)

@@ -62,7 +62,9 @@ def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvir
         found = _describe_this_machine(overrides.python)
     else:
         raise UsageError(
-            "no Python to choose wheels for", hint="make one with 'uv venv', or give --python-path or --python 3.12"
+            "no-python",
+            "no Python to choose wheels for",
+            hint="make one with 'uv venv', or give --python-path or --python 3.12",
         )
     elsewhere = overrides.platform is not None and overrides.platform != found.platform
     if not elsewhere:
@@ -111,7 +113,7 @@ def _with_backend(found: TargetEnvironment) -> TargetEnvironment:
     try:
         return replace(found, cuda=CudaVersion.parse(backend), origins=origins)
     except ValueError as error:
-        raise UsageError(f"UV_TORCH_BACKEND: {error}") from None
+        raise UsageError("torch-backend-invalid", f"UV_TORCH_BACKEND: {error}") from None
 
 
 def _apply_overrides(found: TargetEnvironment, overrides: Overrides, *, elsewhere: bool) -> TargetEnvironment:
@@ -149,7 +151,9 @@ def _with_given_torch(
         if torch.cpu_only or torch.cuda:
             if cuda not in (None, torch.cuda, torch.cuda and torch.cuda.major):
                 built = f"for CUDA {torch.cuda}" if torch.cuda else "without CUDA"
-                raise UsageError(f"--torch names a build {built}, and --cuda says {cuda}", hint="leave out --cuda")
+                raise UsageError(
+                    "cuda-conflict", f"--torch names a build {built}, and --cuda says {cuda}", hint="leave out --cuda"
+                )
             origins["cuda"] = "--torch"
             return replace(target, cuda=torch.cuda, cpu_only=torch.cpu_only, origins=origins)
     if isinstance(cuda, int):

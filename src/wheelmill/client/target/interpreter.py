@@ -99,7 +99,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
     """
     facts = _probe(interpreter)
     if facts["implementation"] != "cpython":
-        raise UsageError(f"{interpreter} is {facts['implementation']}; CUDA wheels are made for CPython")
+        raise UsageError("not-cpython", f"{interpreter} is {facts['implementation']}; CUDA wheels are made for CPython")
     executable = Path(facts["executable"])  # behind what PATH may have, such as pyenv's scripts
     platform = platform_of(facts["platform"])
     major, minor = map(int, facts["python"].split(".")[:2])
@@ -111,7 +111,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
         torch_version = TorchVersion.of_release(Version(release)) if release else None
         cuda = CudaVersion.parse(torch["cuda"]) if torch.get("cuda") else None
     except ValueError as error:
-        raise UsageError(f"{origin}: {error}", hint="reinstall torch") from None
+        raise UsageError("torch-damaged", f"{origin}: {error}", hint="reinstall torch") from None
     return TargetEnvironment(
         python=PythonVersion(major, minor, facts["free_threaded"]),
         python_release=facts["python"],
@@ -144,10 +144,14 @@ def _probe(interpreter: Path) -> dict[str, Any]:
         )
         facts: dict[str, Any] = json.loads(printed.splitlines()[-1])
     except UsageError as error:  # a broken link, or no program
-        raise UsageError(str(error), hint="make one with 'uv venv --clear', or name one with --python-path") from None
+        raise UsageError(
+            "python-unusable", str(error), hint="make one with 'uv venv --clear', or name one with --python-path"
+        ) from None
     except (ProcessError, ValueError, IndexError) as error:
         tail = f":\n{error.tail}" if isinstance(error, ProcessError) else ""
-        raise UsageError(f"{interpreter} cannot be examined{tail}", hint="Python 3.8 or newer is needed") from None
+        raise UsageError(
+            "python-unusable", f"{interpreter} cannot be examined{tail}", hint="Python 3.8 or newer is needed"
+        ) from None
     return facts
 
 
@@ -163,7 +167,9 @@ def platform_of(text: str) -> Platform:
     try:
         return Platform.parse(text)
     except ValueError:
-        raise UsageError(f"wheels are chosen for Linux, Windows and macOS, and this Python is for {text}") from None
+        raise UsageError(
+            "platform-unsupported", f"wheels are chosen for Linux, Windows and macOS, and this Python is for {text}"
+        ) from None
 
 
 def libc_of(glibc: str | None, interpreter: Path, platform: Platform) -> Libc | None:

@@ -40,7 +40,7 @@ def read_lists(
         def ask(listed: VariantList) -> bytes:
             content = web.read(listed.url, limit=MAX_VARIANT_METADATA)
             if listed.sha256 and (has := sha256_of_bytes(content)) != listed.sha256:
-                raise IntegrityError(f"it has sha256 {has}; the page says {listed.sha256}")
+                raise IntegrityError("hash-differs", f"it has sha256 {has}; the page says {listed.sha256}")
             return content
 
         progress.line(f"reading what variants ask for: {number_of(len(wanted), 'list')}" if wanted else "")

@@ -94,9 +94,11 @@ def _forced(variable: str, text: str) -> tuple[int, int]:
     try:
         version = Version(text)
     except ValueError:  # not only packaging's own: Python makes no number of thousands of digits
-        raise UsageError(f"{variable}: expected a version such as 12.8, not {text!r:.80}") from None
+        raise UsageError("version-invalid", f"{variable}: expected a version such as 12.8, not {text!r:.80}") from None
     if max(version.major, version.minor) > 99:  # noqa: PLR2004 - a driver's own version, or a hundred million
-        raise UsageError(f"{variable}: expected a CUDA or a compute capability such as 12.8, not {text!r:.80}")
+        raise UsageError(
+            "capability-invalid", f"{variable}: expected a CUDA or a compute capability such as 12.8, not {text!r:.80}"
+        )
     return version.major, version.minor
 
 

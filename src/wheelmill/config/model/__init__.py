@@ -134,4 +134,4 @@ class Config:
             hint = f"did you mean {' or '.join(near)}?" if near else listed
             if near and not all(unknown.values()):
                 hint += f" {listed}"
-            raise UsageError(f"{', '.join(unknown)}: not in {self.file.name}", hint=hint)
+            raise UsageError("package-unknown", f"{', '.join(unknown)}: not in {self.file.name}", hint=hint)

@@ -139,4 +139,6 @@ class Images(ConfigFile):
         """
         if images := self.cuda.get(cuda):
             return images
-        raise UsageError(f"no image is pinned for CUDA {cuda}", hint="wheelmill config images --refresh --write")
+        raise UsageError(
+            "image-not-pinned", f"no image is pinned for CUDA {cuda}", hint="wheelmill config images --refresh --write"
+        )

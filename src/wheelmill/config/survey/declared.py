@@ -106,7 +106,7 @@ def _pkg_info(tree: SourceTree, folder: str) -> RawMetadata:
     try:
         return read_fields(tree.content(folder + _PKG_INFO))
     except UnreadableError as error:
-        raise UsageError(f"{_PKG_INFO} cannot be read: {error}") from None
+        raise UsageError("source-unreadable", f"{_PKG_INFO} cannot be read: {error}") from None
 
 
 def _setup_cfg(tree: SourceTree, folder: str) -> dict[str, str]:
@@ -114,7 +114,7 @@ def _setup_cfg(tree: SourceTree, folder: str) -> dict[str, str]:
     try:
         parser.read_string(_text_of(tree, folder + _SETUP_CFG))
     except ConfigParserError as error:
-        raise UsageError(f"{_SETUP_CFG} cannot be read: {error}") from None
+        raise UsageError("source-unreadable", f"{_SETUP_CFG} cannot be read: {error}") from None
     return dict(parser["metadata"]) if parser.has_section("metadata") else {}
 
 

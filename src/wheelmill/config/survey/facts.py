@@ -43,7 +43,9 @@ class Facts:
         tree = SourceTree(source)
         folder = f"{subdirectory.strip('/')}/" if subdirectory else ""
         if not any(name.startswith(folder) for name in tree.files):
-            raise UsageError(f"the source has no folder {subdirectory}" if folder else "the source has no files")
+            raise UsageError(
+                "source-incomplete", f"the source has no folder {subdirectory}" if folder else "the source has no files"
+            )
         pyproject = Pyproject.parse(tree.content(folder + PYPROJECT), source.name)
         setup = SetupScript.read(tree, folder)
         declared = read_declared(tree, folder, pyproject, setup)

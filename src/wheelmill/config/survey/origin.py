@@ -55,14 +55,17 @@ def fetch_origin(text: str, version: str | None, subdirectory: str | None, desti
     if ":" in text or "/" in text:
         return _from_git(text, version, subdirectory, destination)
     if subdirectory:
-        raise UsageError("--subdirectory is of a git repository; a source distribution is built as it is")
+        raise UsageError(
+            "subdirectory-without-repository",
+            "--subdirectory is of a git repository; a source distribution is built as it is",
+        )
     try:
         project = project_name(text)
         wanted = project_version(version) if version else None
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError("origin-invalid", str(error)) from None
     if reason := reservation(project):
-        raise UsageError(reason)
+        raise UsageError("source-unavailable", reason)
     return _from_index(project, wanted, destination)
 
 
@@ -76,6 +79,7 @@ def _from_index(project: ProjectName, version: str | None, destination: Path) ->
         why = f"has no project {project}" if not others else f"has no source distribution of {project} {newest}"
         why = f"has yanked {project} {newest}: {yanked[newest]}" if newest in yanked else why
         raise UsageError(
+            "no-source-distribution",
             f"the package index {why}" + (f"; the newest version that has one is {older}" if older else ""),
             hint="name its git repository: wheelmill config add https://HOST/OWNER/NAME@TAG",
         )
@@ -108,15 +112,15 @@ def _from_git(text: str, version: str | None, subdirectory: str | None, destinat
         TypeAdapter(GitRef).validate_python(ref or "main")
     except ValidationError as error:
         reason = str(error.errors()[0]["ctx"]["error"])
-        raise UsageError(f"{reason}; a tag, branch or commit may follow: URL@REF") from None
+        raise UsageError("origin-invalid", f"{reason}; a tag, branch or commit may follow: URL@REF") from None
     try:
         commit = ref if _is_commit(ref) else find_commit(url, ref or "HEAD")
         if commit is None:
-            raise UsageError(f"{url} has no tag or branch {ref}")
+            raise UsageError("ref-absent", f"{url} has no tag or branch {ref}")
         folder = destination / "source"
         fetch_commit(url, commit, folder, submodules=False)
     except ProcessError as error:
-        raise UsageError(f"{url} does not give {ref or 'its newest commit'}:\n{error.tail}") from None
+        raise UsageError("commit-absent", f"{url} does not give {ref or 'its newest commit'}:\n{error.tail}") from None
     name = address.rstrip("/").rpartition("/")[2].removesuffix(".git")
     source: dict[str, object] = {"git": url, "ref": ref or commit}
     if (folder / ".gitmodules").is_file():

@@ -27,14 +27,19 @@ def check_needs_build(name: str, facts: Facts) -> None:
         place, path = missing
         urls = [url for url in facts.declared.urls if url.startswith("https://")]
         hint = f"build it from git: wheelmill config add {urls[0].rstrip('/')}.git" if urls else "build it from git"
-        raise UsageError(f"the source of {name} lacks {path}, which {place} names", hint=hint)
+        raise UsageError("source-incomplete", f"the source of {name} lacks {path}, which {place} names", hint=hint)
     line = facts.setup.extension_line
     if not (line or facts.build_file):
-        raise UsageError(f"{name} needs no build: {_why_not_compiled(facts)}", hint="any installer takes its own wheel")
+        raise UsageError(
+            "no-build-needed",
+            f"{name} needs no build: {_why_not_compiled(facts)}",
+            hint="any installer takes its own wheel",
+        )
     has_submodules = ".gitmodules" in facts.tree.files  # which may have GPU code
     if facts.cuda is None and not facts.native.cuda_files and not has_submodules:
         place = facts.at_setup(line) if line else facts.at_word(facts.build_file or "", "project")
         raise UsageError(
+            "no-build-needed",
             f"{name} needs no build: it has no GPU code; {place} compiles for the CPU alone",
             hint="its own wheels do not depend on CUDA",
         )

@@ -35,7 +35,9 @@ class Script:
         try:
             tree = ast.parse(content)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise UsageError(f"{origin} is not valid Python: {str(error) or 'it is nested too deeply'}") from None
+            raise UsageError(
+                "setup-script-invalid", f"{origin} is not valid Python: {str(error) or 'it is nested too deeply'}"
+            ) from None
         self.nodes = tuple(ast.walk(tree))
         self.above = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
         self.calls = tuple(node for node in self.nodes if isinstance(node, ast.Call))

@@ -53,7 +53,7 @@ class SourceTree:
         names = []
         for count, path in enumerate(_files_below(folder)):
             if count == MAX_FILES:
-                raise UsageError(f"the source has more than {MAX_FILES} files")
+                raise UsageError("too-many-files", f"the source has more than {MAX_FILES} files")
             names.append(path.relative_to(folder).as_posix())
         self.files = frozenset(names)
         self._own = sorted(name for name in names if not any(map(_OTHERS.fullmatch, PurePosixPath(name).parts[:-1])))
@@ -70,7 +70,7 @@ class SourceTree:
         """
         content = self._beginning(name, MAX_FILE + 1) if name in self.files else b""
         if len(content) > MAX_FILE:
-            raise UsageError(f"{name} is longer than {MAX_FILE} bytes")
+            raise UsageError("file-too-large", f"{name} is longer than {MAX_FILE} bytes")
         return content
 
     def search(self, pattern: re.Pattern[str], *suffixes: str) -> Iterator[tuple[Place, re.Match[str]]]:

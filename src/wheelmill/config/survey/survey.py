@@ -55,7 +55,7 @@ def survey_project(text: str, *, version: str | None = None, subdirectory: str |
     _, faults = validate({"packages": {name: found.entry}}, Packages, Path())
     if faults:
         lines = (f"{'.'.join(map(str, key_path[2:]))}: {message}" for key_path, message in faults)
-        raise UsageError(f"no entry can be made of the source of {name}:\n" + "\n".join(lines))
+        raise UsageError("entry-impossible", f"no entry can be made of the source of {name}:\n" + "\n".join(lines))
     return found
 
 
@@ -63,9 +63,9 @@ def _checked_name(origin: Origin, facts: Facts) -> ProjectName:
     try:
         name = project_name((facts.declared.name if origin.source else None) or origin.name)
     except ValueError as error:
-        raise UsageError(f"the source does not give a valid project name: {error}") from None
+        raise UsageError("project-name-invalid", f"the source does not give a valid project name: {error}") from None
     if reason := reservation(name):
-        raise UsageError(reason)
+        raise UsageError("source-unavailable", reason)
     return name
 
 
@@ -75,11 +75,13 @@ def _beginning(name: ProjectName, origin: Origin, facts: Facts) -> Iterator[Gues
         yield Guess(key="", value=None, says=note)
     version = origin.version or facts.declared.version
     if version is None:
-        raise UsageError(f"nothing in the source says the version of {name}", hint="give it: --version 1.2.3")
+        raise UsageError(
+            "version-unknown", f"nothing in the source says the version of {name}", hint="give it: --version 1.2.3"
+        )
     try:
         yield Guess(key="versions", value=[project_version(version)], says="the newest, or what was named")
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError("version-invalid", str(error)) from None
     if origin.source:
         yield Guess(key="source", value=origin.source, says="the repository that was named")
         others = released(name)

@@ -81,7 +81,9 @@ def _base_of(folder: Path, reference: str, tell: Callable[[str], None] = lambda 
         return run_git(folder, "merge-base", commit, "HEAD").strip()
     except ProcessError as error:
         if not _is_commit(reference):
-            raise UsageError(f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}") from None
+            raise UsageError(
+                "ref-unknown", f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}"
+            ) from None
     tell(
         f"--changed-since: {reference} is not in this checkout, as after a force push: only the last commit is compared"
         " with the one before it; 'wheelmill plan' without --changed-since has whatever is not published"
@@ -89,7 +91,9 @@ def _base_of(folder: Path, reference: str, tell: Callable[[str], None] = lambda 
     try:
         return run_git(folder, "rev-parse", "--verify", "HEAD^").strip()
     except ProcessError as error:
-        raise UsageError(f"--changed-since: there is no commit before this one in {folder}: {error.tail}") from None
+        raise UsageError(
+            "no-parent-commit", f"--changed-since: there is no commit before this one in {folder}: {error.tail}"
+        ) from None
 
 
 def _is_commit(reference: str) -> bool:

@@ -77,7 +77,9 @@ class ImageRegistry:
             return None
         digest = answer.headers.get("Docker-Content-Digest") or f"sha256:{sha256_of_bytes(answer.content)}"
         if not is_digest(digest):
-            raise NetworkError(f"{image.registry} gives {image.tagged} the digest {digest!r}, which is not a sha256")
+            raise NetworkError(
+                "digest-invalid", f"{image.registry} gives {image.tagged} the digest {digest!r}, which is not a sha256"
+            )
         return replace(image, digest=digest)
 
     def _manifest(self, method: str, image: ImageReference) -> Answer:
@@ -95,10 +97,13 @@ class ImageRegistry:
                 return answer
             case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
                 raise NetworkError(
-                    f"{image.registry} does not show {image.name} without a login: it is private or not there"
+                    "image-private",
+                    f"{image.registry} does not show {image.name} without a login: it is private or not there",
                 )
             case status:
-                raise NetworkError(f"{image.registry} answers {status} to the question for {image.tagged}")
+                raise NetworkError(
+                    "registry-refused", f"{image.registry} answers {status} to the question for {image.tagged}"
+                )
 
     def _ask(self, method: str, url: str, image: ImageReference) -> Answer:
         token = self._tokens.get(image.name)
@@ -116,14 +121,18 @@ class ImageRegistry:
             fields = parse_keqv_list(parse_http_list(parameters)) if scheme.lower() == "bearer" else {}
             realm = urlsplit(fields["realm"])
         except (ValueError, LookupError):
-            raise NetworkError(f"{image.registry} asks for more than a token: {challenge!r}") from None
+            raise NetworkError(
+                "registry-login", f"{image.registry} asks for more than a token: {challenge!r}"
+            ) from None
         asked = dict(parse_qsl(realm.query)) | {name: fields[name] for name in ("service", "scope") if name in fields}
         answer = self._web.get(realm._replace(query=urlencode(asked)).geturl(), limit=_MAX_ANSWER)
         try:
             content = json.loads(answer.content)
             return str(content.get("token") or content["access_token"])
         except (ValueError, AttributeError, KeyError):
-            raise NetworkError(f"{realm.hostname} gives no token for {image.name}: {answer.status}") from None
+            raise NetworkError(
+                "registry-no-token", f"{realm.hostname} gives no token for {image.name}: {answer.status}"
+            ) from None
 
     def _is_plain(self, host: str) -> bool:
         return self._plain_http_on_loopback and host in _LOOPBACK
@@ -132,4 +141,7 @@ class ImageRegistry:
         """Refuse to ask over a way on which anybody could answer, also after a redirect."""
         address = urlsplit(url)
         if address.scheme != "https" and not self._is_plain(address.hostname or ""):
-            raise NetworkError(f"{address.hostname} would be asked over {address.scheme or 'no scheme'}, not https")
+            raise NetworkError(
+                "registry-not-https",
+                f"{address.hostname} would be asked over {address.scheme or 'no scheme'}, not https",
+            )

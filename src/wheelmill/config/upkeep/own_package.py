@@ -102,15 +102,17 @@ def read_own_package(folder: Path, *, name: str | None = None, version: str | No
     said = name or pyproject.name or next(iter(setup.argument("name")), None)
     if not said:
         unnamed = f"no pyproject.toml or setup.py in {folder} says the package's name"
-        raise UsageError(unnamed, hint="give it: --name NAME")
+        raise UsageError("project-name-unknown", unnamed, hint="give it: --name NAME")
     written = version or (None if pyproject.version else next(iter(setup.argument("version")), None))
     if not written and not pyproject.version:
         hint = "give the one that the next tag has: --version 1.2.3"
-        raise UsageError(f"no pyproject.toml or setup.py in {folder} says the version of {said}", hint=hint)
+        raise UsageError(
+            "version-unknown", f"no pyproject.toml or setup.py in {folder} says the version of {said}", hint=hint
+        )
     try:
         found = project_name(said), project_version(written) if written else None
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError("package-invalid", str(error)) from None
     requirements = (*pyproject.requires, *pyproject.dependencies)
     return OwnPackage(
         name=found[0],

@@ -77,7 +77,7 @@ def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch
     """
     with open_index() as web:
         if not (files := torch_files(web)):
-            raise UsageError(f"the package index has no project {TORCH}")
+            raise UsageError("torch-not-in-index", f"the package index has no project {TORCH}")
         return {torch: _torch_of(wheels, web) for torch, wheels in _newest_wheels(files, since).items()}
 
 
@@ -157,7 +157,9 @@ def _default_cuda(file: Link, web: Web) -> CudaVersion | None:
     # An index need not give the hash of a METADATA.
     function, _, digest = (file.core_metadata or file.legacy_metadata or "").partition("=")
     if function == "sha256" and digest != sha256_of_bytes(answer.content):
-        raise IntegrityError(f"{file.filename}.metadata does not have the hash that the package index gives")
+        raise IntegrityError(
+            "metadata-hash-differs", f"{file.filename}.metadata does not have the hash that the package index gives"
+        )
     try:
         return _pinned_cuda(read_metadata(answer.content).requires_dist or ())
     except ValueError:

@@ -64,7 +64,7 @@ def read_symbols(
     exported = {build: table.exported_by(build) for build in current} if table else {}
     with open_index() as web:
         if stale and not (files := files_of(TORCH, web)):
-            raise UsageError(f"the package index has no project {TORCH}")
+            raise UsageError("torch-not-in-index", f"the package index has no project {TORCH}")
         for torch in stale:
             release = facts.torch[torch]
             if (file := _wheel_of(release, files)) is None:
@@ -109,7 +109,7 @@ def _exported_by(file: Link, web: Web) -> Exported:
         members = [member for member in archive.infolist() if _is_library(PurePosixPath(member.filename))]
         libraries = read_members(archive, members)
     if not libraries:
-        raise UnreadableError(f"{file.filename} has no libraries of torch in {_FOLDER}")
+        raise UnreadableError("torch-without-libraries", f"{file.filename} has no libraries of torch in {_FOLDER}")
     return Exported.of(libraries)
 
 

@@ -20,7 +20,11 @@ def pages_of_documents(folder: Path) -> Iterator[Page]:
         SiteError: the folder has not what Sphinx writes.
     """
     if missing := [name for name in ("index.html", INVENTORY) if not (folder / name).is_file()]:
-        raise SiteError(f"{folder} has no {missing[0]}", hint=f"render the documents: sphinx-build docs {folder}")
+        raise SiteError(
+            "documents-incomplete",
+            f"{folder} has no {missing[0]}",
+            hint=f"render the documents: sphinx-build docs {folder}",
+        )
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         if path.is_file() and not any(part.startswith(".") for part in name.parts):

@@ -65,7 +65,7 @@ class JobArtifacts:
                 self._download(artifact, packed)
                 _unpack(packed, folder)
         except (IntegrityError, OSError) as error:
-            raise UnreadableError(str(error)) from None
+            raise UnreadableError("artifact-unreadable", str(error)) from None
 
     def _download(self, artifact: int, file: IO[bytes]) -> None:
         place = f"/actions/artifacts/{artifact}"
@@ -114,6 +114,6 @@ def _unpack(packed: IO[bytes], folder: Path) -> None:
                 continue
             left -= member.file_size
             if left < 0:
-                raise UnreadableError(f"more than {MAX_ARTIFACT} bytes when unpacked")
+                raise UnreadableError("artifact-too-large", f"more than {MAX_ARTIFACT} bytes when unpacked")
             with open_member(archive, member) as content, (folder / name).open("xb") as copy:
                 shutil.copyfileobj(content, copy)

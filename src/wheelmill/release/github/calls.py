@@ -94,7 +94,9 @@ class Pace:
             asked = max(int(reset) - self.clock.now(), 0.0) + 1.0  # the reset is somewhere within that second
         asked = asked or max(_FIRST_PAUSE, waited)
         if waited + asked > _LONGEST_PAUSE and not (self._turn and self._turn.until):
-            raise ReleaseError(f"GitHub asks for a pause of {asked:.0f} seconds", hint="run this again then")
+            raise ReleaseError(
+                "github-pause", f"GitHub asks for a pause of {asked:.0f} seconds", hint="run this again then"
+            )
         return asked
 
 
@@ -146,7 +148,7 @@ class Calls:
         """
         self._requester.close()
         if isinstance(error, GithubException | BadAttributeException):
-            raise NetworkError(f"GitHub gave no answer that can be read: {error!r}") from None
+            raise NetworkError("github-unreadable", f"GitHub gave no answer that can be read: {error!r}") from None
 
     def read(self, what: str, call: Callable[[], Found]) -> Found:
         """Make a call that changes nothing, with retries.
@@ -176,9 +178,11 @@ class Calls:
                 waited += pause  # it came too early, so GitHub did nothing
                 self._pace.wait(pause, "GitHub has had too many calls", self.progress)
             except NetworkError as error:
-                raise NetworkError(f"{what}: {error}") from None
+                raise NetworkError("github-silent", f"{what}: {error}") from None
             except _STRANGE as error:
-                raise NetworkError(f"{what}: GitHub gave no answer that can be read: {error!r}") from None
+                raise NetworkError(
+                    "github-unreadable", f"{what}: GitHub gave no answer that can be read: {error!r}"
+                ) from None
 
     def answer(self, what: str, path: str, **parameters: int) -> object:
         """Read the JSON of an address of the repository that PyGithub has no call for.
@@ -224,7 +228,7 @@ class Calls:
             NetworkError: GitHub failed each time.
             RejectedError: GitHub will not make it, and it is not there.
         """
-        failure: WheelmillError = NetworkError(what)
+        failure: WheelmillError = NetworkError("github-silent", what)
         for pause in (*PATIENT, 0.0):
             if not is_absent and (found := find()) is not None:
                 return found
@@ -268,4 +272,4 @@ def _rejection(what: str, error: GithubException) -> RejectedError:
     burned = any(sign in f"{said} {more}" for sign in _BURNED)
     exists = any(each.get("code") == "already_exists" for each in details) or said == "Reference already exists"
     hint = _HINTS.get(error.status)
-    return RejectedError(message, exists=exists, burned=burned, hint=hint, status=error.status)
+    return RejectedError("github-rejected", message, exists=exists, burned=burned, hint=hint, status=error.status)

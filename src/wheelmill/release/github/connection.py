@@ -43,7 +43,7 @@ class Repository:
         """
         owner, _, name = full_name.partition("/")
         if {owner, name} & {"", ".", ".."} or not set(owner + name) <= _NAME_CHARACTERS:
-            raise UsageError(f"expected OWNER/REPO, not {full_name!r}")
+            raise UsageError("repository-invalid", f"expected OWNER/REPO, not {full_name!r}")
         return cls(
             full_name=full_name,
             api_url=environment.get("GITHUB_API_URL") or cls.api_url,
@@ -159,7 +159,9 @@ class WebRequester(Requester):
         text = answer.content.decode(errors="replace")
         if answer.status in _WITH_JSON and not text.lstrip().startswith(("{", "[")):
             said = repr(text.strip()[:_SHOWN]) if text.strip() else "nothing"
-            raise NetworkError(f"{place} answers {answer.status} with {said} instead of JSON; try again later")
+            raise NetworkError(
+                "github-unreadable", f"{place} answers {answer.status} with {said} instead of JSON; try again later"
+            )
         return answer.status, received, text
 
     def close(self) -> None:
@@ -170,4 +172,4 @@ class WebRequester(Requester):
         """Send the token to the server of the API, and to those beside it such as ``uploads.github.com``."""
         host = urlsplit(url).hostname or ""
         if host != self.hostname and not host.endswith(f".{self.hostname.removeprefix('api.')}"):
-            raise NetworkError(f"{self.hostname} leads to {host}, which is another server")
+            raise NetworkError("redirect-refused", f"{self.hostname} leads to {host}, which is another server")

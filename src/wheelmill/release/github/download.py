@@ -45,7 +45,7 @@ class Downloads:
         """Ask for one byte of a file, and return how many the server says that there are."""
         answer = self.web.get(url := self.repository.download(tag, filename), span="0-0")
         if not answer.ok:
-            raise NetworkError(f"{url}: {answer.outcome}")
+            raise NetworkError("download-failed", f"{url}: {answer.outcome}")
         return answer.size
 
 
@@ -80,7 +80,9 @@ def probe(downloads: Downloads, manifest: Manifest, *, unhashed: frozenset[str])
         if not faults:
             return
     raise ReleaseError(
-        "\n".join((f"{manifest.tag} is published, but not for everybody:", *faults)), hint="is the repository public?"
+        "not-public",
+        "\n".join((f"{manifest.tag} is published, but not for everybody:", *faults)),
+        hint="is the repository public?",
     )
 
 

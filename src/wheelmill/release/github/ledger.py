@@ -61,7 +61,7 @@ class LedgerBranch:
         """See `LedgerPlace.write`; three calls of the API that create something."""
         if self.commit or not self.repository.token:
             hint = "a GITHUB_TOKEN with 'contents: write' can write it"
-            raise ReleaseError(f"{self.name} can only be read here", hint=hint)
+            raise ReleaseError("read-only", f"{self.name} can only be read here", hint=hint)
         with Calls(self.repository, self.pace, QUIET) as calls:
             commit = _commit(calls, revision, before, after, why)
             try:

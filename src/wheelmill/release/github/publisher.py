@@ -105,7 +105,9 @@ class GitHubPublisher:
         self._draft.sent += adding
         refusals = self._draft.drop(faults)
         if not self._draft.sent and not self.over:
-            raise ReleaseError("\n".join((f"nothing of {self._draft.tag} could be sent:", *map(str, refusals))))
+            raise ReleaseError(
+                "nothing-sent", "\n".join((f"nothing of {self._draft.tag} could be sent:", *map(str, refusals)))
+            )
         return () if self.over else refusals
 
     def publish(self) -> Publication:
@@ -140,7 +142,9 @@ class GitHubPublisher:
         tag, is_new = self._claim(contents)
         release = draft_of(self._calls, tag, is_new=is_new)
         if not release.draft:
-            raise ReleaseError(f"{tag} was published meanwhile, with the same wheels", hint="run this again")
+            raise ReleaseError(
+                "published-meanwhile", f"{tag} was published meanwhile, with the same wheels", hint="run this again"
+            )
         self._turn.tag, self._turn.draft = tag, release.id
         return _Draft(contents=contents, tag=tag, release=release, files=DraftFiles(self._calls, release))
 
@@ -167,4 +171,6 @@ class GitHubPublisher:
             gone = draft.drop(settled.faults)
             refusals += gone
             if not gone or not draft.sent:
-                raise ReleaseError("\n".join(f"{name} {fault}" for name, fault in settled.faults.items()))
+                raise ReleaseError(
+                    "assets-refused", "\n".join(f"{name} {fault}" for name, fault in settled.faults.items())
+                )

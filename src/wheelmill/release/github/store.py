@@ -151,7 +151,7 @@ class GitHubStore:
         copy = folder / filename
         with downloads_from(self.repository, self.pace.clock) as downloads, atomic_write(copy) as file:
             if (found := downloads.save(tag, filename, file)) != sha256:
-                raise ReleaseError(f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
+                raise ReleaseError("hash-differs", f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
         return WheelFile.at(copy)
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:
@@ -170,7 +170,9 @@ class GitHubStore:
     def check_can_publish(self) -> None:
         """See `Store.check_can_publish`; a token is needed."""
         if self.repository.token is None:
-            raise UsageError("GITHUB_TOKEN is not set", hint="a token with 'contents: write' publishes releases")
+            raise UsageError(
+                "token-absent", "GITHUB_TOKEN is not set", hint="a token with 'contents: write' publishes releases"
+            )
 
     @contextmanager
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> Iterator[GitHubPublisher]:
@@ -188,7 +190,9 @@ class GitHubStore:
             with turn.taken() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
                 return left_drafts(calls, clock.utc(), remove=remove)
         except TimeIsOver:
-            raise ReleaseError("somebody else is publishing now", hint="run this again later") from None
+            raise ReleaseError(
+                "somebody-else", "somebody else is publishing now", hint="run this again later"
+            ) from None
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""

@@ -38,26 +38,26 @@ def read_archive(archive: bytes) -> dict[str, bytes]:
         unpacker = zlib.decompressobj(_GZIP)
         unpacked = unpacker.decompress(archive, MAX_BYTES + 1)
         if len(unpacked) > MAX_BYTES:
-            raise UnreadableError(f"has more than {MAX_BYTES} bytes")
+            raise UnreadableError("archive-too-large", f"has more than {MAX_BYTES} bytes")
         if not unpacker.eof:
-            raise UnreadableError("is not a packed archive: its end is missing")
+            raise UnreadableError("archive-damaged", "is not a packed archive: its end is missing")
         with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:") as tar:
             return _files_in(tar)
     except (tarfile.TarError, zlib.error, OSError, RecursionError) as error:
-        raise UnreadableError(f"is not a packed archive: {error}") from None
+        raise UnreadableError("archive-damaged", f"is not a packed archive: {error}") from None
 
 
 def _files_in(tar: tarfile.TarFile) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for number, member in enumerate(tar):
         if number >= MAX_FILES:
-            raise UnreadableError(f"has more than {MAX_FILES} files")
+            raise UnreadableError("archive-too-large", f"has more than {MAX_FILES} files")
         _, *inside = PurePosixPath(member.name).parts or ("",)
         if member.isdir():
             continue
         content = tar.extractfile(member) if member.isreg() else None
         if content is None or len(inside) not in {1, 2} or ".." in inside:
-            raise UnreadableError(f"has {member.name!r:.200}, which is not a file of a ledger")
+            raise UnreadableError("archive-foreign-file", f"has {member.name!r:.200}, which is not a file of a ledger")
         files["/".join(inside)] = content.read()
     return files
 

@@ -65,7 +65,7 @@ def manifests_in(files: Mapping[str, bytes]) -> dict[ReleaseTag, Sha256]:
             try:
                 named = decode(content, type=_Named)
             except DecodeError as error:
-                raise IntegrityError(f"{path} is not a {LedgerRelease.__name__}: {error}") from None
+                raise IntegrityError("record-invalid", f"{path} is not a {LedgerRelease.__name__}: {error}") from None
             found[named.tag] = named.manifest
     return found
 

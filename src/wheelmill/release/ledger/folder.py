@@ -30,7 +30,7 @@ class LedgerFile:
         except FileNotFoundError:
             return None, None
         except OSError as error:
-            raise ReleaseError(f"{self.path} cannot be read: {error.strerror}") from None
+            raise ReleaseError("ledger-unreadable", f"{self.path} cannot be read: {error.strerror}") from None
         revision = sha256_of_bytes(archive)
         return revision, None if revision == seen else archive
 
@@ -50,5 +50,5 @@ class LedgerFile:
                     return None
                 write_bytes(self.path, archive)
         except OSError as error:
-            raise ReleaseError(f"{self.path} cannot be written: {error.strerror}") from None
+            raise ReleaseError("ledger-not-writable", f"{self.path} cannot be written: {error.strerror}") from None
         return sha256_of_bytes(archive)

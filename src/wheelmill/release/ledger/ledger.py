@@ -144,7 +144,9 @@ class Ledger:
                 self._opened = _Opened(revision=revision, files=files, state=after)
                 return after
         raise failure or ReleaseError(
-            f"{self.place.name}: others changed it during each of {len(PAUSES)} attempts", hint="run this again"
+            "ledger-contended",
+            f"{self.place.name}: others changed it during each of {len(PAUSES)} attempts",
+            hint="run this again",
         )
 
     def _open(self, *, repair: bool = False) -> _Opened:
@@ -163,4 +165,4 @@ class Ledger:
 
     def _no_ledger(self, error: Exception) -> ReleaseError:
         hint = "make it again from the releases: wheelmill release ledger --rebuild --store STORE"
-        return ReleaseError(f"{self.place.name} is not a ledger: {error}", hint=hint)
+        return ReleaseError("not-a-ledger", f"{self.place.name} is not a ledger: {error}", hint=hint)

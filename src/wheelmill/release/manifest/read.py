@@ -42,9 +42,9 @@ def manifest_from(content: bytes, *, source: str, now: datetime, tag: str | None
         release = _decoder.decode(content)
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         kind = ManifestError if (faults := faults_of_types(content)) else ReleaseError
-        raise kind(told(source, faults or [((), f"it is no manifest: {error}")])) from None
+        raise kind("manifest-invalid", told(source, faults or [((), f"it is no manifest: {error}")])) from None
     if wrong := [*_faults(release, tag, now), *_unseen(release, content)]:
-        raise ManifestError(told(source, wrong))
+        raise ManifestError("manifest-invalid", told(source, wrong))
     return release
 
 

@@ -44,7 +44,7 @@ def configured(what: str) -> Iterator[None]:
     try:
         yield
     except (BotoCoreError, ValueError) as error:
-        raise UsageError(f"{what}: {error}") from None
+        raise UsageError("s3-denied", f"{what}: {error}") from None
 
 
 @contextmanager
@@ -63,20 +63,24 @@ def understood(what: str) -> Iterator[None]:
     try:
         yield
     except NetworkError as error:
-        raise NetworkError(f"{what}: {error}", status=error.status) from None
+        raise NetworkError("s3-silent", f"{what}: {error}", status=error.status) from None
     except ClientError as error:
         status = error.response["ResponseMetadata"]["HTTPStatusCode"]
         code, said = (error.response["Error"].get(key, "") for key in ("Code", "Message"))
         if status in _MEANINGS and code != "NoSuchBucket":
             raise _MEANINGS[status](what) from None
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # also botocore's own, for a body that is no XML
-            raise NetworkError(f"{what}: S3 answers {status} {code}: {said}", status=status) from None
+            raise NetworkError("s3-failed", f"{what}: S3 answers {status} {code}: {said}", status=status) from None
         hint = _HINTS.get(status)
-        raise RejectedError(f"{what}: S3 answers {status} {code}: {said}", hint=hint, status=status) from None
+        raise RejectedError(
+            "s3-rejected", f"{what}: S3 answers {status} {code}: {said}", hint=hint, status=status
+        ) from None
     except (ResponseParserError, IncompleteReadError, LookupError, TypeError, ValueError) as error:
-        raise NetworkError(f"{what}: the answer is not one of S3's: {error!r}; try again later") from None
+        raise NetworkError(
+            "s3-unreadable", f"{what}: the answer is not one of S3's: {error!r}; try again later"
+        ) from None
     except BotoCoreError as error:
-        raise UsageError(f"{what}: {error}") from None
+        raise UsageError("s3-denied", f"{what}: {error}") from None
 
 
 def etag_of(answer: Mapping[str, Any]) -> str:

@@ -75,7 +75,7 @@ class Bucket:
         name, _, prefix = place.partition("/")
         parts = prefix.removesuffix("/").split("/") if prefix.removesuffix("/") else []
         if not name or {"", ".", ".."} & {*parts} or not place.isprintable():
-            raise UsageError(f"expected BUCKET/PREFIX, not {place!r}")
+            raise UsageError("bucket-invalid", f"expected BUCKET/PREFIX, not {place!r}")
         return cls(name=name, prefix="".join(f"{part}/" for part in parts), clock=clock)
 
     @cached_property
@@ -102,7 +102,7 @@ class Bucket:
         with configured("looking for credentials"):
             if not self.connection.has_credentials:
                 hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
-                raise UsageError(f"there are no credentials for {self}", hint=hint)
+                raise UsageError("s3-credentials-absent", f"there are no credentials for {self}", hint=hint)
 
     def folders(self) -> Iterator[str]:
         """The folders at the top: what is before the first slash in keys."""
@@ -133,7 +133,7 @@ class Bucket:
             yield page
             if is_last:
                 return
-        raise NetworkError(f"{what}: it has more than {_PAGES} pages")
+        raise NetworkError("listing-endless", f"{what}: it has more than {_PAGES} pages")
 
     def find(self, key: str) -> Found | None:
         """Look for an object."""
@@ -170,7 +170,7 @@ class Bucket:
         """
         found = self.find(key)
         if found is None:
-            raise NetworkError(f"there is no {self}/{key}", status=HTTPStatus.NOT_FOUND)
+            raise NetworkError("object-absent", f"there is no {self}/{key}", status=HTTPStatus.NOT_FOUND)
         for piece in self._pieces(key, found):
             file.write(piece)
 
@@ -193,7 +193,7 @@ class Bucket:
                 answer = ask.get_object(Bucket=self.name, Key=self.prefix + key, Range=span, IfMatch=found.etag)
                 piece = answer["Body"].read()
             if len(piece) != size:
-                raise NetworkError(f"{what}: {len(piece)} bytes came instead of {size}")
+                raise NetworkError("answer-cut-short", f"{what}: {len(piece)} bytes came instead of {size}")
             yield piece
 
     def write(self, key: str, asset: Asset, *, cache: str, over: str | None) -> str | None:
@@ -233,7 +233,7 @@ class Bucket:
         Raises:
             NetworkError: it could not be written.
         """
-        failure = NetworkError(f"{self}/{key} is not there although it was written")
+        failure = NetworkError("write-lost", f"{self}/{key} is not there although it was written")
         for pause in (0.0, 0.0, *PATIENT):
             self.clock.sleep(pause)
             try:
@@ -256,7 +256,7 @@ class Bucket:
             if found == content or newest not in {etag, over}:  # or somebody has replaced it already
                 return etag
             over = newest
-        raise NetworkError(f"{self}/{key} is not as it was written, although S3 says so")
+        raise NetworkError("write-lost", f"{self}/{key} is not as it was written, although S3 says so")
 
     def remove(self, key: str) -> None:
         """Remove an object, if it is there."""

@@ -30,7 +30,9 @@ def left_wheels(bucket: Bucket, releases: Releases, now: datetime, *, remove: bo
     doubts: list[str] = []
     state = published(releases, doubts.append)  # after the wheels: what was published meanwhile is known by now
     if doubts:
-        raise ReleaseError("\n".join(("it cannot be said which wheels no release names:", *doubts)))
+        raise ReleaseError(
+            "leftovers-doubtful", "\n".join(("it cannot be said which wheels no release names:", *doubts))
+        )
     named = {f"{FILES}/{wheel.sha256}" for release in state.releases.values() for wheel in release.wheels}
     left = []
     for folder in sorted(written.keys() - named):

@@ -67,7 +67,7 @@ class S3Publisher:
             else:
                 self._sent.append((wheel, entry_of(wheel)))
         if not self._sent:
-            raise ReleaseError("\n".join(("nothing could be sent:", *map(str, refusals))))
+            raise ReleaseError("nothing-sent", "\n".join(("nothing could be sent:", *map(str, refusals))))
         return tuple(refusals)
 
     def publish(self) -> Publication:
@@ -95,7 +95,7 @@ class S3Publisher:
                     return found == content
             except NetworkError as error:
                 failure = error
-        raise failure or NetworkError(f"{self._bucket}/{key} can neither be written nor read")
+        raise failure or NetworkError("object-unusable", f"{self._bucket}/{key} can neither be written nor read")
 
 
 def _assets_of(wheel: TestedWheel) -> Iterator[Asset]:

@@ -83,7 +83,7 @@ class S3Store:
         def read(tag: ReleaseTag) -> bytes:
             _, content = self.bucket.read(key := f"{tag}/{filename}")
             if content is None:
-                raise NetworkError(f"there is no {self.bucket}/{key}", status=HTTPStatus.NOT_FOUND)
+                raise NetworkError("object-absent", f"there is no {self.bucket}/{key}", status=HTTPStatus.NOT_FOUND)
             return content
 
         yield from read_each(wanted, read)
@@ -106,7 +106,9 @@ class S3Store:
         wheel = WheelFile.at(copy)
         if wheel.sha256 != sha256:
             copy.unlink()
-            raise ReleaseError(f"{tag}/{filename} has sha256 {wheel.sha256}; its manifest says {sha256}")
+            raise ReleaseError(
+                "hash-differs", f"{tag}/{filename} has sha256 {wheel.sha256}; its manifest says {sha256}"
+            )
         return wheel
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:
@@ -135,7 +137,9 @@ class S3Store:
             with turn.taken() if remove else nullcontext():
                 return left_wheels(self.bucket, self, clock.utc(), remove=remove)
         except TimeIsOver:
-            raise ReleaseError("somebody else is publishing now", hint="run this again later") from None
+            raise ReleaseError(
+                "somebody-else", "somebody else is publishing now", hint="run this again later"
+            ) from None
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""

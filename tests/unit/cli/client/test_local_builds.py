@@ -50,7 +50,7 @@ def test_it_is_named_where_a_build_fails(
     unresolved: Resolution, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object) -> None:
-        raise BuildError("no compiler")
+        raise BuildError("build-failed", "no compiler")
 
     monkeypatch.setattr(here, "build_here", fail)
     with pytest.raises(BuildError):

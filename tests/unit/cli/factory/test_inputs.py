@@ -31,7 +31,7 @@ def test_a_clone_that_nothing_asked_for_is_named_also_after_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(BuildError), use_clones([f"{URL}={tmp_path}"]):
-        raise BuildError("another address is in packages.yml")
+        raise BuildError("build-failed", "another address is in packages.yml")
     assert capsys.readouterr().err == f"warning: --clone {URL}: no source and no submodule has this address\n"
 
 

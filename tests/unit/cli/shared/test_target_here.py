@@ -118,7 +118,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path | None]:
 
     def record(target: TargetOptions) -> NoReturn:
         asked.append(target.python_path or find_interpreter(Path.cwd()))
-        raise UsageError("that is all")
+        raise UsageError("value-invalid", "that is all")
 
     monkeypatch.setattr(TargetOptions, "detect", record)
     monkeypatch.setattr("wheelmill.cli.client.install.environment_here", record)

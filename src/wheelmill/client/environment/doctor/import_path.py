@@ -59,7 +59,9 @@ class ImportPath:
         try:
             found = ask(interpreter, _PROBE)
         except ProcessError as error:
-            raise UsageError(f"{interpreter} cannot say where it looks for modules:\n{error.tail}") from None
+            raise UsageError(
+                "import-path-unknown", f"{interpreter} cannot say where it looks for modules:\n{error.tail}"
+            ) from None
         entries = {Path(entry).resolve(): Path(entry) for entry in reversed(found["path"]) if entry}  # lib64 is lib
         own = [SearchFolder(path=entry, origin=OWN) for entry in reversed(entries.values())]
         packages = set(map(Path, found["packages"]))
