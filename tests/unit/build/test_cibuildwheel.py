@@ -77,10 +77,12 @@ def test_containers_are_created_as_they_are_told_whatever_a_folder_is_called(tmp
     assert engine == OCIContainerEngineConfig("docker", create_args=arguments, disable_host_mount=True)
 
 
-def test_nothing_is_installed_for_the_build(tmp_path: Path) -> None:
+def test_nothing_is_installed_for_the_build_nor_tested_and_all_that_compilers_print_is_seen(tmp_path: Path) -> None:
     options = as_read(BUILD, tmp_path)
     assert (options.build_frontend.name, options.build_frontend.args) == ("pip", ["--no-build-isolation"])
     assert (options.before_all, options.before_build) == ("", "")
+    assert (options.test_command, options.audit_command) == ("", [])
+    assert options.build_verbosity == 1
 
 
 def test_the_image_must_have_the_components_of_the_toolkit(tmp_path: Path) -> None:
@@ -94,15 +96,6 @@ def test_the_image_must_have_the_components_of_the_toolkit(tmp_path: Path) -> No
     (tmp_path / "include").mkdir()
     (tmp_path / "include" / "cublas_v2.h").touch()
     process.run(command, env={"CUDA_HOME": str(tmp_path)})
-
-
-def test_pip_does_not_keep_what_compilers_print(tmp_path: Path) -> None:
-    assert as_read(BUILD, tmp_path).build_verbosity == 1
-
-
-def test_nothing_is_tested_by_cibuildwheel(tmp_path: Path) -> None:
-    options = as_read(BUILD, tmp_path)
-    assert (options.test_command, options.audit_command) == ("", [])
 
 
 def test_no_shell_reads_the_variables_of_a_build(tmp_path: Path) -> None:
@@ -156,12 +149,31 @@ def create_container(
     return create, environment, log.read_text()
 
 
-def test_the_settings_of_the_project_have_no_effect(docker: FakeDocker, source: Path) -> None:
-    create, _environment, log = create_container(docker, source)
+HIDDEN = (
+    *("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PIP_INDEX_URL", "CIBW_BEFORE_ALL", "CIBW_ENVIRONMENT"),
+    *("CIBW_CONTAINER_ENGINE", "CIBW_ENVIRONMENT_PASS_LINUX", "LDFLAGS"),
+)
+
+
+def test_neither_settings_nor_secrets_of_the_project_and_of_this_machine_reach_cibuildwheel(
+    docker: FakeDocker, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in HIDDEN:
+        monkeypatch.setenv(name, "do-not-tell")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///run/user/1000/docker.sock")
+    create, environment, log = create_container(docker, source)
     assert set(BUILD.create_args) < set(create)
     assert create[-2:] == [IMAGE, "/bin/bash"]
     assert f"build_config: {IDENTIFIER}\n" in log
     assert "do-not" not in log.lower().replace("_", "-")
+
+    assert "do-not-tell" not in environment.values()
+    assert environment["DOCKER_HOST"] == "unix:///run/user/1000/docker.sock"
+    assert set(environment) - set(os.environ) == {"MAX_JOBS", "CIBUILDWHEEL"} | ({"TMPDIR"} - set(os.environ))
+
+    assert [word for word in create if word.startswith("--env")] == ["--env=CIBUILDWHEEL", "--env=SOURCE_DATE_EPOCH"]
+    assert [word for word in create if "volume" in word or "mount" in word or "privileged" in word] == []
+    assert "--pull=never" in create
 
 
 def test_what_is_built_is_the_subdirectory_and_all_of_the_source_is_copied(docker: FakeDocker, source: Path) -> None:
@@ -170,24 +182,3 @@ def test_what_is_built_is_the_subdirectory_and_all_of_the_source_is_copied(docke
     build = replace(BUILD, target=replace(TARGET, source=locked))
     _create, _environment, log = create_container(docker, source, build)
     assert f"package_dir: {source / 'python'}\n" in log
-
-
-def test_no_setting_and_no_secret_of_this_machine_reaches_cibuildwheel(
-    docker: FakeDocker, source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hidden = ("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PIP_INDEX_URL", "CIBW_BEFORE_ALL", "CIBW_ENVIRONMENT")
-    for name in (*hidden, "CIBW_CONTAINER_ENGINE", "CIBW_ENVIRONMENT_PASS_LINUX", "LDFLAGS"):
-        monkeypatch.setenv(name, "do-not-tell")
-    monkeypatch.setenv("DOCKER_HOST", "unix:///run/user/1000/docker.sock")
-    create, environment, log = create_container(docker, source)
-    assert "do-not-tell" not in environment.values()
-    assert "do-not-tell" not in log
-    assert environment["DOCKER_HOST"] == "unix:///run/user/1000/docker.sock"
-    assert set(environment) - set(os.environ) == {"MAX_JOBS", "CIBUILDWHEEL"} | ({"TMPDIR"} - set(os.environ))
-    assert [word for word in create if word.startswith("--env")] == ["--env=CIBUILDWHEEL", "--env=SOURCE_DATE_EPOCH"]
-
-
-def test_a_container_sees_nothing_of_the_machine_but_what_it_is_given(docker: FakeDocker, source: Path) -> None:
-    create, _environment, _log = create_container(docker, source)
-    assert [word for word in create if "volume" in word or "mount" in word or "privileged" in word] == []
-    assert "--pull=never" in create
