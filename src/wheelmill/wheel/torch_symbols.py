@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self
 
@@ -181,4 +182,10 @@ def shipped_symbols(wanted: AbstractSet[str]) -> TorchSymbols | None:
         UnreadableError: the file is damaged.
     """
     path = resources.CONFIG / TABLE
-    return TorchSymbols.read(path, wanted) if path.exists() else None
+    return _look_up(path, path.stat().st_mtime_ns, frozenset(wanted)) if path.exists() else None
+
+
+@lru_cache(maxsize=16)
+def _look_up(path: Path, _changed: int, wanted: frozenset[str]) -> TorchSymbols:
+    """Look symbols up: wheels of one group need the same ones, and to unpack the table takes a third of a second."""
+    return TorchSymbols.read(path, wanted)
