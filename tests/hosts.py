@@ -16,9 +16,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import httpx
-import platformdirs
 import pytest
 
+from tests.machine_folders import npm_modules
 from wheelmill.index.serve import serve_folder
 from wheelmill.system import resources
 
@@ -125,13 +125,7 @@ def caddy(folder: Path) -> Iterator[str]:
 @contextmanager
 def cloudflare(folder: Path) -> Iterator[str]:
     """Serve a folder with what Cloudflare has for trying Pages out, which runs the worker as Cloudflare does."""
-    if shutil.which("npm") is None:
-        pytest.skip("there is no npm")
-    home = platformdirs.user_cache_path("wheelmill-tests") / WRANGLER
-    program = home / "node_modules" / ".bin" / "wrangler"
-    if not program.exists():
-        command = ["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(home), WRANGLER]
-        subprocess.run(command, check=True)
+    program = npm_modules(WRANGLER) / ".bin" / "wrangler"
     port = _free_port()
     with tempfile.TemporaryDirectory() as place:
         site = Path(place, "site")

@@ -17,6 +17,7 @@ from threading import Thread
 from typing import BinaryIO, Final
 
 from tests.commands import ROOT
+from tests.machine_folders import BASE
 from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheel_site import add_wheel
@@ -35,7 +36,6 @@ HOST: Final = "https://HOST/"
 PRIVATE: Final = "index.example"
 """In the pages, the host of an index that asks for a user and a password."""
 PYTHON: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
-BASE: Final = Path(sys.base_prefix) / "bin" / f"python{PYTHON}"
 TAG: Final = f"cp{PYTHON.replace('.', '')}"
 PLATFORM: Final = f"manylinux_2_28_{platform.machine()}"
 OURS: Final = (("flash_attn-2.8.3", ("einops",)), ("apex-0.1", ("packaging",)))

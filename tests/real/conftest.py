@@ -1,30 +1,34 @@
 """Running wheelmill as a person does."""
 
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.machine_folders import alone, environment_with, wheels_of
 from tests.real.stand_in_images import with_stand_ins
 from tests.reference.documented import check_documented
 from wheelmill.build.docker import check_free_disk
 from wheelmill.config.load import load_images
 from wheelmill.errors import BuildError
-from wheelmill.installers.uv import own_uv
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "tests" / "data" / "demo"
-BASE = Path(sys.base_prefix) / "bin" / "python{}.{}".format(*sys.version_info)
-TOOLS = ("poetry==2.5.1", "pdm[locked]==2.29.3", "hatch==1.17.1")
-"""Each in an environment of its own: they do not fit together."""
+TOOLS = {
+    "poetry": "poetry==2.5.1",
+    "pdm": "pdm[locked]==2.29.3",  # with the dependencies that it was released with
+    "hatch": "hatch==1.17.1",
+}
+"""What has each command, in an environment of its own: they do not fit together."""
+PIP_TOOLS = "pip-tools==7.6.2"
+WHEELS = ("hatchling==1.33.0", "editables==0.6", PIP_TOOLS)
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -104,8 +108,7 @@ def divisible_demo(folder: Path) -> Path:
 @contextmanager
 def docker_alone() -> Iterator[None]:
     """Keep the other processes that run tests away from Docker."""
-    with Path(tempfile.gettempdir(), "wheelmill-docker-tests.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with alone("docker-tests"):
         yield
 
 
@@ -173,15 +176,15 @@ def docker_config(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with poetry, pdm and hatch, and the wheels of hatchling, which builds projects, and of pip-tools."""
+    """A folder with the commands of tools, and the wheels of what builds projects and of pip-tools."""
     folder = tmp_path_factory.mktemp("tools")
-    uv = own_uv()
     (folder / "bin").mkdir()
-    for tool in TOOLS:
-        name = tool.partition("=")[0].partition("[")[0]
-        subprocess.run([uv, "venv", "--quiet", "--python", BASE, folder / name], check=True)
-        subprocess.run([uv, "pip", "install", "--quiet", "--python", folder / name, tool], check=True)
-        (folder / "bin" / name).symlink_to(folder / name / "bin" / name)
-    wheels = ("hatchling", "editables", "pip-tools")
-    subprocess.run([BASE, "-m", "pip", "download", "--quiet", "--dest", folder / "wheels", *wheels], check=True)
+    for command, requirement in TOOLS.items():
+        (folder / "bin" / command).symlink_to(environment_with(requirement) / "bin" / command)
+    (folder / "wheels").symlink_to(wheels_of(*WHEELS))
     return folder
+
+
+def sampled(values: Iterable[object], *here: object) -> list[Any]:
+    """Parameters of a test of which some run each time, and the others nightly."""
+    return [each if each in here else pytest.param(each, marks=pytest.mark.nightly) for each in values]

@@ -7,9 +7,9 @@ from typing import Any, Final
 import jsonschema
 
 from tests.github_server import Answer, Call, GitHub
-from tests.npm import npm_modules
+from tests.machine_folders import npm_modules
 
-PACKAGES: Final = ("@octokit/openapi@23.0.2",)
+PACKAGE: Final = "@octokit/openapi@23.0.2"
 TYPES: Final = {"string": str, "integer": int, "number": float, "boolean": bool, "object": dict, "array": list}
 
 
@@ -17,7 +17,7 @@ class Description:
     """Operations by the templates of their paths."""
 
     def __init__(self) -> None:
-        path = npm_modules("github", PACKAGES) / "@octokit" / "openapi" / "generated" / "api.github.com.json"
+        path = npm_modules(PACKAGE) / "@octokit" / "openapi" / "generated" / "api.github.com.json"
         self._description = json.loads(path.read_bytes(), object_hook=_as_json_schema)
         self._paths = {
             re.compile(re.sub(r"\\{[^/]+?\\}", "[^/]+", re.escape(template)) + "$"): operations

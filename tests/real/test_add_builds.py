@@ -10,12 +10,12 @@ import pytest
 from platformdirs import user_cache_path
 from uv import find_uv_bin
 
+from tests.machine_folders import BASE
 from tests.real.conftest import DEMO, Command
 
 pytestmark = pytest.mark.real
 
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-BASE = Path(sys.base_prefix) / "bin" / f"python{PYTHON}"
 UV = find_uv_bin()
 
 Add = Callable[..., tuple[Path, str]]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.machine_folders import BASE
 from tests.reference.documented import check_documented
 from tests.wheel_site import add_wheel, write_site
 from wheelmill.index.serve import serve_folder
@@ -20,7 +21,6 @@ pytestmark = pytest.mark.real
 
 PYTHON = PythonVersion(*sys.version_info[:2])
 TAG = f"{PYTHON.interpreter}-{PYTHON.abi}-linux_{platform.machine()}"
-BASE = Path(sys.base_prefix) / "bin" / f"python{PYTHON}"
 
 PROJECTS = {
     "empty": None,

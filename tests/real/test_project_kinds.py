@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import BASE
+from tests.machine_folders import BASE
 from tests.wheel_site import add_wheel, links, write_site
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv

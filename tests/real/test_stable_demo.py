@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import BASE, DEMO, Command
+from tests.machine_folders import BASE
+from tests.real.conftest import DEMO, Command
 from wheelmill.wheel.shared_objects import shared_objects_of
 
 pytestmark = pytest.mark.real

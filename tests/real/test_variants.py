@@ -10,7 +10,8 @@ from types import MappingProxyType
 
 import pytest
 
-from tests.real.conftest import BASE, DEMO, Command
+from tests.machine_folders import BASE
+from tests.real.conftest import DEMO, Command
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.machine_folders import BASE
 from tests.page_server import Answer, PageServer, in_pieces, links_page
-from tests.real.conftest import BASE, Command, another_person
+from tests.real.conftest import Command, another_person
 from tests.trouble_page import sections
 from tests.wheels import write_wheel
 from wheelmill.installers.uv import own_uv
