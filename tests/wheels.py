@@ -14,6 +14,7 @@ import wheelmill.wheel.record
 from wheelmill.wheel.archive import pack, unpack
 
 NOTHING: Mapping[str, bytes] = MappingProxyType({})
+DEFAULT_MODES: Mapping[str, int] = MappingProxyType({})
 
 
 def wheel_name(
@@ -36,6 +37,7 @@ def write_wheel(
     record: bytes | None = None,
     tag: str | None = None,
     dist_info: str | None = None,
+    modes: Mapping[str, int] = DEFAULT_MODES,
 ) -> Path:
     """Write a wheel that any installer takes, and return its path.
 
@@ -48,6 +50,7 @@ def write_wheel(
         record: the whole RECORD file; without it, one that agrees with the other files.
         tag: the tag that the WHEEL file states, where it should differ from the file name's.
         dist_info: the name of the folder with METADATA, where it should differ from the file name's.
+        modes: of its files, where they are not 0o644.
     """
     project, version, *_, interpreter, abi, platform = path.name.removesuffix(".whl").split("-")
     dist_info = dist_info or f"{project}-{version}.dist-info"
@@ -65,7 +68,7 @@ def write_wheel(
         record = record if record is not None else record_of(members, own_name)
         for name, content in [*members.items(), (own_name, record)]:
             member = zipfile.ZipInfo(name)  # of 1980, so that the same content gives the same bytes
-            member.external_attr = 0o644 << 16
+            member.external_attr = modes.get(name, 0o644) << 16
             archive.writestr(member, content, zipfile.ZIP_DEFLATED)
     return path
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.smoke.conftest import Visit
 from tests.unit.smoke.folders import Folder, Folders
 from wheelmill.errors import IntegrityError, NetworkError, ProcessError, UsageError
@@ -210,10 +211,10 @@ def test_a_machine_without_a_c_compiler_makes_no_stub(
     visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(UsageError, match=r"a stub of libcuda.so.1 is needed, and there is no C compiler"):
+    with pytest.raises(UsageError, check=coded("no-c-compiler", "libcuda.so.1")):
         visit(Folders(tmp_path), machine_code="that calls the driver", import_needs="driver")
 
 
 def test_a_machine_without_docker_is_no_finding(visit: Visit, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no docker"):
+    with pytest.raises(UsageError, check=coded("docker-absent")):
         visit(Folders(tmp_path, error=UsageError("value-invalid", "there is no docker on this machine")))

@@ -1,6 +1,5 @@
 """Files that an installer would put where they harm."""
 
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -121,19 +120,3 @@ def test_files_of_the_source_beside_all_packages_are_a_warning(name: str, opened
 @pytest.mark.parametrize("name", ["demo/__pycache__/__init__.cpython-311.pyc", "demo/hidden.pyc"])
 def test_bytecode_is_found(name: str, opened: Opened) -> None:
     assert codes_of(opened(files={name: b"\xa7\r\r\n"})) == [Code.BYTECODE]
-
-
-@pytest.mark.parametrize(
-    ("mode", "code"), [(0o104755, Code.SETUID), (0o102755, Code.SETUID), (0o100666, Code.WORLD_WRITABLE)]
-)
-def test_modes_that_give_away_more_than_a_file_are_found(mode: int, code: Code, tmp_path: Path) -> None:
-    whole = write_wheel(tmp_path / "whole" / LABELLED, metadata=METADATA)
-    with zipfile.ZipFile(whole) as source, zipfile.ZipFile(tmp_path / LABELLED, "w") as target:
-        for member in source.infolist():
-            if member.filename.endswith("/WHEEL"):
-                member.external_attr = mode << 16
-            target.writestr(member, source.read(member))
-    contents = open_wheel(WheelFile.at(tmp_path / LABELLED), None)
-    assert isinstance(contents, Contents)
-    found = {finding.code: finding.refuses for finding in findings_of(contents)}
-    assert found == {Code.PURE: True, code: code == Code.SETUID}

@@ -18,12 +18,6 @@ STABLE = LABELLED.replace("torch2.11", "")
 ABI3 = LABELLED.replace("cp311-cp311", "cp311-abi3")
 
 
-def test_another_cuda_major_is_found(opened: Opened) -> None:
-    contents = opened(machine_code="linked to CUDA 12")
-    assert codes_of(contents) == [Code.CUDA_MAJOR]
-    assert "libcudart.so.12" in details_of(contents)
-
-
 def test_a_second_cuda_major_beside_the_right_one_is_found(opened: Opened) -> None:
     assert codes_of(opened(machine_code="linked to CUDA 12 and 13")) == [Code.CUDA_MAJOR]
 
@@ -44,12 +38,6 @@ def test_a_cuda_runtime_that_is_not_held_as_said_is_found(
     assert contents.provenance
     expectations = replace(contents.expectations, cudart=said)
     assert codes_of(replace(contents, provenance=replace(contents.provenance, expectations=expectations))) == codes
-
-
-def test_a_symbol_newer_than_the_platform_tag_is_found(opened: Opened) -> None:
-    contents = opened(machine_code="from the future", built_here=False)
-    assert codes_of(contents) == [Code.GLIBC]
-    assert "from_the_future@GLIBC_2.99 in demo/_C.so" in details_of(contents)
 
 
 @pytest.mark.parametrize("platform", ["manylinux_2_99", "linux"])
@@ -86,18 +74,6 @@ def test_every_library_of_cuda_belongs_to_majors(library: str, label: str, codes
     assert codes_of(opened(name, machine_code=f"linked to {library}", metadata=metadata, built_here=False)) == codes
 
 
-def test_a_libstdcxx_newer_than_the_platform_tag_is_found(opened: Opened) -> None:
-    contents = opened(machine_code="for a new libstdc++", built_here=False)
-    assert codes_of(contents) == [Code.SYMBOL_VERSION]
-    assert "GLIBCXX_3.4.99 in demo/_C.so" in details_of(contents)
-
-
-def test_a_library_that_nobody_has_is_found(opened: Opened) -> None:
-    contents = opened(machine_code="linked to its helper", built_here=False)
-    assert codes_of(contents) == [Code.LIBRARY]
-    assert details_of(contents).startswith("needs libhelper.so.1, which are not in it")
-
-
 def test_a_library_in_the_wheel_is_found_by_its_file_and_by_its_soname(
     opened: Opened, objects: Mapping[str, bytes]
 ) -> None:
@@ -113,14 +89,6 @@ def test_a_second_copy_of_the_cuda_runtime_is_found(name: str, opened: Opened, o
     assert details_of(contents).startswith(name)
 
 
-def test_a_second_copy_of_torch_is_found(opened: Opened, objects: Mapping[str, bytes]) -> None:
-    assert codes_of(opened(files={"demo/lib/libtorch_cpu.so": objects["helper"]})) == [Code.SECOND_COPY]
-
-
-def test_a_library_whose_name_begins_as_torchs_is_no_copy(opened: Opened, objects: Mapping[str, bytes]) -> None:
-    assert codes_of(opened(files={"demo/lib/libtorch_scatter.so": objects["helper"]})) == []
-
-
 def test_code_for_another_processor_is_found(opened: Opened) -> None:
     contents = opened(machine_code="for another processor", built_here=False)
     assert codes_of(contents) == [Code.MACHINE]
@@ -131,10 +99,6 @@ def test_code_in_a_wheel_for_any_platform_is_found(opened: Opened) -> None:
     metadata = METADATA.replace("+cu130torch2.11", "")
     contents = opened("demo-1.0-py3-none-any.whl", metadata=metadata, built_here=False)
     assert codes_of(contents) == [Code.MACHINE]
-
-
-def test_code_of_a_gpu_is_for_no_processor(opened: Opened) -> None:
-    assert codes_of(opened(machine_code="for a GPU alone", built_here=False)) == []
 
 
 @pytest.mark.parametrize(
@@ -148,18 +112,10 @@ def test_an_abi3_tag_on_code_that_is_not_is_found(machine_code: str, symbol: str
     assert codes_of(opened(machine_code=machine_code, built_here=False)) == []
 
 
-def test_an_abi3_tag_on_code_that_keeps_to_it_passes(opened: Opened) -> None:
-    assert codes_of(opened(ABI3, machine_code="that calls Python", built_here=False)) == []
-
-
 @pytest.mark.parametrize("machine_code", ["with an executable stack", "that says nothing of its stack"])
 def test_an_executable_stack_is_found(machine_code: str, opened: Opened) -> None:
     contents = opened(machine_code=machine_code, built_here=False)
     assert codes_of(contents) == ([Code.EXECUTABLE_STACK] if MACHINE == "x86_64" or "with" in machine_code else [])
-
-
-def test_code_that_is_written_to_when_it_is_loaded_is_found(opened: Opened) -> None:
-    assert codes_of(opened(machine_code="with relocations in its code", built_here=False)) == [Code.TEXT_RELOCATIONS]
 
 
 def for_many_torches(opened: Opened, machine_code: str, *, oldest: TorchVersion = TORCH_10) -> Contents:
@@ -167,26 +123,8 @@ def for_many_torches(opened: Opened, machine_code: str, *, oldest: TorchVersion 
     return opened(STABLE, machine_code=machine_code, metadata=metadata, torch=StableTorch(oldest=oldest))
 
 
-def test_a_wheel_for_many_torches_calls_their_functions_of_c(opened: Opened) -> None:
-    assert codes_of(for_many_torches(opened, "that calls torch's functions of C")) == []
-
-
-def test_a_wheel_that_says_stable_and_calls_cxx_of_torch_is_refused_with_its_names(opened: Opened) -> None:
-    contents = for_many_torches(opened, "that calls torch's C++")
-    assert codes_of(contents) == [Code.TORCH_ABI]
-    assert details_of(contents) == "torch's stable ABI lacks what it needs: at::_ops::empty::call"
-
-
 def test_cxx_of_torch_is_what_a_wheel_for_one_torch_is_made_of(opened: Opened) -> None:
     assert codes_of(opened(machine_code="that calls torch's C++")) == []
-
-
-def test_a_wheel_that_says_an_older_torch_than_its_functions_are_of_is_refused_with_their_names(
-    opened: Opened,
-) -> None:
-    contents = for_many_torches(opened, "that calls torch's functions of C", oldest=TorchVersion(2, 9))
-    assert codes_of(contents) == [Code.TORCH_OLDEST]
-    assert details_of(contents) == ("torch_abi says torch 2.9, but torch 2.10 is the first with torch_call_dispatcher")
 
 
 def test_functions_that_no_known_torch_has_are_named(opened: Opened) -> None:

@@ -1,13 +1,10 @@
 """Each rule has a wheel that breaks it and nothing else."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.unit.smoke.rules.conftest import Opened, codes_of, details_of
 from wheelmill.names import StableTorch, TorchVersion
-from wheelmill.smoke.rules import findings_of
 from wheelmill.wheel.findings import Code
 
 LATER = METADATA.replace("Metadata-Version: 2.1", "Metadata-Version: 2.4")
@@ -16,24 +13,12 @@ STABLE_METADATA = METADATA.replace("torch2.11", "").replace("torch==2.11.*", "{}
 DIST_INFO = f"{LABELLED.split('-cp')[0]}.dist-info"
 
 
-def test_a_wheel_that_keeps_its_promises_passes(opened: Opened) -> None:
-    assert codes_of(opened()) == []
-
-
-def test_a_statically_linked_wheel_passes(opened: Opened) -> None:
-    assert codes_of(opened(machine_code="linked statically")) == []
-
-
 @pytest.mark.parametrize(
     "metadata",
     [METADATA.replace("Version: 1.0+cu130torch2.11", "Version: 1.0"), METADATA.replace("Name: demo", "Name: other")],
 )
 def test_metadata_that_disagrees_with_the_name_is_found(metadata: str, opened: Opened) -> None:
     assert codes_of(opened(metadata=metadata)) == [Code.METADATA_VERSION]
-
-
-def test_another_spelling_of_the_project_agrees(opened: Opened) -> None:
-    assert codes_of(opened(metadata=METADATA.replace("Name: demo", "Name: Demo"))) == []
 
 
 @pytest.mark.parametrize(
@@ -47,13 +32,6 @@ def test_a_dist_info_folder_may_be_spelled_as_the_file_is(opened: Opened) -> Non
     name = LABELLED.replace("demo", "De.Mo")
     metadata = METADATA.replace("Name: demo", "Name: de-mo")
     assert codes_of(opened(name, metadata=metadata, built_here=False)) == []
-
-
-def test_files_that_record_does_not_list_are_found(opened: Opened) -> None:
-    record = f"{LABELLED.split('-cp')[0]}.dist-info/RECORD,,\n".encode()
-    contents = opened(record=record)
-    assert set(codes_of(contents)) == {Code.RECORD}
-    assert "'demo/_C.so' is not listed" in details_of(contents)
 
 
 @pytest.mark.parametrize("requirement", ["", "Requires-Dist: torch\n", "Requires-Dist: torch==2.10.*\n"])
@@ -100,20 +78,6 @@ def test_a_wheel_for_many_torches_that_does_not_guard_its_range_is_found(require
     assert details_of(contents) == "METADATA does not require torch>=2.10, which torch_abi says"
 
 
-def test_a_label_without_compiled_code_is_found(opened: Opened) -> None:
-    assert codes_of(opened(machine_code=None, built_here=False)) == [Code.PURE]
-
-
-def test_a_pure_wheel_without_a_label_passes(opened: Opened) -> None:
-    contents = opened(
-        "demo-1.0-py3-none-any.whl",
-        machine_code=None,
-        metadata="Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n",
-        built_here=False,
-    )
-    assert codes_of(contents) == []
-
-
 @pytest.mark.parametrize(
     ("machine_code", "missing"),
     [
@@ -130,15 +94,6 @@ def test_missing_architectures_are_found(machine_code: str, missing: str, opened
 
 def test_nobody_knows_the_architectures_of_a_foreign_wheel(opened: Opened) -> None:
     assert codes_of(opened(machine_code="without sm_90", built_here=False)) == []
-
-
-@pytest.mark.parametrize(
-    ("max_size", "codes"), [(None, []), (1112, []), (1111, [Code.LARGE]), (1001, [Code.LARGE]), (1000, [Code.SIZE])]
-)
-def test_what_the_release_does_not_take_is_found(max_size: int | None, codes: list[Code], opened: Opened) -> None:
-    contents = opened()
-    large = replace(contents, file=replace(contents.file, size=1000))
-    assert [finding.code for finding in findings_of(large, max_size=max_size)] == codes
 
 
 @pytest.mark.parametrize(
@@ -195,11 +150,3 @@ def test_a_metadata_version_that_nobody_knows_is_found(stated: str, fault: str, 
 @pytest.mark.parametrize("field", ["License-File: LICENSE", "License-Expression: MIT"])
 def test_fields_that_backends_wrote_before_their_time_pass(field: str, opened: Opened) -> None:
     assert codes_of(opened(metadata=f"{METADATA}{field}\n")) == []
-
-
-def test_what_packages_yml_allows_is_said_with_its_reason(opened: Opened) -> None:
-    contents = opened(metadata=METADATA + "Requires-Dist: lib @ https://wheels.example/lib.whl\n")
-    assert contents.provenance
-    expectations = replace(contents.expectations, allow={Code.DIRECT_URL: "No index has it"})
-    (finding,) = findings_of(replace(contents, provenance=replace(contents.provenance, expectations=expectations)))
-    assert (finding.code, finding.reason, finding.refuses) == (Code.DIRECT_URL, "No index has it", False)
