@@ -1,14 +1,35 @@
-"""No test of a property is about time: the machine may be busy. ``--real`` draws three times as many examples."""
+"""Properties draw the same examples in each run, and ``--nightly`` ten times as many at random.
+
+None of them is about time: the machine may be busy.
+"""
+
+import json
+import pickle
+from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from wheelmill.conformance import pages
+from wheelmill.system.apart import Limits
+from wheelmill.web import pages_apart
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.register_profile(
-        "patient",
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow],
-        max_examples=60 if config.getoption("--real") else 20,
-    )
-    settings.load_profile("patient")
+    patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
+    settings.register_profile("repeatable", patient, derandomize=True, max_examples=20)
+    settings.register_profile("nightly", patient, derandomize=False, max_examples=200, print_blob=True)
+    settings.load_profile("nightly" if config.getoption("--nightly") else "repeatable")
+
+
+def call_here(calls: Iterable[Callable[[], object]], _limits: Limits) -> Iterator[object]:
+    for call in calls:
+        yield json.loads(json.dumps(pickle.loads(pickle.dumps(call))()))  # noqa: S301 - ours
+
+
+@pytest.fixture(autouse=True)
+def no_processes_apart(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
+    """Read pages in this process, in the form in which another would be asked and would answer."""
+    if not pytestconfig.getoption("--nightly"):
+        monkeypatch.setattr(pages, "call_apart", call_here)
+        monkeypatch.setattr(pages_apart, "call_apart", call_here)

@@ -273,8 +273,8 @@ def build(folder: Path) -> None:
 def test_the_check_of_an_index_finds_nothing_in_what_passes(capsys: pytest.CaptureFixture[str]) -> None:
     counts = Counts()
 
-    @given(st.lists(wheels(), min_size=6, max_size=20))
-    @settings(max_examples=settings().max_examples // 2)
+    @given(st.lists(wheels(), min_size=12, max_size=20))
+    @settings(max_examples=settings().max_examples // 5)
     def check(drawn: Sequence[dict[str, Any]]) -> None:
         with accepted(drawn, counts) as (folder, _):
             report = check_folder(folder, everything=True)
@@ -298,7 +298,7 @@ def test_pip_and_uv_take_what_passes(capsys: pytest.CaptureFixture[str], negotia
         return fits and not here.isdisjoint(WheelName.parse(wheel.filename).tags)
 
     @given(st.lists(wheels(), min_size=8, max_size=30))
-    @settings(max_examples=settings().max_examples // 2)
+    @settings(max_examples=settings().max_examples // 5)
     def check(drawn: Sequence[dict[str, Any]]) -> None:
         with accepted(drawn, counts) as (folder, passed), serve_folder(folder, negotiate=negotiate) as url:
             pins = [f"{wheel.name}=={wheel.version}" for wheel in passed if is_for_this_python(wheel)]

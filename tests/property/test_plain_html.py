@@ -115,7 +115,7 @@ def kept(groups: Mapping[LinkGroup, Sequence[Link] | bytes]) -> list[tuple[LinkG
         return [(group, list(cache.links(number))) for number, group in sorted(found, key=lambda each: each[0])]
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 2)
 @given(pages, st.sampled_from(["utf-8", "utf-16"]))
 def test_a_page_says_the_same_with_and_without_a_parser(text: str, encoding: str) -> None:
     content = text.encode(encoding)

@@ -88,7 +88,7 @@ edits = st.just(("", "")) | st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 2)
 @given(st.lists(releases, max_size=3), edits)
 def test_releases_say_the_same_with_and_without_a_parser(listed: list[object], edit: tuple[str, str]) -> None:
     content = json.dumps(listed, separators=(",", ":")).replace(*edit).encode()
