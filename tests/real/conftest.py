@@ -131,10 +131,11 @@ def room_for_builds(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def stand_ins(request: pytest.FixtureRequest) -> None:
-    """Have the stand-ins for public images."""
+    """Have the stand-ins for public images, of one CUDA, and nightly of two."""
     request.getfixturevalue("docker")
+    releases = () if request.config.getoption("--nightly") else ("--cuda", "13.0")
     with docker_alone():
-        subprocess.run(["bash", ROOT / "tests" / "real" / "stand_ins" / "build.sh"], check=True)
+        subprocess.run(["bash", ROOT / "tests" / "real" / "stand_ins" / "build.sh", *releases], check=True)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ python_prefixes() {
         xargs -n 1 <<<"$PYTHONS"
     elif command -v pyenv >/dev/null; then
         local minor
-        for minor in 3.9 3.10 3.11 3.12; do
+        for minor in 3.11 3.12; do
             find "$(pyenv root)/versions" -maxdepth 1 -name "$minor.*" | sort -V | tail -n 1
         done
     else
