@@ -180,7 +180,8 @@ def follow(script: str, folder: Path, variables: Mapping[str, str]) -> str:
 def make_environment(place: Path, *requirements: str) -> None:
     """Make an environment with packages of the index that this machine is set to."""
     subprocess.run([own_uv(), "venv", "--quiet", "--python", BASE, place], check=True)
-    subprocess.run([own_uv(), "pip", "install", "--quiet", "--python", place, *requirements], check=True)
+    if requirements:
+        subprocess.run([own_uv(), "pip", "install", "--quiet", "--python", place, *requirements], check=True)
 
 
 def installed_in(environment: Path) -> dict[str, str]:

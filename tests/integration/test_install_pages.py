@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
+import pip
 import pytest
 
-from tests.install_host import APEX, RIGHT, Host, follow, host_of_the_pages, installed_in
+from tests.install_host import APEX, RIGHT, Host, follow, host_of_the_pages, installed_in, make_environment
 from tests.install_pages import Section, sections
 
 SECTIONS = sections()
 INSTALLED = {
-    "pip-and-uv.md#pip": RIGHT,
     "pip-and-uv.md#uv": RIGHT,
     "pip-and-uv.md#apex-with-uv": APEX,
     "projects.md#uv": RIGHT,
@@ -36,6 +36,29 @@ def done(section: Section, host: Host, folder: Path) -> str:
 def test_a_section_installs_what_it_says(name: str, host: Host, tmp_path: Path) -> None:
     done(SECTIONS[name], host, tmp_path)
     assert installed_in(tmp_path / ".venv") == INSTALLED[name]
+
+
+PIP = SECTIONS["pip-and-uv.md#pip"]
+
+
+@pytest.mark.real
+def test_pip_installs_it_into_a_new_environment(host: Host, tmp_path: Path) -> None:
+    done(PIP, host, tmp_path)
+    assert installed_in(tmp_path / ".venv") == RIGHT
+
+
+def test_pip_installs_it_into_an_environment_that_has_a_pip(host: Host, tmp_path: Path) -> None:
+    """Python takes many times as long to unpack its own."""
+    make_environment(tmp_path / ".venv")
+    (packages,) = tmp_path.glob(".venv/lib/python*/site-packages")
+    (packages / "pip").symlink_to(Path(pip.__file__).parent)
+    program = tmp_path / ".venv" / "bin" / "pip"
+    program.write_text('#!/bin/sh\nexec "${0%/*}/python" -m pip "$@"\n')
+    program.chmod(0o755)
+    first, *script = PIP.script().splitlines(keepends=True)
+    assert script.pop(0) == "python3.12 -m venv .venv\n"
+    follow(host.filled(first + "".join(script)), tmp_path, host.variables(tmp_path / "home"))
+    assert installed_in(tmp_path / ".venv") == RIGHT
 
 
 def test_torch_says_which_address_it_is(host: Host, tmp_path: Path) -> None:
