@@ -29,6 +29,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     own.mkdir()
     (own / "credentials.toml").write_text('[[credential]]\nservice = "https://own.example"\nusername = "x"\n')
     monkeypatch.setenv("UV_CREDENTIALS_DIR", str(own))
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     return own
 
 
