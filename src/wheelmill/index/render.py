@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from types import CodeType
 from typing import Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 from pydantic_core import to_json
 
@@ -62,6 +64,23 @@ def pages_of_sources(content: bytes) -> Iterator[Page]:
     yield SOURCES_HASH, [f"{sha256_of_bytes(content)}  {SOURCES}\n".encode()]
 
 
+class _CompiledTemplates(BytecodeCache):
+    """The templates that this process compiled, which takes longer than to render a small site with them."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, str], CodeType] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._codes.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if bucket.code:
+            self._codes[bucket.key, bucket.checksum] = bucket.code
+
+
+_COMPILED: Final = _CompiledTemplates()
+
+
 def site_templates() -> Environment:
     """Load the templates of a site: they escape all values, and fail at undefined names."""
     return Environment(
@@ -71,6 +90,7 @@ def site_templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=_COMPILED,
     )
 
 
