@@ -26,6 +26,7 @@ from unittest.mock import patch
 
 import wheelmill
 from wheelmill.config.load import load_config
+from wheelmill.index.site.templates import templates_for
 from wheelmill.system import resources
 from wheelmill.web.client import ATTENDED, Web
 
@@ -162,6 +163,8 @@ if __name__ == "__main__":
     for name in _LATE:
         importlib.import_module(name)
     load_config(resources.CONFIG)  # what checks files is made once
+    for template in (templates := templates_for({}, ())).list_templates():
+        templates.get_template(template)
     Web(retries=ATTENDED).close()  # the authorities of this machine are read once
     patch.object(ATTENDED, "_sleep").start()  # what fails on this machine fails a second later, too
     gc.freeze()  # what is here for good is not looked through, and so copied, in each fork
