@@ -7,25 +7,7 @@ import pytest
 from tests.page_server import PageServer, page_server
 from wheelmill.web import credentials
 
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--real", action="store_true", help="also run what compiles, downloads and installs")
-    parser.addoption("--nightly", action="store_true", help="also run what is sampled otherwise, all of it")
-
-
-LONGER = {
-    "real": "compiles, downloads or installs for real: run scripts/test --real",
-    "nightly": "all of what is sampled otherwise: run scripts/test --nightly",
-}
-"""Markers of tests that run only when an option of that name is given, and why they are skipped."""
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for marker, reason in LONGER.items():
-        if not config.getoption(f"--{marker}"):
-            for item in items:
-                if item.get_closest_marker(marker):  # keywords have the names of folders, too
-                    item.add_marker(pytest.mark.skip(reason=reason))
+pytest_plugins = ["tests.skips", "tests.flaky"]
 
 
 @pytest.fixture(autouse=True)

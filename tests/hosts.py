@@ -16,9 +16,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import httpx
-import pytest
 
 from tests.machine_folders import npm_modules
+from tests.programs import find_program
 from wheelmill.index.serve import serve_folder
 from wheelmill.system import resources
 
@@ -94,9 +94,7 @@ Host = Callable[[Path], AbstractContextManager[str]]
 @contextmanager
 def nginx(folder: Path) -> Iterator[str]:
     """Serve a folder with nginx."""
-    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-    if program is None:
-        pytest.skip("nginx is not installed")
+    program = find_program("nginx", "nginx-light")
     own = folder / ".nginx"
     own.mkdir(exist_ok=True)
     port = _free_port()
@@ -111,9 +109,7 @@ def nginx(folder: Path) -> Iterator[str]:
 @contextmanager
 def caddy(folder: Path) -> Iterator[str]:
     """Serve a folder with Caddy."""
-    program = shutil.which("caddy")
-    if program is None:
-        pytest.skip("Caddy is not installed")
+    program = find_program("caddy")
     own = folder / ".caddy"
     own.mkdir(exist_ok=True)
     port = _free_port()

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 import platformdirs
-import pytest
 
+from tests.programs import find_program
 from wheelmill.installers.uv import own_uv
 
 BASE: Final = Path(sys.base_prefix) / "bin" / "python{}.{}".format(*sys.version_info)
@@ -52,9 +52,7 @@ def alone(name: str) -> Iterator[None]:
 
 def npm_modules(*packages: str) -> Path:
     """Install packages with their versions, such as ``wrangler@4.86.0``; gives the folder of modules."""
-    if not shutil.which("npm"):
-        pytest.skip("there is no npm")
-    install = ("npm", "install", "--no-audit", "--no-fund", "--silent", *packages, "--prefix")
+    install = (find_program("npm"), "install", "--no-audit", "--no-fund", "--silent", *packages, "--prefix")
     made = machine_folder("npm", packages, lambda folder: _run(*install, folder))
     return made / "node_modules"
 

@@ -1,6 +1,8 @@
 """What a person types first, on a machine that lacks something."""
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +87,81 @@ def test_a_python_without_venv_or_headers_is_named_with_its_packages(
     done = run("setup", path=bare)
     assert done.returncode == 2
     assert done.stderr == f"error: {bare / 'python3'} lacks its venv module or its headers: {hint}\n"
+
+
+LINTERS = ("mypy", "ruff", "deptry", "shellcheck", "hadolint", "zizmor")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout of which every linter is content, and all tests pass."""
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (tmp_path / "scripts").mkdir()
+    for name in ("test", "machine.sh"):
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
+    add_program(tmp_path / "scripts", "setup")
+    for name in LINTERS:
+        add_program(programs, name, f'echo "$*" >> {tmp_path}/{name}.asked; echo "{name} is content"')
+    add_program(programs, "python", "echo tests; echo 'all passed'")
+    return tmp_path
+
+
+def run_tests(checkout: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name != "CI"} | variables
+    argv = [checkout / "scripts" / "test", *arguments]
+    return subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_linters_that_find_nothing_say_nothing(checkout: Path) -> None:
+    done = run_tests(checkout)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "tests\nall passed\n", "")
+    assert {path.stem for path in checkout.glob("*.asked")} == set(LINTERS)
+
+
+def test_what_linters_find_stands_before_the_closing_line_of_the_tests(checkout: Path) -> None:
+    programs = checkout / ".venv" / "bin"
+    for name in ("mypy", "zizmor"):
+        add_program(programs, name, f"echo '{name} found this'; exit 1")
+    done = run_tests(checkout)
+    shown = ["tests", "all passed", "mypy found this", "zizmor found this", "all passed"]
+    assert (done.returncode, done.stdout.splitlines()) == (1, shown)
+
+
+@pytest.mark.parametrize("linter", ["exit 0", "exit 1"])
+def test_tests_that_fail_decide_how_it_ends_and_get_its_arguments(linter: str, checkout: Path) -> None:
+    add_program(checkout / ".venv" / "bin", "ruff", linter)
+    add_program(checkout / ".venv" / "bin", "python", 'echo "$@"; exit 5')
+    done = run_tests(checkout, "--real", "tests/a folder")
+    assert done.returncode == 5
+    assert done.stdout.splitlines()[0].endswith(" --real tests/a folder")
+
+
+@pytest.mark.parametrize(("variables", "runs"), [({}, 1), ({"CI": "true"}, 2)])
+def test_the_client_is_checked_for_windows_where_ci_is_set(
+    variables: dict[str, str], runs: int, checkout: Path
+) -> None:
+    run_tests(checkout, **variables)
+    asked = (checkout / "mypy.asked").read_text().splitlines()
+    assert len(asked) == runs
+    assert any("--platform win32" in line for line in asked) == (runs == 2)
+
+
+def test_an_interruption_ends_linters_and_tests(checkout: Path) -> None:
+    """As by a terminal, which interrupts what is in the foreground; what a shell put in the background ignores it."""
+    programs, started = checkout / ".venv" / "bin", checkout / "mypy.started"
+    add_program(programs, "mypy", f"echo yes > {started}; exec sleep 60")
+    add_program(programs, "python", f"until [ -s {started} ]; do sleep 0.01; done; echo ready; exec sleep 60")
+    reader, writer = os.pipe()  # whoever was started has the writing end, until it is gone
+    with os.fdopen(reader, "rb") as alive:
+        argv = [checkout / "scripts" / "test"]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, pass_fds=[writer], start_new_session=True) as process:
+            os.close(writer)
+            assert process.stdout
+            assert process.stdout.readline() == b"ready\n"
+            os.killpg(process.pid, signal.SIGINT)
+            assert process.wait() == 130
+        assert alive.read() == b""
 
 
 @pytest.mark.parametrize("arguments", [(), ("torch-spline-conv", "1.2.2", "3.12"), tuple("abcdef")])

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import shutil
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from urllib.parse import urljoin
 import pytest
 
 from tests.hosts import HOSTS, HTML, JSON, PIP, RULES, TEXT, WANTED, ask
+from tests.programs import find_program
 from tests.releases import manifests_in, store_in
 from tests.unit.conformance.conftest import AT_ONCE
 from tests.unit.index.conftest import page_of_500
@@ -179,8 +179,7 @@ def test_pages_are_asked_for_again_and_wheels_are_not(shipped: str, folder: Path
 
 def test_the_function_for_cloudfront_chooses_the_same(tmp_path: Path) -> None:
     """It names the object that is read; what has no address of its own is 406."""
-    if shutil.which("node") is None:
-        pytest.skip("there is no node")
+    node = find_program("node", "nodejs")
     asked = [
         {
             "context": {"eventType": "viewer-request"},
@@ -191,7 +190,7 @@ def test_the_function_for_cloudfront_chooses_the_same(tmp_path: Path) -> None:
     (tmp_path / "asked.json").write_text(json.dumps(asked))
     call = 'console.log(JSON.stringify(JSON.parse(require("fs").readFileSync("asked.json")).map(handler)))'
     (tmp_path / "called.cjs").write_text(f"{(RULES / 'cloudfront.js').read_text()}\n{call}\n")
-    done = subprocess.run(["node", "called.cjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run([node, "called.cjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
     objects = {JSON: "/simple/demo/index.json", None: 406}
     assert [answer.get("uri", answer.get("statusCode")) for answer in json.loads(done.stdout)] == [
         objects.get(expected, "/simple/demo/index.html") for _, expected in WANTED

