@@ -1,10 +1,10 @@
 """One file stands in the place of a configuration folder: that of a package which is built in its own repository."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.git_repositories import Commit, repository
 from wheelmill.config.load import load_config
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name
@@ -18,12 +18,18 @@ PYPROJECT = '[project]\nname = "demo"\nversion = "1.2.3"\n'
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """The checkout of a package, with its file."""
-    checkout = tmp_path / "demo"
-    checkout.mkdir()
-    (checkout / "wheelmill.yml").write_text(ENTRY)
-    (checkout / "pyproject.toml").write_text(PYPROJECT)
-    subprocess.run(["git", "init", "--quiet", checkout], check=True)
-    return checkout
+    files = {"wheelmill.yml": ENTRY, "pyproject.toml": PYPROJECT}
+    return repository(Commit(files), checkout=True).copy(tmp_path / "demo")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The same without git, which is asked for the names of files alone."""
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    (folder / "wheelmill.yml").write_text(ENTRY)
+    (folder / "pyproject.toml").write_text(PYPROJECT)
+    return folder
 
 
 def faults_of(file: Path) -> list[str]:
@@ -38,17 +44,17 @@ def test_its_source_is_the_checkout_and_its_version_what_that_says(checkout: Pat
     assert package.versions == ("1.2.3",)
 
 
-def test_facts_are_those_that_ship_whatever_else_the_repository_has(checkout: Path) -> None:
-    (checkout / "images.yml").write_text("- cat.png\n")
-    (checkout / "compatibility.yml").write_text("browsers: all\n")
-    own, shipped = load_config(checkout / "wheelmill.yml"), load_config(resources.CONFIG)
+def test_facts_are_those_that_ship_whatever_else_the_repository_has(folder: Path) -> None:
+    (folder / "images.yml").write_text("- cat.png\n")
+    (folder / "compatibility.yml").write_text("browsers: all\n")
+    own, shipped = load_config(folder / "wheelmill.yml"), load_config(resources.CONFIG)
     assert (own.compatibility, own.images) == (shipped.compatibility, shipped.images)
 
 
-def test_its_lock_and_what_it_yanks_lie_beside_it(checkout: Path) -> None:
-    (checkout / "wheelmill.lock").write_text("sdists: []\n")
-    (checkout / "yanked.yml").write_text("[]\n")
-    assert [fault.partition(":")[0] for fault in faults_of(checkout / "wheelmill.yml")] == [
+def test_its_lock_and_what_it_yanks_lie_beside_it(folder: Path) -> None:
+    (folder / "wheelmill.lock").write_text("sdists: []\n")
+    (folder / "yanked.yml").write_text("[]\n")
+    assert [fault.partition(":")[0] for fault in faults_of(folder / "wheelmill.yml")] == [
         "wheelmill.lock",
         "yanked.yml",
     ]
@@ -57,24 +63,24 @@ def test_its_lock_and_what_it_yanks_lie_beside_it(checkout: Path) -> None:
 @pytest.mark.parametrize(
     "pyproject", ["", '[project]\nname = "demo"\ndynamic = ["version"]\n', "[project]\nversion = 1\n"]
 )
-def test_a_version_that_the_build_computes_must_be_written_down(pyproject: str, checkout: Path) -> None:
-    (checkout / "pyproject.toml").write_text(pyproject)
-    assert faults_of(checkout / "wheelmill.yml") == [
+def test_a_version_that_the_build_computes_must_be_written_down(pyproject: str, folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(pyproject)
+    assert faults_of(folder / "wheelmill.yml") == [
         "wheelmill.yml:2:3: packages.demo.versions: is required: no pyproject.toml of its source says a version"
     ]
-    (checkout / "wheelmill.yml").write_text(ENTRY + '    versions: ["2.0"]\n')
-    assert load_config(checkout / "wheelmill.yml").packages[DEMO].versions == ("2.0",)
+    (folder / "wheelmill.yml").write_text(ENTRY + '    versions: ["2.0"]\n')
+    assert load_config(folder / "wheelmill.yml").packages[DEMO].versions == ("2.0",)
 
 
-def test_a_pyproject_that_is_no_toml_is_a_fault(checkout: Path) -> None:
-    (checkout / "pyproject.toml").write_text("[project\n")
-    (fault,) = faults_of(checkout / "wheelmill.yml")
+def test_a_pyproject_that_is_no_toml_is_a_fault(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text("[project\n")
+    (fault,) = faults_of(folder / "wheelmill.yml")
     assert fault.startswith("wheelmill.yml:3:5: packages.demo.source: the pyproject.toml of demo is not TOML: ")
 
 
-def test_a_source_that_is_no_folder_must_have_versions(checkout: Path) -> None:
-    (checkout / "wheelmill.yml").write_text("packages:\n  demo: {abi: none}\n")
-    assert faults_of(checkout / "wheelmill.yml") == ["wheelmill.yml:2:3: packages.demo.versions: is required"]
+def test_a_source_that_is_no_folder_must_have_versions(folder: Path) -> None:
+    (folder / "wheelmill.yml").write_text("packages:\n  demo: {abi: none}\n")
+    assert faults_of(folder / "wheelmill.yml") == ["wheelmill.yml:2:3: packages.demo.versions: is required"]
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
