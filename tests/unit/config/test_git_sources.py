@@ -1,10 +1,11 @@
 """Locking commits of git repositories."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.git_repositories import Commit, Repository, repository
+from tests.refusals import coded
 from tests.unit.config.locking import DEMO, V10, relocked, write_packages
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
@@ -14,113 +15,95 @@ from wheelmill.errors import ConfigurationError, UsageError
 pytestmark = pytest.mark.usefixtures("wheels")
 
 
-def git(folder: Path, *arguments: str) -> str:
-    """Run git in a folder, as somebody, and return what it printed."""
-    somebody = ("-c", "user.name=tests", "-c", "user.email=tests@example.org")
-    done = subprocess.run(["git", "-C", folder, *somebody, *arguments], check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+NINJA = '[build-system]\nrequires = ["ninja"]\n'
 
 
-def committed(repository: Path, message: str) -> str:
-    git(repository, "commit", "--quiet", "--allow-empty", "-m", message)
-    return git(repository, "rev-parse", "HEAD")
+def upstream(*, tags: tuple[str, ...] = (), annotated_tags: tuple[str, ...] = ()) -> Repository:
+    """A repository of two commits, whose project requires ninja. Tags are of the first, a branch v1.0 of the second."""
+    first = Commit({"pyproject.toml": NINJA}, tags=tags, annotated_tags=annotated_tags, branches=("other/v1.0",))
+    return repository(first, Commit({"README.md": ""}, branches=("v1.0",)))
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A repository whose project requires ninja."""
-    repository = tmp_path / "upstream"
-    repository.mkdir()
-    git(repository, "init", "--quiet", "--initial-branch=main")
-    (repository / "pyproject.toml").write_text('[build-system]\nrequires = ["ninja"]\n')
-    git(repository, "add", ".")
-    return repository
-
-
-def from_git(folder: Path, repository: Path, ref: str, arguments: str = "--no-build-isolation") -> None:
-    source = f'source: {{git: "{repository.as_uri()}", ref: "{ref}"}}, pypi: absent'
+def from_git(folder: Path, repository: Repository | Path, ref: str, arguments: str = "--no-build-isolation") -> None:
+    path = repository.path if isinstance(repository, Repository) else repository
+    source = f'source: {{git: "{path.as_uri()}", ref: "{ref}"}}, pypi: absent'
     write_packages(folder, f'packages: {{demo: {{versions: ["1.0"], {source}, build_args: "{arguments}"}}}}')
 
 
-@pytest.mark.parametrize("options", [[], ["-a", "-m", "annotated"]], ids=["light", "annotated"])
-def test_a_tag_is_locked_as_the_commit_that_it_points_to(options: list[str], repository: Path, tmp_path: Path) -> None:
-    commit = committed(repository, "first")
-    git(repository, "tag", *options, "v1.0")
-    git(repository, "branch", "other/v1.0")
-    git(repository, "branch", "v1.0", committed(repository, "second"))
+@pytest.mark.parametrize("tags", [{"tags": ("v1.0",)}, {"annotated_tags": ("v1.0",)}], ids=["light", "annotated"])
+def test_a_tag_is_locked_as_the_commit_that_it_points_to(tags: dict[str, tuple[str]], tmp_path: Path) -> None:
+    repository = upstream(**tags)
     from_git(tmp_path, repository, "v{version}")
     locked = relocked(tmp_path).commits[DEMO][V10]
-    source = GitSource(git=repository.as_uri(), ref="v1.0", submodules=False)
-    assert locked == LockedCommit(**vars(source), commit=commit)
+    source = GitSource(git=repository.path.as_uri(), ref="v1.0", submodules=False)
+    assert locked == LockedCommit(**vars(source), commit=repository.commits[0])
 
 
-def test_a_branch_stays_where_it_was_until_it_is_upgraded(repository: Path, tmp_path: Path) -> None:
-    first = committed(repository, "first")
-    from_git(tmp_path, repository, "main")
-    relocked(tmp_path)
-    second = committed(repository, "second")
-    assert relocked(tmp_path).commits[DEMO][V10].commit == first
-    assert relocked(tmp_path, upgrade=True).commits[DEMO][V10].commit == second
+def test_a_branch_stays_where_it_was_until_it_is_upgraded(tmp_path: Path) -> None:
+    repository = upstream()
+    copy = repository.copy(tmp_path / "upstream")
+    from_git(tmp_path, copy, "main")
+    for commit, upgrade, expected in ((0, False, 0), (1, False, 0), (1, True, 1)):
+        (copy / "refs" / "heads" / "main").write_text(f"{repository.commits[commit]}\n")
+        assert relocked(tmp_path, upgrade=upgrade).commits[DEMO][V10].commit == repository.commits[expected]
 
 
-def test_another_ref_in_packages_yml_is_locked_anew(repository: Path, tmp_path: Path) -> None:
-    first = committed(repository, "first")
-    git(repository, "tag", "v1.0")
-    second = committed(repository, "second")
-    from_git(tmp_path, repository, "v1.0")
-    assert relocked(tmp_path).commits[DEMO][V10].commit == first
-    from_git(tmp_path, repository, "main")
-    config = load_config(tmp_path)
-    assert config.lock.source_of(config.packages[DEMO], V10) is None
-    assert relocked(tmp_path).commits[DEMO][V10].commit == second
+def test_another_ref_in_packages_yml_is_locked_anew(tmp_path: Path) -> None:
+    repository = upstream()
+    for commit, ref in enumerate(("other/v1.0", "main")):
+        from_git(tmp_path, repository, ref)
+        config = load_config(tmp_path)
+        assert config.lock.source_of(config.packages[DEMO], V10) is None
+        assert relocked(tmp_path).commits[DEMO][V10].commit == repository.commits[commit]
 
 
-def test_a_commit_needs_no_look_up(repository: Path, tmp_path: Path) -> None:
-    from_git(tmp_path, tmp_path / "nowhere", commit := committed(repository, "first"))
-    assert relocked(tmp_path).commits[DEMO][V10].commit == commit
+def test_a_commit_needs_no_look_up(tmp_path: Path) -> None:
+    from_git(tmp_path, tmp_path / "nowhere", "c0ffee" * 6 + "dead")
+    assert relocked(tmp_path).commits[DEMO][V10].commit == "c0ffee" * 6 + "dead"
 
 
-def test_build_isolation_locks_what_a_commit_requires(repository: Path, tmp_path: Path, wheels: Path) -> None:
+def test_build_isolation_locks_what_a_commit_requires(tmp_path: Path, wheels: Path) -> None:
     write_wheel(wheels / "ninja-1.0-py3-none-any.whl")
-    committed(repository, "first")
-    from_git(tmp_path, repository, "main", arguments="")
+    from_git(tmp_path, upstream(), "main", arguments="")
     locked = relocked(tmp_path)
     assert locked.commits[DEMO][V10].requires == ("ninja",)
     assert locked.requirements[DEMO].inputs == ("ninja", "setuptools", "wheel")
 
 
 @pytest.mark.parametrize("subdirectory", ["python", "./python/"])
-def test_what_a_folder_of_a_commit_requires_is_locked(
-    subdirectory: str, repository: Path, tmp_path: Path, wheels: Path
-) -> None:
+def test_a_folder_of_a_commit_is_written_one_way(subdirectory: str, tmp_path: Path) -> None:
+    from_git(tmp_path, tmp_path, f'main", subdirectory: "{subdirectory}')
+    source = load_config(tmp_path).packages[DEMO].source
+    assert isinstance(source, GitSource)
+    assert source.subdirectory == "python"
+
+
+def test_what_a_folder_of_a_commit_requires_is_locked(tmp_path: Path, wheels: Path) -> None:
     write_wheel(wheels / "cmake-1.0-py3-none-any.whl")
-    (repository / "python").mkdir()
-    (repository / "python" / "pyproject.toml").write_text('[build-system]\nrequires = ["cmake"]\n')
-    git(repository, "add", ".")
-    committed(repository, "first")
-    from_git(tmp_path, repository, f'main", subdirectory: "{subdirectory}', arguments="")
+    files = {"pyproject.toml": NINJA, "python/pyproject.toml": '[build-system]\nrequires = ["cmake"]\n'}
+    from_git(tmp_path, repository(Commit(files)), 'main", subdirectory: "./python/', arguments="")
     locked = relocked(tmp_path).commits[DEMO][V10]
     assert (locked.subdirectory, locked.requires) == ("python", ("cmake",))
     config = load_config(tmp_path)
     assert config.lock.source_of(config.packages[DEMO], V10) == locked
 
 
-def test_another_subdirectory_is_locked_anew(repository: Path, tmp_path: Path) -> None:
-    commit = committed(repository, "first")
+def test_another_subdirectory_is_locked_anew(tmp_path: Path) -> None:
+    repository = upstream()
+    commit = repository.commits[0]
     from_git(tmp_path, repository, commit)
     relocked(tmp_path)
     from_git(tmp_path, repository, f'{commit}", subdirectory: "python')
     config = load_config(tmp_path)
     assert config.lock.source_of(config.packages[DEMO], V10) is None
     from_git(tmp_path, repository, f'{commit}", subdirectory: "python', arguments="")
-    with pytest.raises(UsageError, match=r"^the entry of demo: source\.subdirectory: .* has no folder"):
+    with pytest.raises(UsageError, check=coded("subdirectory-invalid", "entry of demo: source.subdirectory")):
         relocked(tmp_path)
 
 
 @pytest.mark.parametrize(("name", "message"), [("upstream", "has no tag or branch v9"), ("nowhere", "does not answer")])
-def test_a_ref_that_is_nowhere_is_named(name: str, message: str, repository: Path, tmp_path: Path) -> None:
-    committed(repository, "first")
-    from_git(tmp_path, tmp_path / name, "v9")
+def test_a_ref_that_is_nowhere_is_named(name: str, message: str, tmp_path: Path) -> None:
+    from_git(tmp_path, upstream().path.with_name(name), "v9")
     with pytest.raises(UsageError, match=message):
         relocked(tmp_path)
 
@@ -166,11 +149,17 @@ def test_a_fault_in_a_git_source_is_named(source: str, fault: str, tmp_path: Pat
 
 def test_a_git_source_says_what_the_package_index_has_under_its_name(tmp_path: Path) -> None:
     write_packages(tmp_path, 'packages: {demo: {versions: ["1.0"], source: {git: "https://example.org/a", ref: b}}}')
-    with pytest.raises(ConfigurationError, match=r"packages\.demo\.pypi: is required .* 'same', 'other' or 'absent'$"):
+    with pytest.raises(
+        ConfigurationError,
+        check=coded("configuration-invalid", "packages.demo.pypi: is required", "same', 'other' or 'absent"),
+    ):
         load_config(tmp_path)
 
 
 def test_a_range_of_versions_needs_the_package_index(tmp_path: Path) -> None:
     write_packages(tmp_path, 'packages: {demo: {versions: ">=1", source: {git: "https://example.org/a", ref: b}}}')
-    with pytest.raises(ConfigurationError, match=r"packages\.demo\.source: a range of versions is looked up"):
+    with pytest.raises(
+        ConfigurationError,
+        check=coded("configuration-invalid", "packages.demo.source: a range of versions is looked up"),
+    ):
         load_config(tmp_path)

@@ -1,6 +1,5 @@
 """What torch's own indexes tell: for which CUDAs a release is built, and which release candidates there are."""
 
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from http import HTTPStatus
@@ -10,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from packaging.version import Version
 
+from tests.git_repositories import Commit, repository
 from tests.torch_index import write_torch_index
 from tests.unit.plan.examples import ARM, CUDA_12, CUDA_13, FACTS, TORCH_9, TORCH_11, X86
 from wheelmill.config.model import TorchFacts
@@ -37,14 +37,9 @@ def write(folder: Path, cuda: str, *builds: str) -> None:
     write_torch_index(folder / cuda, dict.fromkeys(names))
 
 
-def tagged(folder: Path, *tags: str) -> str:
-    """Make a repository with these tags."""
-    git = ("git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.org")
-    subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
-    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "first"], check=True)
-    for tag in tags:
-        subprocess.run([*git, "tag", tag], check=True)
-    return folder.as_uri()
+def tagged(*tags: str) -> str:
+    """The address of a repository with these tags."""
+    return repository(Commit({"README.md": ""}, tags=tags)).path.as_uri()
 
 
 def test_builds_are_for_the_cuda_of_their_label(template: str, tmp_path: Path) -> None:
@@ -67,7 +62,7 @@ def test_builds_are_for_the_cuda_of_their_label(template: str, tmp_path: Path) -
 @pytest.mark.parametrize("named", ["2.12.0", "2.12.0rc1"])
 def test_a_candidate_is_known_by_its_tag_or_by_its_version(named: str, template: str, tmp_path: Path) -> None:
     """Upstream gives the wheels of a candidate the version of the release to come."""
-    repository = tagged(tmp_path / "torch", "v2.12.0-rc1", "v2.12.0-rc10", "v2.12.0-rc9", "v2.12.0-rc", "v2.11.0-rc12")
+    repository = tagged("v2.12.0-rc1", "v2.12.0-rc10", "v2.12.0-rc9", "v2.12.0-rc", "v2.11.0-rc12")
     write(
         tmp_path,
         "cu130",
@@ -104,7 +99,7 @@ def test_a_candidate_without_a_number_is_told_and_not_guessed(
     repository: str | None, template: str, tmp_path: Path
 ) -> None:
     write(tmp_path, "cu130", "2.12.0+cu130-cp312-cp312-manylinux_2_28_x86_64")
-    torch: TorchFacts = replace(FACTS.torch, repository=tagged(tmp_path / "torch") if repository else None)
+    torch: TorchFacts = replace(FACTS.torch, repository=tagged() if repository else None)
     found, unknown = candidates_among(own_builds(template, [CUDA_13]), torch, [TORCH_11])
     assert found == {}
     assert unknown == ("torch 2.12: 2.12.0 is a release candidate, and no tag tells its number",)
