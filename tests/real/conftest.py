@@ -186,6 +186,14 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def sampled(values: Iterable[object], *here: object) -> list[Any]:
-    """Parameters of a test of which some run each time, and the others nightly."""
-    return [each if each in here else pytest.param(each, marks=pytest.mark.nightly) for each in values]
+def sampled(names: str | tuple[str, ...], values: Iterable[Any], *here: object) -> pytest.MarkDecorator:
+    """Parametrize a test with some values each time, and with the others nightly."""
+    if isinstance(names, str):
+        return pytest.mark.parametrize(names, or_nightly(values, *here))
+    rows = [row if row in here else pytest.param(*row, marks=pytest.mark.nightly) for row in values]
+    return pytest.mark.parametrize(names, rows)
+
+
+def or_nightly(values: Iterable[Any], *here: object) -> list[Any]:
+    """Parameters of a fixture, of which all but some are for the night."""
+    return [value if value in here else pytest.param(value, marks=pytest.mark.nightly) for value in values]

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from tests.real.conftest import sampled
 from tests.releases import store_in
 from tests.torch_index import write_index_of_torch_wheels
 from tests.unit.release.conftest import NOW, certified_wheel
@@ -123,25 +125,21 @@ def place(served: str, tmp_path: Path) -> Place:
     return made
 
 
+EXTRAS = ("demo-gpu[cuda12,cuda13]==1.0",)
 BOTH = pytest.mark.parametrize("install", [with_pip, with_uv])
+ALIASES = {
+    "demo-cu13": {"demo-cu13": "1.0+cu130torch2.11"},
+    "demo-gpu[cuda13]": {"demo-cu13": "1.0+cu130torch2.11", "demo-gpu": "1.0+extras.13.12"},
+}
 RIGHT = {"demo": "1.0+cu130torch2.11", "torch": "2.11.0+cu130", "einops": "0.8.1"}
 
 
 @BOTH
-@pytest.mark.parametrize(
-    ("asked", "alias"),
-    [
-        ("demo-cu13", {"demo-cu13": "1.0+cu130torch2.11"}),
-        ("demo-gpu[cuda13]", {"demo-cu13": "1.0+cu130torch2.11", "demo-gpu": "1.0+extras.13.12"}),
-    ],
-)
-@pytest.mark.parametrize("tree", [TREE, WIDE])
-def test_the_name_brings_the_wheel(
-    tree: str, asked: str, alias: dict[str, str], install: Install, place: Place
-) -> None:
+@sampled(("tree", "asked"), product((TREE, WIDE), ALIASES), (WIDE, "demo-gpu[cuda13]"))
+def test_the_name_brings_the_wheel(tree: str, asked: str, install: Install, place: Place) -> None:
     done = install(place, "--index-url", place.url + tree, asked)
     assert done.returncode == 0, done.stderr
-    assert place.installed == RIGHT | alias
+    assert place.installed == RIGHT | ALIASES[asked]
 
 
 @BOTH
@@ -152,7 +150,7 @@ def test_a_pin_of_what_was_listed_before_another_cuda_came_is_kept(install: Inst
 
 
 @BOTH
-@pytest.mark.parametrize("asked", ["demo-cu12", "demo-gpu[cuda12]", "demo-gpu[cuda12]==1.0"])
+@sampled("asked", ["demo-cu12", "demo-gpu[cuda12]", "demo-gpu[cuda12]==1.0"], "demo-gpu[cuda12]")
 def test_the_tree_of_another_cuda_does_not_have_it(asked: str, install: Install, place: Place) -> None:
     done = install(place, "--index-url", place.url + TREE, asked)
     assert done.returncode != 0
@@ -168,7 +166,7 @@ def test_an_extra_that_never_was_brings_nothing(install: Install, place: Place) 
 
 
 @BOTH
-@pytest.mark.parametrize("asked", [("demo-cu12", "demo-cu13"), ("demo-gpu[cuda12,cuda13]==1.0",)])
+@sampled("asked", [("demo-cu12", "demo-cu13"), EXTRAS], EXTRAS)
 def test_two_cudas_in_one_command_are_refused(asked: tuple[str, ...], install: Install, place: Place) -> None:
     before = place.installed
     options = ("--index-url", place.url + WIDE, "--extra-index-url", f"{place.url}torch/simple/")
@@ -208,7 +206,7 @@ def test_an_alias_whose_wheel_is_gone_is_told(place: Place) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("index", [TREE, "usual/simple/"])
+@sampled("index", [TREE, "usual/simple/"], "usual/simple/")
 def test_a_pin_of_the_label_is_ours_whatever_else_is_asked(index: str, install: Install, place: Place) -> None:
     other = TREE if index != TREE else "usual/simple/"
     options = ("--index-url", place.url + index, "--extra-index-url", place.url + other)
@@ -224,7 +222,7 @@ def test_two_indexes_would_give_the_project_of_somebody_else(place: Place) -> No
     assert place.installed["demo-cu13"] == "99.0"
 
 
-@pytest.mark.parametrize("asked", ["demo-cu13", "demo-gpu[cuda13]"])
+@sampled("asked", ALIASES, "demo-gpu[cuda13]")
 def test_uv_locks_and_syncs_once(asked: str, place: Place) -> None:
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     ours = "".join(f'{name} = {{ index = "ours" }}\n' for name in ("demo", "demo-cu13", "demo-gpu"))

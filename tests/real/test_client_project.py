@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tests.machine_folders import BASE
+from tests.real.conftest import sampled
 from tests.reference.documented import check_documented
 from tests.wheel_site import add_wheel, write_site
 from wheelmill.index.serve import serve_folder
@@ -42,6 +44,8 @@ dependencies = [
 line-length = 100 # wide
 """,
 }
+
+SOURCES = ("simple/", "wheels.html")
 
 Wheelmill = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -100,8 +104,7 @@ def uv_sync(project: Path, variables: dict[str, str]) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize("source", ["simple/", "wheels.html"])
-@pytest.mark.parametrize("kind", PROJECTS)
+@sampled(("kind", "source"), product(PROJECTS, SOURCES), ("empty", "wheels.html"), ("commented", "simple/"))
 def test_uv_has_nothing_left_to_do(
     kind: str, source: str, project: Path, wheelmill: Wheelmill, variables: dict[str, str]
 ) -> None:
@@ -166,7 +169,7 @@ def flip_a_byte(path: Path) -> None:
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("source", ["simple/", "wheels.html"])
+@pytest.mark.parametrize("source", SOURCES)
 def test_a_served_wheel_with_a_flipped_byte_is_not_added(
     source: str, project: Path, wheelmill: Wheelmill, site: Path
 ) -> None:

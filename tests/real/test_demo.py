@@ -11,7 +11,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from pypi_simple import ProjectPage
 
 from tests.github_server import REPOSITORY, GitHub, serving
-from tests.real.conftest import DEMO, Command, another_person, divisible_demo
+from tests.real.conftest import DEMO, Command, another_person, divisible_demo, sampled
 from tests.real.github_description import Description
 from wheelmill.system.files import sha256_of
 from wheelmill.wheel.metadata import dist_info_of
@@ -25,7 +25,7 @@ TARGET = ("wheelmill-demo", "--config", DEMO, "--python", "3.12", "--cuda", "13.
 OF_TORCH = ("wheelmill-demo-torch", "--config", DEMO.with_name("torch_demo"), *TARGET[3:], "--torch", "2.11")
 
 
-@pytest.mark.parametrize("target", [TARGET, OF_TORCH], ids=["of CUDA", "of torch"])
+@sampled("target", [TARGET, OF_TORCH], TARGET)
 def test_two_people_build_one_hash(target: tuple[str | Path, ...], wheelmill: Command, tmp_path: Path) -> None:
     """In the sandbox each finds the workspace at the same path, whatever their home and their cache are called."""
     for folder in ("first", "second"):

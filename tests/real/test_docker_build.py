@@ -226,7 +226,7 @@ ENV PIP_CERT=/etc/certificates.pem SSL_CERT_FILE=/etc/certificates.pem PIP_CONST
 
 @pytest.fixture(scope="module")
 def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The factory, on a base image that trusts whom this machine trusts and has constraints of pip, as NVIDIA's have."""
+    """The factory, on a base image that trusts whom this machine trusts and has constraints of pip, as NVIDIA's."""
     request.getfixturevalue("stand_ins")
     folder = tmp_path_factory.mktemp("base")
     shutil.copy(TRUSTED, folder / "certificates.pem")

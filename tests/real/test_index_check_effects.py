@@ -67,7 +67,7 @@ def test_an_index_that_keeps_every_rule_serves_both(spoil: Spoil, installer: Ins
 
 
 @INSTALLERS
-@pytest.mark.parametrize("name", sampled(SPOILS, *FIRST))
+@sampled("name", SPOILS, *FIRST)
 def test_the_effect_is_the_one_that_is_told(name: str, installer: Installer, tmp_path: Path) -> None:
     failed, said = outcome(installer, SPOILS[name], tmp_path, PROJECT.get(name, "demo"))
     assert failed == FAILS[name][installer.__name__], said

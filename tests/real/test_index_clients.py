@@ -16,7 +16,7 @@ import pytest
 
 from tests.hosts import HOSTS
 from tests.machine_folders import environment_with
-from tests.real.conftest import PIP_TOOLS, TOOLS, sampled
+from tests.real.conftest import PIP_TOOLS, TOOLS, or_nightly, sampled
 from tests.releases import manifests_in, store_in
 from tests.s3_server import BUCKET, S3, serving
 from tests.torch_index import write_index_of_torch_wheels
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.real
 
 PYTHON = f"cp{sys.version_info.major}{sys.version_info.minor}"
 COMBINATIONS = [(cuda, torch) for cuda in ("cu128", "cu130") for torch in ("2.8", "2.11")]
-TWO = sampled([("cu128", "2.8"), ("cu130", "2.11")], ("cu130", "2.11"))
+TWO = sampled(("cuda", "torch"), [("cu128", "2.8"), ("cu130", "2.11")], ("cu130", "2.11"))
 """For clients that take seconds to start."""
 CLIENTS = {**TOOLS, "pip-compile": PIP_TOOLS, "gpkg": "gpkg==0.4.3"}
 """What to install for each command."""
@@ -147,7 +147,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=sampled(["GitHub Pages", "nginx", "Caddy", "S3"], "GitHub Pages", "nginx"))
+@pytest.fixture(scope="module", params=or_nightly(["GitHub Pages", "nginx", "Caddy", "S3"], "GitHub Pages", "nginx"))
 def index(request: pytest.FixtureRequest, served: Path) -> Iterator[Index]:
     """On a host that gives HTML to all, and on those that give JSON to these clients."""
     with {**HOSTS, "S3": bucket}.get(request.param, serve_folder)(served) as url:
@@ -202,7 +202,7 @@ def with_uv(made: Environment, tree: str, *, fails: bool = False) -> str:
 
 
 @pytest.mark.parametrize("install", [with_pip, with_uv])
-@pytest.mark.parametrize(("cuda", "torch"), sampled(COMBINATIONS, ("cu128", "2.8"), ("cu130", "2.11")))
+@sampled(("cuda", "torch"), COMBINATIONS, ("cu128", "2.8"), ("cu130", "2.11"))
 def test_the_tree_of_the_installed_torch_gives_its_wheel(
     cuda: str, torch: str, install: Callable[..., str], index: Index, environment: Callable[[str], Environment]
 ) -> None:
@@ -212,7 +212,7 @@ def test_the_tree_of_the_installed_torch_gives_its_wheel(
 
 
 @pytest.mark.parametrize("install", [with_pip, with_uv])
-@pytest.mark.parametrize(("tree", "installed"), sampled([("2.11", "2.8"), ("2.8", "2.11")], ("2.11", "2.8")))
+@sampled(("tree", "installed"), [("2.11", "2.8"), ("2.8", "2.11")], ("2.11", "2.8"))
 def test_the_tree_of_another_torch_is_refused(
     tree: str, installed: str, install: Callable[..., str], index: Index, environment: Callable[[str], Environment]
 ) -> None:
@@ -235,7 +235,7 @@ def write_project(folder: Path, content: str) -> None:
     (folder / "pyproject.toml").write_text(project + content)
 
 
-@pytest.mark.parametrize(("cuda", "torch"), TWO)
+@TWO
 def test_uv_locks_and_syncs_once(cuda: str, torch: str, index: Index, tmp_path: Path) -> None:
     write_project(
         tmp_path,
@@ -269,7 +269,7 @@ explicit = true
     assert made.times == before
 
 
-@pytest.mark.parametrize(("cuda", "torch"), TWO)
+@TWO
 def test_poetry_locks_and_installs(
     cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]
 ) -> None:
@@ -294,7 +294,7 @@ torch = {{ source = "side" }}
     assert made.installed == right(cuda, torch)
 
 
-@pytest.mark.parametrize(("cuda", "torch"), TWO)
+@TWO
 def test_pdm_locks_and_installs(cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]) -> None:
     made = environment(f"{torch}.0+{cuda}")
     write_project(
@@ -316,7 +316,7 @@ include_packages = ["demo"]
     assert made.installed == right(cuda, torch)
 
 
-@pytest.mark.parametrize(("cuda", "torch"), TWO)
+@TWO
 def test_pip_tools_pins_with_hashes(
     cuda: str, torch: str, index: Index, environment: Callable[[str], Environment]
 ) -> None:
@@ -330,7 +330,7 @@ def test_pip_tools_pins_with_hashes(
     assert made.installed == right(cuda, torch)
 
 
-@pytest.mark.parametrize(("cuda", "torch"), TWO)
+@TWO
 def test_gpkg_reads_a_listing_of_the_releases_but_no_page_with_hashes(
     cuda: str, torch: str, html_index: Index, tmp_path: Path
 ) -> None:

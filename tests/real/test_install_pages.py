@@ -18,6 +18,7 @@ from tests.install_host import (
     make_environment,
 )
 from tests.install_pages import Section, sections
+from tests.real.conftest import sampled
 from wheelmill.names import ProjectName
 
 pytestmark = pytest.mark.real
@@ -54,14 +55,14 @@ def script_of(section: Section, host: Host) -> str:
     return host.filled(section.script().replace(project, project + usual) if project else section.script())
 
 
-@pytest.mark.parametrize("name", ["projects.md#hatch", "projects.md#pip-tools", *USUAL])
+@sampled("name", ["projects.md#hatch", "projects.md#pip-tools", *USUAL], "projects.md#pip-tools", "projects.md#poetry")
 def test_a_project_of_a_tool(name: str, host: Host, tools: Path, tmp_path: Path) -> None:
     variables = host.variables(tmp_path / "home", programs=(tools / "bin",), wheels=tools / "wheels")
     follow(script_of(SECTIONS[name], host), tmp_path, variables)
     assert installed_in(tmp_path / ".venv") == RIGHT
 
 
-@pytest.mark.parametrize("name", INSTALLED)
+@sampled("name", INSTALLED, "many-machines.md#several-pythons-and-platforms", "private-indexes.md#netrc-for-pip-and-uv")
 def test_a_section_installs_what_it_says(name: str, host: Host, tmp_path: Path) -> None:
     follow(host.filled(SECTIONS[name].script()), tmp_path, host.variables(tmp_path / "home"))
     assert installed_in(tmp_path / ".venv") == INSTALLED[name]
@@ -75,7 +76,7 @@ OFFLINE = {
 """What is carried over."""
 
 
-@pytest.mark.parametrize("name", OFFLINE)
+@sampled("name", OFFLINE, "offline.md#with-hashes")
 def test_what_was_carried_over_is_enough(name: str, host: Host, tmp_path: Path) -> None:
     """The last block is typed on the other machine, which has another home and an index that does not answer."""
     section, nobody = SECTIONS[name], "http://127.0.0.1:9/simple/"
@@ -90,7 +91,7 @@ def test_what_was_carried_over_is_enough(name: str, host: Host, tmp_path: Path) 
     assert installed_in(there / ".venv") == RIGHT
 
 
-@pytest.mark.parametrize("release", ["22.3.1", "23.0.1", "23.1.2", "26.3"])
+@sampled("release", ["22.3.1", "23.0.1", "23.1.2", "26.3"], "23.0.1")
 def test_an_old_pip_and_a_new_one(release: str, host: Host, tmp_path: Path) -> None:
     """Those up to 23.1, of which Debian 12 has one, compare names as they are written, and METADATA says flash_attn."""
     make_environment(tmp_path / ".venv", f"pip=={release}", "setuptools")

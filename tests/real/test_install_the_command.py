@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import ROOT
+from tests.real.conftest import ROOT, sampled
 from wheelmill.index.serve import serve_folder
 
 pytestmark = pytest.mark.real
@@ -33,7 +33,7 @@ def run(*argv: str | Path, home: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("tool", ["uv tool install", "pipx install", "pip install"])
+@sampled("tool", ["uv tool install", "pipx install", "pip install"], "uv tool install")
 def test_the_command_comes_from_a_repository(tool: str, repository: str, tmp_path: Path) -> None:
     program, *words = tool.split()
     run(sys.executable, "-m", "venv", tmp_path / "tools", home=tmp_path)

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.machine_folders import BASE
+from tests.real.conftest import sampled
 from tests.wheel_site import add_wheel, links, write_site
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
@@ -224,7 +225,7 @@ def kill_when(project: Project, has_begun: Callable[[], bool], *arguments: str) 
     assert running.returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@sampled("kind", KINDS, "uv", "poetry", "requirements")
 def test_a_project_is_changed_by_its_own_tool_or_not_at_all(
     kind: str, variables: dict[str, str], site: Path, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from tests.finder_lines import finder_lines
 from tests.machine_folders import BASE
-from tests.real.conftest import sampled
+from tests.real.conftest import or_nightly
 from tests.releases import store_in
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
@@ -59,7 +59,7 @@ class World:
         return done.stdout
 
 
-@pytest.fixture(params=sampled(["same", "other"], "other"))
+@pytest.fixture(params=or_nightly(["same", "other"], "other"))
 def world(request: pytest.FixtureRequest, tools: Path, tmp_path: Path) -> Iterator[World]:
     """Where the package index has the same projects, and where it has others of these names."""
     elsewhere: NameElsewhere = request.param

@@ -10,6 +10,7 @@ from wheelmill.wheel.shared_objects import shared_objects_of
 
 pytestmark = pytest.mark.real
 
+TARGET = ("wheelmill-demo-asks", "--python", "3.12", "--cuda", "13.0", "--torch", "2.11", "--platform", "linux_x86_64")
 PACKAGES = """
 packages:
   wheelmill-demo-asks:
@@ -59,19 +60,7 @@ def config(tmp_path: Path) -> Path:
 def test_it_is_compiled_for_the_gpus_of_its_entry_and_for_no_others(
     wheelmill: Command, config: Path, tmp_path: Path
 ) -> None:
-    build = (
-        "build",
-        "wheelmill-demo-asks",
-        "--config",
-        config,
-        "--python",
-        "3.12",
-        "--cuda",
-        "13.0",
-        "--torch",
-        "2.11",
-    )
-    wheelmill(*build, "--platform", "linux_x86_64", "--output", tmp_path)
+    wheelmill("build", *TARGET, "--config", config, "--output", tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
     (shared_object,) = shared_objects_of(wheel)
     assert (shared_object.device_code.sass, shared_object.device_code.ptx) == (("sm_80", "sm_90"), ("compute_90",))
@@ -83,17 +72,5 @@ def test_it_is_compiled_for_the_gpus_of_its_entry_and_for_no_others(
 def test_without_an_answer_it_does_not_build(wheelmill: Command, config: Path, tmp_path: Path) -> None:
     packages = config / "packages.yml"
     packages.write_text(f"{packages.read_text()}    gpu_probe: as-is\n")
-    build = (
-        "build",
-        "wheelmill-demo-asks",
-        "--config",
-        config,
-        "--python",
-        "3.12",
-        "--cuda",
-        "13.0",
-        "--torch",
-        "2.11",
-    )
-    failed = wheelmill(*build, "--platform", "linux_x86_64", "--output", tmp_path, exit_code=4)
+    failed = wheelmill("build", *TARGET, "--config", config, "--output", tmp_path, exit_code=4)
     assert "CPU version is not implemented" in failed.stderr

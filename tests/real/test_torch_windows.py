@@ -29,19 +29,17 @@ def window(project: str, version: str) -> TorchWindow:
 NEWEST = ("torchvision", "0.26.0", 11, "its symbols exist in torch 2.11 only")
 
 
-@pytest.mark.parametrize(
+@sampled(
     ("project", "version", "minor", "says"),
-    sampled(
-        [
-            ("torchvision", "0.20.1", 5, "its symbols exist in torch 2.5 only"),
-            ("torchaudio", "2.6.0", 6, "its symbols exist in torch 2.6 only"),
-            ("torchvision", "0.22.1", 7, "its symbols exist in torch 2.7 only"),
-            ("torchaudio", "2.8.0", 8, "its symbols exist in torch 2.8 only"),
-            ("torchvision", "0.25.0", 10, "its symbols exist in torch 2.10 and 2.11 only"),
-            NEWEST,
-        ],
+    [
+        ("torchvision", "0.20.1", 5, "its symbols exist in torch 2.5 only"),
+        ("torchaudio", "2.6.0", 6, "its symbols exist in torch 2.6 only"),
+        ("torchvision", "0.22.1", 7, "its symbols exist in torch 2.7 only"),
+        ("torchaudio", "2.8.0", 8, "its symbols exist in torch 2.8 only"),
+        ("torchvision", "0.25.0", 10, "its symbols exist in torch 2.10 and 2.11 only"),
         NEWEST,
-    ),
+    ],
+    NEWEST,
 )
 def test_the_window_contains_the_torch_that_a_wheel_was_built_for(
     project: str, version: str, minor: int, says: str

@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, in_pieces, links_page
-from tests.real.conftest import Command, sampled
+from tests.real.conftest import Command, or_nightly
 from tests.unit.client.conftest import TARGET
 from tests.variant_index import PROVIDERS, SEVEN, Properties, gpu, serve_variants
 from tests.wheels import write_wheel
@@ -106,7 +106,7 @@ def explained(project: str, server: PageServer) -> VariantExplanation:
     return explain_variants(Requirement(project), TARGET, search)
 
 
-@pytest.fixture(params=sampled(MACHINES, ("13.0", "12.0"), ("12.8", "8.9"), (None, None)))
+@pytest.fixture(params=or_nightly(MACHINES, ("13.0", "12.0"), ("12.8", "8.9"), (None, None)))
 def machine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for variable, value in zip((FORCED_CUDA, FORCED_GPU), request.param, strict=True):

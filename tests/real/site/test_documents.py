@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.real.conftest import DEMO, ROOT, Command
+from tests.real.conftest import DEMO, ROOT, Command, or_nightly
 from wheelmill.index.serve import serve_folder
 
 pytestmark = pytest.mark.real
@@ -32,7 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, wheelmill: Command) -> Iterat
         yield f"{url}site/"
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture(params=or_nightly(["light", "dark"], "dark"))
 def page(browser: Browser, site: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page that must stay without an error, and without a request to another host."""
     opened = browser.new_page(color_scheme=request.param)

@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from msgspec import structs
 from playwright.sync_api import Browser, expect
 
+from tests.real.conftest import sampled
 from tests.unit.index.conftest import entry_named, release_of
 from tests.unit.index.site.test_failures import failing
 from wheelmill.config.model import Listing, Status, StatusEntry, Yanked
@@ -64,12 +65,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("size", [(390, "light"), (1440, "dark")])
+@sampled(
+    ("path", "width", "scheme"),
+    [(path, *size) for path in PATHS for size in ((390, "light"), (1440, "dark"))],
+    *((path, 390, "light") for path in PATHS),
+    ("", 1440, "dark"),
+    (WHEEL, 1440, "dark"),
+)
 def test_hostile_text_stays_text_and_within_the_page(
-    path: str, size: tuple[int, Any], browser: Browser, site: str
+    path: str, width: int, scheme: Any, browser: Browser, site: str
 ) -> None:
-    width, scheme = size
     page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
     faults: list[str] = []
     page.on("console", lambda message: faults.append(message.text))

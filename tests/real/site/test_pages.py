@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import shlex
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -13,7 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.real.conftest import ROOT
+from tests.real.conftest import ROOT, sampled
 from tests.real.site.conftest import (
     HOSTILE,
     NEWEST,
@@ -32,8 +33,9 @@ pytestmark = pytest.mark.real
 WHEELS = "packages/demo/1.0/cu130torch2.11/"
 PATHS = (
     *("", "about/", "news/", "matrix/", "packages/demo/", "packages/plain/", "packages/demo/1.0/"),
-    *(WHEELS, f"{WHEELS}#{TAGS}"),
+    *(WHEELS, f"{WHEELS}#{TAGS}", "#project=demo&cuda=99.0"),
 )
+LIGHT = [(path, "light") for path in PATHS]
 
 
 def test_hostile_text_is_shown_and_does_nothing(page: Page, site: str) -> None:
@@ -99,21 +101,14 @@ def test_packages_are_searched_from_any_page(page: Page, site: str) -> None:
     expect(page.get_by_role("search").get_by_role("status")).to_have_text("No packages")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", [*PATHS, "#project=demo&cuda=99.0"])
-def test_axe_finds_nothing(path: str, scheme: Any, page: Page, site: str) -> None:
+@sampled(("path", "scheme"), product(PATHS, ("light", "dark")), *LIGHT, ("", "dark"), (WHEELS, "dark"))
+def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(path: str, scheme: Any, page: Page, site: str) -> None:
     page.emulate_media(color_scheme=scheme)
     page.goto(site + path)
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     violations = Axe().run(page).response["violations"]
     assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in violations] == []
-
-
-@pytest.mark.parametrize("path", [*PATHS, "#project=demo&cuda=99.0"])
-def test_nothing_is_wider_than_a_phone(path: str, page: Page, site: str) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(site + path)
-    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
@@ -138,6 +133,7 @@ def test_without_javascript_addresses_and_packages_are_there(
     assert version_in(environment) == "1.0+cu128torch2.10"
 
 
+@pytest.mark.nightly
 def test_the_benchmark_runs() -> None:
     figures = json.loads(run(["benchmarks/site.py", "--wheels", "500"], dict(os.environ), ROOT))
     assert figures["wheels"] == 500
