@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from wheelmill.errors import UsageError
 from wheelmill.system import gpus
 from wheelmill.system.sandbox import Sandbox
@@ -43,7 +44,7 @@ def test_what_is_no_version_is_no_driver(said: str, tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("text", ["$(x)", "9" * 5000])
 def test_a_variable_that_is_no_version_is_an_error(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_CUDA_DRIVER_VERSION", text)
-    with pytest.raises(UsageError, match="expected a version such as"):
+    with pytest.raises(UsageError, check=coded("version-invalid")):
         gpus.driver_version()
 
 

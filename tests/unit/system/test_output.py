@@ -1,7 +1,6 @@
 """What programs print is bounded, and harmless where it is shown."""
 
 import resource
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,13 @@ from wheelmill.errors import ProcessError
 from wheelmill.system import output, process
 
 MIB = 1 << 20
-ENDLESS_LINE = "import sys\nfor _ in range(64): sys.stdout.write('x' * (1 << 20))"
+ENDLESS_LINE = ["sh", "-c", "head -c 64M /dev/zero | tr '\\0' x"]
 
 
 def test_one_endless_line_fills_neither_memory_nor_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "MAX_LOGGED", 10 * MIB)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    process.run([sys.executable, "-c", ENDLESS_LINE], log=tmp_path / "log")
+    process.run(ENDLESS_LINE, log=tmp_path / "log")
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 
     assert (tmp_path / "log").stat().st_size < 10 * MIB + 1000
@@ -27,11 +26,11 @@ def test_one_endless_line_fills_neither_memory_nor_disk(tmp_path: Path, monkeypa
 def test_a_caller_is_given_no_more_than_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "MAX_RETURNED", 2 * MIB)
     with pytest.raises(ProcessError, match=r"printed more than 2 MiB$"):
-        process.run([sys.executable, "-c", ENDLESS_LINE])
+        process.run(ENDLESS_LINE)
 
 
 def test_a_long_line_that_is_asked_for_is_whole() -> None:
-    assert len(process.run([sys.executable, "-c", "print('x' * 100_000, end='')"])) == 100_000
+    assert len(process.run(["sh", "-c", "head -c 100000 /dev/zero | tr '\\0' x"])) == 100_000
 
 
 @pytest.mark.parametrize(
@@ -49,9 +48,9 @@ def test_a_long_line_that_is_asked_for_is_whole() -> None:
         ("bell\a \x9b31m", "bell\\x07 \\x9b31m"),
     ],
 )
-def test_foreign_lines_command_neither_terminals_nor_runners(printed: str, shown: str) -> None:
+def test_foreign_lines_command_neither_terminals_nor_runners(printed: str, shown: str, tmp_path: Path) -> None:
     lines: list[str] = []
-    program = f"print({printed!r}); exit(1)"
+    (tmp_path / "printed").write_text(f"{printed}\n", encoding="utf-8")
     with pytest.raises(ProcessError) as caught:
-        process.run([sys.executable, "-X", "utf8", "-c", program], on_line=lines.append)
+        process.run(["sh", "-c", 'cat "$0"; exit 1', tmp_path / "printed"], on_line=lines.append)
     assert (lines, caught.value.tail) == ([shown], shown)

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from wheelmill.errors import IntegrityError
 from wheelmill.names import CudaVersion
 from wheelmill.system.record_files import read_record, write_record
@@ -27,5 +28,5 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_another_file_is_no_record(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "record.json").write_bytes(content)
 
-    with pytest.raises(IntegrityError, match=r"record\.json is not a Record"):
+    with pytest.raises(IntegrityError, check=coded("record-invalid", "record.json", "Record")):
         read_record(tmp_path / "record.json", Record)

@@ -53,10 +53,13 @@ def test_no_text_has_a_count_before_a_noun_that_is_always_in_the_plural() -> Non
     nouns = {noun for text in texts.values() for noun in re.findall(r"number_of\(.*?[\"']([a-z ]+)[\"']\)", text)}
     assert {"wheel", "more package"} < nouns
     verbs = {"build", "list"}  # of whatever is filled in before them
-    plural = re.compile(rf" ({'|'.join(nouns - verbs)})s\b(?!.* more than )")  # a limit is never 1
+    counted = f" ({'|'.join(nouns - verbs)})s\\b"
+    plural = re.compile(rf"{counted}(?!.* more than )")  # a limit is never 1
+    maybe = re.compile(rf"\}}[\s\"'f]*{counted}")  # few texts have it, and all would take a second to parse
     assert [
         (path, value, after)
         for path, text in texts.items()
+        if maybe.search(text)
         for value, after in (_filled_in_code if path.suffix == ".py" else _filled_in_page)(text)
         if plural.match(after) and not value.isupper()
     ] == []
