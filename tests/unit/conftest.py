@@ -1,11 +1,32 @@
 """What tests of several stages use."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fake_docker import FakeDocker, put_first_on_path
-from wheelmill.system import containers
+from wheelmill.config import load
+from wheelmill.config.annotations import ConfigFile
+from wheelmill.system import containers, resources
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shipped_configuration_read_once() -> Iterator[None]:
+    """Read each file of the configuration that ships once a run: no test changes one, and most read them all."""
+    read, shipped = load.read_file, resources.CONFIG
+    known: dict[Path, ConfigFile] = {}
+
+    def read_once(path: Path, model: type[ConfigFile]) -> ConfigFile:
+        if path.parent != shipped:
+            return read(path, model)
+        if path not in known:
+            known[path] = read(path, model)
+        return known[path]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(load, "read_file", read_once)
+        yield
 
 
 @pytest.fixture
