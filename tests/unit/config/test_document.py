@@ -129,7 +129,7 @@ def test_a_file_in_the_place_of_the_folder_is_a_fault(scratch: Path) -> None:
 
 
 @given(text=st.lists(st.sampled_from(PIECES), max_size=12).map(" ".join))
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(derandomize=True, max_examples=100, deadline=None)
 def test_any_text_is_read_or_refused_in_lines_that_name_a_place(scratch: Path, text: str) -> None:
     try:
         read(scratch, text)

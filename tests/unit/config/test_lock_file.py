@@ -70,7 +70,7 @@ locks = st.builds(
 )
 
 
-@settings(derandomize=True, max_examples=30, deadline=None)
+@settings(derandomize=True, max_examples=15, deadline=None)
 @given(locks)
 def test_every_lock_that_is_written_reads_back(locked: Lock) -> None:
     with tempfile.TemporaryDirectory() as folder:

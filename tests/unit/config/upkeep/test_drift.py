@@ -22,7 +22,7 @@ NEWER = TorchVersion(3, 0)
 Published = dict[TorchVersion, PublishedTorch]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def facts() -> Compatibility:
     return load_config(resources.CONFIG).compatibility
 
