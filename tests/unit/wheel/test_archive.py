@@ -10,6 +10,7 @@ from typing import IO
 
 import pytest
 
+from tests.refusals import coded
 from tests.wheels import write_wheel
 from wheelmill.errors import UnreadableError
 from wheelmill.wheel import archive
@@ -86,8 +87,10 @@ def test_a_compression_that_installers_lack_is_refused(wheel: Path, method: int)
     assert codes_of(add(wheel, "demo/x", method=method)) == [Code.ARCHIVE]
 
 
-def test_a_bomb_is_refused(wheel: Path) -> None:
-    add(wheel, "demo/zeros", bytes(MAX_RATIO + 1 << 20), method=zipfile.ZIP_DEFLATED)
+@pytest.mark.parametrize("ratio", [2, pytest.param(MAX_RATIO, marks=pytest.mark.nightly)])
+def test_a_bomb_is_refused(ratio: int, wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MAX_RATIO", ratio)
+    add(wheel, "demo/zeros", bytes(ratio + 1 << 20), method=zipfile.ZIP_DEFLATED)
 
     assert codes_of(wheel) == [Code.ARCHIVE]
 
@@ -370,7 +373,11 @@ def test_a_wheel_with_zip64_records_is_let_through(tmp_path: Path, monkeypatch: 
 
 
 def test_a_missing_member_is_named(wheel: Path) -> None:
-    with wheel.open("rb") as file, open_archive(file) as opened, pytest.raises(UnreadableError, match="it has no x"):
+    with (
+        wheel.open("rb") as file,
+        open_archive(file) as opened,
+        pytest.raises(UnreadableError, check=coded("member-absent")),
+    ):
         read_member(opened, "x", 10)
 
 
@@ -378,12 +385,20 @@ def test_a_missing_member_is_named(wheel: Path) -> None:
 def test_a_member_that_installers_cannot_unpack_is_not_read(wheel: Path, method: int) -> None:
     add(wheel, "demo/x", b"x" * 100, method=method)
 
-    with wheel.open("rb") as file, open_archive(file) as opened, pytest.raises(UnreadableError, match="neither stored"):
+    with (
+        wheel.open("rb") as file,
+        open_archive(file) as opened,
+        pytest.raises(UnreadableError, check=coded("method-unknown")),
+    ):
         read_member(opened, "demo/x", 1000)
 
 
 def test_a_member_larger_than_wanted_is_not_read(wheel: Path) -> None:
     add(wheel, "demo/zeros", bytes(1 << 20), method=zipfile.ZIP_DEFLATED)
 
-    with wheel.open("rb") as file, open_archive(file) as opened, pytest.raises(UnreadableError, match="more than 10 b"):
+    with (
+        wheel.open("rb") as file,
+        open_archive(file) as opened,
+        pytest.raises(UnreadableError, check=coded("member-too-large", "10 b")),
+    ):
         read_member(opened, "demo/zeros", 10)

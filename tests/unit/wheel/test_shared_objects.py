@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from tests.refusals import coded
 from tests.shared_objects import EXTENSION, compiled
 from tests.wheels import write_wheel
 from wheelmill.errors import UnreadableError
@@ -156,7 +157,9 @@ def test_a_chain_of_versions_without_an_end_is_left(extension: Path, tmp_path: P
 
 
 @pytest.mark.usefixtures("an_end")
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize(
+    "seed", [*range(60), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(60, 300))]
+)
 def test_damage_raises_nothing_but_value_error(seed: int, extension: Path, tmp_path: Path) -> None:
     dice = random.Random(seed)  # noqa: S311 - for tests
     content = bytearray(extension.read_bytes())
@@ -172,11 +175,11 @@ def test_damage_raises_nothing_but_value_error(seed: int, extension: Path, tmp_p
 def test_a_small_wheel_with_millions_of_symbols_is_refused(extension: Path, tmp_path: Path) -> None:
     content = with_field(extension, ".dynsym", "sh_offset", extension.stat().st_size)
     (tmp_path / "wide.so").write_bytes(content)
-    wide = with_field(tmp_path / "wide.so", ".dynsym", "sh_size", 60 << 20) + bytes(60 << 20)
+    wide = with_field(tmp_path / "wide.so", ".dynsym", "sh_size", 24 << 20) + bytes(24 << 20)
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={"demo/_C.so": wide})
 
     assert wheel.stat().st_size < 100_000
-    with pytest.raises(ValueError, match=r"has 2621440 symbols; .* more than 1000000"):
+    with pytest.raises(ValueError, match=r"has 1048576 symbols; .* more than 1000000"):
         shared_objects_of(wheel)
 
 
@@ -200,9 +203,9 @@ def test_a_compressed_section_is_not_unpacked(extension: Path, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("an_end")
-@pytest.mark.parametrize("names", [b"A" * (60 << 20), b"A" * 65_000 + b"\0"], ids=["without an end", "of one text"])
+@pytest.mark.parametrize("names", [b"A" * (6 << 20), b"A" * 65_000 + b"\0"], ids=["without an end", "of one text"])
 def test_symbols_with_endless_names_are_refused(names: bytes, extension: Path, tmp_path: Path) -> None:
-    symbols = b"".join(struct.pack("<IBBHQQ", number % 60_000, 16, 0, 1, 0, 0) for number in range(200_000))
+    symbols = b"".join(struct.pack("<IBBHQQ", number % 60_000, 16, 0, 1, 0, 0) for number in range(100_000))
     (tmp_path / "long.so").write_bytes(extension.read_bytes() + names + symbols)
     for section, field, value in [
         (".dynstr", "sh_offset", extension.stat().st_size),
@@ -212,24 +215,24 @@ def test_symbols_with_endless_names_are_refused(names: bytes, extension: Path, t
     ]:
         (tmp_path / "long.so").write_bytes(with_field(tmp_path / "long.so", section, field, value))
 
-    with pytest.raises(UnreadableError, match=r"a name outside of its table|more than 4 times as long"):
+    with pytest.raises(UnreadableError, check=coded("elf-invalid")):
         SharedObject.read(tmp_path / "long.so", name="long.so", budget=Budget())
 
 
 @pytest.mark.usefixtures("an_end")
 def test_a_section_name_without_an_end_is_left(extension: Path, tmp_path: Path) -> None:
     content = with_field(extension, ".shstrtab", "sh_offset", extension.stat().st_size)
-    (tmp_path / "endless.so").write_bytes(content + b"A" * (60 << 20))
+    (tmp_path / "endless.so").write_bytes(content + b"A" * (36 << 20))
 
-    with pytest.raises(UnreadableError, match="its headers take more than 500000 reads"):
+    with pytest.raises(UnreadableError, check=coded("elf-invalid", "its headers take more than 500000 reads")):
         SharedObject.read(tmp_path / "endless.so", name="endless.so", budget=Budget())
 
 
 @pytest.mark.usefixtures("an_end")
 def test_millions_of_needed_libraries_are_refused(extension: Path, tmp_path: Path) -> None:
     (tmp_path / "wide.so").write_bytes(with_field(extension, ".dynamic", "sh_offset", extension.stat().st_size))
-    content = with_field(tmp_path / "wide.so", ".dynamic", "sh_size", 60 << 20)
-    (tmp_path / "wide.so").write_bytes(content + struct.pack("<QQ", 1, 1) * (60 << 16))
+    content = with_field(tmp_path / "wide.so", ".dynamic", "sh_size", 6 << 20)
+    (tmp_path / "wide.so").write_bytes(content + struct.pack("<QQ", 1, 1) * (6 << 16))
 
-    with pytest.raises(UnreadableError, match="its names are together more than 4 times as long as their table"):
+    with pytest.raises(UnreadableError, check=coded("elf-invalid", "4 times")):
         SharedObject.read(tmp_path / "wide.so", name="wide.so", budget=Budget())
