@@ -99,12 +99,12 @@ class GitHub(ReleaseData):
             return False
         now = self.now()
         self.writes.append(now)
-        return self.most_writes(60) > 80 or self.most_writes(3600) > self.changes_an_hour
+        of_hour = sum(now - at < 3600 for at in self.writes)
+        return of_hour > self.changes_an_hour or sum(now - at < 60 for at in self.writes[-of_hour:]) > 80
 
     def most_writes(self, seconds: float) -> int:
         """The most changes in any so many seconds."""
-        starts = self.writes[:-1] or self.writes
-        return max(sum(0 <= at - start < seconds for at in self.writes) for start in starts)
+        return max(sum(0 <= at - start < seconds for at in self.writes) for start in self.writes)
 
     def _route(self, call: Call, *, signed_in: bool) -> Answer:  # noqa: PLR0911 - a table of routes
         owner, name = REPOSITORY.split("/")
