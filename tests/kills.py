@@ -7,6 +7,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
+EACH_OF_SOME = pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.nightly)])
+"""Strides for a test: some of an action's steps are tried, and all of them nightly."""
+
 _STEPS = ("open", "os.", "shutil.", "ctypes.dlsym", "fcntl.")
 """How the names of the events begin before which a process is killed: https://docs.python.org/3/library/audit_events.html"""
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.files import modes_of, umask
-from tests.kills import killed_at_every_step
+from tests.kills import EACH_OF_SOME, killed_at_every_step
+from tests.refusals import coded
 from tests.releases import manifests_in, store_in
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel, everything_in
@@ -48,7 +49,7 @@ def test_a_released_wheel_with_other_bytes_is_not_fetched(store: DirectoryStore,
     here.mkdir()
     assert store.fetch(manifest.tag, NAME, wheel.file.sha256, here).sha256 == wheel.file.sha256
     (store.directory / manifest.tag / NAME).write_bytes(b"other bytes")
-    with pytest.raises(ReleaseError, match="its manifest says"):
+    with pytest.raises(ReleaseError, check=coded("hash-differs")):
         store.fetch(manifest.tag, NAME, wheel.file.sha256, here)
 
 
@@ -115,7 +116,8 @@ def test_a_taken_tag_is_never_overwritten(store: DirectoryStore, tmp_path: Path)
     assert everything_in(store.directory).items() >= before.items()
 
 
-def test_a_kill_at_any_step_publishes_all_or_nothing_and_the_next_release_is_right(tmp_path: Path) -> None:
+@EACH_OF_SOME
+def test_a_kill_at_any_step_publishes_all_or_nothing_and_the_next_release_is_right(tmp_path: Path, stride: int) -> None:
     def releases_in(folder: Path) -> DirectoryStore:
         return store_in(folder / "releases")
 
@@ -125,7 +127,7 @@ def test_a_kill_at_any_step_publishes_all_or_nothing_and_the_next_release_is_rig
         publish(releases_in(folder), [wheel], now=NOW)
 
     whole = {"manifest.json", NAME, f"{NAME}.metadata", f"{NAME}.cdx.json"}
-    for folder in killed_at_every_step(tmp_path, releases_in, release):
+    for folder in killed_at_every_step(tmp_path, releases_in, release, stride):
         for found in (folder / "releases").glob("v*"):
             assert {path.name for path in found.iterdir()} == whole
         release(folder)
@@ -147,7 +149,9 @@ def test_a_full_disk_names_the_file_that_does_not_fit_and_leaves_no_trace(
 
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfile", full)
-        with pytest.raises(ReleaseError, match=rf"releases/{OTHER} cannot be written: No space left on device"):
+        with pytest.raises(
+            ReleaseError, check=coded("release-not-writable", "releases/", "No space left on device", OTHER)
+        ):
             publish(store, wheels, now=NOW)
     assert everything_in(store.directory) == {}
     (manifest,) = publish(store, wheels, now=NOW).releases
@@ -158,7 +162,7 @@ def test_a_full_disk_names_the_file_that_does_not_fit_and_leaves_no_trace(
 def test_a_store_that_cannot_be_written_is_a_release_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     store = store_in(tmp_path / "file" / "releases")
-    with pytest.raises(ReleaseError, match=r"file/releases.* cannot be (read|written): Not a directory"):
+    with pytest.raises(ReleaseError, check=coded("ledger-unreadable", "file/releases")):
         publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
 
 
