@@ -6,7 +6,9 @@ import html
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.simple_server import HTML, JSON, Answer, Server
@@ -23,7 +25,7 @@ class Index:
     """The parts of an index, each to be spoilt before it is put on a server."""
 
     folder: Path
-    """Where its wheels were made."""
+    """Where more wheels can be made."""
     files: dict[str, bytes]
     """By name, sidecars and the like too."""
     entries: list[dict[str, Any]]
@@ -93,23 +95,21 @@ def good_index(folder: Path, url: str = "http://127.0.0.1") -> Index:
     """An index of two wheels, one of them yanked and one attested, that breaks no rule.
 
     Args:
-        folder: where wheels are made.
+        folder: where more wheels can be made.
         url: of the server that it is for.
     """
     files: dict[str, bytes] = {}
     entries = []
     for name in (OLDER, WHEEL):
-        version = name.split("-")[1]
-        metadata = f"Metadata-Version: 2.1\nName: demo\nVersion: {version}\nRequires-Python: >=3.8\n"
-        content = write_wheel(folder / name, metadata=metadata, files={"demo/__init__.py": b""}).read_bytes()
-        files |= {name: content, f"{name}.metadata": metadata.encode()}
+        content, metadata = _wheel(name)
+        files |= {name: content, f"{name}.metadata": metadata}
         entries.append(
             {
                 "filename": name,
                 "url": f"../../files/{name}",
                 "hashes": {"sha256": sha256(content)},
                 "requires-python": ">=3.8",
-                "core-metadata": {"sha256": sha256(metadata.encode())},
+                "core-metadata": {"sha256": sha256(metadata)},
                 "size": len(content),
                 "upload-time": "2026-11-21T12:30:15Z",
                 "yanked": "broken" if name == OLDER else False,
@@ -125,6 +125,16 @@ def good_index(folder: Path, url: str = "http://127.0.0.1") -> Index:
         detail={"name": "demo", "versions": ["0.9", "1.0"], "project-status": {"status": "active"}},
         listed=[("demo", "demo/")],
     )
+
+
+@cache
+def _wheel(name: str) -> tuple[bytes, bytes]:
+    """A wheel, and its METADATA."""
+    version = name.split("-")[1]
+    metadata = f"Metadata-Version: 2.1\nName: demo\nVersion: {version}\nRequires-Python: >=3.8\n"
+    with TemporaryDirectory() as folder:
+        wheel = write_wheel(Path(folder) / name, metadata=metadata, files={"demo/__init__.py": b""})
+        return wheel.read_bytes(), metadata.encode()
 
 
 def provenance(name: str, digest: str) -> bytes:

@@ -1,11 +1,13 @@
-"""A server of a simple index that chooses between HTML and JSON as it is asked, on this machine."""
+"""A server of a simple index that chooses between HTML and JSON as it is asked: on this machine, or in this process."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from urllib.parse import unquote
+
+import httpx
 
 HTML = "text/html"
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -48,6 +50,32 @@ class Server:
             return Answer(status=301, headers={"Location": f"{path}/"})
         return Answer(status=404)
 
+    def respond(self, target: str, headers: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
+        """The status, the headers and the content that a request gets."""
+        self.asked.append((target, {**headers}))
+        answer = self.answer(target, headers.get("Accept", ""))
+        content, status, own = answer.content, answer.status, dict(answer.headers)
+        if self.ranges and status == 200 and (span := headers.get("Range")):
+            first, last = span.removeprefix("bytes=").split("-")
+            whole = range(len(content))
+            given = whole[int(first) : int(last or len(content)) + 1] if first else whole[-int(last) :]
+            own["Content-Range"] = f"bytes {given.start}-{given.stop - 1}/{len(content)}"
+            content, status = content[given.start : given.stop], 206
+        return status, {"Content-Type": answer.content_type, "Content-Length": str(len(content)), **own}, content
+
+
+class ServerTransport(httpx.BaseTransport):
+    """Answers the requests of a client in this process as a server would."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer as the server does; the content is unpacked when it is read."""
+        sent = {name.decode(): value.decode() for name, value in request.headers.raw}
+        status, headers, content = self._server.respond(request.url.raw_path.decode(), sent)
+        return httpx.Response(status, headers=headers, content=iter([] if request.method == "HEAD" else [content]))
+
 
 class _Listening(ThreadingHTTPServer):
     """Takes no notice of clients that hang up early, as those do that have read enough."""
@@ -67,22 +95,9 @@ def serving(server: Server) -> Iterator[Server]:
         wbufsize = -1  # an answer in one piece
 
         def do_GET(self) -> None:
-            server.asked.append((self.path, dict(self.headers)))
-            answer = server.answer(self.path, self.headers.get("Accept", ""))
-            content, status, headers = answer.content, answer.status, dict(answer.headers)
-            if server.ranges and status == 200 and (span := self.headers.get("Range")):
-                first, last = span.removeprefix("bytes=").split("-")
-                whole = range(len(content))
-                given = whole[int(first) : int(last or len(content)) + 1] if first else whole[-int(last) :]
-                start, stop = given.start, given.stop
-                headers["Content-Range"] = f"bytes {start}-{stop - 1}/{len(content)}"
-                content, status = content[start:stop], 206
+            status, headers, content = server.respond(self.path, dict(self.headers))
             self.send_response(status)
-            for name, value in {
-                "Content-Type": answer.content_type,
-                "Content-Length": str(len(content)),
-                **headers,
-            }.items():
+            for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
             if self.command != "HEAD":

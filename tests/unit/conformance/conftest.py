@@ -1,6 +1,8 @@
-"""Indexes to check, on a server."""
+"""Indexes to check: in this process, or on a server and with pages read apart where the whole is run."""
 
-from collections.abc import Callable, Iterator
+import json
+import pickle
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -8,26 +10,58 @@ import pytest
 
 from tests.broken_indexes import Spoil
 from tests.good_index import PAGE, Index, good_index
-from tests.simple_server import HTML, Answer, Server, serving
+from tests.simple_server import HTML, Answer, Server, ServerTransport, serving
 from tests.unit.index.conftest import release
-from wheelmill.conformance.fetch import Politeness
+from wheelmill.conformance import pages
+from wheelmill.conformance.fetch import Fetcher, Politeness
+from wheelmill.conformance.limits import LIMITS
 from wheelmill.conformance.run import check_url
+from wheelmill.conformance.survey import Survey
 from wheelmill.conformance.violation import ConformanceReport
+from wheelmill.system.apart import Limits, call_apart
+from wheelmill.system.progress import QUIET
 
 __all__ = ["AT_ONCE", "Serve", "release"]
 
 AT_ONCE = Politeness(rate=1e6)
+HERE = "http://127.0.0.1"
+"""Stands for a server that does not listen."""
 
 Serve = Callable[..., Server]
 
 
+def is_whole(config: pytest.Config) -> bool:
+    """Whether checks ask servers that listen, and read pages in processes apart: that takes ten times as long."""
+    return bool(config.getoption("--real") or config.getoption("--nightly"))
+
+
+@pytest.fixture(autouse=True)
+def read_here(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
+    """Read pages in this process, as what is asked of another and what it answers would be written."""
+
+    def call_here(calls: Iterable[Callable[[], object]], _limits: Limits) -> Iterator[object]:
+        for call in calls:
+            yield json.loads(json.dumps(pickle.loads(pickle.dumps(call))()))  # noqa: S301 - ours
+
+    if not is_whole(pytestconfig):
+        monkeypatch.setattr(pages, "call_apart", call_here)
+
+
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Serve the good index, spoilt or not."""
+def read_apart(read_here: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 - comes after it
+    """Read pages apart in any run."""
+    monkeypatch.setattr(pages, "call_apart", call_apart)
+
+
+@pytest.fixture
+def serve(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[Serve]:
+    """Serve the good index, spoilt or not, by a server that listens or by none."""
     with ExitStack() as stack:
 
-        def run(spoil: Spoil = lambda _index: None) -> Server:
-            server = stack.enter_context(serving(Server()))
+        def run(spoil: Spoil = lambda _index: None, *, listening: bool = is_whole(pytestconfig)) -> Server:
+            server = Server(url=HERE)
+            if listening:
+                stack.enter_context(serving(server))
             index = good_index(tmp_path, server.url)
             spoil(index)
             index.put_on(server)
@@ -47,5 +81,16 @@ def detail(body: str, head: str = '<meta name="pypi:repository-version" content=
     return spoil
 
 
-def check(server: Server, *, everything: bool = False) -> ConformanceReport:
-    return check_url(f"{server.url}/simple/", everything=everything, politeness=AT_ONCE, sleep=lambda _seconds: None)
+def check(server: Server, *, limits: Limits = LIMITS) -> ConformanceReport:
+    """Check the index of a server; one that does not listen is asked in this process."""
+    root = f"{server.url}/simple/"
+    if server.url != HERE:
+        return check_url(root, politeness=AT_ONCE, limits=limits, sleep=lambda _seconds: None)
+    mounts = {f"all://{HERE.removeprefix('http://')}": ServerTransport(server)}
+    with Fetcher(root, mounts=mounts, politeness=AT_ONCE, sleep=lambda _seconds: None) as fetcher:
+        return Survey(fetcher=fetcher, everything=False, limits=limits, progress=QUIET).run([root], ())
+
+
+def numbers(report: ConformanceReport) -> list[str]:
+    """The numbers of the rules that an index breaks, each once."""
+    return list(dict.fromkeys(violation.rule.number for violation in report.violations))

@@ -55,10 +55,24 @@ REPORTS = {
 }
 
 
+def faults(sarif: object) -> list[str]:
+    """Where a report departs from OASIS's schema."""
+    schema = jsonschema.Draft4Validator(SCHEMA, format_checker=jsonschema.FormatChecker())
+    return sorted(error.json_path for error in schema.iter_errors(sarif))
+
+
 @pytest.mark.parametrize("name", REPORTS)
 def test_sarif_keeps_its_schema(name: str) -> None:
-    content = json.loads(json.dumps(sarif_of(REPORTS[name], version="1.2.3")))
-    jsonschema.Draft4Validator(SCHEMA, format_checker=jsonschema.FormatChecker()).validate(content)
+    assert faults(json.loads(json.dumps(sarif_of(REPORTS[name], version="1.2.3")))) == []
+
+
+def test_the_schema_refuses_a_level_and_a_url_that_are_none() -> None:
+    sarif = json.loads(json.dumps(sarif_of(REPORTS["many"], version="1.2.3")))
+    result = sarif["runs"][0]["results"][0]
+    result["level"] = "fatal"
+    result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] = "http://["
+    place = "$.runs[0].results[0]"
+    assert faults(sarif) == [f"{place}.level", f"{place}.locations[0].physicalLocation.artifactLocation.uri"]
 
 
 def test_a_finding_in_sarif_has_its_count_and_its_other_places() -> None:

@@ -26,7 +26,7 @@ def told(web: Web, server: Server, file: str | None = FILE) -> list[tuple[str, s
 
 
 def test_a_host_that_says_nothing(serve: Serve, web: Web) -> None:
-    server = serve()
+    server = serve(listening=True)
     size = len(server.json[PAGE].content)
     vary = "gives JSON or HTML as it is asked, and does not say Vary: Accept: a cache may give one for the other"
     kept = "none: how long it is kept is left to clients; is sent whole every time"
@@ -41,7 +41,7 @@ def test_a_host_that_says_nothing(serve: Serve, web: Web) -> None:
 
 
 def test_a_host_that_does_all_of_it(serve: Serve, web: Web) -> None:
-    server = serve()
+    server = serve(listening=True)
     said = {"Vary": "Accept-Encoding, accept", "Cache-Control": "max-age=600", "ETag": '"1"', "Last-Modified": "today"}
     for pages in (server.html, server.json):
         pages[PAGE].headers.update(said)
@@ -52,7 +52,7 @@ def test_a_host_that_does_all_of_it(serve: Serve, web: Web) -> None:
 
 
 def test_a_host_of_one_form_that_packs_and_gives_no_spans(serve: Serve, web: Web) -> None:
-    server = serve(lambda index: setattr(index, "forms", ("html",)))
+    server = serve(lambda index: setattr(index, "forms", ("html",)), listening=True)
     server.html[PAGE].headers["Content-Encoding"] = "identity"
     server.ranges = False
     messages = {topic: message for topic, _, message in told(web, server)}
@@ -62,7 +62,7 @@ def test_a_host_of_one_form_that_packs_and_gives_no_spans(serve: Serve, web: Web
 
 
 def test_what_is_not_there_is_not_told_of(serve: Serve, web: Web) -> None:
-    server = serve()
+    server = serve(listening=True)
     server.html.clear()
     server.json.clear()
     assert told(web, server) == []
@@ -70,7 +70,7 @@ def test_what_is_not_there_is_not_told_of(serve: Serve, web: Web) -> None:
 
 
 def test_credentials_are_not_told(serve: Serve, web: Web) -> None:
-    server = serve()
+    server = serve(listening=True)
     address = server.url.replace("//", "//user:word@")
     observations = list(observe(web, f"{address}{PAGE}", f"{address}{FILE}"))
     assert observations
