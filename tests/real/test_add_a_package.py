@@ -1,4 +1,7 @@
-"""docs/add-a-package.md in a clone as a stranger has it: its commands print what the page shows."""
+"""docs/add-a-package.md in a clone as a stranger has it: its commands print what the page shows.
+
+That a clone is set up and builds is tried each time, with scripts/quickstart.
+"""
 
 import os
 import subprocess
@@ -11,7 +14,7 @@ from tests.commands import ROOT
 from tests.shown_commands import Shown, missing_in, shown_in
 from tests.unit.test_documents import UNTESTED
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.nightly]
 
 PAGE = shown_in(ROOT / "docs" / "add-a-package.md")
 

@@ -11,7 +11,7 @@ from platformdirs import user_cache_path
 from uv import find_uv_bin
 
 from tests.machine_folders import BASE
-from tests.real.conftest import DEMO, Command
+from tests.real.conftest import DEMO, Command, sampled
 
 pytestmark = pytest.mark.real
 
@@ -54,13 +54,11 @@ def synced(project: Path) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize(
-    ("package", "options", "config"),
-    [
-        ("wheelmill-demo", [], DEMO),
-        ("wheelmill-demo-torch", ["--torch", "2.11"], DEMO.with_name("torch_demo")),
-    ],
-)
+OF_CUDA = ("wheelmill-demo", [], DEMO)
+OF_TORCH = ("wheelmill-demo-torch", ["--torch", "2.11"], DEMO.with_name("torch_demo"))
+
+
+@sampled(("package", "options", "config"), [OF_CUDA, OF_TORCH], OF_CUDA)
 def test_the_second_project_takes_the_wheel_that_the_first_one_built(
     package: str, options: list[str], config: Path, add: Add, tmp_path: Path
 ) -> None:

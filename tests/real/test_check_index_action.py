@@ -57,12 +57,6 @@ def checked(host: Host, folder: Path, spoil: Spoil, *, exit_code: int, **inputs:
     return printed, report.read_text()
 
 
-def test_an_index_without_findings(host: Host, tmp_path: Path) -> None:
-    printed, report = checked(host, tmp_path, lambda _index: None, exit_code=0)
-    assert "findings: 0; read: 1 of 1 project page, 2 of 2 files" in printed
-    assert report == ""
-
-
 def test_findings_fail_the_job_and_a_later_step_has_the_report(host: Host, tmp_path: Path) -> None:
     _, report = checked(host, tmp_path, BROKEN["658.3"], exit_code=1, format="sarif")
     assert [result["ruleId"] for result in json.loads(report)["runs"][0]["results"]] == ["658.3"]
@@ -74,4 +68,5 @@ def test_projects_of_an_index_without_a_list(host: Host, tmp_path: Path) -> None
     assert "expected a project name" in printed
     assert not [*host.repository.rglob("hacked")]
     printed, report = checked(host, tmp_path, BROKEN["503.1"], exit_code=0, project="\nDemo\n", format="json")
+    assert "findings: 0; read: 1 of 1 project page, 2 of 2 files" in printed
     assert json.loads(report)["findings"] == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.page_server import Answer, PageServer, in_pieces, links_page, page_server
-from tests.real.conftest import ROOT
+from tests.real.conftest import ROOT, sampled
 from tests.wheels import write_wheel
 from wheelmill.cli import COMMANDS
 
@@ -100,7 +100,7 @@ def test_a_command_of_the_factory_asks_for_it_by_name(run: Run) -> None:
     assert run("run", "flash-attn", "--cuda", "13.0", exit_code=2).stderr.splitlines()[-1] == EXTRA
 
 
-@pytest.mark.parametrize("offline", [(), ("--offline",)])
+@sampled("offline", [(), ("--offline",)], ("--offline",))
 def test_what_has_no_wheel_ends_with_the_hint(run: Run, offline: tuple[str, ...]) -> None:
     for line in WITHOUT_A_WHEEL:
         done = run(*line.split(), *TARGET, *offline, exit_code=8)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.machine_folders import BASE
-from tests.real.conftest import sampled
+from tests.real.conftest import or_nightly, sampled
 from tests.reference.documented import check_documented
 from tests.wheel_site import add_wheel, write_site
 from wheelmill.index.serve import serve_folder
@@ -191,7 +191,7 @@ def versions(python: Path) -> dict[str, str]:
     return dict(json.loads(done.stdout))
 
 
-@pytest.fixture(params=["uv", "pip"])
+@pytest.fixture(params=or_nightly(["uv", "pip"], "pip"))
 def installer(request: pytest.FixtureRequest, variables: dict[str, str], tmp_path: Path) -> str:
     """With pip, this Python has no uv either."""
     if request.param == "pip":

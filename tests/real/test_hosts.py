@@ -13,6 +13,7 @@ import pytest
 
 from tests.hosts import HOSTS, HTML, JSON, PIP, RULES, TEXT, WANTED, ask
 from tests.programs import find_program
+from tests.real.conftest import or_nightly
 from tests.releases import manifests_in, store_in
 from tests.unit.conformance.conftest import AT_ONCE
 from tests.unit.index.conftest import page_of_500
@@ -40,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-@pytest.fixture(scope="module", params=HOSTS)
+@pytest.fixture(scope="module", params=or_nightly(HOSTS, *set(HOSTS) - {"Cloudflare Pages"}))
 def host(request: pytest.FixtureRequest) -> str:
     """The name of a host."""
     name: str = request.param

@@ -18,9 +18,9 @@ TAG = f"wheelmill-{VERSION}"
 FILES = {f"wheelmill-{VERSION}.tar.gz", f"wheelmill-{VERSION}-py3-none-any.whl"}
 
 
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[Host]:
-    with new_host(tmp_path / "host") as made:
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    with new_host(tmp_path_factory.mktemp("host")) as made:
         shutil.rmtree(made.repository / "config")  # of the demo
         shutil.copytree(ROOT / "config", made.repository / "config")
         yield made
@@ -30,6 +30,13 @@ def push(host: Host, tag: str, *, exit_code: int = 0) -> str:
     """Push a tag of the last commit."""
     git(host.repository, "tag", tag)
     return host.run("push", "release", payload={"ref": f"refs/tags/{tag}"}, exit_code=exit_code)
+
+
+def test_a_tag_that_is_not_of_the_version_publishes_nothing(host: Host) -> None:
+    printed = push(host, "wheelmill-99.0.0", exit_code=1)
+    assert f"pyproject.toml says {VERSION}, so the tag is {TAG}, not wheelmill-99.0.0" in printed
+    assert not (host.served / "pages").exists()
+    assert not host.log.exists()
 
 
 def test_a_tag_publishes_what_was_built_checked_and_signed(host: Host) -> None:
@@ -45,10 +52,3 @@ def test_a_tag_publishes_what_was_built_checked_and_signed(host: Host) -> None:
     assert all(f"/{name} " in release for name in FILES)
     assert release.endswith(f"--verify-tag --title wheelmill {VERSION} --notes-file out/release/notes.md")
     assert (host.artifacts / "distributions-1" / "notes.md").read_text() == "- What is new.\n"
-
-
-def test_a_tag_that_is_not_of_the_version_publishes_nothing(host: Host) -> None:
-    printed = push(host, "wheelmill-99.0.0", exit_code=1)
-    assert f"pyproject.toml says {VERSION}, so the tag is {TAG}, not wheelmill-99.0.0" in printed
-    assert not (host.served / "pages").exists()
-    assert not host.log.exists()

@@ -59,6 +59,7 @@ def compiled(environment: Path, folder: Path, torch: str, calls: str) -> Path:
     )
 
 
+@pytest.mark.nightly
 def test_an_undefined_symbol_is_mended_by_another_wheel_and_by_another_torch(
     environment: Path, wheelmill: Command, server: PageServer, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from pypi_simple import PyPISimple
 
 from tests.page_server import Answer, PageServer, in_pieces, links_page, page_server
 from tests.programs import needs
-from tests.real.conftest import ROOT
+from tests.real.conftest import ROOT, sampled
 from tests.wheels import write_wheel
 from wheelmill.installers.package_index import configured_index
 from wheelmill.installers.uv import own_uv
@@ -104,9 +104,10 @@ def site(tmp_path: Path) -> Iterator[PageServer]:
         yield served
 
 
-def test_locks_files_and_programs(wine: Run) -> None:
+@sampled("tests", ["tests/unit/system/test_windows.py", "tests/unit/names"], "tests/unit/system/test_windows.py")
+def test_locks_files_and_programs(tests: str, wine: Run) -> None:
     options = ("-q", "-p", "no:cacheprovider", "-p", "no:anyio", "-p", "no:hypothesispytest", "--basetemp", r"C:\tests")
-    printed = wine("-m", "pytest", *options, "tests/unit/system/test_windows.py", "tests/unit/names", cwd=ROOT)
+    printed = wine("-m", "pytest", *options, tests, cwd=ROOT)
     assert "skipped" not in printed
     assert " passed in " in printed
 

@@ -62,6 +62,7 @@ def test_a_package_that_requires_another_one_follows_in_a_run_of_its_own(host: H
     assert f"{entry['filename']}.gpu.json\n" in host.log.read_text()  # it is attested
 
 
+@pytest.mark.nightly
 def test_a_forced_rebuild_with_other_bytes_reaches_pip_as_build_1(host: Host, tmp_path: Path) -> None:
     module = host.repository / "config" / "wheelmill-demo" / "wheelmill_demo" / "__init__.py"
     module.write_text(module.read_text() + "\n# Built again.\n")
