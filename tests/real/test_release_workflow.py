@@ -4,7 +4,6 @@ import hashlib
 import shutil
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
