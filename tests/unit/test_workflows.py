@@ -3,13 +3,16 @@
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from tests.programs import needs
+from wheelmill.cli import application
 from wheelmill.config.upkeep.own_package import workflow_text
 from wheelmill.errors import UsageError
 from wheelmill.wheel.attestation import WHEELS_WORKFLOW
@@ -58,8 +61,15 @@ SCHEMAS = {
 }
 
 
+@cache
 def read(name: str) -> dict[str, Any]:
     content: dict[str, Any] = yaml.safe_load(WORKFLOWS[name].read_text())
+    return content
+
+
+@cache
+def read_action(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load(path.read_text())
     return content
 
 
@@ -73,7 +83,7 @@ def steps() -> Iterator[tuple[str, dict[str, Any]]]:
     for name, job, content in jobs():
         yield from ((f"{name}.{job}", step) for step in content.get("steps", ()))
     for path in ACTIONS:
-        yield from ((path.parent.name, step) for step in yaml.safe_load(path.read_text())["runs"]["steps"])
+        yield from ((path.parent.name, step) for step in read_action(path)["runs"]["steps"])
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
@@ -315,22 +325,22 @@ def test_artifacts_are_kept_for_90_days_and_a_missing_one_is_an_error() -> None:
     ],
 )
 def test_what_somebody_dispatches_is_never_an_option_and_never_everything(
-    given: str, error: str, tmp_path: Path
+    given: str, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (step,) = (step for where, step in steps() if where == "wheels.plan" and "wheelmill plan" in step.get("run", ""))
     name, _, text = given.partition("=")
     variables = dict.fromkeys(step["env"], "") | {"WHEELMILL_SANDBOX": "docker", "GITHUB_RUN_ID": "1", name: text}
-    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
-    done = subprocess.run(
-        ["bash", "-eo", "pipefail", "-c", step["run"]],
-        cwd=tmp_path,
-        env={**variables, "WHEELMILL_STORE": f"dir:{tmp_path}", "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == UsageError.exit_code, done.stderr
-    assert error in done.stderr
+    program = tmp_path / ".venv" / "bin" / "wheelmill"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\nprintf '%s\\0' \"$@\"\n")  # tells how it was called
+    program.chmod(0o755)
+    shell = ["bash", "-eo", "pipefail", "-c", step["run"]]
+    subprocess.run(shell, cwd=tmp_path, env={**variables, "PATH": "/usr/bin:/bin"}, check=True)
+    words = (tmp_path / "out" / "plan.json").read_text().split("\0")[:-1]
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(application(words), words, env={**variables, "WHEELMILL_STORE": f"dir:{tmp_path}"})
+    assert isinstance(done.exception, UsageError) or done.exit_code == UsageError.exit_code
+    assert error in (done.exception.explained if isinstance(done.exception, UsageError) else done.stderr)
 
 
 def test_a_package_gives_our_workflow_what_its_jobs_share_out_and_no_more() -> None:
