@@ -2,12 +2,13 @@
 
 import fcntl
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +32,7 @@ def machine_folder(name: str, content: object, fill: Callable[[Path], None]) -> 
         fill: is given the folder, which is empty, and where it stays.
     """
     sha256 = hashlib.sha256(repr(content).encode()).hexdigest()
-    folder = platformdirs.user_cache_path("wheelmill-tests", ensure_exists=True) / f"{name}-{sha256[:16]}"
+    folder = _place() / f"{name}-{sha256[:16]}"
     done = folder / "done"
     with alone(folder.name):
         if not done.exists():
@@ -42,10 +43,21 @@ def machine_folder(name: str, content: object, fill: Callable[[Path], None]) -> 
     return folder
 
 
+def _place() -> Path:
+    """The user's cache, or a temporary folder of that user where the cache cannot be written."""
+    cache = platformdirs.user_cache_path("wheelmill-tests")
+    with suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+    if not os.access(cache, os.W_OK):
+        cache = Path(tempfile.gettempdir()) / f"wheelmill-tests-of-{os.getuid()}"
+        cache.mkdir(mode=0o700, exist_ok=True)
+    return cache
+
+
 @contextmanager
 def alone(name: str) -> Iterator[None]:
     """Keep the other processes that run tests away from something."""
-    with Path(tempfile.gettempdir(), f"wheelmill-{name}.lock").open("w") as lock:
+    with Path(tempfile.gettempdir(), f"wheelmill-{name}-of-{os.getuid()}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
