@@ -66,7 +66,12 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
     process.run(
         [*command, "--output-dir", str(output), str(PurePosixPath(source.name, build.target.subdirectory))],
         cwd=source.parent,  # which holds nothing else, and which cibuildwheel copies to /project, a fixed path
-        env={**_docker_environment(), **build.variables, "TMPDIR": str(workspace)},
+        env={
+            **_docker_environment(),
+            **build.variables,
+            "TMPDIR": str(workspace),
+            "CIBW_CACHE_PATH": str(workspace / "cibuildwheel"),  # it makes one, and a home may be read-only
+        },
         timeout=build.target.package.timeout,
         log=log,
         on_line=lambda line: progress.line(unit_in(line)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -78,7 +79,9 @@ class PackageFolder:
         target = ("--only-binary", ":all:", "--target", self.directory)
         here = ("--python", self.interpreter or str(self.python))
         system = another_system(self.python, self.platform) if self.platform else here
-        nothing = nullcontext(process.environment_for_foreign_code())
+        # It reaches nothing then, but makes its cache all the same, and a home may be read-only.
+        cache = {name: os.environ[name] for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME") if name in os.environ}
+        nothing = nullcontext({**process.environment_for_foreign_code(), **cache})
         with nothing if self.sealed else index_only_environment() as variables:
             process.run([own_uv(), "pip", "install", *target, *system, *arguments], env=variables, log=log)
         self._free_scripts()

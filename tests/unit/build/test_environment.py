@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.build.conftest import CELL, TARGET, write_toolkit
 from tests.wheels import write_wheel
 from wheelmill.build.environment import prepare_environment
@@ -29,6 +30,7 @@ def workspace(package_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for name in ("setuptools", "wheel"):
         write_wheel(package_index / f"{name}-99.0-py3-none-any.whl")
     monkeypatch.setenv("CUDA_HOME", str(write_toolkit(tmp_path / "cuda", "13.0.99")))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     return workspace
@@ -60,6 +62,6 @@ def test_the_build_is_told_what_to_compile_for_and_with_and_no_secret(
 
 def test_a_python_that_is_nowhere_is_a_build_error_that_says_what_to_do(workspace: Path) -> None:
     target = replace(WITHOUT_TORCH, cell=replace(WITHOUT_TORCH.cell, python=PythonVersion(3, 99)))
-    with pytest.raises(BuildError, match=r"no virtual environment with Python 3\.99") as failure:
+    with pytest.raises(BuildError, check=coded("no-build-environment", "3.99")) as failure:
         prepare_environment(target, PLACE, workspace, log=workspace / "log")
     assert failure.value.hint == "install Python 3.99 with its headers, or put it on PATH"
