@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.refusals import coded
 from tests.registry_server import INDEX, MANIFEST, Registry, serving
 from wheelmill.config.model.images import ImageReference
 from wheelmill.config.upkeep.image_registry import ImageRegistry
@@ -20,7 +21,7 @@ OLD = "sha256:" + "f" * 64
 
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def test_a_digest_that_is_not_told_is_computed(server: Registry, client: ImageRe
 
 def test_a_digest_of_another_kind_is_an_error(server: Registry, client: ImageRegistry) -> None:
     server.tags["a/b:1"] = "sha512:" + "1" * 128
-    with pytest.raises(NetworkError, match=r"/a/b:1 the digest 'sha512:1+', which is not a sha256$"):
+    with pytest.raises(NetworkError, check=coded("digest-invalid", "/a/b:1", "sha512:1")):
         client.current(image(server))
 
 
@@ -133,7 +134,7 @@ def test_a_token_has_one_of_two_names(server: Registry, client: ImageRegistry, f
 @pytest.mark.parametrize("body", [b"no json", b"[]", b"{}", b'{"token": ""}'])
 def test_no_token_is_an_error(server: Registry, client: ImageRegistry, body: bytes) -> None:
     server.token_body = body
-    with pytest.raises(NetworkError, match=r"^127\.0\.0\.1 gives no token for .*/a/b: 200$"):
+    with pytest.raises(NetworkError, check=coded("registry-no-token", "127.0.0.1", "/a/b: 200")):
         client.current(image(server))
 
 
@@ -144,7 +145,7 @@ def test_a_registry_that_wants_more_than_a_token_is_an_error(
     server: Registry, client: ImageRegistry, challenge: str
 ) -> None:
     server.challenge = challenge
-    with pytest.raises(NetworkError, match="asks for more than a token"):
+    with pytest.raises(NetworkError, check=coded("registry-login")):
         client.current(image(server))
 
 
@@ -152,19 +153,19 @@ def test_a_registry_that_wants_more_than_a_token_is_an_error(
 def test_a_name_that_nobody_may_see_is_an_error(server: Registry, client: ImageRegistry, status: int) -> None:
     server.first = [(status, {"WWW-Authenticate": server.answer("/v2/", {})[1]["WWW-Authenticate"]}, b"")]
     server.token_body = b'{"token": "useless"}'
-    with pytest.raises(NetworkError, match=r"does not show .*/a/b without a login: it is private or not there$"):
+    with pytest.raises(NetworkError, check=coded("image-private", "/a/b")):
         client.current(image(server))
 
 
 def test_an_answer_without_meaning_is_an_error(server: Registry, client: ImageRegistry) -> None:
     server.first = [(418, {}, b"")]
-    with pytest.raises(NetworkError, match=r"answers 418 to the question for .*/a/b:1$"):
+    with pytest.raises(NetworkError, check=coded("registry-refused", "418", "/a/b:1")):
         client.current(image(server))
 
 
 def test_a_redirect_is_followed_without_the_token(server: Registry, client: ImageRegistry) -> None:
     with serving(Registry(tags={"a/b:1": DIGEST}, token=None)) as other:
-        server.redirect = f"http://{other.host.replace('127.0.0.1', 'localhost')}"
+        server.redirect = f"http://{other.host}"
         server.tags.clear()
         now = client.current(image(server))
 
@@ -180,7 +181,7 @@ def test_the_host_of_a_redirect_does_not_say_where_to_get_tokens(
     server.token = token
     with serving(Registry(tags={"a/b:1": DIGEST})) as other:
         server.redirect = f"http://{other.host}"
-        with pytest.raises(NetworkError, match="without a login"):
+        with pytest.raises(NetworkError, check=coded("image-private")):
             client.current(image(server))
 
         assert [path for _, path, _ in other.asked] == ["/v2/a/b/manifests/1"]
@@ -188,7 +189,7 @@ def test_the_host_of_a_redirect_does_not_say_where_to_get_tokens(
 
 def test_a_circle_of_redirects_is_an_error(server: Registry, client: ImageRegistry, pauses: list[float]) -> None:
     server.redirect = f"http://{server.host}"
-    with pytest.raises(NetworkError, match="redirects"):
+    with pytest.raises(NetworkError, check=coded("too-many-redirects")):
         client.current(image(server))
     assert pauses == []
 
@@ -206,7 +207,7 @@ def test_a_busy_registry_is_asked_again(
 
 def test_a_registry_that_stays_busy_is_an_error(server: Registry, client: ImageRegistry, pauses: list[float]) -> None:
     server.first = [(503, {}, b"")] * 4
-    with pytest.raises(NetworkError, match=r"^http:.* does not answer: 503 Service Unavailable; tried 3 times$"):
+    with pytest.raises(NetworkError, check=coded("server-silent", "http", "503 Service Unavailable; tried 3 times")):
         client.current(image(server))
     assert pauses == [1, 2]
     assert len(server.asked) == 3
@@ -244,13 +245,13 @@ def test_nobody_waits_for_an_hour(
     server: Registry, client: ImageRegistry, pauses: list[float], asked: str | int
 ) -> None:
     server.first = [(429, {"Retry-After": asked if isinstance(asked, str) else in_seconds(asked)}, b"")]
-    with pytest.raises(NetworkError, match=r"429 Too Many Requests; try again in 3[56]\d\d seconds$"):
+    with pytest.raises(NetworkError, check=coded("server-busy", "429 Too Many Requests")):
         client.current(image(server))
     assert (pauses, len(server.asked)) == ([], 1)
 
 
 def test_a_registry_that_is_not_there_is_an_error(client: ImageRegistry, pauses: list[float]) -> None:
-    with pytest.raises(NetworkError, match=r"^http:.* does not answer: .*; tried 3 times$"):
+    with pytest.raises(NetworkError, check=coded("server-silent", "http", "tried 3 times")):
         client.current(ImageReference("127.0.0.1:9/a/b", "1", OLD))
     assert pauses == [1, 2]
 
@@ -264,13 +265,13 @@ def test_plain_http_is_spoken_only_when_that_is_wanted(server: Registry, pauses:
 @pytest.mark.parametrize("realm", ["http://auth.example.org/token", "ftp://auth.example.org/token", "token"])
 def test_a_token_is_not_asked_for_over_plain_http(server: Registry, client: ImageRegistry, realm: str) -> None:
     server.challenge = f'Bearer realm="{realm}"'
-    with pytest.raises(NetworkError, match="would be asked over"):
+    with pytest.raises(NetworkError, check=coded("registry-not-https")):
         client.current(image(server))
 
 
 def test_a_redirect_to_plain_http_is_refused(server: Registry, client: ImageRegistry) -> None:
     server.redirect = "http://registry.example.org"
-    with pytest.raises(NetworkError, match=r"^registry\.example\.org would be asked over http, not https$"):
+    with pytest.raises(NetworkError, check=coded("registry-not-https", "registry.example.org", "http")):
         client.current(image(server))
 
 
