@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.build.conftest import TARGET
 from tests.wheels import write_wheel
 from wheelmill.build.components import HEADERS, install_own_wheels, library_variables
@@ -49,7 +50,7 @@ def test_what_torch_pinned_stays(packages: PackageFolder, package_index: Path, t
 
 
 def test_what_no_index_has_is_a_build_error_that_names_it(packages: PackageFolder, tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="nvidia-nccl-cu13 cannot be installed"):
+    with pytest.raises(BuildError, check=coded("toolkit-component-absent", "nvidia-nccl-cu13")):
         install_own_wheels(WITH_NCCL, packages, log=tmp_path / "log")
 
 

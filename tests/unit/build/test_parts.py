@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.build.conftest import TARGET, target_of
 from tests.unit.build.test_compiler_cache import PLACE, Heard, write_program
 from wheelmill.build import parts
@@ -181,7 +182,7 @@ def test_more_than_compiler_caches_may_take_is_refused(
     theirs.mkdir(parents=True)
     (theirs / NAME).write_bytes(bytes(2000))
     monkeypatch.setattr(parts, "MAX_SIZE", 1999)
-    with pytest.raises(IntegrityError, match="compiler caches of more than"):
+    with pytest.raises(IntegrityError, check=coded("cache-too-large")):
         take_up([tmp_path / "theirs"])
     assert not (caches() / "group").exists()
 

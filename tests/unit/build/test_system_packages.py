@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.build.conftest import TARGET
 from tests.unit.build.test_compiler_cache import Heard, write_program
 from wheelmill.build.local import LocalBuilder
@@ -82,7 +83,7 @@ def test_a_system_that_nothing_is_named_for_is_told_and_the_build_goes_on(
 def test_nothing_is_prepared_for_a_build_that_would_miss_one(machine: Machine, tmp_path: Path) -> None:
     machine({"dnf": ANY, "rpm": RPM})
     workspace, log = tmp_path / "workspace", tmp_path / "log"
-    with pytest.raises(BuildError, match="not installed here: b-devel"):
+    with pytest.raises(BuildError, check=coded("system-packages-absent", "b-devel")):
         LocalBuilder().compile(
             replace(TARGET, package=PACKAGE), tmp_path, workspace, policy="auto", log=log, progress=QUIET
         )

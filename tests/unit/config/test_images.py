@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from wheelmill.config.load import load_config, load_images
 from wheelmill.config.model.images import CudaImages, ImageReference
 from wheelmill.errors import ConfigurationError, UsageError
@@ -95,7 +96,7 @@ def test_the_file_becomes_records(tmp_path: Path) -> None:
 
 def test_a_cuda_without_images_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "images.yml").write_text(IMAGES)
-    with pytest.raises(UsageError, match=r"^no image is pinned for CUDA 12\.8$") as caught:
+    with pytest.raises(UsageError, check=coded("image-not-pinned", "12.8")) as caught:
         load_images(tmp_path).of_cuda(CudaVersion(12, 8))
     assert caught.value.hint == "wheelmill config images --refresh --write"
 

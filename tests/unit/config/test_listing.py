@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
+from tests.refusals import coded
 from wheelmill.config.load import load_config, load_listing
 from wheelmill.config.model import Listing, Status, StatusEntry
 from wheelmill.errors import ConfigurationError
@@ -113,7 +114,9 @@ def test_the_files_are_part_of_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "packages.yml").write_text("packages: {}\n")
     assert listing_in(tmp_path) == load_config(tmp_path).listing
     (tmp_path / "removed.yml").write_text("wheel: {}\n")
-    with pytest.raises(ConfigurationError, match=r"removed\.yml:1:1: wheel: is not a key here"):
+    with pytest.raises(
+        ConfigurationError, check=coded("configuration-invalid", "removed.yml:1:1: wheel: is not a key here")
+    ):
         load_config(tmp_path)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from packaging.specifiers import SpecifierSet
 
+from tests.refusals import coded
 from wheelmill.config.load import load_config
 from wheelmill.config.model import (
     DEFAULT_ARCHITECTURES,
@@ -179,14 +180,16 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "fault"),
     [
-        ("tags: [vision]", r"tags\.0: expected 'attention', .* or 'training', not 'vision'"),
-        ("tags: [graph, graph]", r"tags: graph is in the list more than once"),
-        ("pypi: yes", r"pypi: expected 'same', 'other' or 'absent', not yes"),
-        ("pypi: other", r"pypi: expected 'same', not 'other': its source distribution is of the package index"),
+        ("tags: [vision]", "tags.0: expected 'attention', "),
+        ("tags: [graph, graph]", "tags: graph is in the list more than once"),
+        ("pypi: yes", "pypi: expected 'same', 'other' or 'absent', not yes"),
+        ("pypi: other", "pypi: expected 'same', not 'other': its source distribution is of the package index"),
     ],
 )
 def test_what_a_package_is_for_and_whose_its_name_is_are_words_of_a_list(keys: str, fault: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=rf"^packages\.yml:4:.*: packages\.demo-kernels\.{fault}$"):
+    with pytest.raises(
+        ConfigurationError, check=coded("configuration-invalid", "packages.yml:4", "packages.demo-kernels.", fault)
+    ):
         load_config(folder(tmp_path, f"{PACKAGES}    {keys}\n"))
 
 
@@ -200,7 +203,10 @@ def test_a_range_of_torches_takes_the_place_of_the_axis(tmp_path: Path) -> None:
 
 def test_a_script_that_python_could_not_read_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "smoke.py").write_bytes(b"# Gr\xfc\xdfe\n")
-    with pytest.raises(ConfigurationError, match=r"^packages\.yml:4:5: packages\.demo-kernels\.smoke_script: .*utf-8"):
+    with pytest.raises(
+        ConfigurationError,
+        check=coded("configuration-invalid", "packages.yml:4:5: packages.demo-kernels.smoke_script", "utf-8"),
+    ):
         load_config(folder(tmp_path, PACKAGES + "    smoke_script: smoke.py\n"))
 
 

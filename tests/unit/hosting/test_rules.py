@@ -8,6 +8,7 @@ import pytest
 
 from tests.github_server import REPOSITORY
 from tests.hosted import WRONG, Hosted
+from tests.refusals import coded
 from tests.unit.hosting.conftest import Check
 from wheelmill.errors import UsageError
 from wheelmill.hosting.settings import Unseen
@@ -204,7 +205,7 @@ def test_commands_name_the_repository_as_it_is_called_now(told: Hosted, examined
 
 def test_a_name_that_is_none_reaches_no_command(told: Hosted, examined: Check) -> None:
     told.answers[""].update(full_name="octo/wheels; rm -rf ~", has_issues=False)
-    with pytest.raises(UsageError, match="expected OWNER/REPO"):
+    with pytest.raises(UsageError, check=coded("repository-invalid", "rm -rf")):
         examined()
 
 

@@ -6,15 +6,16 @@ from urllib.parse import urljoin
 
 import pytest
 
+from tests.refusals import coded
 from tests.s3_server import S3, Fault
 from tests.unit.release.github.conftest import FakeClock
-from tests.unit.release.s3.conftest import clock, s3, store_on
+from tests.unit.release.s3.conftest import clock, s3, s3_server, store_on
 from wheelmill.errors import IntegrityError, NetworkError, ReleaseError, SiteError
 from wheelmill.hosting.upload import upload_site
 from wheelmill.release.s3 import Bucket
 from wheelmill.system.progress import QUIET
 
-__all__ = ["clock", "s3"]
+__all__ = ["clock", "s3", "s3_server"]
 
 
 JSON_PAGE = '{"files":[{"url":"../../files/demo.whl"},{"url":"https://files.example/demo.whl"}]}'
@@ -117,7 +118,7 @@ def test_of_two_uploads_at_once_one_finds_out(
 
     monkeypatch.setattr(Bucket, "ensure", and_another)
     monkeypatch.setattr("wheelmill.hosting.upload._AT_ONCE", 1)
-    with pytest.raises(ReleaseError, match="somebody else is uploading a site to s3:wheels/cuda now"):
+    with pytest.raises(ReleaseError, check=coded("somebody-else", "s3:wheels/cuda")):
         upload_site(site, bucket, QUIET)
     assert pages(s3)["simple/other/"] == "of the other site"
 
@@ -125,7 +126,7 @@ def test_of_two_uploads_at_once_one_finds_out(
 @pytest.mark.parametrize("name", ["files/x", "v2026-11-21/manifest.json", "ledger.tar.gz"])
 def test_a_site_has_nothing_where_releases_are(name: str, site: Path, bucket: Bucket, s3: S3) -> None:
     write(site / name, "mine")
-    with pytest.raises(SiteError, match="has the name of what belongs to releases"):
+    with pytest.raises(SiteError, check=coded("site-name-reserved")):
         upload_site(site, bucket, QUIET)
     assert s3.objects == {}
 
@@ -143,10 +144,10 @@ def test_a_record_that_names_releases_removes_none(site: Path, bucket: Bucket, s
 def test_a_record_of_something_else_is_named(site: Path, bucket: Bucket, s3: S3) -> None:
     upload_site(site, bucket, QUIET)
     s3.keys["cuda/.site.json"].value = b"[]"
-    with pytest.raises(IntegrityError, match=r"s3:wheels/cuda/\.site\.json is not"):
+    with pytest.raises(IntegrityError, check=coded("record-invalid", "s3:wheels/cuda/.site.json")):
         upload_site(site, bucket, QUIET)
 
 
 def test_a_folder_without_pages_is_no_site(tmp_path: Path, bucket: Bucket) -> None:
-    with pytest.raises(SiteError, match="is not a site"):
+    with pytest.raises(SiteError, check=coded("not-a-site")):
         upload_site(tmp_path, bucket, QUIET)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.hosts import JSON, PIP, TEXT, ask
+from tests.refusals import coded
 from wheelmill.errors import UsageError
 from wheelmill.index.serve import project_lists_below, serve_folder
 
@@ -141,7 +142,7 @@ def test_nothing_is_said_of_clients_that_hang_up(tmp_path: Path, capfd: pytest.C
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with (
         serve_folder(tmp_path) as url,
-        pytest.raises(UsageError, match=f"cannot serve at 127.0.0.1:{urlsplit(url).port}: "),
+        pytest.raises(UsageError, check=coded("port-unusable", urlsplit(url).port)),
     ):
         serve_folder(tmp_path, urlsplit(url).port or 0).__enter__()
 

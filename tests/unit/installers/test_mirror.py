@@ -12,6 +12,7 @@ from threading import Thread
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.build.conftest import package_index_of
 from tests.wheels import write_wheel
 from wheelmill.errors import IntegrityError, NetworkError, ProcessError
@@ -144,9 +145,7 @@ def test_other_bytes_than_the_index_says_are_not_kept(served: Path, cache: Path,
     page = served / "torch" / "index.html"
     (said,) = (part[7:71] for part in page.read_text().split("#") if part.startswith("sha256="))
     page.write_text(page.read_text().replace(said, "0" * 64))
-    with pytest.raises(
-        IntegrityError, match=rf"torch-2\.11\.0-py3-none-any\.whl has sha256 {said}, not the promised 000"
-    ):
+    with pytest.raises(IntegrityError, check=coded("hash-differs", "torch-2.11.0-py3-none-any.whl", "000", said)):
         mirrored(tmp_path / "mirror", "torch")
     assert not list(cache.rglob("*.whl"))
 
@@ -157,6 +156,6 @@ def test_a_file_that_is_gone_is_an_error_without_the_password(served: Path, tmp_
     page = served / "torch" / "index.html"
     page.write_text(page.read_text().replace("<a ", '<a data-core-metadata="true" '))
     (served / "torch-2.11.0-py3-none-any.whl").unlink()
-    with pytest.raises(NetworkError, match="404") as caught:
+    with pytest.raises(NetworkError, check=coded("status", "404")) as caught:
         mirrored(tmp_path / "mirror", "torch")
     assert "word" not in str(caught.value)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.config.load import load_compatibility
@@ -55,7 +56,7 @@ def test_a_site_that_only_github_pages_would_not_publish_is_built_with_a_warning
     (said,) = build(store, tmp_path / "site")
     assert said.startswith(f"{tmp_path / 'site'} has ")
     assert said.endswith(" bytes, and GitHub Pages publishes 1,000: it needs another host")
-    with pytest.raises(SiteError, match="more than 1,000 bytes, which GitHub Pages does not publish"):
+    with pytest.raises(SiteError, check=coded("site-too-large", "1,000")):
         build(store, tmp_path / "other", on_github_pages=True)
     assert not (tmp_path / "other").exists()
 

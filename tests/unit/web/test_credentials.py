@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.files import write_private
+from tests.refusals import coded
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.web.credential_stores import variable_for
 from wheelmill.web.credentials import authorization_for, keep_credential, known_credentials, own_credentials
@@ -97,7 +98,7 @@ def test_netrcs_entry_for_any_host_is_for_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"machine\n", b"\xff\xfe"])
 def test_a_netrc_that_cannot_be_read_is_an_error_that_names_it(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "netrc").write_bytes(content)
-    with pytest.raises(UsageError, match="netrc: "):
+    with pytest.raises(UsageError, check=coded("netrc-invalid")):
         authorization_for("https://index.example/")
 
 
@@ -117,13 +118,13 @@ def test_the_file_names_origins(credentials_file: Path) -> None:
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
 def test_a_file_that_others_may_open_is_refused(mode: int, credentials_file: Path) -> None:
     write_private(credentials_file, '["https://index.example"]\ntoken = "secret"\n').chmod(mode)
-    with pytest.raises(UsageError, match="is open to other users") as raised:
+    with pytest.raises(UsageError, check=coded("credentials-open")) as raised:
         authorization_for("https://elsewhere.example/")
     assert raised.value.hint == f"chmod 600 {credentials_file}"
 
 
 def test_a_file_that_is_named_and_missing_is_an_error(credentials_file: Path) -> None:
-    with pytest.raises(UsageError, match=f"WHEELMILL_CREDENTIALS: there is no {credentials_file}"):
+    with pytest.raises(UsageError, check=coded("credentials-absent", "WHEELMILL_CREDENTIALS", credentials_file)):
         authorization_for("https://index.example/")
 
 
@@ -181,9 +182,7 @@ def test_the_keyring_is_not_asked_over_plain_http_nor_for_other_origins(keyring:
 @pytest.mark.usefixtures("keyring")
 def test_a_user_whose_password_nobody_has_is_an_error_that_says_what_to_do(credentials_file: Path) -> None:
     write_private(credentials_file, '["https://index.example"]\nusername = "somebody"\n')
-    with pytest.raises(
-        UsageError, match=r"the keyring has no password of somebody for https://index\.example"
-    ) as raised:
+    with pytest.raises(UsageError, check=coded("keyring-empty", "somebody", "https://index.example")) as raised:
         authorization_for("https://index.example/")
     assert "keyring set https://index.example somebody" in str(raised.value.hint)
 
@@ -199,7 +198,10 @@ def test_a_token_with_a_line_break_is_refused_by_the_name_of_its_variable(
 
 
 def test_a_password_in_a_url_with_a_line_break_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"the URL of https://index\.example: a credential cannot contain line breaks"):
+    with pytest.raises(
+        UsageError,
+        check=coded("credentials-invalid", "the URL of https://index.example: a credential cannot contain line breaks"),
+    ):
         authorization_for("https://me:s3cret%0d%0aX: 1@index.example/")
 
 
@@ -213,7 +215,7 @@ def test_a_url_that_was_given_leaves_its_password_for_its_origin_only() -> None:
 
 def test_two_passwords_for_one_server_contradict_each_other() -> None:
     keep_credential("https://me:word@index.example/a/")
-    with pytest.raises(UsageError, match=r"two URLs have different credentials for https://index\.example"):
+    with pytest.raises(UsageError, check=coded("credentials-ambiguous", "https://index.example")):
         keep_credential("https://me:other@index.example/b/")
 
 

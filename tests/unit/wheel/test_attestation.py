@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.github_server import REPOSITORY
+from tests.refusals import coded
 from tests.sigstore_instance import SIGNED_AT, Sigstore
 from wheelmill.errors import UsageError
 from wheelmill.wheel.attestation import (
@@ -143,7 +144,7 @@ def test_what_is_no_bundle_is_a_fault_and_holds_up_nothing(sigstore: Sigstore, c
 
 def test_keys_that_cannot_be_read_are_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TRUSTED_ROOT, str(tmp_path / "missing.json"))
-    with pytest.raises(UsageError, match="missing"):
+    with pytest.raises(UsageError, check=coded("sigstore-keys-invalid", "missing")):
         verify_bundles([], SIGNER, WHEELS_WORKFLOW)
 
 

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from tests.wheels import write_wheel
 from wheelmill.errors import UnreadableError
 from wheelmill.wheel.metadata import dist_info_of, is_pure, metadata_bytes, read_metadata
@@ -62,16 +63,16 @@ def test_a_wheel_has_one_dist_info_folder(tmp_path: Path, names: list[str]) -> N
 
 
 def test_metadata_of_megabytes_is_refused() -> None:
-    with pytest.raises(UnreadableError, match="METADATA has 1048622 bytes, more than 1048576"):
+    with pytest.raises(UnreadableError, check=coded("metadata-too-large", "METADATA", "1048622", "1048576")):
         read_metadata(HEAD.encode() + b"\n" * (1 << 20))
 
 
 def test_a_hundred_thousand_fields_of_metadata_are_refused() -> None:
     fields = "".join(f"X{number}: 1\n" for number in range(100_000))
 
-    with pytest.raises(UnreadableError, match="METADATA has 100003 fields, more than 4000"):
+    with pytest.raises(UnreadableError, check=coded("metadata-too-large", "METADATA", "100003", "4000")):
         read_metadata(f"{HEAD}{fields}".encode())
-    with pytest.raises(UnreadableError, match="WHEEL has 100000 fields"):
+    with pytest.raises(UnreadableError, check=coded("metadata-too-large", "WHEEL", "100000")):
         is_pure(fields.encode())
 
 

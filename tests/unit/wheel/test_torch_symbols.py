@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from tests.shared_objects import compiled
 from wheelmill.config.load import load_compatibility
 from wheelmill.errors import UnreadableError
@@ -66,7 +67,7 @@ def test_only_what_is_wanted_is_kept(table: TorchSymbols, tmp_path: Path) -> Non
 )
 def test_what_is_no_table_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / TABLE).write_bytes(content)
-    with pytest.raises(UnreadableError, match="not a table of torch's symbols"):
+    with pytest.raises(UnreadableError, check=coded("symbols-invalid")):
         TorchSymbols.read(tmp_path / TABLE)
 
 

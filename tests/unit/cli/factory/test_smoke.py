@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.reference.schemas import strict_validator
+from tests.refusals import coded
 from tests.wheels import write_wheel
 from wheelmill.cli.factory.smoke import smoke, verdict_content
 from wheelmill.errors import SmokeError
@@ -22,7 +23,7 @@ def test_what_github_would_not_take_is_refused(
 ) -> None:
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl")
     monkeypatch.setattr(store, "QUOTAS", Quotas(asset=wheel.stat().st_size))
-    with pytest.raises(SmokeError, match=r"refused: demo-1\.0"):
+    with pytest.raises(SmokeError, check=coded("wheels-refused", "demo-1.0")):
         smoke([wheel], as_json=True)
     (verdict,) = json.loads(capsys.readouterr().out)["wheels"]
     assert [finding["code"] for finding in verdict["findings"]] == ["size"]

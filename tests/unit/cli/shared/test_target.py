@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.refusals import coded
 from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.errors import UsageError
 
@@ -22,5 +23,5 @@ DIGITS = 4500 * "9"
 )
 def test_a_value_that_is_none_is_refused_by_the_name_of_its_option(option: dict[str, Any]) -> None:
     (name,) = option
-    with pytest.raises(UsageError, match=f"--{name.replace('_', '-')}: expected"):
+    with pytest.raises(UsageError, check=coded("value-invalid", "--", "expected", name.replace("_", "-"))):
         TargetOptions(**option).overrides()

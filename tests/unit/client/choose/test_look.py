@@ -9,6 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, in_pieces
+from tests.refusals import coded
 from tests.shared_objects import compiled
 from tests.unit.client.conftest import TARGET, candidates, chosen
 from tests.wheels import write_wheel
@@ -333,7 +334,7 @@ def test_an_older_wheel_for_the_torch_itself_is_better(site: Site, for_both: byt
 
 
 def test_no_torch_is_no_reason_for_another(site: Site) -> None:
-    with pytest.raises(UsageError, match="--allow-other-torch needs a torch"):
+    with pytest.raises(UsageError, check=coded("no-torch-to-compare")):
         site.resolve(target=replace(TARGET, torch=None), other_torch=True)
 
 

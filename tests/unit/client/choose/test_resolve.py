@@ -6,6 +6,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page
+from tests.refusals import coded
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Resolution
@@ -59,5 +60,5 @@ def test_a_mirror_takes_its_place(server: PageServer, monkeypatch: pytest.Monkey
     monkeypatch.setenv("WHEELMILL_TORCH_INDEX", "https://mirror.example/torch-cu{cuda}/simple")
     assert resolved_for(server, "2.8", "12.6").torch_index == "https://mirror.example/torch-cu126/simple"
     monkeypatch.setenv("WHEELMILL_TORCH_INDEX", "mirror.example")
-    with pytest.raises(UsageError, match="WHEELMILL_TORCH_INDEX"):
+    with pytest.raises(UsageError, check=coded("torch-index-invalid", "WHEELMILL_TORCH_INDEX")):
         resolved_for(server, "2.8", "12.6")

@@ -4,6 +4,7 @@ import pytest
 from packaging.pylock import Package, PackageWheel, Pylock
 from packaging.version import Version
 
+from tests.refusals import coded
 from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
 from wheelmill.client.lock.environments import EnvironmentLock, package_of
 from wheelmill.client.lock.files import (
@@ -84,20 +85,20 @@ def test_what_is_no_lock_is_named(tmp_path: Path, text: str) -> None:
     """gpkg 0.4.3 ends in a traceback where its own lock has a quote in it."""
     path = tmp_path / "pylock.toml"
     path.write_text(text)
-    with pytest.raises(UsageError, match="is not a lock"):
+    with pytest.raises(UsageError, check=coded("lock-invalid")):
         read_lock(path)
 
 
 def test_who_takes_requirements_for_a_lock_is_told_what_installs_them(tmp_path: Path) -> None:
     path = tmp_path / "requirements.txt"
     path.write_text("demo==1\n")
-    with pytest.raises(UsageError, match="is not a lock") as caught:
+    with pytest.raises(UsageError, check=coded("lock-invalid")) as caught:
         read_lock(path)
     assert caught.value.hint == "'pip install -r' or 'uv pip sync' installs requirements"
 
 
 def test_a_lock_has_the_name_of_one(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="PEP 751"):
+    with pytest.raises(UsageError, check=coded("lock-name-invalid")):
         check_name(tmp_path / "lock.toml")
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from wheelmill.client.project.find import find_project
 from wheelmill.errors import UsageError
 
@@ -74,7 +75,7 @@ def test_the_kind_of_a_project(files: dict[str, str], kind: str, path: str, fold
 )
 def test_what_cannot_be_changed_is_refused(files: dict[str, str], folder: Path) -> None:
     write(folder, files)
-    with pytest.raises(UsageError, match="wheelmill does not change"):
+    with pytest.raises(UsageError, check=coded("project-unsupported")):
         find_project(None)
 
 
@@ -113,7 +114,7 @@ def test_an_active_environment_is_no_reason_to_change_conda_itself(
 def test_a_workspace_whose_members_are_no_patterns_is_told(members: str, folder: Path) -> None:
     write(folder.parent, {"pyproject.toml": f"[tool.uv.workspace]\nmembers = {members}\n"})
     write(folder, {"pyproject.toml": PLAIN})
-    with pytest.raises(UsageError, match=r"tool\.uv\.workspace\.members: expected patterns of folders"):
+    with pytest.raises(UsageError, check=coded("workspace-invalid", "tool.uv.workspace.members")):
         find_project(None)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.kills import killed_at_every_step
+from tests.refusals import coded
 from tests.trees import content_of, environment_tree
 from wheelmill.client.install.places import InstallPlace
 from wheelmill.client.project import kept
@@ -172,7 +173,7 @@ def test_an_environment_that_cannot_be_written_is_refused_before_anything_change
     project: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(UsageError, match="project cannot be written"), change_in(project):
+    with pytest.raises(UsageError, check=coded("place-not-writable", "project")), change_in(project):
         raise AssertionError
     assert files_in(state) == []
 
@@ -350,7 +351,7 @@ def test_a_journal_of_a_newer_version_is_not_undone_and_nothing_goes_on(project:
     (written,) = (state / "journals").glob("*.json")
     written.write_text(json.dumps({**json.loads(written.read_bytes()), "format": 99, "unknown": 1}))
     left = content_of(project)
-    with pytest.raises(UsageError, match="newer wheelmill"), have_alone(project, print):
+    with pytest.raises(UsageError, check=coded("journal-newer")), have_alone(project, print):
         raise AssertionError
     assert content_of(project) == left
 
@@ -359,7 +360,7 @@ def test_a_damaged_journal_is_named(project: Path, state: Path) -> None:
     kill_in_the_middle(project)
     (written,) = (state / "journals").glob("*.json")
     written.write_bytes(written.read_bytes()[:100])
-    with pytest.raises(UsageError, match=r"\.json is damaged"), have_alone(project, print):
+    with pytest.raises(UsageError, check=coded("journal-damaged", ".json")), have_alone(project, print):
         raise AssertionError
 
 
@@ -367,7 +368,7 @@ def test_a_damaged_journal_is_named(project: Path, state: Path) -> None:
 def test_a_journal_that_somebody_wrote_is_named(content: str, project: Path, state: Path) -> None:
     (state / "journals").mkdir(parents=True)
     (state / "journals" / "x.json").write_text(content)
-    with pytest.raises(UsageError, match=r"x\.json is damaged"), have_alone(project, print):
+    with pytest.raises(UsageError, check=coded("journal-damaged", "x.json")), have_alone(project, print):
         raise AssertionError
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.refusals import coded
 from tests.unit.client.targets import ARM, LINUX, candidate, resolution
 from wheelmill.client.project.change import add_wheels, remove_packages
 from wheelmill.client.project.poetry_project import PoetryPyproject
@@ -136,5 +137,5 @@ def test_torch_that_a_person_changed_stays_and_leaves_the_index_of_ours(tmp_path
 def test_a_note_of_torch_that_was_spoilt_is_told(tmp_path: Path) -> None:
     _, text = torch_after_adding('"^2.0"', tmp_path)
     (tmp_path / "pyproject.toml").write_text(text.replace('"\\"^2.0\\""', '"^2.0"'))
-    with pytest.raises(UsageError, match="torch-as-written: expected a value of TOML"):
+    with pytest.raises(UsageError, check=coded("saved-table-invalid", "torch-as-written")):
         remove_packages(PoetryPyproject.read(tmp_path / "pyproject.toml"), [FLASH])

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.refusals import coded
 from tests.unit.client.targets import INDEX, SHA, candidate, resolution
 from wheelmill.client.project.requirements_file import put_lock
 from wheelmill.client.project.requirements_project import RequirementsProject
@@ -77,14 +78,14 @@ def test_a_file_with_hashes_is_refused_with_the_command_that_locks_what_was_aske
 
 def test_what_a_person_wrote_is_not_removed(tmp_path: Path) -> None:
     found = project(tmp_path, "rich\n")
-    with pytest.raises(UsageError, match="does not depend on rich"):
+    with pytest.raises(UsageError, check=coded("not-a-dependency", "rich")):
         found.remove([project_name("rich")])
 
 
 def test_a_lock_does_not_overwrite_requirements(tmp_path: Path) -> None:
     path = tmp_path / "requirements.txt"
     path.write_text("rich\n")
-    with pytest.raises(UsageError, match="rich has no hash"):
+    with pytest.raises(UsageError, check=coded("line-not-plain", "rich has no hash")):
         put_lock(path, "demo==1 \\\n    --hash=sha256:00\n", ["demo"])
     path.write_text("rich==1 --hash=sha256:11\n")
     for locked in ("demo==1 \\\n    --hash=sha256:00\n", "demo==2 \\\n    --hash=sha256:22\n"):
@@ -92,5 +93,5 @@ def test_a_lock_does_not_overwrite_requirements(tmp_path: Path) -> None:
         assert path.read_text().startswith("rich==1 --hash=sha256:11\n# >>> wheelmill lock")
         assert locked in path.read_text()
     assert "demo==1" not in path.read_text()
-    with pytest.raises(UsageError, match="is in the lock as well"):
+    with pytest.raises(UsageError, check=coded("line-not-plain", "is in the lock as well")):
         put_lock(path, "rich==2 --hash=sha256:33\n", ["rich"])

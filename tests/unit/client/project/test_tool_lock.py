@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
+from tests.refusals import coded
 from wheelmill.client.project.tool_lock import LockedPackage, read_tool_lock
 from wheelmill.errors import UsageError
 from wheelmill.names import project_name
@@ -40,5 +41,5 @@ def test_a_lock_has_projects_with_versions_and_hashes(text: str, tmp_path: Path)
 def test_what_is_no_lock_is_told(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "uv.lock"
     path.write_bytes(content)
-    with pytest.raises(UsageError, match=r"uv\.lock cannot be read as a lock"):
+    with pytest.raises(UsageError, check=coded("lock-unreadable", "uv.lock")):
         read_tool_lock(path)

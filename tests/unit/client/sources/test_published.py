@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.page_server import Answer, PageServer
+from tests.refusals import coded
 from wheelmill.client.choose.resolve import Search, cache_folder
 from wheelmill.client.sources import selection
 from wheelmill.errors import UsageError
@@ -145,7 +146,7 @@ def test_a_site_that_does_not_answer_is_a_warning(
 @pytest.mark.parametrize("site", ["no url", "ftp://host.test", "http://[", "https:///path"])
 def test_a_site_that_is_no_url_is_refused(site: str, names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHEELMILL_SITE", site)
-    with pytest.raises(UsageError, match="WHEELMILL_SITE"):
+    with pytest.raises(UsageError, check=coded("source-invalid", "WHEELMILL_SITE")):
         names()
 
 

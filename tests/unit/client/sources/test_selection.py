@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from wheelmill.client.source_records import Source, SourceKind
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.selection import read_sources
@@ -63,19 +64,23 @@ def test_a_word_is_a_source(word: str, kind: SourceKind, url: str) -> None:
             "huggingface:a",
             "simple:ftp://host.test/",
             "ftp://host.test/",
-            "no-such-file",
         ),
         *("simple:", "simple:https://host.test/{version}/", "https://host.test/cu{cuda/"),
     ],
 )
 def test_what_is_no_source_is_refused(word: str) -> None:
-    with pytest.raises(UsageError, match="--source"):
+    with pytest.raises(UsageError, check=coded("source-invalid")):
         read(word)
+
+
+def test_a_file_that_is_not_there_is_told() -> None:
+    with pytest.raises(UsageError, check=coded("source-unreadable", "no-such-file")):
+        read("no-such-file")
 
 
 @pytest.mark.parametrize("word", ["simple:https://host.test/?token=secret", "https://host.test/simple/?token=secret"])
 def test_a_token_in_the_query_of_an_index_is_refused_and_not_told(word: str) -> None:
-    with pytest.raises(UsageError, match="takes tokens") as raised:
+    with pytest.raises(UsageError, check=coded("source-invalid", "takes tokens")) as raised:
         read(word)
     assert "secret" not in str(raised.value)
 
@@ -115,7 +120,7 @@ def test_a_registry_of_gpkg_is_read(tmp_path: Path) -> None:
 )
 def test_a_faulty_registry_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "registry.toml").write_text(text)
-    with pytest.raises(ConfigurationError, match=r"registry\.toml: "):
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "registry.toml")):
         read(str(tmp_path / "registry.toml"))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from wheelmill.client.target.interpreter import declared_python, environment_of, find_interpreter, python_in
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, TorchVersion
@@ -36,7 +37,7 @@ def test_a_torch_from_its_sources_is_one(interpreter: Path) -> None:
 @pytest.mark.parametrize("text", ["__version__ = '2.x'\n", "__version__ = '2.11.0'\ncuda = '12'\n"])
 def test_a_torch_that_is_none_is_named(interpreter: Path, text: str) -> None:
     write_torch(interpreter, text)
-    with pytest.raises(UsageError, match=r"torch/version\.py of .*python: "):
+    with pytest.raises(UsageError, check=coded("torch-damaged", "torch/version.py of", "python")):
         environment_of(interpreter)
 
 
@@ -50,7 +51,7 @@ def test_a_project_whose_python_is_gone_gets_no_other_one(tmp_path: Path) -> Non
     python.parent.mkdir(parents=True)
     python.symlink_to(tmp_path / "gone")
     assert find_interpreter(tmp_path) == python
-    with pytest.raises(UsageError, match="cannot start") as raised:
+    with pytest.raises(UsageError, check=coded("python-unusable", python)) as raised:
         environment_of(python)
     assert "uv venv" in str(raised.value.hint)
 
@@ -68,7 +69,7 @@ def test_a_system_that_no_wheels_are_chosen_for_is_named(tmp_path: Path) -> None
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\necho '{json.dumps(facts)}'\n")
     program.chmod(0o755)
-    with pytest.raises(UsageError, match="for Linux, Windows and macOS, and this Python is for freebsd_14_1"):
+    with pytest.raises(UsageError, check=coded("platform-unsupported", "freebsd_14_1")):
         environment_of(program)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.config.survey.conftest import CUDA_SETUP, Source
 from wheelmill.config.survey.entry import guess_entry
 from wheelmill.errors import UsageError
@@ -41,7 +42,9 @@ def test_odd_types_say_nothing(text: str, source: Source) -> None:
 
 def test_build_requirements_of_an_odd_type_are_refused(source: Source) -> None:
     facts = source(**{"pyproject.toml": "[build-system]\nrequires = 1\n", "setup.py": CUDA_SETUP})
-    with pytest.raises(UsageError, match=r"pyproject\.toml of demo-1\.0 does not say what its build requires"):
+    with pytest.raises(
+        UsageError, check=coded("pyproject-invalid", "pyproject.toml", "demo-1.0", "its build requires")
+    ):
         list(guess_entry(facts))
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.config.survey.conftest import CUDA_SETUP, Source
 from wheelmill.config.survey.entry import guess_entry
 from wheelmill.config.survey.facts import Facts
@@ -137,7 +138,7 @@ def test_a_licence_says_whether_others_may_be_given_wheels(text: str, keys: dict
 
 
 def test_a_subdirectory_that_is_not_there_is_refused(source: Source) -> None:
-    with pytest.raises(UsageError, match="the source has no folder lost"):
+    with pytest.raises(UsageError, check=coded("source-incomplete", "lost")):
         source("lost", **{"setup.py": CUDA_SETUP})
 
 

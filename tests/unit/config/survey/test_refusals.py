@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.config.survey.conftest import CUDA_SETUP, Source
 from wheelmill.config.survey.refusals import check_needs_build
 from wheelmill.errors import UsageError
@@ -13,29 +14,29 @@ SCIKIT = '[build-system]\nrequires = []\nbuild-backend = "scikit_build_core.buil
 @pytest.mark.parametrize(
     ("files", "why"),
     [
-        ({"setup.py": PLAIN}, r"setup\.py:2 declares no extension"),
-        ({"pyproject.toml": '[build-system]\nbuild-backend = "x"\n'}, r"pyproject\.toml:2 names a backend"),
-        ({"setup.py": PLAIN, "demo/a.py": "\nimport triton\n"}, r"Triton's, compiled at first use \(demo/a\.py:2\)"),
+        ({"setup.py": PLAIN}, "setup.py:2"),
+        ({"pyproject.toml": '[build-system]\nbuild-backend = "x"\n'}, "pyproject.toml:2"),
+        ({"setup.py": PLAIN, "demo/a.py": "\nimport triton\n"}, "Triton's, compiled at first use (demo/a.py:2)"),
         (
             {"setup.py": PLAIN, "demo/a.py": "from torch.utils.cpp_extension import load\n", "demo/a.cu": ""},
-            r"compiles at first use \(demo/a\.py:1\)",
+            "compiles at first use (demo/a.py:1)",
         ),
-        ({"setup.py": PLAIN, "demo/libdemo.so": ""}, r"compiled already \(demo/libdemo\.so\)"),
+        ({"setup.py": PLAIN, "demo/libdemo.so": ""}, "demo/libdemo.so"),
         (
             {"setup.py": "CppExtension('demo._C', ['a.cpp'])", "a.cpp": ""},
-            r"no GPU code; setup\.py:1 compiles for the CPU",
+            "no GPU code; setup.py:1",
         ),
-        ({"pyproject.toml": SCIKIT, "CMakeLists.txt": "\nproject(x LANGUAGES CXX)\n"}, r"CMakeLists\.txt:2 compiles"),
+        ({"pyproject.toml": SCIKIT, "CMakeLists.txt": "\nproject(x LANGUAGES CXX)\n"}, "CMakeLists.txt:2"),
     ],
 )
 def test_a_source_that_needs_no_build_is_refused(files: dict[str, str], why: str, source: Source) -> None:
-    with pytest.raises(UsageError, match=f"^demo needs no build: .*{why}"):
+    with pytest.raises(UsageError, check=coded("no-build-needed", "demo", why)):
         check_needs_build("demo", source(**files))
 
 
 def test_sources_that_the_source_distribution_lacks_are_named(source: Source) -> None:
     facts = source(**{"setup.py": CUDA_SETUP.replace("name=", 'url="https://host.example/demo", name=')})
-    with pytest.raises(UsageError, match=r"lacks csrc/ops\.cu, which setup\.py:8 names") as refused:
+    with pytest.raises(UsageError, check=coded("source-incomplete", "csrc/ops.cu", "setup.py:8")) as refused:
         check_needs_build("demo", facts)
     assert refused.value.hint == "build it from git: wheelmill config add https://host.example/demo.git"
 
@@ -43,7 +44,7 @@ def test_sources_that_the_source_distribution_lacks_are_named(source: Source) ->
 def test_an_extension_that_is_not_understood_is_one(source: Source) -> None:
     setup = "kind, name = choose()\nsetup(ext_modules=[kind(name, ['a.cu'])])"
     check_needs_build("demo", source(**{"setup.py": setup, "a.cu": ""}))
-    with pytest.raises(UsageError, match="declares no extension"):
+    with pytest.raises(UsageError, check=coded("no-build-needed", "setup.py:2")):
         check_needs_build("demo", source(**{"setup.py": "none = []\nsetup(ext_modules=none)"}))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.refusals import coded
 from wheelmill.config.upkeep.issue import BOXES, MAX_BYTES, QUESTIONS, read_request
 from wheelmill.errors import ConfigurationError
 
@@ -128,17 +129,17 @@ def test_hostile_and_wrong_answers_are_refused_by_question(
 
 
 def test_an_answer_cannot_bring_a_question_of_its_own(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="Licence: is answered twice"):
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "Licence: is answered twice")):
         read_request(issue(tmp_path, Anything_else="x\n\n### Licence\n\nGPL-3.0-only"))
 
 
 @pytest.mark.parametrize("content", [b"", b"please add flash-attn", b"\xff\xfe", b"#" * (MAX_BYTES + 1)])
 def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "issue.md").write_bytes(content)
-    with pytest.raises(ConfigurationError, match=r"issue\.md:1:1: "):
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "issue.md:1:1")):
         read_request(tmp_path / "issue.md")
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="cannot be read"):
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "cannot be read")):
         read_request(tmp_path / "issue.md")

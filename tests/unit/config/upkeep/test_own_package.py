@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.refusals import coded
 from wheelmill.config.load import load_compatibility, load_config
 from wheelmill.config.upkeep.own_package import TORCHES, read_own_package, workflow_text
 from wheelmill.errors import UsageError
@@ -81,12 +82,12 @@ def test_what_a_source_computes_must_be_said(given: dict[str, str], missing: str
 @pytest.mark.parametrize("content", ["setup(", "\0", "(" * 10_000])
 def test_a_setup_py_that_is_no_python_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "setup.py").write_text(content)
-    with pytest.raises(UsageError, match=r"setup\.py is not valid Python"):
+    with pytest.raises(UsageError, check=coded("setup-script-invalid", "setup.py")):
         read_own_package(tmp_path)
 
 
 def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="expected a project name"):
+    with pytest.raises(UsageError, check=coded("package-invalid", "expected a project name")):
         read_own_package(tmp_path, name="a b", version="1")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from tests.shared_objects import compiled
 from tests.simple_server import Answer, Server, serving
 from tests.wheels import write_wheel
@@ -98,7 +99,7 @@ def test_a_torch_that_the_index_lacks_is_told(index: Server, facts: Compatibilit
 
 def test_an_index_without_torch_is_told(index: Server, facts: Compatibility) -> None:
     assert index.html == {}
-    with pytest.raises(UsageError, match="no project torch"):
+    with pytest.raises(UsageError, check=coded("torch-not-in-index", "torch")):
         read(facts)
 
 
@@ -106,5 +107,5 @@ def test_a_wheel_without_libraries_is_refused(index: Server, facts: Compatibilit
     offer(index, tmp_path, r2_10_0="_ZN2at1aEv")
     name = NAME.format("2.10.0")
     index.html[f"/files/{name}"] = Answer(content=write_wheel(tmp_path / name, files={"torch/a.py": b""}).read_bytes())
-    with pytest.raises(UnreadableError, match="has no libraries of torch"):
+    with pytest.raises(UnreadableError, check=coded("torch-without-libraries")):
         read(facts)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.index.conftest import EVERY_KIND, Release
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
@@ -31,7 +32,7 @@ def test_what_is_hidden_is_not_published(rendered_documents: Path) -> None:
 @pytest.mark.parametrize("missing", ["index.html", "objects.inv"])
 def test_a_folder_that_sphinx_did_not_write_is_refused(rendered_documents: Path, missing: str) -> None:
     (rendered_documents / missing).unlink()
-    with pytest.raises(SiteError, match=f"out has no {missing}") as caught:
+    with pytest.raises(SiteError, check=coded("documents-incomplete", "out", missing)) as caught:
         list(pages_of_documents(rendered_documents))
     assert caught.value.hint == f"render the documents: sphinx-build docs {rendered_documents}"
 

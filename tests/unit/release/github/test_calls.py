@@ -10,6 +10,7 @@ import pytest
 
 from tests.github_releases import MOST_LISTED
 from tests.github_server import REPOSITORY, Answer, Asset, Call, Fault, GitHub, Release
+from tests.refusals import coded
 from tests.releases import NOW, stopped_at
 from tests.unit.release.github.conftest import FakeClock
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError
@@ -107,7 +108,7 @@ def test_releases_that_take_too_long_are_listed_in_smaller_pages_at_once(
 
 def test_waits_grow_and_end(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     answering(github, *[(403, {}, SECONDARY)] * 100)
-    with pytest.raises(ReleaseError, match="GitHub asks for a pause") as failure:
+    with pytest.raises(ReleaseError, check=coded("github-pause")) as failure:
         all_releases(calls)
     assert clock.waited == [60, 60, 120, 240, 480, 960]
     assert failure.value.hint == "run this again then"
@@ -115,7 +116,7 @@ def test_waits_grow_and_end(calls: Calls, github: GitHub, clock: FakeClock) -> N
 
 def test_too_long_a_wait_is_an_error(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     answering(github, (403, {"Retry-After": "86400"}, SECONDARY))
-    with pytest.raises(ReleaseError, match="a pause of 86400 seconds"):
+    with pytest.raises(ReleaseError, check=coded("github-pause", "86400")):
         all_releases(calls)
     assert clock.waited == []
 
@@ -136,7 +137,7 @@ def test_after_a_short_outage_pages_are_as_large_as_before(calls: Calls, github:
 
 def test_an_outage_is_told_and_ends(calls: Calls, github: GitHub, clock: FakeClock, told: Told) -> None:
     github.faults = dict.fromkeys(range(100), Fault.BEFORE)
-    with pytest.raises(NetworkError, match=r"listing releases: .* does not answer: 502"):
+    with pytest.raises(NetworkError, check=coded("github-silent", "listing releases", "502")):
         all_releases(calls)
     sizes = Counter(call.query["per_page"] for call in github.calls)
     assert sizes == dict.fromkeys(["10", "5", "1"], 1 + len(PATIENT))
@@ -154,7 +155,9 @@ def test_an_outage_is_told_and_ends(calls: Calls, github: GitHub, clock: FakeClo
 )
 def test_a_refusal_says_what_to_do(calls: Calls, github: GitHub, status: HTTPStatus, message: str, hint: str) -> None:
     answering(github, (status, {}, {"message": message}))
-    with pytest.raises(RejectedError, match=f"listing releases: GitHub answers {status.value} {message}") as failure:
+    with pytest.raises(
+        RejectedError, check=coded("github-rejected", "listing releases: GitHub answers", status.value, message)
+    ) as failure:
         all_releases(calls)
     assert hint in str(failure.value.hint)
     assert len(github.calls) == 1
@@ -164,14 +167,14 @@ def test_a_refusal_says_what_to_do(calls: Calls, github: GitHub, status: HTTPSta
 def test_an_answer_that_cannot_be_read_is_an_outage(calls: Calls, github: GitHub, content: Any) -> None:
     text = content if isinstance(content, str) else json.dumps(content)
     github.always = lambda _call: (200, {}, text)
-    with pytest.raises(NetworkError, match="gave no answer that can be read"):
+    with pytest.raises(NetworkError, check=coded("github-unreadable")):
         calls.read("reading", lambda: [release.tag_name for release in calls.repository.get_releases()])
 
 
 def test_an_answer_that_lacks_what_is_asked_of_it_later_is_an_outage(github: GitHub) -> None:
     github.always = lambda _call: (200, {}, [{}])
     with (
-        pytest.raises(NetworkError, match="gave no answer that can be read"),
+        pytest.raises(NetworkError, check=coded("github-unreadable")),
         Calls(Repository.parse(REPOSITORY, github.environment), Pace(stopped_at(NOW)), Progress()) as calls,
     ):
         assert calls.read("listing tags", lambda: list(calls.repository.get_git_matching_refs("tags/v")))[0].ref
@@ -179,14 +182,14 @@ def test_an_answer_that_lacks_what_is_asked_of_it_later_is_an_outage(github: Git
 
 def test_a_refusal_that_is_none_of_githubs_is_an_outage(calls: Calls, github: GitHub) -> None:
     answering(github, (422, {}, [None]))
-    with pytest.raises(NetworkError, match="gave no answer that can be read"):
+    with pytest.raises(NetworkError, check=coded("github-unreadable")):
         all_releases(calls)
 
 
 @pytest.mark.parametrize(("fault", "said"), [(Fault.PAGE, "'<html>Unicorn!</html>'"), (Fault.EMPTY, "nothing")])
 def test_a_success_with_a_page_or_nothing_is_told(calls: Calls, github: GitHub, fault: Fault, said: str) -> None:
     github.faults = {0: fault}
-    with pytest.raises(NetworkError, match=rf"/releases\S* answers 200 with {said} instead of JSON; try again later"):
+    with pytest.raises(NetworkError, check=coded("github-silent", "/releases", "200", said)):
         all_releases(calls)
 
 

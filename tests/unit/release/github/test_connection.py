@@ -7,6 +7,7 @@ import pytest
 
 from tests.github_server import REPOSITORY, GitHub
 from tests.page_server import page_server
+from tests.refusals import coded
 from tests.releases import NOW, stopped_at
 from wheelmill.errors import NetworkError
 from wheelmill.release.github import Repository
@@ -19,7 +20,7 @@ def test_the_token_is_sent_to_no_other_server(github: GitHub) -> None:
     with page_server() as stranger:
         other = stranger.url.replace("127.0.0.1", "localhost")
         requester = WebRequester(Repository.parse(REPOSITORY, github.environment), time.sleep)
-        with pytest.raises(NetworkError, match="leads to localhost"):
+        with pytest.raises(NetworkError, check=coded("redirect-refused", "localhost")):
             requester.requestMemoryBlobAndCheck("POST", other, {}, {"Content-Length": "0"}, io.BytesIO())
         assert stranger.asked == []
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.github_server import GitHub, Release
+from tests.refusals import coded
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import RejectedError, ReleaseError
@@ -47,7 +48,7 @@ def test_a_rule_that_lets_nobody_make_tags_is_told(
     store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
 ) -> None:
     github.burned |= {"v2026-11-21", *(f"v2026-11-21.{number}" for number in range(2, 100))}
-    with pytest.raises(RejectedError, match="creations being restricted"):
+    with pytest.raises(RejectedError, check=coded("github-rejected", "creations being restricted")):
         publish(store, wheels, now=NOW)
 
 
@@ -72,7 +73,7 @@ def test_no_draft_is_removed_while_somebody_publishes(github: GitHub, clock: Fak
     github.releases.append(Release(1000, "v2026-11-01", "", "", created_at="2026-11-01T00:00:00Z"))
     with (
         store_on(github, clock).publisher(now=NOW, progress=QUIET, until=None),
-        pytest.raises(ReleaseError, match="somebody else is publishing now"),
+        pytest.raises(ReleaseError, check=coded("somebody-else")),
     ):
         store_on(github, clock).left_drafts(remove=True, progress=QUIET)
     assert len(github.releases) == 1

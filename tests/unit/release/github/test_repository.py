@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.refusals import coded
 from wheelmill.errors import UsageError
 from wheelmill.release.github import Repository
 
@@ -30,5 +31,5 @@ def test_the_variables_of_a_job_lead_to_another_server() -> None:
     "text", ["", "octo", "octo/", "/wheels", "octo/..", "../wheels", "octo/a/b", "octo/a?b", "octo/$(id)"]
 )
 def test_what_is_no_repository_is_a_usage_error(text: str) -> None:
-    with pytest.raises(UsageError, match="expected OWNER/REPO, not '"):
+    with pytest.raises(UsageError, check=coded("repository-invalid")):
         Repository.parse(text, {})

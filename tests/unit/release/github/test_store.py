@@ -203,7 +203,7 @@ def test_without_digests_the_published_bytes_are_read(
             asset.content = bytes(len(asset.content))
 
     github.always = damage
-    with pytest.raises(ReleaseError, check=coded("not-public", "has sha256", NAMES[0].replace("+", "."))):
+    with pytest.raises(ReleaseError, check=coded("not-public", NAMES[0])):
         publish(store, wheels, now=NOW)
 
 
@@ -211,7 +211,7 @@ def test_a_release_that_nobody_can_read_is_an_error(
     store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
 ) -> None:
     github.public = False
-    with pytest.raises(ReleaseError, check=coded("not-public", "404", "Found")) as failure:
+    with pytest.raises(ReleaseError, check=coded("not-public", "404")) as failure:
         publish(store, wheels, now=NOW)
     assert failure.value.hint == "is the repository public?"
 

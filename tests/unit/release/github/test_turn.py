@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.github_server import Answer, Call, GitHub
+from tests.refusals import coded
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import ReleaseError
@@ -91,7 +92,7 @@ def test_who_is_told_to_wait_for_an_hour_keeps_its_turn(github: GitHub, wheels: 
             if seconds >= 3600:
                 another = FakeClock()
                 another.time = self.time
-                with pytest.raises(ReleaseError, match="somebody else is publishing now") as failure:
+                with pytest.raises(ReleaseError, check=coded("somebody-else")) as failure:
                     store_on(github, another).left_drafts(remove=True, progress=QUIET)
                 others.append(str(failure.value))
 
@@ -123,7 +124,7 @@ def test_who_lost_its_turn_finds_out_before_it_publishes(
             github.lock.acquire()
 
     github.always = take_over
-    with pytest.raises(ReleaseError, match="another publisher took over"):
+    with pytest.raises(ReleaseError, check=coded("turn-lost")):
         publish(store, wheels, now=NOW)
     assert github.published() == {}
     assert store.ledger.read().work.leases[PUBLISHING].nonce == "another"

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import fields
 
+from tests.refusals import coded
 from tests.releases import manifests_in, store_in
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.plan.examples import CUDA_13
@@ -165,7 +166,9 @@ def test_a_time_that_nothing_was_published_at_is_named(date: object, fault: str,
 def test_clocks_may_differ_by_hours(plain: Any) -> None:
     content = json.dumps(plain).encode()
     manifest_from(content, source="here", now=NOW - timedelta(hours=23))
-    with pytest.raises(ReleaseError, match="published_at: nothing was published at 2026-11-21T12:30:15"):
+    with pytest.raises(
+        ReleaseError, check=coded("manifest-invalid", "published_at: nothing was published at 2026-11-21T12:30:15")
+    ):
         manifest_from(content, source="here", now=NOW - timedelta(hours=25))
 
 

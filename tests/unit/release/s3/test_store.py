@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from werkzeug.wrappers import Response
 
+from tests.refusals import coded
 from tests.releases import manifests_in, stopped_at
 from tests.s3_server import BUCKET, KEY_ID, S3, Fault
 from tests.unit.release.conftest import NOW, certified_wheel
@@ -107,7 +108,7 @@ def test_a_released_wheel_with_other_bytes_is_not_fetched(store: S3Store, s3: S3
     (manifest,) = publish(store, [wheel], now=NOW).releases
     s3.keys[f"cuda/files/{wheel.file.sha256}/{NAME}"].value = b"other bytes"
     (here := tmp_path / "here").mkdir()
-    with pytest.raises(ReleaseError, match="its manifest says"):
+    with pytest.raises(ReleaseError, check=coded("hash-differs")):
         store.fetch(manifest.tag, NAME, wheel.file.sha256, here)
     assert list(here.iterdir()) == []
 
@@ -139,7 +140,7 @@ def test_wheels_that_no_release_names_are_listed_and_old_ones_removed(
     assert before.keys() - s3.objects.keys() == {key for key in before if key.startswith(keys[OTHER])}
     with (
         store_on(clock).publisher(now=NOW, progress=QUIET, until=None),
-        pytest.raises(ReleaseError, match="somebody else is publishing now"),
+        pytest.raises(ReleaseError, check=coded("somebody-else")),
     ):
         store.left_drafts(remove=True, progress=QUIET)
 
@@ -151,7 +152,7 @@ def test_no_wheel_is_removed_while_a_release_cannot_be_read(
     publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
     store.bucket.settle(damage, b"{}", cache="no-cache", over=None)
     before = s3.objects
-    with pytest.raises(ReleaseError, match=f"it cannot be said which wheels no release names:\n.*{damage[:13]}"):
+    with pytest.raises(ReleaseError, check=coded("leftovers-doubtful", damage[:13])):
         store.left_drafts(remove=True, progress=QUIET)
     assert s3.objects == before
 
@@ -239,7 +240,7 @@ def test_a_publisher_that_slept_for_too_long_stops_before_it_publishes(
         sleeper.add([certified_wheel(tmp_path / NAME)])
         clock.time += 3600
         publish(store_on(clock), [certified_wheel(tmp_path / OTHER)], now=NOW)
-        with pytest.raises(ReleaseError, match="another publisher took over"):
+        with pytest.raises(ReleaseError, check=coded("turn-lost")):
             sleeper.publish()
     assert [key for key in s3.objects if key.endswith("manifest.json")] == ["cuda/v2026-11-21/manifest.json"]
 
@@ -335,7 +336,7 @@ def test_a_listing_that_cannot_be_one_is_refused(
 )
 def test_headers_that_no_object_has_are_refused(store: S3Store, s3: S3, headers: dict[str, str]) -> None:
     s3.instead = lambda _call: Response(headers=headers)
-    with pytest.raises(NetworkError, match="the answer is not one of S3's"):
+    with pytest.raises(NetworkError, check=coded("s3-unreadable")):
         store.bucket.find("x")
 
 
@@ -343,7 +344,7 @@ def test_a_piece_of_another_size_is_no_piece(store: S3Store, s3: S3, tmp_path: P
     wheel = certified_wheel(tmp_path / NAME)
     (manifest,) = publish(store, [wheel], now=NOW).releases
     s3.instead = lambda call: Response(b"short", 206, headers={"ETag": '"x"'}) if "Range" in call.headers else None
-    with pytest.raises(NetworkError, match="5 bytes came instead of"):
+    with pytest.raises(NetworkError, check=coded("answer-cut-short", "5")):
         store.fetch(manifest.tag, NAME, wheel.file.sha256, tmp_path)
 
 
@@ -358,7 +359,7 @@ def test_publishing_needs_credentials_and_reading_does_not(
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    with pytest.raises(UsageError, match="no credentials for s3:wheels/cuda"):
+    with pytest.raises(UsageError, check=coded("s3-credentials-absent", "s3:wheels/cuda")):
         store.check_can_publish()
     assert store.tags() == frozenset()
     assert "Authorization" not in s3.calls[-1].headers
@@ -366,7 +367,7 @@ def test_publishing_needs_credentials_and_reading_does_not(
 
 @pytest.mark.parametrize("place", ["", "/prefix", "bucket//x", "bucket/../x", "bucket/a\nb"])
 def test_a_place_that_is_none_is_refused(place: str) -> None:
-    with pytest.raises(UsageError, match="expected BUCKET/PREFIX"):
+    with pytest.raises(UsageError, check=coded("bucket-invalid")):
         Bucket.parse(place, stopped_at(NOW))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from wheelmill.client.environment.doctor.import_path import (
     OWN,
     PYTHONPATH,
@@ -53,7 +54,7 @@ def test_an_interpreter_that_does_not_run_is_told(tmp_path: Path) -> None:
     program = tmp_path / "python"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
-    with pytest.raises(UsageError, match="cannot say where it looks"):
+    with pytest.raises(UsageError, check=coded("import-path-unknown")):
         ImportPath.of(program, tmp_path)
 
 

@@ -7,6 +7,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.installed import FLASH, install_sound
+from tests.refusals import coded
 from tests.unit.client.environment.doctor.conftest import TARGET, Examine
 from wheelmill.client.environment.doctor.defects import Defect, DefectCode
 from wheelmill.client.environment.doctor.promises import (
@@ -161,5 +162,5 @@ def test_versions_of_uvs_lock_are_those_that_all_environments_have(
 def test_what_is_no_lock_of_uv_is_told(text: str, tmp_path: Path) -> None:
     path = tmp_path / "uv.lock"
     path.write_text(text)
-    with pytest.raises(UsageError, match="cannot be read as a lock"):
+    with pytest.raises(UsageError, check=coded("lock-unreadable")):
         list(promises_of_tool_lock(path))
