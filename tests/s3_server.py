@@ -7,6 +7,7 @@ import base64
 import hashlib
 import io
 import json
+import os
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from unittest.mock import patch
 from urllib.parse import unquote
 
 from botocore.loaders import create_loader
+from botocore.session import Session
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.moto_server.werkzeug_app import create_backend_app
 from moto.s3.models import s3_backends
@@ -40,6 +42,16 @@ PUBLIC = {
 
 _read_once: Final = cache(create_loader)
 """botocore's descriptions of services, whose reading takes longer than a test."""
+
+
+@cache
+def _session_of(_variables: tuple[tuple[str, str], ...]) -> Session:
+    return Session()
+
+
+def get_session() -> Session:
+    """botocore's session for the variables of this moment; making one takes as long as a test."""
+    return _session_of(tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_"))))
 
 
 class Fault(StrEnum):
@@ -228,7 +240,7 @@ def serving(s3: S3) -> Iterator[S3]:
     Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     s3.origin = f"http://127.0.0.1:{server.server_port}"
     try:
-        with patch("botocore.session.create_loader", _read_once):
+        with patch("botocore.session.create_loader", _read_once), patch("botocore.session.get_session", get_session):
             yield s3
     finally:
         server.shutdown()

@@ -12,13 +12,20 @@ from wheelmill.system.time import Clock
 __all__ = ["clock"]
 
 
-@pytest.fixture
-def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
-    """A server whose bucket is empty, in this process's variables."""
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3]:
     with serving(S3()) as server:
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
         yield server
+
+
+@pytest.fixture
+def s3(s3_server: S3, monkeypatch: pytest.MonkeyPatch) -> S3:
+    """A server whose bucket is empty, in this process's variables."""
+    s3_server.reset()
+    s3_server.hashes, s3_server.instead = True, lambda _call: None
+    for name, value in s3_server.environment.items():
+        monkeypatch.setenv(name, value)
+    return s3_server
 
 
 @pytest.fixture
