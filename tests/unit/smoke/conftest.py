@@ -156,6 +156,12 @@ def device_code(*, sass: Sequence[int] = (), ptx: Sequence[int] = ()) -> str:
     )
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of these tests: wheels are tried in folders of it, and a home may be read-only."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
 @pytest.fixture(scope="session")
 def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interpreter]:
     interpreter = Interpreter(tmp_path_factory.mktemp("interpreter") / "output")

@@ -96,7 +96,8 @@ def test_credentials_that_others_may_read_are_named_where_another_interpreter_is
 ) -> None:
     assert environment.exists()
     credentials = tmp_path / "credentials.toml"
-    credentials.touch(mode=0o644)
+    credentials.touch()
+    credentials.chmod(0o644)
     monkeypatch.setenv("WHEELMILL_CREDENTIALS", str(credentials))
     assert TargetOptions().here() == TargetOptions()
     assert f"is not used: {credentials} is open to other users of this machine\n" in capsys.readouterr().err
