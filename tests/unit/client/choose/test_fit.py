@@ -1,13 +1,18 @@
+"""Each reason against a wheel: a wheel that it holds against, and beside it one that differs in that alone and fits."""
+
 from dataclasses import replace
 
+import pytest
 from packaging.requirements import Requirement
 
 from tests.unit.client.conftest import TARGET, candidates
-from wheelmill.client.choose.fit import mismatches
-from wheelmill.client.records import Aspect, TargetEnvironment
+from wheelmill.client.choose.fit import mismatches, mismatches_inside
+from wheelmill.client.records import Aspect, Inside, TargetEnvironment
 from wheelmill.client.source_records import Source, SourceKind
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion
+from wheelmill.wheel.platforms import Libc
+from wheelmill.wheel.torch_window import TorchFit, TorchWindow
 
 
 def test_a_wheel_for_a_release_candidate_is_for_nobody_else(facts: Compatibility) -> None:
@@ -47,3 +52,129 @@ def test_wheels_for_certain_gpus_need_one_of_them_where_gpkg_asks_for_none(facts
     assert aspects("9.0") == [Aspect.GPU]
     assert aspects("12.0") == []
     assert aspects("12.0", "9.0") == [Aspect.GPU]  # every GPU of the machine must run it
+
+
+def window(*lacking: str, torch: TorchVersion = TARGET.torch) -> TorchWindow:
+    """What one torch has of the symbols of a wheel."""
+    return TorchWindow(symbols=1, cuda=False, torches=(TorchFit(torch=torch, lacks=lacking),))
+
+
+HOPPER = (Gpu(capability=Architecture.parse("9.0")),)
+LACKING = "_ZN3c105ErrorC2ENS_14SourceLocationESs"
+
+
+@pytest.mark.parametrize(
+    ("aspect", "against", "fits", "target"),
+    [
+        (Aspect.FILE, {"gone": "404 Not Found"}, {}, {}),
+        (Aspect.PYTHON, {"requires_python": ">=3.13"}, {"requires_python": ">=3.12.4"}, {}),
+        (Aspect.PYTHON, {"requires_python": "<3.12.4"}, {"requires_python": "no range"}, {}),
+        (Aspect.TORCH, {"requires_dist": ("torch<2.8",)}, {"requires_dist": ("torch>=2.8",)}, {}),
+        (Aspect.TORCH, {"requires_dist": ("torch==2.7.*",)}, {"requires_dist": ("numpy<2",)}, {}),
+        (Aspect.TORCH, {"torch_window": window(LACKING)}, {"torch_window": window()}, {}),
+        (Aspect.GLIBC, {"glibc": "2.35"}, {"glibc": "2.34"}, {}),
+        (Aspect.CUDA, {"cuda_major": 13}, {"cuda_major": 12}, {}),
+        (Aspect.ABI, {"cxx11_abi": False}, {"cxx11_abi": True}, {"cxx11_abi": True}),
+        (Aspect.ABI, {"cxx11_abi": True}, {"cxx11_abi": None}, {"cxx11_abi": False}),
+        (Aspect.DRIVER, {"driver": "570.26"}, {"driver": "550.54.14"}, {"driver": "550.54.14"}),
+        (Aspect.GPU, {"sass": ("8.0", "10.0")}, {"sass": ("9.0",)}, {"gpus": HOPPER}),
+        (Aspect.GPU, {"ptx": ("10.0",)}, {"ptx": ("8.0",)}, {"gpus": HOPPER}),
+        (Aspect.GPU, {"sass": ("8.6",)}, {"sass": (), "ptx": ()}, {"gpus": HOPPER}),
+    ],
+)
+def test_what_is_inside_a_wheel_stands_against_it_or_does_not(
+    aspect: Aspect, against: dict[str, object], fits: dict[str, object], target: dict[str, object]
+) -> None:
+    def aspects(**inside: object) -> list[Aspect]:
+        (candidate,) = candidates(["demo-1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"])
+        read = replace(Inside(requires_dist=(), code_read=True), **inside)  # type: ignore[arg-type]  # its fields
+        described = replace(TARGET, **target)  # type: ignore[arg-type]  # fields of the target
+        return [each.aspect for each in mismatches_inside(read, candidate.label, described)]
+
+    assert aspects(**against) == [aspect]
+    assert aspects(**fits) == []
+
+
+@pytest.mark.parametrize(
+    ("against", "unknown"),
+    [
+        ({"glibc": "2.99"}, {"libc": None}),
+        ({"cuda_major": 13}, {"cuda": None}),
+        ({"cxx11_abi": False}, {"cxx11_abi": None}),
+        ({"driver": "999.0"}, {"driver": None}),
+        ({"sass": ("1.0",)}, {"gpus": ()}),
+        ({"torch_window": window(LACKING)}, {"torch": None, "torch_release": None}),
+        ({"requires_dist": ("torch<1",)}, {"torch": None, "torch_release": None}),
+    ],
+)
+def test_what_is_not_known_of_a_target_stands_against_nothing(
+    against: dict[str, object], unknown: dict[str, object]
+) -> None:
+    (candidate,) = candidates(["demo-1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"])
+    inside = replace(Inside(requires_dist=(), code_read=True), **against)  # type: ignore[arg-type]  # its fields
+    described = replace(TARGET, **unknown)  # type: ignore[arg-type]  # fields of the target
+    assert [*mismatches_inside(inside, candidate.label, described)] == []
+
+
+@pytest.mark.parametrize(
+    ("aspect", "against", "fits", "target"),
+    [
+        (Aspect.CUDA, "cu130torch2.8", "cu128torch2.8", {}),
+        (Aspect.CUDA, "cu129torch2.8", "cu126torch2.8", {}),
+        (Aspect.CUDA, "cu128torch2.8", "cpu", {"cuda": None, "cpu_only": True}),
+        (Aspect.TORCH, "cu128torch2.7", "cu128torch2.8", {}),
+        (Aspect.TORCH, "cu128torch2.9", "cu128", {}),
+        (Aspect.ABI, "cu128torch2.8cxx11abiFALSE", "cu128torch2.8cxx11abiTRUE", {"cxx11_abi": True}),
+    ],
+)
+def test_what_the_label_of_a_wheel_says_stands_against_it_or_does_not(
+    aspect: Aspect, against: str, fits: str, target: dict[str, object], facts: Compatibility
+) -> None:
+    def aspects(label: str) -> list[Aspect]:
+        (candidate,) = candidates([f"demo-1.0+{label}-cp312-cp312-manylinux_2_28_x86_64.whl"])
+        described = replace(TARGET, **target)  # type: ignore[arg-type]  # fields of the target
+        return [each.aspect for each in mismatches(candidate, Requirement("demo"), described, facts)]
+
+    assert aspects(against) == [aspect]
+    assert aspects(fits) == []
+
+
+def test_a_driver_that_is_older_than_a_cuda_needs_stands_against_its_wheels(facts: Compatibility) -> None:
+    """https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/ has the oldest driver of each CUDA."""
+    for driver, reasons in (("525.60.12", 1), ("525.60.13", 0), (None, 0)):
+        assert len(against("cu128torch2.8", replace(TARGET, driver=driver), facts)) == reasons
+
+
+@pytest.mark.parametrize(
+    ("aspect", "against", "fits"),
+    [
+        (Aspect.PYTHON, "cp311-cp311-manylinux_2_28_x86_64", "cp312-cp312-manylinux_2_28_x86_64"),
+        (Aspect.PYTHON, "cp313-abi3-manylinux_2_28_x86_64", "cp310-abi3-manylinux_2_28_x86_64"),
+        (Aspect.PLATFORM, "cp312-cp312-manylinux_2_28_aarch64", "cp312-cp312-linux_x86_64"),
+        (Aspect.PLATFORM, "cp312-cp312-win_amd64", "py3-none-any"),
+        (Aspect.GLIBC, "cp312-cp312-manylinux_2_35_x86_64", "cp312-cp312-manylinux_2_34_x86_64"),
+    ],
+)
+def test_what_the_tags_of_a_wheel_say_stands_against_it_or_does_not(
+    aspect: Aspect, against: str, fits: str, facts: Compatibility
+) -> None:
+    def aspects(tags: str) -> list[Aspect]:
+        (candidate,) = candidates([f"demo-1.0+cu128torch2.8-{tags}.whl"])
+        target = replace(TARGET, libc=Libc("glibc", 2, 34))
+        return [each.aspect for each in mismatches(candidate, Requirement("demo"), target, facts)]
+
+    assert aspects(against) == [aspect]
+    assert aspects(fits) == []
+
+
+def test_a_version_that_was_not_asked_for_and_one_that_was_yanked_stand_against_a_wheel(facts: Compatibility) -> None:
+    (candidate,) = candidates(["demo-1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"])
+    yanked = replace(candidate, yanked="it corrupts memory")
+
+    def aspects(each: object, wanted: str) -> list[Aspect]:
+        return [found.aspect for found in mismatches(each, Requirement(wanted), TARGET, facts)]  # type: ignore[arg-type]
+
+    assert aspects(candidate, "demo>1.0") == aspects(candidate, "demo==1.1") == [Aspect.VERSION]
+    assert aspects(candidate, "demo") == aspects(candidate, "demo>=1.0") == aspects(candidate, "demo==1.0") == []
+    assert aspects(yanked, "demo") == aspects(yanked, "demo>=1.0") == aspects(yanked, "demo==1.*") == [Aspect.YANKED]
+    assert aspects(yanked, "demo==1.0+cu128torch2.8") == []
