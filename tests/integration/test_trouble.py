@@ -1,11 +1,7 @@
 """What a person sees when the machine is in the way: a silent server, an interruption, a folder that is none."""
 
-import os
 import signal
 import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,21 +9,11 @@ import pytest
 
 from tests.broken_indexes import HANGING
 from tests.integration.conftest import Command
+from tests.interruptions import interrupt, is_reading
 from tests.page_server import Answer, PageServer, links_page
 from tests.wheels import wheel_name
-from wheelmill.system.guard import children_of
 
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64")
-
-INTERRUPTIBLE = """
-import signal
-from wheelmill.cli import main
-from wheelmill.web.exchange import TimeLeft
-TimeLeft.__index__ = lambda self: 600  # for so long nothing is given up
-signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and what nohup starts this one
-main()
-"""
 
 
 @pytest.fixture
@@ -38,51 +24,30 @@ def silent_server() -> Iterator[socket.socket]:
         yield listening
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGHUP, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)]
+)
 def test_an_interruption_does_not_wait_for_a_silent_server(
     silent_server: socket.socket, tmp_path: Path, number: signal.Signals
 ) -> None:
     source = f"simple:http://127.0.0.1:{silent_server.getsockname()[1]}"
-    argv = [sys.executable, "-c", INTERRUPTIBLE, "resolve", "demo", *TARGET, "--source", source]
-    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "no_proxy": "127.0.0.1"}
-    with subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True) as running:
-        connection, _ = silent_server.accept()
-        with connection:
-            running.send_signal(number)
-            try:
-                _, talk = running.communicate(timeout=120)
-            finally:
-                running.kill()
-    assert running.returncode == 128 + number
-    assert "Traceback" not in talk
+    connections = []
+
+    def when(_process: int) -> bool:
+        connections.append(silent_server.accept())
+        return True
+
+    interrupt(number, "resolve", "demo", *TARGET, "--source", source, cache=tmp_path, when=when)
+    connections[0][0].close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
 def test_an_interruption_ends_the_reading_of_a_page_that_hangs(
     server: PageServer, tmp_path: Path, number: signal.Signals
 ) -> None:
     server.pages["/wheels/"] = Answer(HANGING)
-    argv = [sys.executable, "-c", INTERRUPTIBLE, "resolve", "demo", *TARGET]
-    argv += ["--source", f"find-links:{server.url}/wheels/"]
-    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "no_proxy": "127.0.0.1"}
-    with subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True) as running:
-        try:
-            deadline = time.monotonic() + 60
-            while not children_of(running.pid):
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-            time.sleep(0.5)  # it reads by now
-            reading = children_of(running.pid)
-            start = time.monotonic()
-            running.send_signal(number)
-            _, talk = running.communicate(timeout=60)
-        finally:
-            running.kill()
-    assert time.monotonic() - start < 9  # where much else runs; below one where little does
-    assert running.returncode == 128 + number
-    assert "Traceback" not in talk
-    assert reading
-    assert not [pid for pid in reading if Path(f"/proc/{pid}").exists()]
+    source = f"find-links:{server.url}/wheels/"
+    interrupt(number, "resolve", "demo", *TARGET, "--source", source, cache=tmp_path, when=is_reading)
 
 
 def test_a_file_that_cannot_be_written_is_named(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:

@@ -1,0 +1,74 @@
+"""Interruptions of commands that wait for a server or have a page read: they end, and all that they started with them.
+
+Nothing that a command waits for ends by itself while a test runs: one that went on waiting would be seen to.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from wheelmill.system.guard import children_of
+
+_PATIENT = """
+import signal
+from wheelmill.cli import main
+from wheelmill.conformance import limits
+from wheelmill.system.apart import Limits
+from wheelmill.web import pages_apart
+from wheelmill.web.exchange import TimeLeft
+TimeLeft.__index__ = lambda self: 600  # for so long nothing is given up
+limits.LIMITS = pages_apart.LIMITS = Limits(seconds=600)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and what nohup starts this one
+main()
+"""
+_READS = (b"-P", b"-m", b"wheelmill.system.apart")
+"""Words of the interpreter that reads a page."""
+
+
+def interrupt(number: signal.Signals, *words: str, cache: Path, when: Callable[[int], bool]) -> None:
+    """Start a command of wheelmill, interrupt it, and see it end.
+
+    Args:
+        number: the signal.
+        words: of the command.
+        cache: the folder of its cache.
+        when: called with the process until it says that it is to be interrupted.
+    """
+    env = os.environ | {"XDG_CACHE_HOME": str(cache), "no_proxy": "*"}
+    argv = [sys.executable, "-c", _PATIENT, *words]
+    with subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            while not when(running.pid):
+                assert running.poll() is None
+                time.sleep(0.02)
+            started = _all_below(running.pid)
+            running.send_signal(number)
+            _, talk = running.communicate(timeout=120)
+        finally:
+            running.kill()
+    assert running.returncode == 128 + number
+    assert "Traceback" not in talk
+    assert not [pid for pid in started if Path(f"/proc/{pid}").exists()]
+
+
+def is_reading(process: int) -> bool:
+    """Whether an interpreter that a process started reads a page by now."""
+    return any(_words(pid)[1:4] == _READS for pid in _all_below(process))
+
+
+def _words(process: int) -> tuple[bytes, ...]:
+    with suppress(OSError):
+        return tuple(Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0"))
+    return ()
+
+
+def _all_below(process: int) -> list[int]:
+    """The processes that a process started, and those that these did."""
+    children = children_of(process)
+    return children + [below for child in children for below in _all_below(child)]
