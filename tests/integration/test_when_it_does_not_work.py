@@ -13,6 +13,7 @@ from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Thread
 
+import pip
 import pytest
 
 from tests.integration.conftest import Command
@@ -29,8 +30,8 @@ SOURCE = {
     "own.py": b"def get_requires_for_build_wheel(_settings):\n    import torch\n",
 }
 """As of a package whose setup.py imports torch; a backend of its own needs nothing else that is not here."""
-
-
+PIP = Path(pip.__file__).with_name("__pip-runner__.py")
+"""What ``pip --python`` starts, too, in an environment that has none, after it has started itself."""
 OF_PROXIES = ("WARNING", "  cause: tunnel", "  cause: dns")
 
 
@@ -52,9 +53,8 @@ class Installers:
 
     def __call__(self, *words: str | Path, variables: Mapping[str, str] | None = None, fails: bool = False) -> str:
         """Run one of them as a person types it, and return what it printed."""
-        pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", self.folder / "env"]
         uv = [own_uv(), *words[1:], "--python", self.folder / "env"]
-        argv = uv if words[0] == "uv" else [*pip, *words[1:]]
+        argv = uv if words[0] == "uv" else [self.folder / "env" / "bin" / "python", PIP, *words[1:]]
         env = {**self.environment, **(variables or {})}
         done = subprocess.run(argv, cwd=self.folder, env=env, capture_output=True, text=True, check=False)
         assert (done.returncode != 0) == fails, done.stdout + done.stderr
