@@ -240,15 +240,15 @@ def test_a_server_that_drips_is_left_after_the_limit_of_time(first: bytes) -> No
 
 
 def test_a_page_that_unpacks_to_megabytes_buys_no_time() -> None:
-    packed = gzip.compress(bytes(64 << 20), 1)
+    packed = gzip.compress(bytes(4 << 20), 1)
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def drip() -> None:
             connection, _ = listening.accept()
             with connection, suppress(OSError):
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n")
-                for start in range(0, len(packed), 1024):
-                    connection.sendall(packed[start : start + 1024])
+                for start in range(0, len(packed), 256):
+                    connection.sendall(packed[start : start + 256])
                     time.sleep(0.02)
 
         thread = Thread(target=drip)
