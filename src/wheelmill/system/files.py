@@ -107,8 +107,9 @@ def _entries(path: Path, root: Path, above: frozenset[Path]) -> Iterator[tuple[P
         yield path, "is neither a file nor a folder"
     else:
         yield path, None
-        for entry in sorted(path.iterdir()) if goal.is_dir() else ():
-            yield from _entries(entry, root, above | {goal})
+        # Linux may follow 40 links in one path, and counts some twice where it has to start again.
+        for entry in sorted(goal.iterdir()) if goal.is_dir() else ():
+            yield from _entries(path / entry.name, root, above | {goal})
 
 
 @contextmanager
