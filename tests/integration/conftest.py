@@ -11,7 +11,7 @@ import pytest
 
 from tests.commands import ROOT, Done, Start, anew_at_first, forks
 from tests.page_server import PageServer
-from tests.reference.documented import check_documented
+from tests.reference.exits import check_documented
 from tests.tls_hosts import Hosts, tls_hosts
 
 Command = Callable[..., Done]

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.machine_folders import alone, environment_with, wheels_of
 from tests.real.stand_in_images import with_stand_ins
-from tests.reference.documented import check_documented
+from tests.reference.exits import check_documented
 from wheelmill.build.docker import check_free_disk
 from wheelmill.config.load import load_images
 from wheelmill.errors import BuildError

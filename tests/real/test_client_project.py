@@ -14,7 +14,7 @@ import pytest
 
 from tests.machine_folders import BASE
 from tests.real.conftest import or_nightly, sampled
-from tests.reference.documented import check_documented
+from tests.reference.exits import check_documented
 from tests.wheel_site import add_wheel, write_site
 from wheelmill.index.serve import serve_folder
 from wheelmill.names import PythonVersion

@@ -6,7 +6,8 @@ import sys
 from tests.commands import ROOT
 from tests.reference.commands import commands_page
 from tests.reference.formats import json_page, manifest_page
-from tests.reference.schemas import broken_promises, content_of, file_of, outputs, schema_of
+from tests.reference.outputs import outputs
+from tests.reference.schemas import broken_promises, content_of, file_of, schema_of
 
 REFERENCE = ROOT / "docs" / "reference"
 

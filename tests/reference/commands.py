@@ -6,10 +6,9 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
-from tests.reference.described import Described, described
+from tests.reference.described import Described, described, table
 from tests.reference.exits import EXITS
 from tests.reference.formats import lines_of_outputs
-from tests.reference.tables import table
 from wheelmill.cli import COMMANDS, HEADINGS, application
 
 HEAD = """\

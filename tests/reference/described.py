@@ -1,6 +1,6 @@
-"""The commands, as the command line describes itself."""
+"""The commands, as the command line describes itself, and tables of what it says."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,3 +51,18 @@ def options_of_all() -> Iterator[TyperArgument | TyperOption]:
     """Arguments and options of all commands."""
     for each in described():
         yield from each.parameters
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write one; every text is on one line."""
+    lines = [_line(headings), f"|{'---|' * len(headings)}", *map(_line, rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _cell(text: str) -> str:
+    """A text that ends no cell."""
+    return " ".join(text.split()).replace("|", "\\|")

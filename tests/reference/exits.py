@@ -1,50 +1,27 @@
-"""The exit codes of each command beside 0, 1 and 2, which all of them have; tests of commands hold them to it."""
+"""The exit codes of each command beside 0, 1 and 2, which all of them have; tests hold commands to the pages."""
 
 from collections.abc import Mapping, Sequence
 
-EXITS: Mapping[str, tuple[int, ...]] = {
-    "environment": (),
-    "resolve": (8, 9, 10),
-    "search": (),
-    "available": (8, 9, 10),
-    "explain": (),
-    "show": (9, 10),
-    "add": (4, 8, 9, 10),
-    "remove": (),
-    "update": (8, 9, 10),
-    "lock": (8, 9, 10),
-    "install": (8, 9, 10),
-    "sync": (8, 9, 10),
-    "list": (),
-    "test": (9,),
-    "doctor": (8, 9, 10),
-    "cache info": (),
-    "cache clean": (),
-    "config check": (),
-    "config lock": (9, 10),
-    "config add": (9, 10),
-    "config schema": (9,),
-    "config drift": (9, 10),
-    "config symbols": (9, 10),
-    "config images": (9, 10),
-    "init": (9, 10),
-    "plan": (6, 9, 10),
-    "build": (3, 4, 9, 10),
-    "smoke": (5, 6, 9, 10),
-    "release publish": (3, 6, 9, 10),
-    "release ledger": (6, 9, 10),
-    "release downloads": (6, 9, 10),
-    "release variants": (6, 9, 10),
-    "release drafts": (6, 9, 10),
-    "index check": (7, 9, 10),
-    "index build": (6, 7, 9, 10),
-    "index upload": (6, 7, 10),
-    "index serve": (7,),
-    "export kernels": (9,),
-    "run": (3, 4, 5, 6, 7, 9, 10),
-    "github check": (9, 10),
-    "summary": (6, 9, 10),
+from tests.commands import Done
+from tests.reference.schemas import check_output
+
+_COMMANDS: Mapping[tuple[int, ...], str] = {
+    (): "environment, search, explain, remove, list, cache info, cache clean, config check",
+    (8, 9, 10): "resolve, available, update, lock, install, sync, doctor",
+    (9, 10): "show, config lock, config add, config drift, config symbols, config images, init, github check",
+    (4, 8, 9, 10): "add",
+    (9,): "test, config schema, export kernels",
+    (6, 9, 10): "plan, release ledger, release downloads, release variants, release drafts, summary",
+    (3, 4, 9, 10): "build",
+    (5, 6, 9, 10): "smoke",
+    (3, 6, 9, 10): "release publish",
+    (7, 9, 10): "index check",
+    (6, 7, 9, 10): "index build",
+    (6, 7, 10): "index upload",
+    (7,): "index serve",
+    (3, 4, 5, 6, 7, 9, 10): "run",
 }
+EXITS = {command: codes for codes, commands in _COMMANDS.items() for command in commands.split(", ")}
 
 _OF_ALL = (0, 1, 2)
 _DEFAULT = {"release": "release publish"}
@@ -65,3 +42,9 @@ def check_exit(words: Sequence[str], returncode: int) -> None:
     if (command := command_in(words)) and 0 <= returncode < 128:
         documented = (*_OF_ALL, *EXITS[command])
         assert returncode in documented, f"{command} ended with {returncode}: add it to tests/reference/exits.py"
+
+
+def check_documented(words: Sequence[object], done: Done) -> None:
+    """Compare an exit code, and what was printed as JSON, with what the pages say of the command."""
+    check_exit([*map(str, words)], done.returncode)
+    check_output(done.stdout)

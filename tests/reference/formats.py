@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from tests.reference.described import described
+from tests.reference.described import described, table
 from tests.reference.exits import command_in
-from tests.reference.schemas import Schema, file_of, outputs, schema_of
-from tests.reference.tables import table
+from tests.reference.outputs import outputs
+from tests.reference.schemas import Schema, file_of, schema_of
 from wheelmill.release.manifest import SCHEMA
 
 JSON_HEAD = """\

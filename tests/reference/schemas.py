@@ -5,15 +5,14 @@ https://json-schema.org/draft/2020-12
 
 import functools
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
-from typing import Any, get_args, get_type_hints
+from collections.abc import Iterator
+from typing import Any
 
 from jsonschema import Draft202012Validator
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from tests.reference.outputs import choice, factory, files, project
+from tests.reference.outputs import outputs
 
 Schema = dict[str, Any]
 
@@ -28,18 +27,6 @@ class _Described(GenerateJsonSchema):
     def function_plain_schema(self, schema: Any) -> Schema:
         """What is read by a function of ours: what people write, also where it is written."""
         return self.generate_inner(schema["json_schema_input_schema"])
-
-
-def outputs() -> Mapping[str, type]:
-    """Every promised output, by its name: ``wheelmill.resolve/1``."""
-    listed: tuple[Any, ...] = (*choice.OUTPUTS, *project.OUTPUTS, *factory.OUTPUTS, *files.OUTPUTS)
-    return {_name_of(output): output for output in listed}
-
-
-def _name_of(output: Any) -> str:
-    if is_dataclass(output):
-        return str(next(field.default for field in fields(output) if field.name == "schema"))
-    return str(get_args(get_type_hints(output)["schema"])[0])
 
 
 def file_of(name: str) -> str:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wheelmill.config.model import Config
 from wheelmill.names import CudaVersion, Platform, ProjectName, ProjectVersion, PythonVersion, TorchVersion
@@ -19,6 +20,11 @@ from wheelmill.release.ledger.records import UnreleasedGroup
 from wheelmill.release.store import Quotas
 from wheelmill.system.record_files import read_record
 from wheelmill.wheel.torch_need import torch_in_json
+
+if TYPE_CHECKING:
+    from wheelmill.pipeline.outputs import CellOf, PlanMatrix
+    from wheelmill.pipeline.outputs import Load as LoadContent
+    from wheelmill.pipeline.outputs import PlannedGroup as GroupContent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +104,9 @@ def matrix_content(
     past: PastBuilds,
     unreleased: Mapping[str, UnreleasedGroup] | None = None,
     ledger: str | None = None,
-) -> dict[str, object]:
+    *,
+    force: bool = False,
+) -> PlanMatrix:
     """The shards of one run as GitHub reads them, ``{include: [...]}``, and the groups that are for a later run.
 
     Args:
@@ -107,13 +115,13 @@ def matrix_content(
         past: what published wheels cost, by which shards are cut.
         unreleased: groups whose wheels an earlier run has built; they are in shards of their own.
         ledger: the state of the ledger that was planned with, which jobs then read without asking for the newest.
+        force: whether published wheels are built again.
     """
     groups = groups_of(planned)
     dependent = waiting_groups(planned)
     ready = [group for group in groups if group.id not in dependent]
     built_by = {name: group.run for name, group in (unreleased or {}).items()}
-    told = {"ledger": ledger} if ledger else {}
-    contents = {group.id: {**group_content(group), "run": built_by.get(group.id, ""), **told} for group in ready}
+    contents = {group.id: group_content(group, built_by.get(group.id, ""), ledger) for group in ready}
 
     def load_of(group: Group) -> Load:
         cost = cost_of(group, past)
@@ -137,22 +145,29 @@ def matrix_content(
     shards, *_later = divide(divided, load_of_all, RUN) or [()]
     taken = {group.id for shard in shards for group in shard}
     return {
+        "schema": "wheelmill.plan-matrix/1",
         "shards": [{"include": [contents[group.id] for group in shard]} for shard in shards],
         "loads": [_load_content(load_of_all(shard)) for shard in shards],
         "waiting": [group.id for group in groups if group.id not in taken],
+        "force": force,
     }
 
 
-def _load_content(load: Load) -> dict[str, object]:
+def _load_content(load: Load) -> LoadContent:
     """A description of a shard, for people."""
-    return {"wheels": load.wheels, "size": load.size, "machine_hours": round(load.machine_hours, 1)}
+    return {"wheels": int(load.wheels), "size": int(load.size), "machine_hours": round(load.machine_hours, 1)}
 
 
-def group_content(group: Group) -> dict[str, object]:
+def group_content(group: Group, run: str = "", ledger: str | None = None) -> GroupContent:
     """A group as a job reads it."""
     cell = cell_content(group.targets[0].cell)
-    return {
-        **{key: cell[key] for key in ("project", "version", "cuda", "torch", "torch_abi", "platform")},
+    content: GroupContent = {
+        "project": cell["project"],
+        "version": cell["version"],
+        "cuda": cell["cuda"],
+        "torch": cell["torch"],
+        "torch_abi": cell["torch_abi"],
+        "platform": cell["platform"],
         "group": group.id,
         "pythons": ",".join(str(python) for target in group.targets for python in target.pythons),
         "wheels": len(group.targets),
@@ -162,10 +177,14 @@ def group_content(group: Group) -> dict[str, object]:
             for number in range(1, group.parts + 1)
             if group.parts > 1
         ],
+        "run": run,
     }
+    if ledger:
+        content["ledger"] = ledger
+    return content
 
 
-def cell_content(cell: Cell) -> dict[str, object]:
+def cell_content(cell: Cell) -> CellOf:
     """A cell as JSON shows it."""
     return {
         "id": cell.id,

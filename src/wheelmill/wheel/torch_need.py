@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from operator import and_
+from typing import NotRequired, cast
 
 from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from typing_extensions import TypedDict
 
 from wheelmill.names import TORCH, StableTorch, TorchNeed, TorchVersion, read_requirement
 
@@ -83,11 +85,28 @@ def age_of(needed: TorchNeed | None) -> tuple[object, ...]:
             return (1, torch)
 
 
-def torch_in_json(torch: TorchNeed | None) -> dict[str, object]:
+class TorchRange(TypedDict):
+    """Any torch from one on."""
+
+    stable: str
+    """The oldest: ``2.10``."""
+    below: NotRequired[str]
+    """The first that no longer serves."""
+
+
+class TorchKeys(TypedDict):
+    """What a wheel needs of torch: one release, a range of them, or neither, where both are null."""
+
+    torch: str | None
+    """``2.11``"""
+    torch_abi: TorchRange | None
+
+
+def torch_in_json(torch: TorchNeed | None) -> TorchKeys:
     """How JSON says what a wheel needs of torch: one release, a range of them beside it, or neither."""
     return {
         "torch": str(torch) if isinstance(torch, TorchVersion) else None,
-        "torch_abi": torch.plain if isinstance(torch, StableTorch) else None,
+        "torch_abi": cast("TorchRange", torch.plain) if isinstance(torch, StableTorch) else None,
     }
 
 

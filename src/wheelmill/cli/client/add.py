@@ -29,6 +29,7 @@ from wheelmill.cli.shared.target import TargetOptions, projects_of, requirements
 from wheelmill.errors import UsageError
 
 if TYPE_CHECKING:
+    from wheelmill.cli.client.change_outputs import ProjectChange, Remove
     from wheelmill.client.project.project import Project
 
 NoSyncOption = Annotated[bool, typer.Option("--no-sync", help="Change the files and install nothing.")]
@@ -130,7 +131,13 @@ def remove(
             say(f"removed {', '.join(names)} from {found.path}")
     outcome.tell()
     if as_json:
-        print_json("wheelmill.remove/1", project=str(found.path), removed=names, **outcome.content)
+        content: Remove = {
+            "schema": "wheelmill.remove/1",
+            "project": str(found.path),
+            "removed": [*names],
+            **outcome.content,
+        }
+        print_json(content)
 
 
 def _asked_again(project: Project, names: Sequence[str] | None) -> list[Requirement]:
@@ -206,11 +213,11 @@ def _add(
         say(f"{'changed' if edit.contents else 'nothing to change in'} {project.path}")
     outcome.tell()
     if as_json:
-        print_json(
-            f"wheelmill.{command}/1",
-            project=str(project.path),
-            changed=bool(edit.contents),
-            notes=list(edit.notes),
+        content: ProjectChange = {
+            "project": str(project.path),
+            "changed": bool(edit.contents),
+            "notes": list(edit.notes),
             **outcome.content,
-            environments=[resolution_content(resolution) for resolution in resolutions],
-        )
+            "environments": [resolution_content(resolution) for resolution in resolutions],
+        }
+        print_json({"schema": f"wheelmill.{command}/1", **content})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from rich.table import Table
 
@@ -16,6 +16,9 @@ from wheelmill.client.choose.combinations import Combination, Offer, find_offer
 from wheelmill.names import Platform, ProjectName, StableTorch
 from wheelmill.system.units import size
 from wheelmill.wheel.torch_need import torch_in_json, words_for
+
+if TYPE_CHECKING:
+    from wheelmill.cli.client.outputs import Available, Offered
 
 
 @with_groups
@@ -35,9 +38,13 @@ def available(
         say_warnings(offer.warnings, () if offer.combinations else offer.sources)
     outcomes = [each for offer in found.values() for each in offer.sources]
     if as_json:
-        content = {name: list(map(_combination_content, offer.combinations)) for name, offer in found.items()}
-        sources = outcomes_content(outcomes)
-        print_json("wheelmill.available/1", platform=str(platform), projects=content, sources=sources)
+        content: Available = {
+            "schema": "wheelmill.available/1",
+            "platform": str(platform),
+            "projects": {name: list(map(_combination_content, offer.combinations)) for name, offer in found.items()},
+            "sources": outcomes_content(outcomes),
+        }
+        print_json(content)
     else:
         for name, offer in found.items():
             _print_table(name, offer.combinations, platform)
@@ -51,14 +58,14 @@ def available(
         raise absence_error(missing, outcomes)
 
 
-def _combination_content(combination: Combination) -> dict[str, object]:
+def _combination_content(combination: Combination) -> Offered:
     """A combination as JSON shows it, a range also as ``2.9+``, which is older than ``torch_abi``."""
     torch = combination.torch
     text = f"{torch.oldest}+" if isinstance(torch, StableTorch) else str(torch or "")
     return {
         "cuda": combination.cuda,
-        **torch_in_json(torch),
         "torch": text,
+        "torch_abi": torch_in_json(torch)["torch_abi"],
         "pythons": list(combination.pythons),
         "sources": list(combination.sources),
         "smallest": combination.smallest,

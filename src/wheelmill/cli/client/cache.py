@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -11,6 +11,9 @@ from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.client.install.cache import clean_cache, measure_cache
 from wheelmill.errors import UsageError
 from wheelmill.system.units import number_of, size
+
+if TYPE_CHECKING:
+    from wheelmill.cli.client.change_outputs import CacheClean, CacheInfo
 
 app = typer.Typer(no_args_is_help=True, help="Show and clean the cache of what was read and downloaded.")
 
@@ -22,14 +25,15 @@ def info(*, as_json: JsonOption = False) -> None:
     """Show where the cache is and how much it holds."""
     found = measure_cache()
     if as_json:
-        print_json(
-            "wheelmill.cache-info/1",
-            folder=str(found.folder),
-            files=found.files,
-            bytes=found.size,
-            oldest=found.oldest.isoformat() if found.oldest else None,
-            leftovers=found.leftovers,
-        )
+        content: CacheInfo = {
+            "schema": "wheelmill.cache-info/1",
+            "folder": str(found.folder),
+            "files": found.files,
+            "bytes": found.size,
+            "oldest": found.oldest.isoformat() if found.oldest else None,
+            "leftovers": found.leftovers,
+        }
+        print_json(content)
         return
     print(f"{found.folder}: {number_of(found.files, 'file')}, {size(found.size)}")  # noqa: T201 - the result
     if found.oldest:
@@ -51,7 +55,13 @@ def clean(
     """Delete what the cache holds, and what killed commands left behind."""
     done = clean_cache(_age(older_than) if older_than else None, dry_run=dry_run)
     if as_json:
-        print_json("wheelmill.cache-clean/1", files=done.files, bytes=done.size, leftovers=done.leftovers)
+        content: CacheClean = {
+            "schema": "wheelmill.cache-clean/1",
+            "files": done.files,
+            "bytes": done.size,
+            "leftovers": done.leftovers,
+        }
+        print_json(content)
         return
     what = f"{number_of(done.files, 'file')}, {size(done.size)}"
     left = f", and {size(done.leftovers)} that killed commands left" if done.leftovers else ""

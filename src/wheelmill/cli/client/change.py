@@ -19,6 +19,7 @@ from wheelmill.system.units import size
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
+    from wheelmill.cli.client.change_outputs import Changed
     from wheelmill.cli.client.search import SearchOptions
     from wheelmill.cli.shared.target import TargetOptions
     from wheelmill.client.install.changes import InstalledPackage, PackageChange
@@ -67,20 +68,23 @@ class EnvironmentChange:
             say("next: 'wheelmill test' imports what was installed, and launches kernels where there is a GPU")
 
     @property
-    def content(self) -> dict[str, object]:
+    def content(self) -> Changed:
         """What happened, as JSON has it."""
-        packages = [
-            {
-                "project": change.project,
-                "change": str(change.kind),
-                "before": change.before,
-                "after": change.after,
-                "size": change.size,
-            }
-            for change in self.changes
-        ]
-        plan = {} if self.plan is None else {"dry_run": True, "diff": diffs_of(self.plan)}
-        return {"packages": packages, **plan}
+        content: Changed = {
+            "packages": [
+                {
+                    "project": change.project,
+                    "change": change.kind,
+                    "before": change.before,
+                    "after": change.after,
+                    "size": change.size,
+                }
+                for change in self.changes
+            ]
+        }
+        if self.plan is not None:
+            content |= {"dry_run": True, "diff": diffs_of(self.plan)}
+        return content
 
 
 def diffs_of(contents: Mapping[Path, bytes]) -> dict[str, str]:

@@ -24,6 +24,7 @@ from wheelmill.errors import FindingsError, UsageError, WheelmillError
 from wheelmill.system.units import number_of
 
 if TYPE_CHECKING:
+    from wheelmill.cli.client.change_outputs import Doctor
     from wheelmill.client.environment.doctor.examination import Examination
     from wheelmill.client.environment.doctor.remedies import Remedy
     from wheelmill.client.project.project import Project
@@ -74,11 +75,15 @@ def doctor(
     if fix:
         found = _mend(found, look, chosen, ask=not yes)
     if as_json:
-        faults = [
-            {"code": each.code, "subject": each.subject, "detail": each.detail, "mended_by": list(remedy.lines)}
-            for each, remedy in found.faults
-        ]
-        print_json("wheelmill.doctor/1", faults=faults, looked_at=dict(found.looked_at))
+        content: Doctor = {
+            "schema": "wheelmill.doctor/1",
+            "faults": [
+                {"code": each.code, "subject": each.subject, "detail": each.detail, "mended_by": list(remedy.lines)}
+                for each, remedy in found.faults
+            ],
+            "looked_at": dict(found.looked_at),
+        }
+        print_json(content)
     if found.faults:
         raise FindingsError("faults-found", number_of(len(found.faults), "fault"), hint=_sections_of(found))
     say("nothing is wrong")

@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,6 +16,9 @@ from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import UsageError
+
+if TYPE_CHECKING:
+    from wheelmill.cli.client.outputs import Environment
 
 _SHOWN: Final = (
     *("python", "interpreter", "platform", "libc", "torch", "cuda", "cxx11_abi"),
@@ -47,14 +50,15 @@ def environment(
         for name, value in variables.items():
             print(f"export {name}={shlex.quote(value)}")  # noqa: T201 - read by a shell
     elif as_json:
-        print_json("wheelmill.environment/1", **environment_content(found))
+        print_json(environment_content(found))
     else:
         _print_lines(found)
 
 
-def environment_content(found: TargetEnvironment) -> dict[str, object]:
+def environment_content(found: TargetEnvironment) -> Environment:
     """The environment as JSON shows it; what is not known is null."""
     return {
+        "schema": "wheelmill.environment/1",
         "python": str(found.python),
         "python_release": found.python_release,
         "free_threaded": found.python.free_threaded,
@@ -76,7 +80,7 @@ def environment_content(found: TargetEnvironment) -> dict[str, object]:
 
 
 def _print_lines(found: TargetEnvironment) -> None:
-    content = environment_content(found)
+    content: dict[str, object] = {**environment_content(found)}
     if found.cuda is None and (found.cpu_only or found.cuda_major):
         content["cuda"] = "none" if found.cpu_only else f"any {found.cuda_major}"
     content["gpus"] = ", ".join(f"{gpu.name or 'GPU'} ({gpu.capability.sm})" for gpu in found.gpus) or "none"

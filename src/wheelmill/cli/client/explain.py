@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from packaging.utils import canonicalize_name
@@ -21,6 +21,9 @@ from wheelmill.names import StableTorch
 from wheelmill.system.plain_records import plain_of
 from wheelmill.system.units import number_of
 from wheelmill.wheel.torch_need import torch_in_json, words_for
+
+if TYPE_CHECKING:
+    from wheelmill.cli.client.outputs import Candidate, Explain
 
 _NEAREST: Final = 10
 
@@ -57,14 +60,15 @@ def explain(
     if namesake:
         say(f"the package index has another project named {wanted.name}: an installer of your own may take that one")
     if as_json:
-        print_json(
-            "wheelmill.explain/1",
-            namesake=namesake,
-            environment=str(explanation.environment),
-            candidates=[_verdict_content(verdict) for verdict in listed],
-            suggestion=explanation.absence.suggestion if explanation.absence else None,
-            sources=outcomes_content(explanation.sources),
-        )
+        content: Explain = {
+            "schema": "wheelmill.explain/1",
+            "namesake": namesake,
+            "environment": str(explanation.environment),
+            "candidates": [_verdict_content(verdict) for verdict in listed],
+            "suggestion": explanation.absence.suggestion if explanation.absence else None,
+            "sources": outcomes_content(explanation.sources),
+        }
+        print_json(content)
         return
     print(f"for {explanation.environment}:")  # noqa: T201 - the result
     shown = listed if everything or fitting else listed[:_NEAREST]
@@ -100,11 +104,11 @@ def _totals(explanation: Explanation) -> str:
     return f"{number_of(len(explanation.verdicts), 'wheel')}: {fits} fitting{aspects}"
 
 
-def _inside_content(inside: Inside) -> dict[str, object]:
+def _inside_content(inside: Inside) -> Any:  # noqa: ANN401 - the record as JSON has it
     return asdict(inside) | {"torch_window": plain_of(inside.torch_window)}
 
 
-def _verdict_content(verdict: Assessment) -> dict[str, object]:
+def _verdict_content(verdict: Assessment) -> Candidate:
     candidate, inside = verdict.candidate, verdict.inside
     return {
         "filename": candidate.filename,

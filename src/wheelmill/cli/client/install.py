@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,6 +28,9 @@ from wheelmill.client.install.chosen import Installation
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.system.units import number_of
 from wheelmill.wheel.name import WheelName
+
+if TYPE_CHECKING:
+    from wheelmill.cli.client.change_outputs import Installation as InstallationContent
 
 LockOption = Annotated[
     Path | None, typer.Option("--lock", help="A pylock.toml, written by any tool (PEP 751).", metavar="FILE")
@@ -139,12 +142,12 @@ def _print_installation(installed: Installation, outcome: EnvironmentChange, com
         say(f"  {wheel.path.name}, sha256 {wheel.sha256}")
     outcome.tell()
     if as_json:
-        print_json(
-            f"wheelmill.{command}/1",
-            installed={
+        content: InstallationContent = {
+            "installed": {
                 wheel.project: {"filename": wheel.path.name, "sha256": wheel.sha256, "size": wheel.size}
                 for wheel in installed.wheels
             },
-            removed=list(installed.removed),
+            "removed": list(installed.removed),
             **outcome.content,
-        )
+        }
+        print_json({"schema": f"wheelmill.{command}/1", **content})

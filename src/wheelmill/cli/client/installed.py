@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wheelmill.cli.client.change import settle
 from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.output import JsonOption, plain, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, projects_of
 from wheelmill.client.environment.guide import name_sections
 from wheelmill.client.environment.trial import Trial, find_compiled_projects, try_packages
@@ -19,6 +18,9 @@ from wheelmill.client.install.distributions import Distribution, installed_in
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.wheel.torch_need import torch_in_json, words_for
+
+if TYPE_CHECKING:
+    from wheelmill.cli.client.change_outputs import List, Listed, Test
 
 ProjectsArgument = Annotated[
     list[str] | None,
@@ -50,7 +52,8 @@ def test(
         trials.append(trial)
         _print_trial(trial)
     if as_json:
-        print_json("wheelmill.test/1", packages=[asdict(trial) for trial in trials])
+        content: Test = {"schema": "wheelmill.test/1", "packages": [plain(trial) for trial in trials]}
+        print_json(content)
     if not trials:
         say("nothing to test: no installed version names a CUDA or a torch")
     if failures := {trial.project: trial.failure for trial in trials if trial.failure}:
@@ -88,14 +91,16 @@ def list(  # noqa: A001 - the command's name
     target = target.here()
     settle(target)
     selected = _select_packages(projects, installed_in(interpreter_of(target.detect())))
-    packages = []
+    packages: Sequence[Listed] = ()
     for project, each in selected.items():
         cuda = str(each.label.cuda or each.label.cuda_major or "") or None
-        packages.append({"project": project, "version": each.version, "cuda": cuda, **torch_in_json(each.torch)})
+        listed: Listed = {"project": project, "version": each.version, "cuda": cuda, **torch_in_json(each.torch)}
+        packages = [*packages, listed]
         if not as_json:
             needed = f"CUDA {cuda}" if cuda else "no CUDA", words_for(each.torch) if each.torch else "no torch"
             print("  ".join((project, each.version, *needed)))  # noqa: T201 - the result
     if as_json:
-        print_json("wheelmill.list/1", packages=packages)
+        content: List = {"schema": "wheelmill.list/1", "packages": [*packages]}
+        print_json(content)
     elif not packages:
         say("no installed version names a CUDA or a torch")

@@ -29,6 +29,7 @@ from wheelmill.system.units import number_of
 if TYPE_CHECKING:
     from packaging.pylock import Pylock
 
+    from wheelmill.cli.client.change_outputs import Lock
     from wheelmill.client.lock.environments import EnvironmentLock
     from wheelmill.client.project.project import Project
     from wheelmill.client.records import Resolution
@@ -100,8 +101,13 @@ def lock(
     else:
         say(f"{'wrote' if changed else 'nothing to change in'} {written}: {number_of(len(merged.packages), 'package')}")
     if as_json:
-        packages = [{"name": package.name, "version": str(package.version)} for package in merged.packages]
-        print_json("wheelmill.lock/1", lock=str(written), changed=changed, packages=packages)
+        content: Lock = {
+            "schema": "wheelmill.lock/1",
+            "lock": str(written),
+            "changed": changed,
+            "packages": [{"name": package.name, "version": str(package.version)} for package in merged.packages],
+        }
+        print_json(content)
     if check and changed:
         raise FindingsError(
             "lock-outdated", f"{written} is not what would be locked now", hint="'wheelmill lock' writes it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,10 @@ from wheelmill.client.source_records import SourceOutcome
 from wheelmill.errors import NetworkError, NoWheelError, UsageError
 from wheelmill.names import ProjectName, StableTorch, project_name
 from wheelmill.wheel.torch_need import torch_in_json, words_for
+
+if TYPE_CHECKING:
+    from wheelmill.cli.client.outputs import Chosen, Resolve, SourceLooked
+    from wheelmill.cli.client.outputs import Resolution as ResolutionContent
 
 RequirementsArgument = Annotated[
     list[str],
@@ -45,7 +49,8 @@ def resolve(
     print_resolution(resolution)
     demand_attestations([resolution], require_attestation)
     if as_json:
-        print_json("wheelmill.resolve/1", **resolution_content(resolution))
+        content: Resolve = {"schema": "wheelmill.resolve/1", **resolution_content(resolution)}
+        print_json(content)
     elif resolution.choices:
         _write_text(resolution, project, output)
     if resolution.unresolved:
@@ -132,7 +137,7 @@ def print_outcomes(outcomes: Iterable[SourceOutcome]) -> None:
         say(f"    {each.source.name}: {each.outcome}{f', {each.detail}' if each.detail else ''}")
 
 
-def resolution_content(resolution: Resolution) -> dict[str, object]:
+def resolution_content(resolution: Resolution) -> ResolutionContent:
     """The resolution as JSON shows it."""
     target = resolution.environment
     return {
@@ -150,13 +155,13 @@ def resolution_content(resolution: Resolution) -> dict[str, object]:
     }
 
 
-def outcomes_content(outcomes: Iterable[SourceOutcome]) -> list[dict[str, object]]:
+def outcomes_content(outcomes: Iterable[SourceOutcome]) -> list[SourceLooked]:
     """The outcomes of sources as JSON shows them."""
     return [
         {
             "project": each.project,
             "source": each.source.name,
-            "outcome": each.outcome.value,
+            "outcome": each.outcome,
             "url": each.url,
             "detail": each.detail,
         }
@@ -164,7 +169,7 @@ def outcomes_content(outcomes: Iterable[SourceOutcome]) -> list[dict[str, object
     ]
 
 
-def _choice_content(choice: Choice) -> dict[str, object]:
+def _choice_content(choice: Choice) -> Chosen:
     candidate = choice.candidate
     return {
         "version": str(candidate.version),

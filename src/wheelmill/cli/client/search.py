@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,10 @@ from wheelmill.cli.shared.output import JsonOption, Waiting, print_json, say
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.sources.projects import known_projects
 from wheelmill.errors import UsageError, WheelmillError
+
+if TYPE_CHECKING:
+    from wheelmill.cli.client.outputs import KnownSource
+    from wheelmill.cli.client.outputs import Search as SearchContent
 
 
 def _option(name: str, text: str, metavar: str | None = None) -> object:
@@ -106,7 +110,7 @@ def search(
         )
     ]
     if as_json:
-        content = [
+        content: list[KnownSource] = [
             {
                 "name": source.name,
                 "kind": source.kind,
@@ -117,7 +121,8 @@ def search(
             }
             for source in sources
         ]
-        print_json("wheelmill.search/1", sources=content)
+        listed: SearchContent = {"schema": "wheelmill.search/1", "sources": content}
+        print_json(listed)
         return
     if not sources:
         say("no source matches all of these words")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
 
 import typer
 
 from wheelmill.cli.client.beside import lines_beside
-from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.cli.shared.output import JsonOption, plain, print_json
 from wheelmill.client.choose.contents import Code, WheelContents, contents_at, contents_behind
 from wheelmill.client.variants.machine import property_text
 from wheelmill.errors import UsageError
@@ -23,6 +22,9 @@ from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.sboms import Sbom
 from wheelmill.wheel.torch_need import torch_in_json, words_for
+
+if TYPE_CHECKING:
+    from wheelmill.cli.client.outputs import CodeInside, WheelShown
 
 _LARGEST: Final = 5
 """Files that are shown for people; --json has all."""
@@ -44,7 +46,8 @@ def show(
     contents = _contents_of(wheel)
     other = _contents_of(beside) if beside is not None else None
     if as_json:
-        print_json("wheelmill.show/1", **_content(contents), **({"beside": _content(other)} if other else {}))
+        beside_it = {"beside": _content(other)} if other else {}
+        print_json({"schema": "wheelmill.show/1", **_content(contents), **beside_it})
         return
     if other:
         print("\n".join(map(printable, lines_beside(contents, other))))  # noqa: T201 - the result
@@ -170,7 +173,7 @@ def _sbom_line(sbom: Sbom) -> str:
     return f"{sbom.member}: {sbom.form}; inside: {inside}; for the build: {len(sbom.components) - len(contained)}"
 
 
-def _content(contents: WheelContents) -> dict[str, object]:
+def _content(contents: WheelContents) -> WheelShown:
     """The output for programs."""
     name, code = contents.name, contents.code
     label = name.built_for
@@ -194,14 +197,14 @@ def _content(contents: WheelContents) -> dict[str, object]:
         "code": None if code is None else _code_content(code),
         "bundled": list(contents.bundled),
         "variants": dict(contents.variants),
-        "built": None if contents.built is None else asdict(contents.built),
-        "sboms": [asdict(sbom) for sbom in contents.sboms],
-        "sizes": None if contents.sizes is None else asdict(contents.sizes),
+        "built": plain(contents.built),
+        "sboms": plain(contents.sboms),
+        "sizes": plain(contents.sizes),
         "files": dict(contents.files),
     }
 
 
-def _code_content(code: Code) -> dict[str, object]:
+def _code_content(code: Code) -> CodeInside:
     inside = code.inside
     return {
         "shared_objects": code.shared_objects,

@@ -15,6 +15,7 @@ from wheelmill.system.units import number_of
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
+    from wheelmill.cli.client.outputs import ExplainVariants, VariantWheel
     from wheelmill.client.choose.resolve import Search
     from wheelmill.client.records import TargetEnvironment
     from wheelmill.client.variants.explain import VariantExplanation
@@ -45,7 +46,7 @@ def print_variants(
     for warning in explanation.warnings:
         say(f"warning: {warning}")
     if as_json:
-        print_json("wheelmill.explain-variants/1", **_content(explanation, listed))
+        print_json(_content(explanation, listed))
         return
     for line in _lines(explanation, listed, most):
         print(line)  # noqa: T201 - the result
@@ -98,9 +99,10 @@ def _outcome(explanation: VariantExplanation) -> Iterator[str]:
         yield f"to install it: {explanation.command}"
 
 
-def _content(explanation: VariantExplanation, listed: Sequence[VariantVerdict]) -> dict[str, object]:
+def _content(explanation: VariantExplanation, listed: Sequence[VariantVerdict]) -> ExplainVariants:
     best, taken = explanation.best, explanation.taken
     return {
+        "schema": "wheelmill.explain-variants/1",
         "environment": str(explanation.environment),
         "machine": {name: namespace.says for name, namespace in explanation.machine.items()},
         "wheels": [_verdict_content(verdict) for verdict in listed],
@@ -112,7 +114,7 @@ def _content(explanation: VariantExplanation, listed: Sequence[VariantVerdict]) 
     }
 
 
-def _verdict_content(verdict: VariantVerdict) -> dict[str, object]:
+def _verdict_content(verdict: VariantVerdict) -> VariantWheel:
     candidate = verdict.wheel.candidate
     return {
         "filename": candidate.filename,

@@ -18,6 +18,7 @@ from wheelmill.config.upkeep.issue import read_request
 from wheelmill.errors import UsageError
 
 if TYPE_CHECKING:
+    from wheelmill.cli.factory.outputs import ConfigAdd
     from wheelmill.config.survey.entry import Guess
 
 
@@ -112,11 +113,11 @@ def _write(config: Config, name: str, entry: Mapping[str, object], *, replaces: 
 
 def _print(name: str, entry: Mapping[str, object], guesses: Iterable[Guess]) -> None:
     """Print the JSON of the contract."""
-    print_json(
-        "wheelmill.config-add/1",
-        project=name,
-        entry=entry,
-        guesses=[
+    content: ConfigAdd = {
+        "schema": "wheelmill.config-add/1",
+        "project": name,
+        "entry": {**entry},
+        "guesses": [
             {
                 "key": guess.key or None,
                 "file": guess.place.file if guess.place else None,
@@ -125,4 +126,5 @@ def _print(name: str, entry: Mapping[str, object], guesses: Iterable[Guess]) -> 
             }
             for guess in guesses
         ],
-    )
+    }
+    print_json(content)

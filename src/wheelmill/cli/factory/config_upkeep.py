@@ -5,9 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.markup import escape
@@ -32,6 +31,9 @@ from wheelmill.system.plain_records import plain_of
 from wheelmill.system.units import number_of
 from wheelmill.wheel.torch_symbols import TABLE, TorchSymbols
 
+if TYPE_CHECKING:
+    from wheelmill.cli.factory.outputs import ConfigDrift, ConfigImages, ConfigImagesRefresh, ConfigSymbols
+
 
 def drift(
     *,
@@ -52,9 +54,19 @@ def drift(
         if (facts := config.directory / FACTS).exists():
             write_bytes(facts, facts_json(config.directory))
     if as_json:
-        differences = [asdict(difference) | {"torch": str(difference.torch)} for difference in found.differences]
-        of_names = [asdict(difference) | {"index": difference.index} for difference in names]
-        print_json("wheelmill.config-drift/1", differences=differences, names=of_names, unknown=found.unknown)
+        content: ConfigDrift = {
+            "schema": "wheelmill.config-drift/1",
+            "differences": [
+                {"torch": str(each.torch), "fact": each.fact, "file": each.file, "index": each.index}
+                for each in found.differences
+            ],
+            "names": [
+                {"project": each.project, "file": each.file, "alias_of": each.alias_of, "index": each.index}
+                for each in names
+            ],
+            "unknown": list(found.unknown),
+        }
+        print_json(content)
     lines = (*(_drift_line(each, write=write) for each in found.differences), *map(str, names))
     _print_drift(() if as_json else lines, found.unknown)
     if names or len(written) < len(found.differences):
@@ -97,8 +109,12 @@ def symbols(
             write_bytes(path, table.packed())
     stale = stale_torches(config.compatibility, table)
     if as_json:
-        known = plain_of(table.summary) if table else None
-        print_json("wheelmill.config-symbols/1", table=known, missing=list(map(str, stale)))
+        content: ConfigSymbols = {
+            "schema": "wheelmill.config-symbols/1",
+            "table": plain_of(table.summary) if table else None,
+            "missing": list(map(str, stale)),
+        }
+        print_json(content)
     elif table:
         for build in table.summary.builds:
             STDOUT.print(escape(f"{number_of(build.symbols, 'symbol')} in {build.wheel}"))
@@ -152,8 +168,14 @@ def images(
             config.directory / IMAGES, found.differences, checked=dt.datetime.now(tz=dt.UTC).date()
         )
     if as_json:
-        differences = [{"key": each.key, "file": each.file, "registry": each.registry} for each in found.differences]
-        print_json("wheelmill.config-images-refresh/1", differences=differences, unknown=found.unknown)
+        content: ConfigImagesRefresh = {
+            "schema": "wheelmill.config-images-refresh/1",
+            "differences": [
+                {"key": each.key, "file": each.file, "registry": each.registry} for each in found.differences
+            ],
+            "unknown": list(found.unknown),
+        }
+        print_json(content)
     lines = (f"{each}; written" if write and each.writable else str(each) for each in found.differences)
     _print_drift(() if as_json else lines, found.unknown)
     if len(found.differences) > (len(writable) if write else 0):
@@ -163,13 +185,17 @@ def images(
 def _list_images(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json: bool) -> None:
     missing = sorted(toolkits.keys() - pinned.cuda.keys())
     if as_json:
-        print_json(
-            "wheelmill.config-images/1",
-            manylinux={str(platform): str(image) for platform, image in pinned.manylinux.images.items()},
-            plain=str(pinned.plain.image),
-            cuda={str(cuda): image_drift.values_of(of_cuda) for cuda, of_cuda in pinned.cuda.items()},
-            missing=list(map(str, missing)),
-        )
+        content: ConfigImages = {
+            "schema": "wheelmill.config-images/1",
+            "manylinux": {str(platform): str(image) for platform, image in pinned.manylinux.images.items()},
+            "plain": str(pinned.plain.image),
+            "cuda": {
+                str(cuda): {"toolkit": each.toolkit, "devel": str(each.devel), "runtime": str(each.runtime)}
+                for cuda, each in pinned.cuda.items()
+            },
+            "missing": list(map(str, missing)),
+        }
+        print_json(content)
         return
     others = Table("for", Column("image", overflow="fold"))
     for platform, image in pinned.manylinux.images.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import FindingsError
 from wheelmill.system.output import printable
 from wheelmill.system.time import SYSTEM_CLOCK
+
+if TYPE_CHECKING:
+    from wheelmill.cli.factory.outputs import GithubCheck
 
 app = typer.Typer(no_args_is_help=True, help="Look at the settings of the repository that a factory runs in.")
 
@@ -46,13 +49,15 @@ def check(
     unseen = [each for each in found if isinstance(each, Unseen)]
     findings = [each for each in found if isinstance(each, WrongSetting)]
     if as_json:
-        print_json(
-            "wheelmill.github-check/1",
-            findings=[
-                {"code": each.code, "what": each.what, "why": each.code.why, "remedy": each.remedy} for each in findings
+        content: GithubCheck = {
+            "schema": "wheelmill.github-check/1",
+            "findings": [
+                {"code": each.code, "what": each.what, "why": each.code.why, "remedy": [*each.remedy]}
+                for each in findings
             ],
-            unseen=[{"what": each.what, "needs": each.needs} for each in unseen],
-        )
+            "unseen": [{"what": each.what, "needs": each.needs} for each in unseen],
+        }
+        print_json(content)
     else:
         for finding in findings:
             lines = (f"{finding.code}: {finding.what}", finding.code.why, *finding.remedy)

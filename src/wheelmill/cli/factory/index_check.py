@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict
 from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Final, assert_never
+from typing import TYPE_CHECKING, Annotated, Final, assert_never
 from urllib.parse import urlsplit
 
 import typer
@@ -16,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from wheelmill.cli.shared.options import of_a_size
-from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.output import JsonOption, plain, print_json, say
 from wheelmill.cli.shared.terminal import STDOUT, progress
 from wheelmill.conformance.findings import Finding, findings_of, legible
 from wheelmill.conformance.violation import ConformanceReport
@@ -24,6 +23,9 @@ from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.names.text import project_name
 from wheelmill.system.units import number_of
+
+if TYPE_CHECKING:
+    from wheelmill.cli.factory.outputs import IndexCheck, IndexFinding
 
 _SHOWN: Final = 10
 """Findings of one rule that are printed for people; other formats have all."""
@@ -127,24 +129,25 @@ def _print_report(report: ConformanceReport, form: Format) -> None:
 
 
 def _print_json(report: ConformanceReport) -> None:
-    print_json(
-        "wheelmill.index-check/1",
-        findings=[_content(finding) for finding in findings_of(report.violations)],
-        projects=report.projects,
-        pages=report.pages,
-        files=report.files,
-        examined=report.examined,
-        observations=list(map(asdict, report.observations)),
-    )
+    content: IndexCheck = {
+        "schema": "wheelmill.index-check/1",
+        "findings": [_content(finding) for finding in findings_of(report.violations)],
+        "projects": report.projects,
+        "pages": report.pages,
+        "files": report.files,
+        "examined": report.examined,
+        "observations": plain(report.observations),
+    }
+    print_json(content)
 
 
-def _content(finding: Finding) -> dict[str, Any]:
+def _content(finding: Finding) -> IndexFinding:
     rule = finding.rule
     return {
         "rule": rule.pep,
         "number": rule.number,
         "url": finding.url,
-        "severity": rule.severity.value,
+        "severity": rule.severity,
         "message": finding.message,
         "effect": {"pip": str(rule.pip), "uv": str(rule.uv)},
         "count": finding.count,

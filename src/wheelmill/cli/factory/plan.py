@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +16,7 @@ from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, StoreOptio
 from wheelmill.cli.factory.plan_tables import print_plan
 from wheelmill.cli.factory.sandbox import PlaceOptions
 from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
+from wheelmill.cli.shared.output import JsonOption, plain, print_json, say, say_warning
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.changes import added_torches, changed_since
 from wheelmill.errors import UsageError
@@ -30,6 +30,10 @@ from wheelmill.release.ledger.records import LedgerRun
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.store import Store
 from wheelmill.wheel.platforms import AUTO_POLICY
+
+if TYPE_CHECKING:
+    from wheelmill.cli.factory.outputs import MissingPackage, Planned
+    from wheelmill.cli.factory.outputs import Plan as PlanContent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,19 +164,22 @@ def plan(
         from wheelmill.pipeline.matrix_plan import matrix_content  # noqa: PLC0415 - all of the pipeline comes with it
 
         unreleased = before.unreleased if before else {}
-        content = matrix_content(planned, releases.quotas, past, unreleased, revision)
-        print_json("wheelmill.plan-matrix/1", **content, force=wanted.force)
+        print_json(matrix_content(planned, releases.quotas, past, unreleased, revision, force=wanted.force))
     elif as_json:
-        print_json(
-            PLAN_SCHEMA, **plan_content(planned), missing=list(map(_missing_content, missing)), estimate=asdict(cost)
-        )
+        content: PlanContent = {
+            "schema": PLAN_SCHEMA,
+            **plan_content(planned),
+            "missing": list(map(_missing_content, missing)),
+            "estimate": plain(cost),
+        }
+        print_json(content)
     else:
         print_plan(planned, past, cost, wheels=wheels, skips=skips)
     for each in missing:
         say(str(each))
 
 
-def _missing_content(missing: Missing) -> dict[str, object]:
+def _missing_content(missing: Missing) -> MissingPackage:
     ids = [cell.id for cell in missing.cells]
     return {"project": missing.project, "requires": missing.requires, "targets": ids}
 
@@ -183,7 +190,7 @@ def _failure_of(failures: KnownFailures, where: PlaceOptions, config: Config) ->
     return known_failures(failures, lambda target: builder().place(target), where.resolve_policy())
 
 
-def plan_content(planned: Plan) -> dict[str, object]:
+def plan_content(planned: Plan) -> Planned:
     """The plan as the JSON of the contract."""
     from wheelmill.pipeline.matrix_plan import cell_content  # noqa: PLC0415 - as above
 
@@ -197,9 +204,7 @@ def plan_content(planned: Plan) -> dict[str, object]:
             }
             for target in planned.targets
         ],
-        "skips": [
-            {**cell_content(skip.cell), "kind": skip.obstacle.value, "reason": skip.reason} for skip in planned.skips
-        ],
+        "skips": [{**cell_content(skip.cell), "kind": skip.obstacle, "reason": skip.reason} for skip in planned.skips],
         "counts": {
             "cells": len(planned.targets) + len(planned.skips),
             "wheels": len(planned.targets),

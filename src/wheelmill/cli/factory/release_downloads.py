@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -11,6 +12,9 @@ from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.errors import UsageError
 from wheelmill.release.ledger.downloads import CountsDownloads, of_projects, with_count
 from wheelmill.release.ledger.records import DownloadCount
+
+if TYPE_CHECKING:
+    from wheelmill.cli.factory.outputs import ReleaseDownloads
 
 
 def downloads(*, store: StoreOption, as_json: JsonOption = False) -> None:
@@ -22,7 +26,12 @@ def downloads(*, store: StoreOption, as_json: JsonOption = False) -> None:
     count = DownloadCount(day=datetime.now(UTC).date(), projects=of_projects(releases.downloads()))
     releases.ledger.change(f"downloads until {count.day}", lambda state: with_count(state, count))
     if as_json:
-        print_json("wheelmill.release-downloads/1", day=str(count.day), projects=count.projects)
+        content: ReleaseDownloads = {
+            "schema": "wheelmill.release-downloads/1",
+            "day": str(count.day),
+            "projects": {str(project): number for project, number in count.projects.items()},
+        }
+        print_json(content)
         return
     for project, number in sorted(count.projects.items(), key=lambda each: (-each[1], each[0])):
         typer.echo(f"{number:>12,}  {project}")

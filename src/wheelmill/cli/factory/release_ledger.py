@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from wheelmill.errors import FindingsError
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import published, rebuild
 from wheelmill.system.units import number_of
+
+if TYPE_CHECKING:
+    from wheelmill.cli.factory.outputs import ReleaseLedger
 
 
 def ledger(
@@ -30,7 +33,7 @@ def ledger(
         releases.check_can_publish()
     state = (rebuild if again else published)(releases, findings.append)
     if as_json:
-        print_json("wheelmill.release-ledger/1", **_content(state), findings=findings)
+        print_json(_content(state, findings))
     else:
         _show(state)
     for finding in findings:
@@ -39,8 +42,9 @@ def ledger(
         raise typer.Exit(FindingsError.exit_code)
 
 
-def _content(state: LedgerState) -> dict[str, object]:
+def _content(state: LedgerState, findings: list[str]) -> ReleaseLedger:
     return {
+        "schema": "wheelmill.release-ledger/1",
         "releases": [
             {
                 "tag": release.tag,
@@ -56,8 +60,12 @@ def _content(state: LedgerState) -> dict[str, object]:
         ],
         "claims": {group: claim.run for group, claim in state.work.claims.items()},
         "leases": {what: lease.since.isoformat() for what, lease in state.work.leases.items()},
-        "downloads": {str(count.day): count.projects for count in state.downloads},
+        "downloads": {
+            str(count.day): {str(project): number for project, number in count.projects.items()}
+            for count in state.downloads
+        },
         "changes": sum(each.count for each in state.work.changes),
+        "findings": findings,
     }
 
 

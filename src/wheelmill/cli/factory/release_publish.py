@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,13 +21,14 @@ from wheelmill.cli.factory.inputs import (
 )
 from wheelmill.cli.factory.publication import raise_for, tell
 from wheelmill.cli.shared.options import of_a_size, signer_of, with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.cli.shared.output import JsonOption, plain, print_json
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import UsageError
 from wheelmill.names import Platform
 from wheelmill.smoke.verdict import GPU_SUFFIX
 
 if TYPE_CHECKING:
+    from wheelmill.cli.factory.outputs import Release
     from wheelmill.pipeline import Delivery, Gate, GpuTrials, MatrixPlan
 
 
@@ -177,8 +178,9 @@ def publish(
             deliveries, releases, attestation=options.attestation or None, progress=shown, until=until
         )
     if as_json:
-        refused = [asdict(each) for each in done.refusals]
-        print_json("wheelmill.release/1", tags=[manifest.tag for manifest in done.releases], refused=refused)
+        tags: list[str] = [manifest.tag for manifest in done.releases]
+        content: Release = {"schema": "wheelmill.release/1", "tags": tags, "refused": plain(done.refusals)}
+        print_json(content)
     if options.manifests:
         pipeline.write_manifest_checksums(options.manifests, done.releases)
     tell(done)

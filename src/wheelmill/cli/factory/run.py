@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -36,7 +36,7 @@ from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.annotations import Unquoted
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.amend import amend
-from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError
+from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError, WheelmillError
 from wheelmill.names import ProjectName, PythonVersion, ReleaseTag
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import find_missing
@@ -47,11 +47,13 @@ from wheelmill.system.units import number_of
 
 if TYPE_CHECKING:
     from wheelmill.build.provenance import Provenance
+    from wheelmill.cli.factory.outputs import Run
     from wheelmill.pipeline.run import RunOutcome
 
-_STAGES: Final = {
-    kind.exit_code: (kind, stage)
-    for kind, stage in ((BuildError, "build"), (SmokeError, "smoke"), (ReleaseError, "release"))
+_STAGES: Final[Mapping[int, tuple[type[WheelmillError], Literal["build", "smoke", "release"]]]] = {
+    BuildError.exit_code: (BuildError, "build"),
+    SmokeError.exit_code: (SmokeError, "smoke"),
+    ReleaseError.exit_code: (ReleaseError, "release"),
 }
 """The word for a failure and its stage, by exit code."""
 
@@ -119,7 +121,7 @@ def run(
             planned, factory, seconds=where.seconds, publishes=publishes, force=wanted.force or measure
         )
     if as_json:
-        print_json("wheelmill.run/1", **plan_content(planned), **_outcome_content(outcome))
+        print_json(_content(planned, outcome))
     _say_what_came(outcome, output, publishes=publishes)
     if measure:
         _write_costs(outcome.built, configuration.file)
@@ -173,10 +175,12 @@ def plan_run(
     return planned
 
 
-def _outcome_content(outcome: RunOutcome) -> dict[str, object]:
+def _content(planned: Plan, outcome: RunOutcome) -> Run:
     return {
+        "schema": "wheelmill.run/1",
+        **plan_content(planned),
         "wheels": [verdict_content(verdict) for verdict in outcome.verdicts],
-        "releases": outcome.releases,
+        "releases": [*outcome.releases],
         "failures": [
             {
                 "id": failure.id,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from wheelmill.cli.factory.inputs import ConfigOption, config_at, store_at
 from wheelmill.cli.factory.sandbox import SandboxKind, SandboxOption, environments_in
-from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
+from wheelmill.cli.shared.output import JsonOption, plain, print_json, say, say_warning
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import SmokeError
 from wheelmill.release.ledger.releases import published
@@ -18,6 +18,9 @@ from wheelmill.smoke.verdict import GPU_SUFFIX, SUFFIX, Evidence, Verdict, certi
 from wheelmill.system.plain_records import plain_of
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
+
+if TYPE_CHECKING:
+    from wheelmill.cli.factory.outputs import FindingOf, Smoke, VerdictOf
 
 
 def smoke(
@@ -66,7 +69,8 @@ def smoke(
             for file in files
         ]
     if as_json:
-        print_json("wheelmill.smoke/1", wheels=[verdict_content(verdict) for verdict in verdicts])
+        content: Smoke = {"schema": "wheelmill.smoke/1", "wheels": [verdict_content(verdict) for verdict in verdicts]}
+        print_json(content)
     for verdict in verdicts:
         say(str(verdict))
         if verdict.ok:
@@ -79,16 +83,18 @@ def smoke(
         raise SmokeError("wheels-refused", f"refused: {', '.join(refused)}")
 
 
-def _finding_content(finding: Finding) -> dict[str, str]:
-    content = {"code": finding.code, "level": finding.code.level, "detail": finding.detail}
-    return content | ({} if finding.reason is None else {"allowed": finding.reason})
+def _finding_content(finding: Finding) -> FindingOf:
+    content: FindingOf = {"code": finding.code, "level": finding.code.level, "detail": finding.detail}
+    if finding.reason is not None:
+        content["allowed"] = finding.reason
+    return content
 
 
-def _evidence_content(evidence: Evidence) -> dict[str, object]:
+def _evidence_content(evidence: Evidence) -> Any:  # noqa: ANN401 - the record as JSON has it
     return asdict(evidence) | {"torch_window": plain_of(evidence.torch_window)}
 
 
-def verdict_content(verdict: Verdict) -> dict[str, object]:
+def verdict_content(verdict: Verdict) -> VerdictOf:
     """A verdict as the JSON of the contract."""
     return {
         "file": verdict.file.filename,
@@ -97,6 +103,6 @@ def verdict_content(verdict: Verdict) -> dict[str, object]:
         "findings": [_finding_content(finding) for finding in verdict.findings if finding.refuses],
         "warnings": [_finding_content(finding) for finding in verdict.findings if not finding.refuses],
         "evidence": _evidence_content(verdict.evidence) if verdict.evidence else None,
-        "sizes": asdict(verdict.sizes) if verdict.sizes else None,
+        "sizes": plain(verdict.sizes),
         "kernels": kernels_in(verdict.clean_rooms) if verdict.ok else None,
     }

@@ -18,6 +18,7 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say_warning
 from wheelmill.release.ledger.releases import published
 
 if TYPE_CHECKING:
+    from wheelmill.cli.factory.outputs import Summary as SummaryContent
     from wheelmill.pipeline.summary import Summary
     from wheelmill.pipeline.summary_text import RunText
 
@@ -67,11 +68,15 @@ def summary(
         with markdown.open("a") as file:
             file.write(text)
     if as_json:
-        ended = (
-            {"goes_on": run.end.goes_on, "continues": run.end.continued, "notice": notice_of(found, run)} if run else {}
-        )
-        failed = found.groups("failed", "refused", "lost")
-        print_json("wheelmill.summary/1", done=found.groups("done"), failed=failed, again=found.again, **ended)
+        content: SummaryContent = {
+            "schema": "wheelmill.summary/1",
+            "done": found.groups("done"),
+            "failed": found.groups("failed", "refused", "lost"),
+            "again": found.again,
+        }
+        if run:
+            content |= {"goes_on": run.end.goes_on, "continues": run.end.continued, "notice": notice_of(found, run)}
+        print_json(content)
     elif not markdown:
         typer.echo(text, nl=False)
 

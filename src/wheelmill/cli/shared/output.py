@@ -6,7 +6,9 @@ import json
 import shutil
 import sys
 import time
-from typing import Annotated, Final
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -19,9 +21,14 @@ _HEARTBEAT: Final = 10.0
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
 
-def print_json(schema: str, **content: object) -> None:
+def print_json(content: Mapping[str, object]) -> None:
     """Print the one JSON object of a command; what a runner would take for an order is written in another way."""
-    print_quoted(json.dumps({"schema": schema, **content}, indent=2))
+    print_quoted(json.dumps(content, indent=2))
+
+
+def plain(record: Any) -> Any:  # noqa: ANN401 - JSON
+    """A record, several, or None as JSON has them, every field with its name."""
+    return [asdict(each) for each in record] if isinstance(record, tuple) else record and asdict(record)
 
 
 def print_quoted(text: str) -> None:

@@ -17,7 +17,7 @@ def test_foreign_text_moves_no_cursor_and_gives_a_runner_no_command(capsys: pyte
 
 
 def test_foreign_text_in_json_is_whole_and_gives_a_runner_no_command(capsys: pytest.CaptureFixture[str]) -> None:
-    print_json("wheelmill.any/1", text="###[add-mask]e::x\n::add-mask::e")
+    print_json({"schema": "wheelmill.any/1", "text": "###[add-mask]e::x\n::add-mask::e"})
     printed = capsys.readouterr().out
     assert json.loads(printed) == {"schema": "wheelmill.any/1", "text": "###[add-mask]e::x\n::add-mask::e"}
     assert "##[" not in printed

@@ -1,16 +1,41 @@
-"""What the client's commands that choose and show print with ``--json``."""
+"""The objects that the client's commands print with ``--json``: docs/reference is made from these types.
 
+Null is what is not known.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from tests.reference.outputs.parts import Refusal, SourceLooked, TorchNeed, TorchRange
 from wheelmill.client.records import Inside
-from wheelmill.client.source_records import SourceKind
+from wheelmill.client.source_records import Outcome, SourceKind
 from wheelmill.wheel.build_facts import BuildFacts
 from wheelmill.wheel.sboms import Sbom
 from wheelmill.wheel.sizes import Sizes
+from wheelmill.wheel.torch_need import TorchKeys, TorchRange
 from wheelmill.wheel.torch_window import TorchWindow
+
+
+class SourceLooked(TypedDict):
+    """What became of looking for one project in one source."""
+
+    project: str
+    source: str
+    """Its name."""
+    outcome: Outcome
+    url: str
+    """The page that decided."""
+    detail: str
+    """What the server said, and what to do about it; empty where the outcome says everything."""
+
+
+class Refusal(TypedDict):
+    """One reason against a wheel."""
+
+    stage: str
+    """What it is about: ``torch``, ``python``, ``gpu`` ..."""
+    reason: str
 
 
 class Gpu(TypedDict):
@@ -65,7 +90,7 @@ class ResolvedFor(TypedDict):
     cuda: str | None
 
 
-class Chosen(TorchNeed):
+class Chosen(TorchKeys):
     """A wheel that was chosen."""
 
     version: str
@@ -143,7 +168,7 @@ class Available(TypedDict):
     sources: list[SourceLooked]
 
 
-class Candidate(TorchNeed):
+class Candidate(TorchKeys):
     """A wheel, compared with the target."""
 
     filename: str
@@ -178,7 +203,7 @@ class VariantWheel(TypedDict):
     version: str
     variant: str | None
     """Its label; null for a plain wheel."""
-    properties: dict[str, dict[str, list[str]]] | None
+    properties: Mapping[str, Mapping[str, Sequence[str]]] | None
     """By namespace and feature."""
     fits: bool
     refusals: list[Refusal]
@@ -229,7 +254,7 @@ class CodeInside(TypedDict):
     compilers: list[str]
 
 
-class WheelShown(TorchNeed):
+class WheelShown(TorchKeys):
     """What is in a wheel, and what it says of itself."""
 
     filename: str
@@ -267,6 +292,3 @@ class Show(WheelShown):
 
     schema: Literal["wheelmill.show/1"]
     beside: NotRequired[WheelShown]
-
-
-OUTPUTS = (Environment, Resolve, Search, Available, Explain, ExplainVariants, Show)

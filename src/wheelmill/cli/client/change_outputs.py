@@ -1,12 +1,39 @@
-"""What the client's commands that change projects and environments, or look at them, print with ``--json``."""
+"""The objects that commands which change something print with ``--json``: docs/reference is made from these types.
+
+Null is what is not known.
+"""
 
 from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from tests.reference.outputs.choice import Resolution
-from tests.reference.outputs.parts import Changed, PackageChange, TorchNeed
+from wheelmill.cli.client.outputs import Resolution
 from wheelmill.client.environment.trial import Trial
+from wheelmill.client.install.changes import ChangeKind
+from wheelmill.wheel.torch_need import TorchKeys
+
+
+class PackageChange(TypedDict):
+    """What happened to a package of an environment, or would happen."""
+
+    project: str
+    change: ChangeKind
+    before: str | None
+    """The version; null where it was not installed."""
+    after: str | None
+    """The version; null where it is removed."""
+    size: int | None
+    """Bytes of the file that is installed; null where that is not known."""
+
+
+class Changed(TypedDict):
+    """What a command did to an environment and to files."""
+
+    packages: list[PackageChange]
+    dry_run: NotRequired[Literal[True]]
+    """There with ``--dry-run``: nothing was changed."""
+    diff: NotRequired[dict[str, str]]
+    """With ``--dry-run``: a unified diff of each file, by its path."""
 
 
 class ProjectChange(Changed):
@@ -88,7 +115,7 @@ class Sync(Installation):
     schema: Literal["wheelmill.sync/1"]
 
 
-class Listed(TorchNeed):
+class Listed(TorchKeys):
     """An installed wheel."""
 
     project: str
@@ -150,6 +177,3 @@ class CacheClean(TypedDict):
     bytes: int
     leftovers: int
     """Bytes that killed commands left."""
-
-
-OUTPUTS = (Add, Update, Remove, Lock, Install, Sync, List, Test, Doctor, CacheInfo, CacheClean)

@@ -1,15 +1,80 @@
-"""What the factory's commands print with ``--json``."""
+"""The objects that the factory's commands print with ``--json``: docs/reference is made from these types."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from tests.reference.outputs.parts import Planned, TorchNeed, VerdictOf
 from wheelmill.conformance.violation import Observation, Severity
 from wheelmill.hosting.wrong import SettingCode
+from wheelmill.pipeline.outputs import CellOf
 from wheelmill.plan.estimate import Estimate
+from wheelmill.plan.targets import Obstacle
 from wheelmill.release.store import RefusedWheel
+from wheelmill.smoke.verdict import Evidence
+from wheelmill.wheel.findings import Code, Level
+from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_symbols import TableSummary
+
+
+class Counts(TypedDict):
+    """How many there are."""
+
+    cells: int
+    wheels: int
+    skips: int
+
+
+class TargetOf(CellOf):
+    """A wheel that is built."""
+
+    policy: str
+    group: str
+    """What one job builds."""
+    architectures: list[str]
+    """GPU architectures: ``9.0``, ``12.0+PTX``."""
+
+
+class SkipOf(CellOf):
+    """A wheel that is not built."""
+
+    kind: Obstacle
+    reason: str
+
+
+class Planned(TypedDict):
+    """What is built, and what is not."""
+
+    targets: list[TargetOf]
+    skips: list[SkipOf]
+    counts: Counts
+
+
+class FindingOf(TypedDict):
+    """A fault of a wheel."""
+
+    code: Code
+    level: Level
+    detail: str
+    allowed: NotRequired[str]
+    """Why packages.yml allows it."""
+
+
+class VerdictOf(TypedDict):
+    """What smoke says of one wheel."""
+
+    file: str
+    sha256: str
+    ok: bool
+    findings: list[FindingOf]
+    """What it is refused for."""
+    warnings: list[FindingOf]
+    evidence: Evidence | None
+    """Null where its bytes could not be read."""
+    sizes: Sizes | None
+    """In bytes."""
+    kernels: str | None
+    """Where its kernels ran, or why they did not; null for a wheel that was refused."""
 
 
 class Guess(TypedDict):
@@ -94,7 +159,7 @@ class ImageDiffers(TypedDict):
 
     key: str
     file: str | None
-    registry: str | dict[str, str] | None
+    registry: str | Mapping[str, str] | None
     """Null where the registry no longer has the tag."""
 
 
@@ -120,60 +185,6 @@ class Plan(Planned):
     schema: Literal["wheelmill.plan/1"]
     missing: list[MissingPackage]
     estimate: Estimate
-
-
-class Part(TypedDict):
-    """A part of a source that one of several jobs compiles."""
-
-    number: int
-    part: str
-    """``2/4``"""
-
-
-class PlannedGroup(TorchNeed):
-    """What one job builds."""
-
-    project: str
-    version: str
-    cuda: str
-    platform: str
-    group: str
-    pythons: str
-    """With commas between them."""
-    wheels: int
-    runner: str
-    parts: list[Part]
-    run: str
-    """The run that has built them; empty where nothing is built yet."""
-    ledger: NotRequired[str]
-    """The state of the ledger that was planned with."""
-
-
-class Shard(TypedDict):
-    """One matrix of jobs."""
-
-    include: list[PlannedGroup]
-
-
-class Load(TypedDict):
-    """What a shard is thought to be."""
-
-    wheels: int
-    size: int
-    """Bytes."""
-    machine_hours: float
-
-
-class PlanMatrix(TypedDict):
-    """Job matrices."""
-
-    schema: Literal["wheelmill.plan-matrix/1"]
-    shards: list[Shard]
-    loads: list[Load]
-    """One for each shard."""
-    waiting: list[str]
-    """Groups for a later run."""
-    force: bool
 
 
 class Smoke(TypedDict):
@@ -337,20 +348,14 @@ class Summary(TypedDict):
     """What became of a plan that many jobs worked on."""
 
     schema: Literal["wheelmill.summary/1"]
-    done: list[str]
+    done: Sequence[str]
     """Groups."""
-    failed: list[str]
-    again: list[str]
+    failed: Sequence[str]
+    again: Sequence[str]
     """Groups that another run should go on with."""
     goes_on: NotRequired[bool]
     """With ``--run``: whether another run is to be started."""
-    continues: NotRequired[list[str]]
+    continues: NotRequired[Sequence[str]]
     """With ``--run``: the runs whose work is to be taken up."""
     notice: NotRequired[str]
     """With ``--run``: what a person may have to look at; empty when all went well."""
-
-
-OUTPUTS = (
-    *(ConfigAdd, ConfigDrift, ConfigSymbols, ConfigImages, ConfigImagesRefresh, Plan, PlanMatrix, Smoke, Run, Release),
-    *(ReleaseLedger, ReleaseDownloads, IndexCheck, GithubCheck, Summary),
-)

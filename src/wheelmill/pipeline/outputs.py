@@ -1,0 +1,76 @@
+"""The objects for programs that say what jobs do: docs/reference is made from these types."""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from wheelmill.wheel.torch_need import TorchKeys
+
+
+class CellOf(TorchKeys):
+    """A combination that a wheel is built for."""
+
+    id: str
+    project: str
+    version: str
+    """Upstream's, without a label."""
+    python: str
+    """``3.12``, ``3.13t``"""
+    cuda: str
+    """``13.0``"""
+    platform: str
+    """``linux_x86_64``"""
+
+
+class Part(TypedDict):
+    """A part of a source that one of several jobs compiles."""
+
+    number: int
+    part: str
+    """``2/4``"""
+
+
+class PlannedGroup(TorchKeys):
+    """What one job builds."""
+
+    project: str
+    version: str
+    cuda: str
+    platform: str
+    group: str
+    pythons: str
+    """With commas between them."""
+    wheels: int
+    runner: str
+    parts: list[Part]
+    run: str
+    """The run that has built them; empty where nothing is built yet."""
+    ledger: NotRequired[str]
+    """The state of the ledger that was planned with."""
+
+
+class Shard(TypedDict):
+    """One matrix of jobs."""
+
+    include: list[PlannedGroup]
+
+
+class Load(TypedDict):
+    """What a shard is thought to be."""
+
+    wheels: int
+    size: int
+    """Bytes."""
+    machine_hours: float
+
+
+class PlanMatrix(TypedDict):
+    """Job matrices."""
+
+    schema: Literal["wheelmill.plan-matrix/1"]
+    shards: list[Shard]
+    loads: list[Load]
+    """One for each shard."""
+    waiting: list[str]
+    """Groups for a later run."""
+    force: bool

@@ -1,0 +1,104 @@
+"""What commands and files of wheelmill promise to programs, by name: the types that the source has of it."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, Literal, get_args, get_type_hints
+
+from msgspec import Struct, structs
+from pydantic import Field
+from typing_extensions import TypedDict, is_typeddict
+
+from wheelmill.cli.client import change_outputs
+from wheelmill.cli.client import outputs as client_outputs
+from wheelmill.cli.factory import outputs as factory_outputs
+from wheelmill.index import facts
+from wheelmill.pipeline import outputs as job_outputs
+from wheelmill.release.manifest import Manifest
+from wheelmill.wheel.build_facts import BuildFacts
+from wheelmill.wheel.torch_need import TorchRange
+
+
+def _said(kind: Any, text: str) -> Any:
+    return Annotated[kind, Field(description=text)]
+
+
+def _keys_of(struct: type[Struct], name: str, text: str, **own: Any) -> Any:
+    """A struct of the source as pydantic knows it, with types and texts of its own for what is encoded before."""
+    keys: Any = {field.name: own.get(field.name, field.type) for field in structs.fields(struct)}
+    made = TypedDict(name, keys)  # type: ignore[misc]
+    made.__doc__ = text
+    return made
+
+
+_SHOWN = _keys_of(
+    facts._Evidence,  # noqa: SLF001 - of these, programs see the JSON alone
+    "Shown",
+    "What a wheel's bytes show.",
+    sass=_said(tuple[str, ...], "``sm_90``"),
+    ptx=_said(tuple[str, ...], "``compute_120``"),
+    torch_window=_said(dict[str, bool] | None, "Whether it could load in each torch that is known."),
+)
+_TRIED = _keys_of(
+    facts._Tried,  # noqa: SLF001
+    "Tried",
+    "Where it was installed and imported.",
+    skipped=_said(tuple[str, ...], "What was not tried there, and why."),
+)
+_BUILT = _keys_of(
+    facts._Built,  # noqa: SLF001
+    "Built",
+    "How it was built.",
+    patches=_said(tuple[str, ...], "Their sha256."),
+)
+_INDEXED = _keys_of(
+    facts._Facts,  # noqa: SLF001
+    "IndexedWheel",
+    "A wheel of an index. Null is what is not known.",
+    torch=_said(str | None, "``2.11``"),
+    torch_abi=TorchRange | None,
+    tags=list[str],
+    trees=list[str],
+    evidence=_SHOWN | None,
+    tried=list[_TRIED],  # type: ignore[valid-type]
+    built=_BUILT | None,
+)
+
+
+class ProjectStatus(TypedDict):
+    """Of a project (PEP 792)."""
+
+    status: str
+    reason: str | None
+
+
+class Wheels(TypedDict):
+    """``wheels.json``: every wheel of an index."""
+
+    schema: Literal["wheelmill.wheels/1"]
+    trees: list[str]
+    """The folders of its indexes: ``simple``, ``cu130/torch2.11/simple``."""
+    projects: dict[str, ProjectStatus]
+    wheels: list[_INDEXED]  # type: ignore[valid-type]
+
+
+class Hashes(TypedDict):
+    """``hashes/index.json``: the releases of an index, each with the sha256 of its file of hashes."""
+
+    schema: Literal["wheelmill.hashes/1"]
+    releases: dict[str, str]
+
+
+@functools.cache
+def outputs() -> Mapping[str, type]:
+    """Every promised output, by its name: ``wheelmill.resolve/1``."""
+    modules = (client_outputs, change_outputs, factory_outputs, job_outputs)
+    kinds = [kind for module in modules for kind in vars(module).values()]
+    printed = [kind for kind in kinds if is_typeddict(kind) and "schema" in kind.__annotations__]
+    return {_name_of(kind): kind for kind in (*printed, Manifest, BuildFacts, Wheels, Hashes)}
+
+
+def _name_of(output: Any) -> str:
+    if is_dataclass(output):
+        return str(next(field.default for field in fields(output) if field.name == "schema"))
+    return str(get_args(get_type_hints(output)["schema"])[0])
