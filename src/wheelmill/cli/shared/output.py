@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Final
 
@@ -28,7 +28,7 @@ def print_json(content: Mapping[str, object]) -> None:
 
 def plain(record: Any) -> Any:  # noqa: ANN401 - JSON
     """A record, several, or None as JSON has them, every field with its name."""
-    return [asdict(each) for each in record] if isinstance(record, tuple) else record and asdict(record)
+    return [asdict(each) for each in record] if isinstance(record, Sequence) else record and asdict(record)
 
 
 def print_quoted(text: str) -> None:
