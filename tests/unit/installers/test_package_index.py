@@ -75,7 +75,6 @@ def test_an_index_without_an_answer_is_an_error(project: str, message: str) -> N
 
 def test_an_index_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple/")
-
     with pytest.raises(NetworkError, check=coded("server-silent")):
         sdists_of(DEMO)
 
@@ -90,17 +89,14 @@ def test_a_project_without_files_that_can_be_had_is_empty(project: str) -> None:
 @pytest.mark.parametrize("project", ["down", "odd"])
 def test_an_error_keeps_the_password_of_the_index(project: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", os.environ["PIP_INDEX_URL"].replace("http://", "http://user:secret@"))
-
     with pytest.raises(NetworkError) as caught:
         sdists_of(project_name(project))
-
     assert "secret" not in str(caught.value)
 
 
 def test_the_index_of_uv_comes_before_that_of_pip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "https://pip.example.org/simple")
     monkeypatch.setenv("UV_DEFAULT_INDEX", "https://uv.example.org/simple")
-
     assert configured_index() == "https://uv.example.org/simple"
 
 
@@ -123,5 +119,4 @@ def test_the_index_of_pip_stands_in_its_settings(
 ) -> None:
     (tmp_path / "pip.conf").write_text(settings)
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
-
     assert configured_index() == url

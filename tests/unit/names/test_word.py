@@ -64,7 +64,6 @@ def test_versions_are_ordered_by_number() -> None:
 )
 def test_records_hold_words_as_text(word: Word) -> None:
     adapter = TypeAdapter(type(word))
-
     assert json.loads(adapter.dump_json(word)) == str(word)
     assert adapter.validate_json(json.dumps(str(word))) == word
     assert adapter.validate_python(word) is word

@@ -124,7 +124,6 @@ def test_in_which_torches_a_wheel_could_load_is_evidence(tmp_path: Path) -> None
     # c10::cuda::SetDevice(signed char) has a second argument since torch 2.8.
     code = "extern void _ZN3c104cuda9SetDeviceEa(void); void run(void) { _ZN3c104cuda9SetDeviceEa(); }"
     window = opened(tmp_path, compiled(tmp_path / "extension.so", code).read_bytes()).evidence.torch_window
-
     assert window is not None
     assert window.lacking(TorchVersion(2, 7)) == ()
     assert window.lacking(TorchVersion(2, 8)) == ("_ZN3c104cuda9SetDeviceEa",)

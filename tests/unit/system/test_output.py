@@ -17,7 +17,6 @@ def test_one_endless_line_fills_neither_memory_nor_disk(tmp_path: Path, monkeypa
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     process.run(ENDLESS_LINE, log=tmp_path / "log")
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-
     assert (tmp_path / "log").stat().st_size < 10 * MIB + 1000
     assert (tmp_path / "log").read_text().endswith(f"\n[{54 * MIB} more characters]\n")
     assert kilobytes < 10_000

@@ -31,25 +31,20 @@ def test_a_program_runs_where_and_as_it_is_told(tmp_path: Path) -> None:
     printed = process.run(
         [Path("/bin/sh"), "-c", "pwd; echo $WORD $PATH"], cwd=tmp_path, env={"WORD": "a", "PATH": "b"}
     )
-
     assert printed == f"{tmp_path.resolve()}\na b\n"
 
 
 def test_lines_are_handed_on_as_they_come() -> None:
     lines: list[str] = []
-
     process.run(["printf", r"one \ntwo\r\nthree"], on_line=lines.append)
-
     assert lines == ["one", "two", "three"]
 
 
 def test_a_log_keeps_every_command_and_all_it_printed(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
-
     process.run(["seq", "100"], log=log)
     with pytest.raises(ProcessError):
         process.run(["sh", "-c", "echo größe; exit 1"], log=log)
-
     numbers = [str(number) for number in range(1, 101)]
     assert log.read_text(encoding="utf-8").splitlines() == [
         "+ seq 100",
@@ -63,7 +58,6 @@ def test_a_log_keeps_every_command_and_all_it_printed(tmp_path: Path) -> None:
 def test_a_failure_carries_the_last_lines_and_the_exit_code(tmp_path: Path, *, with_log: bool) -> None:
     with pytest.raises(ProcessError, match="exited with 3") as caught:
         process.run(["sh", "-c", "seq 100; exit 3"], log=tmp_path / "log.txt" if with_log else None)
-
     assert caught.value.returncode == 3
     assert caught.value.tail.splitlines() == [str(number) for number in range(61, 101)]
 
@@ -87,7 +81,6 @@ def test_a_failure_names_the_command_in_short() -> None:
 def test_a_program_that_a_signal_ended_has_failed() -> None:
     with pytest.raises(ProcessError) as caught:
         process.run(["sh", "-c", "kill -9 $$"])
-
     assert caught.value.returncode == -9
 
 
@@ -108,9 +101,7 @@ def test_foreign_code_sees_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, "secret")
     monkeypatch.setenv("HTTPS_PROXY", "http://me:secret@proxy.example:3128")
     monkeypatch.setenv("LANG", "C")
-
     environment = process.environment_for_foreign_code()
-
     assert environment["LANG"] == "C"
     assert "secret" not in process.run([sys.executable, "-c", "import os; print(os.environ)"], env=environment)
 
@@ -125,7 +116,6 @@ def test_an_interruption_ends_all_that_a_program_started(habit: str) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         process.run(["sh", "-c", f"sh -c '{habit}echo $$; exec sleep 60' & wait"], on_line=interrupt)
-
     assert has_ended(started[0])
 
 

@@ -17,9 +17,7 @@ class Record:
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     record = Record(cuda=CudaVersion(13, 0), names=("one", "größe"))
-
     write_record(tmp_path / "record.json", record)
-
     assert read_record(tmp_path / "record.json", Record) == record
     assert '\n  "cuda": "13.0",\n' in (tmp_path / "record.json").read_text()
 
@@ -27,6 +25,5 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"cuda": 13.0}', b'{"cuda": "13"}', b"\xff"])
 def test_another_file_is_no_record(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "record.json").write_bytes(content)
-
     with pytest.raises(IntegrityError, check=coded("record-invalid", "record.json", "Record")):
         read_record(tmp_path / "record.json", Record)

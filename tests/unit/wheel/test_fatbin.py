@@ -43,7 +43,6 @@ def test_a_section_says_what_it_was_compiled_for(section: bytes, device_code: De
 def test_containers_stand_one_after_another_with_zeros_between(padding: int) -> None:
     first = container(entry(SASS, 120), entry(SASS, 90, SPECIFIC), entry(SASS, 90), entry(PTX, 120))
     second = container(entry(SASS, 80), entry(SASS, 120))
-
     assert read_device_code(bytes(padding) + first + bytes(padding) + second + bytes(padding)) == DeviceCode(
         sass=("sm_80", "sm_90", "sm_90a", "sm_120"),
         ptx=("compute_120",),
@@ -63,13 +62,8 @@ def test_containers_stand_one_after_another_with_zeros_between(padding: int) -> 
         container(entry(SASS, 90, size=9)),
     ],
     ids=[
-        "another magic",
-        "rubbish behind",
-        "cut in an entry",
-        "cut in a container's header",
-        "container's header too small",
-        "entry's header too small",
-        "entry too long",
+        *("another magic", "rubbish behind", "cut in an entry", "cut in a container's header"),
+        *("container's header too small", "entry's header too small", "entry too long"),
     ],
 )
 def test_another_layout_is_an_error(section: bytes) -> None:

@@ -34,12 +34,8 @@ NEW = shared_object("demo/new.so", "__libc_single_threaded@GLIBC_2.32", "stat@GL
 @pytest.mark.parametrize(
     ("platform", "glibc"),
     [
-        ("manylinux_2_28_x86_64", "2.28"),
-        ("manylinux_2_5_aarch64", "2.5"),
-        ("manylinux_2_28", "2.28"),
-        ("manylinux2014_x86_64", "2.17"),
-        ("manylinux2010_x86_64", "2.12"),
-        ("manylinux1_x86_64", "2.5"),
+        *(("manylinux_2_28_x86_64", "2.28"), ("manylinux_2_5_aarch64", "2.5"), ("manylinux_2_28", "2.28")),
+        *(("manylinux2014_x86_64", "2.17"), ("manylinux2010_x86_64", "2.12"), ("manylinux1_x86_64", "2.5")),
     ],
 )
 def test_a_manylinux_tag_promises_a_glibc(platform: str, glibc: str) -> None:
@@ -49,16 +45,8 @@ def test_a_manylinux_tag_promises_a_glibc(platform: str, glibc: str) -> None:
 @pytest.mark.parametrize(
     "platform",
     [
-        "linux_x86_64",
-        "musllinux_1_2_x86_64",
-        "win_amd64",
-        "any",
-        "",
-        "manylinux",
-        "manylinux_2",
-        "manylinux_2_x86_64",
-        "manylinux_x_y_x86_64",
-        "manylinux2020_x86_64",
+        *("linux_x86_64", "musllinux_1_2_x86_64", "win_amd64", "any", "", "manylinux", "manylinux_2"),
+        *("manylinux_2_x86_64", "manylinux_x_y_x86_64", "manylinux2020_x86_64"),
     ],
 )
 def test_other_tags_promise_none(platform: str) -> None:

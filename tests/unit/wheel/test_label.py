@@ -11,12 +11,8 @@ WITHOUT_TORCH = Label(cuda=CudaVersion(13, 0), torch=None)
 @pytest.mark.parametrize(
     ("local", "label"),
     [
-        ("cu128torch2.8", WITH_TORCH),
-        ("cu130", WITHOUT_TORCH),
-        ("cu130torch2.16rc1", FOR_CANDIDATE),
-        ("git1a2b.cu128torch2.8", WITH_TORCH),
-        ("cu118.cu130", WITHOUT_TORCH),
-        ("torch.cu130", WITHOUT_TORCH),
+        *(("cu128torch2.8", WITH_TORCH), ("cu130", WITHOUT_TORCH), ("cu130torch2.16rc1", FOR_CANDIDATE)),
+        *(("git1a2b.cu128torch2.8", WITH_TORCH), ("cu118.cu130", WITHOUT_TORCH), ("torch.cu130", WITHOUT_TORCH)),
     ],
 )
 def test_a_label_is_read_from_a_local_version(local: str, label: Label) -> None:
@@ -26,26 +22,9 @@ def test_a_label_is_read_from_a_local_version(local: str, label: Label) -> None:
 @pytest.mark.parametrize(
     "local",
     [
-        "",
-        "cu",
-        "cpu",
-        "git1a2b",
-        "torch2.8",
-        "cu12torch2.8cxx11abitrue",
-        "cu128torch",
-        "cu128torch2",
-        "cu128torch2.8.0",
-        "cu128torch2.8gite2743ab",
-        "cu128torch2.8.0rc1",
-        "cu128torch2.8rc01",
-        "cu128torch2.8.git1a2b",
-        "cu128torch2.08",
-        "cu0128",
-        "cu12.8",
-        "CU128",
-        "pt28cu128",
-        "1cu128",
-        "cu128 ",
+        *("", "cu", "cpu", "git1a2b", "torch2.8", "cu12torch2.8cxx11abitrue", "cu128torch", "cu128torch2"),
+        *("cu128torch2.8.0", "cu128torch2.8gite2743ab", "cu128torch2.8.0rc1", "cu128torch2.8rc01"),
+        *("cu128torch2.8.git1a2b", "cu128torch2.08", "cu0128", "cu12.8", "CU128", "pt28cu128", "1cu128", "cu128 "),
     ],
 )
 def test_other_local_versions_are_no_labels(local: str) -> None:
@@ -134,13 +113,8 @@ def test_labels_of_others_are_read(local: str, cuda: str | None, torch: str | No
 @pytest.mark.parametrize(
     ("local", "accelerator"),
     [
-        ("rocm6.4.torch2.8.0", "ROCm"),
-        ("rocm720", "ROCm"),
-        ("musa43", "MUSA"),
-        ("xpu", "Intel's XPU"),
-        ("cpu", "the CPU alone"),
-        ("cpu.cxx11.abi", "the CPU alone"),
-        ("cu118.cpu", "the CPU alone"),
+        *(("rocm6.4.torch2.8.0", "ROCm"), ("rocm720", "ROCm"), ("musa43", "MUSA"), ("xpu", "Intel's XPU")),
+        *(("cpu", "the CPU alone"), ("cpu.cxx11.abi", "the CPU alone"), ("cu118.cpu", "the CPU alone")),
     ],
 )
 def test_what_is_built_for_another_accelerator_is_for_no_cuda(local: str, accelerator: str) -> None:

@@ -26,22 +26,12 @@ HEAD = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n"
         "Requires-Dist: torch>=2.0\nRequires-Dist: numpy ; extra == 'x'\n\n",
     ],
     ids=[
-        "fields only",
-        "no description",
-        "no newline",
-        "blank lines",
-        "version in text",
-        "CRLF",
-        "not ASCII",
-        "long line",
-        "multi-line licence",
-        "form feed",
-        "requirements",
+        *("fields only", "no description", "no newline", "blank lines", "version in text", "CRLF", "not ASCII"),
+        *("long line", "multi-line licence", "form feed", "requirements"),
     ],
 )
 def test_the_label_changes_nothing_but_the_version(rest: str) -> None:
     before, after = f"{HEAD}{rest}", f"{HEAD.replace('1.0', '1.0+cu130')}{rest}"
-
     assert add_label(before.encode(), version=Version("1.0+cu130"), torch=None).decode() == after
 
 
@@ -59,9 +49,7 @@ def test_a_wheel_for_a_release_candidate_is_pinned_to_the_torch_that_it_was_comp
 )
 def test_the_pin_stands_for_what_upstream_required_of_torch(torch: str) -> None:
     content = f"{HEAD}Requires-Dist: numpy\nRequires-Dist: {torch}\nRequires-Dist: einops\nSummary: ä\n\ntext\n"
-
     metadata = read_metadata(add_label(content.encode(), version=LABELLED, torch=TORCH))
-
     assert metadata.version == LABELLED
     assert {str(requirement) for requirement in metadata.requires_dist or ()} == {"torch==2.8.*", "numpy", "einops"}
     assert (metadata.summary, metadata.description) == ("ä", "text\n")
@@ -70,7 +58,6 @@ def test_the_pin_stands_for_what_upstream_required_of_torch(torch: str) -> None:
 @pytest.mark.parametrize("rest", ["Requires-Dist: numpy", "no field\nRequires-Dist: numpy\n", "Summary: a\n \ntext"])
 def test_the_pin_stands_among_the_fields_however_they_end(rest: str) -> None:
     metadata = read_metadata(add_label(f"{HEAD}{rest}".encode(), version=LABELLED, torch=TORCH))
-
     assert "torch==2.8.*" in map(str, metadata.requires_dist or ())
     assert metadata.version == LABELLED
 
@@ -78,18 +65,13 @@ def test_the_pin_stands_among_the_fields_however_they_end(rest: str) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        'torch>=2.0; extra == "train"',
-        'torch; sys_platform == "linux"',
-        "torch[opt]",
-        "torchvision",
-        'einops<9,>=0.1; python_version < "3.12" and extra == "all"',
+        *('torch>=2.0; extra == "train"', 'torch; sys_platform == "linux"', "torch[opt]"),
+        *("torchvision", 'einops<9,>=0.1; python_version < "3.12" and extra == "all"'),
     ],
 )
 def test_other_requirements_are_kept_beside_the_pin(other: str) -> None:
     content = f"{HEAD}Requires-Dist: {other}\n\n"
-
     metadata = read_metadata(add_label(content.encode(), version=LABELLED, torch=TORCH))
-
     assert {str(requirement) for requirement in metadata.requires_dist or ()} == {"torch==2.8.*", other}
 
 
@@ -114,21 +96,17 @@ def test_a_wheel_for_many_torches_keeps_upstreams_bounds_and_is_pinned_to_none(
 ) -> None:
     content = HEAD + (f"Requires-Dist: {upstream}\n" if upstream else "") + "Requires-Dist: numpy\n\n"
     stable = StableTorch(oldest=TorchVersion(2, 10), below=below)
-
     labelled = add_label(content.encode(), version=Version("1.0+cu130"), torch=stable)
-
     assert {str(each) for each in read_metadata(labelled).requires_dist or ()} == {required, "numpy"}
     assert add_label(labelled, version=Version("1.0+cu130"), torch=stable) == labelled
 
 
 def test_a_requirement_that_nobody_understands_is_kept() -> None:
     content = f"{HEAD}Requires-Dist: torch is nice\n\n"
-
     assert b"\nRequires-Dist: torch is nice\n" in add_label(content.encode(), version=LABELLED, torch=TORCH)
 
 
 @pytest.mark.usefixtures("an_end")
 def test_a_field_of_half_a_million_lines_is_labelled_at_once() -> None:
     content = HEAD.encode() + b"License: x\n" + b" \n" * 500_000
-
     assert b"Version: 1.0+cu128torch2.8\n" in add_label(content, version=LABELLED, torch=TORCH)

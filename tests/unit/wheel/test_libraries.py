@@ -8,21 +8,11 @@ from wheelmill.wheel.libraries import cuda_major_of, cuda_majors_of, is_of_toolk
 @pytest.mark.parametrize(
     ("library", "majors"),
     [
-        ("libcudart.so.11.0", (11,)),
-        ("libcudart.so.13", (13,)),
-        ("libcublasLt.so.12", (12,)),
-        ("libnvrtc-builtins.so.13.0", (13,)),
-        ("libnppial.so.12", (12,)),
-        ("libcusolver.so.11", (11, 12)),
-        ("libcusolver.so.12", (13,)),
-        ("libcusparse.so.12", (12, 13)),
-        ("libcufft.so.11", (12,)),
-        ("libcusparseLt.so.0", ()),
-        ("libcurand.so.10", (11, 12, 13)),
-        ("libcurand.so.99", ()),
-        ("libcudart.so", ()),
-        ("libcudart.so.x", ()),
-        ("libm.so.6", ()),
+        *(("libcudart.so.11.0", (11,)), ("libcudart.so.13", (13,)), ("libcublasLt.so.12", (12,))),
+        *(("libnvrtc-builtins.so.13.0", (13,)), ("libnppial.so.12", (12,)), ("libcusolver.so.11", (11, 12))),
+        *(("libcusolver.so.12", (13,)), ("libcusparse.so.12", (12, 13)), ("libcufft.so.11", (12,))),
+        *(("libcusparseLt.so.0", ()), ("libcurand.so.10", (11, 12, 13)), ("libcurand.so.99", ())),
+        *(("libcudart.so", ()), ("libcudart.so.x", ()), ("libm.so.6", ())),
     ],
 )
 def test_a_soname_says_which_cuda_majors_have_it(library: str, majors: tuple[int, ...]) -> None:

@@ -13,7 +13,6 @@ HEAD = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n"
 
 def test_metadata_is_read_although_fields_are_unknown_or_dated() -> None:
     metadata = read_metadata(f"{HEAD}Description-Content-Type: text/odd\nNew-Field: x\n\n".encode())
-
     assert (metadata.name, str(metadata.version)) == ("demo", "1.0")
 
 
@@ -49,7 +48,6 @@ def test_a_wheel_file_says_whether_anything_is_compiled(content: bytes, *, pure:
 
 def test_the_metadata_is_found_in_the_dist_info_folder(tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", metadata=HEAD, files={"dist-info": b"", "demo/x": b""})
-
     assert metadata_bytes(wheel) == HEAD.encode()
 
 
@@ -69,7 +67,6 @@ def test_metadata_of_megabytes_is_refused() -> None:
 
 def test_a_hundred_thousand_fields_of_metadata_are_refused() -> None:
     fields = "".join(f"X{number}: 1\n" for number in range(100_000))
-
     with pytest.raises(UnreadableError, check=coded("metadata-too-large", "METADATA", "100003", "4000")):
         read_metadata(f"{HEAD}{fields}".encode())
     with pytest.raises(UnreadableError, check=coded("metadata-too-large", "WHEEL", "100000")):
@@ -79,5 +76,4 @@ def test_a_hundred_thousand_fields_of_metadata_are_refused() -> None:
 def test_what_is_quoted_of_metadata_is_cut() -> None:
     with pytest.raises(UnreadableError) as refused:
         read_metadata(f"{HEAD}Requires-Dist: {'x ' * 100_000}\n".encode())
-
     assert len(str(refused.value)) < 2_000

@@ -15,7 +15,6 @@ def test_a_file_name_says_what_the_wheel_is() -> None:
     name = WheelName.parse(
         "Flash_Attn-2.8.3+cu128torch2.8-1x-cp312-cp312-manylinux_2_28_x86_64.manylinux_2_24_x86_64.whl"
     )
-
     assert name.project == "flash-attn"
     assert str(name.version) == "2.8.3+cu128torch2.8"
     assert name.build == (1, "x")
@@ -44,18 +43,10 @@ def test_a_file_name_has_one_spelling(given: str, written: str) -> None:
 @pytest.mark.parametrize(
     "filename",
     [
-        "",
-        "demo.whl",
-        "demo-1.0.tar.gz",
-        "demo-1.0-py3-none-any.zip",
-        "demo-1.0-py3-none-any.WHL",
-        "demo-1.0-py3-none.whl",
-        "demo-one-py3-none-any.whl",
-        "demo-1.0-x1-py3-none-any.whl",
-        "demo-1.0-1-2-py3-none-any.whl",
-        "demo-1.0-py3-none-.whl",
-        "../demo-1.0-py3-none-any.whl",
-        "demo-1.0-1/../x-py3-none-any.whl",
+        *("", "demo.whl", "demo-1.0.tar.gz", "demo-1.0-py3-none-any.zip", "demo-1.0-py3-none-any.WHL"),
+        *("demo-1.0-py3-none.whl", "demo-one-py3-none-any.whl", "demo-1.0-x1-py3-none-any.whl"),
+        *("demo-1.0-1-2-py3-none-any.whl", "demo-1.0-py3-none-.whl"),
+        *("../demo-1.0-py3-none-any.whl", "demo-1.0-1/../x-py3-none-any.whl"),
     ],
 )
 def test_other_names_are_refused(filename: str) -> None:
@@ -79,9 +70,7 @@ def test_the_parts_of_a_name_are_as_they_are_written(version: str) -> None:
 def test_a_wheel_on_disk_is_measured(tmp_path: Path) -> None:
     path = tmp_path / "demo-1.0-py3-none-any.whl"
     path.write_bytes(b"content")
-
     file = WheelFile.at(path)
-
     assert file == WheelFile(path=path, sha256=file.sha256, size=7)
     assert file.sha256 == hashlib.sha256(b"content").hexdigest()
     assert file.filename == "demo-1.0-py3-none-any.whl"
@@ -89,7 +78,6 @@ def test_a_wheel_on_disk_is_measured(tmp_path: Path) -> None:
 
 def test_a_bomb_of_tags_is_refused() -> None:
     part = ".".join(f"p{number}" for number in range(20))
-
     with pytest.raises(UnreadableError, check=coded("tags-invalid", "would generate 8000")):
         WheelName.parse(f"demo-1-{part}-{part}-{part}.whl")
 

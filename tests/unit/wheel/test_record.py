@@ -45,13 +45,11 @@ def test_every_file_of_a_folder_is_listed_with_its_hash(tmp_path: Path) -> None:
     for name, content in {**files, RECORD: b"the old one"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
-
     assert record_of(tmp_path, DIST_INFO) == wheels.record_of(files, RECORD)
 
 
 def test_a_record_that_agrees_is_let_through(tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path / WHEEL, files={"demo/__init__.py": b"", "demo/a, b.txt": b"text"})
-
     assert details_of(wheel) == []
 
 
@@ -61,7 +59,6 @@ def test_folders_and_signatures_need_no_row(tmp_path: Path) -> None:
         archive.mkdir("demo")
         archive.writestr(f"{RECORD}.jws", b"")
         archive.writestr(f"{RECORD}.p7s", b"")
-
     assert details_of(wheel) == []
 
 
@@ -83,7 +80,6 @@ def test_the_list_and_the_files_are_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize("record", [b"one column\n", b"a,b,c,d\n", b"\n", b"\xff,,\n", b'"a,,\n'])
 def test_a_record_that_cannot_be_read_is_one_fault(tmp_path: Path, record: bytes) -> None:
     (detail,) = details_of(write_wheel(tmp_path / WHEEL, record=record))
-
     assert detail.startswith(f"{RECORD} is missing or unreadable")
 
 
@@ -91,9 +87,7 @@ def test_a_wheel_without_a_record_is_one_fault(tmp_path: Path) -> None:
     wheel = tmp_path / WHEEL
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("demo/__init__.py", b"")
-
     (detail,) = details_of(wheel)
-
     assert detail.startswith(f"{RECORD} is missing or unreadable")
 
 

@@ -60,7 +60,6 @@ def test_the_cuda_runtime_is_linked_in_where_gpu_code_is_registered_by_nobody_el
 
 def test_what_it_leaves_open_has_the_version_of_its_library(read: SharedObject) -> None:
     symbols = {symbol.name: symbol for symbol in read.undefined}
-
     assert symbols["outside"] == Symbol(name="outside", version=None, weak=False)
     assert symbols["maybe"] == Symbol(name="maybe", version=None, weak=True)
     assert (symbols["printf"].version or "").startswith("GLIBC_2.")
@@ -71,9 +70,7 @@ def test_other_machines_are_told_apart(extension: Path, tmp_path: Path) -> None:
     content = bytearray(extension.read_bytes())
     content[18:20] = struct.pack("<H", {"x86_64": 183, "aarch64": 62}[platform.machine()])
     (tmp_path / "other.so").write_bytes(content)
-
     machine = SharedObject.read(tmp_path / "other.so", name="other.so", budget=Budget()).machine
-
     assert {machine, platform.machine()} == {"x86_64", "aarch64"}
 
 
@@ -81,13 +78,11 @@ def test_the_shared_objects_of_a_wheel_are_known_by_their_first_bytes(extension:
     content = extension.read_bytes()
     files = {"demo/__init__.py": b"", "demo/_C.so": content, "demo.libs/libx.so.1.2": content, "demo/fake.so": b"text"}
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files=files)
-
     assert [found.name for found in shared_objects_of(wheel)] == ["demo/_C.so", "demo.libs/libx.so.1.2"]
 
 
 def test_a_broken_shared_object_of_a_wheel_is_named(tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={"demo/_C.so": b"\x7fELF and more"})
-
     with pytest.raises(ValueError, match=r"^demo/_C\.so: not a readable shared object"):
         shared_objects_of(wheel)
 
@@ -95,7 +90,6 @@ def test_a_broken_shared_object_of_a_wheel_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("length", [0, 3, 4, 15, 40, 63, 1000, -1])
 def test_a_truncated_file_is_refused(length: int, extension: Path, tmp_path: Path) -> None:
     (tmp_path / "cut.so").write_bytes(extension.read_bytes()[:length])
-
     with pytest.raises(ValueError, match="not a readable shared object"):
         SharedObject.read(tmp_path / "cut.so", name="cut.so", budget=Budget())
 
@@ -126,7 +120,6 @@ def test_a_section_header_that_lies_is_refused(
     section: str, field: str, value: int, extension: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "lie.so").write_bytes(with_field(extension, section, field, value))
-
     with pytest.raises(ValueError, match="not a readable shared object"):
         SharedObject.read(tmp_path / "lie.so", name="lie.so", budget=Budget())
 
@@ -151,7 +144,6 @@ def test_a_type_that_nobody_knows_hides_no_section(number_of: str | None, extens
 @pytest.mark.usefixtures("an_end")
 def test_a_chain_of_versions_without_an_end_is_left(extension: Path, tmp_path: Path) -> None:
     (tmp_path / "endless.so").write_bytes(with_field(extension, ".gnu.version_r", "sh_info", 0xFFFFFFFF))
-
     with suppress(ValueError):
         SharedObject.read(tmp_path / "endless.so", name="endless.so", budget=Budget())
 
@@ -166,7 +158,6 @@ def test_damage_raises_nothing_but_value_error(seed: int, extension: Path, tmp_p
     for _ in range(dice.choice([1, 4, 16, 64])):
         content[dice.randrange(len(content))] = dice.choice([0, 255, dice.randrange(256)])
     (tmp_path / "damaged.so").write_bytes(content)
-
     with suppress(ValueError):
         SharedObject.read(tmp_path / "damaged.so", name="damaged.so", budget=Budget())
 
@@ -177,7 +168,6 @@ def test_a_small_wheel_with_millions_of_symbols_is_refused(extension: Path, tmp_
     (tmp_path / "wide.so").write_bytes(content)
     wide = with_field(tmp_path / "wide.so", ".dynsym", "sh_size", 24 << 20) + bytes(24 << 20)
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={"demo/_C.so": wide})
-
     assert wheel.stat().st_size < 100_000
     with pytest.raises(ValueError, match=r"has 1048576 symbols; .* more than 1000000"):
         shared_objects_of(wheel)
@@ -190,14 +180,12 @@ def test_all_shared_objects_of_a_wheel_share_one_budget(
     content = extension.read_bytes()
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={f"demo/_{n}.so": content for n in range(9)})
     monkeypatch.setattr("wheelmill.wheel.shared_objects.Budget", partial(Budget, symbols=40))
-
     with pytest.raises(ValueError, match=r"demo/_[1-9]\.so: .* symbols; with the wheel\'s other shared objects"):
         shared_objects_of(wheel)
 
 
 def test_a_compressed_section_is_not_unpacked(extension: Path, tmp_path: Path) -> None:
     (tmp_path / "bomb.so").write_bytes(with_field(extension, ".nv_fatbin", "sh_flags", 0x802))
-
     with pytest.raises(ValueError, match=r"its section \.nv_fatbin is compressed"):
         SharedObject.read(tmp_path / "bomb.so", name="bomb.so", budget=Budget())
 
@@ -214,7 +202,6 @@ def test_symbols_with_endless_names_are_refused(names: bytes, extension: Path, t
         (".dynsym", "sh_size", len(symbols)),
     ]:
         (tmp_path / "long.so").write_bytes(with_field(tmp_path / "long.so", section, field, value))
-
     with pytest.raises(UnreadableError, check=coded("elf-invalid")):
         SharedObject.read(tmp_path / "long.so", name="long.so", budget=Budget())
 
@@ -223,7 +210,6 @@ def test_symbols_with_endless_names_are_refused(names: bytes, extension: Path, t
 def test_a_section_name_without_an_end_is_left(extension: Path, tmp_path: Path) -> None:
     content = with_field(extension, ".shstrtab", "sh_offset", extension.stat().st_size)
     (tmp_path / "endless.so").write_bytes(content + b"A" * (36 << 20))
-
     with pytest.raises(UnreadableError, check=coded("elf-invalid", "its headers take more than 500000 reads")):
         SharedObject.read(tmp_path / "endless.so", name="endless.so", budget=Budget())
 
@@ -233,6 +219,5 @@ def test_millions_of_needed_libraries_are_refused(extension: Path, tmp_path: Pat
     (tmp_path / "wide.so").write_bytes(with_field(extension, ".dynamic", "sh_offset", extension.stat().st_size))
     content = with_field(tmp_path / "wide.so", ".dynamic", "sh_size", 6 << 20)
     (tmp_path / "wide.so").write_bytes(content + struct.pack("<QQ", 1, 1) * (6 << 16))
-
     with pytest.raises(UnreadableError, check=coded("elf-invalid", "4 times")):
         SharedObject.read(tmp_path / "wide.so", name="wide.so", budget=Budget())

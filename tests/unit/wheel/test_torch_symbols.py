@@ -45,7 +45,6 @@ def test_equal_tables_are_equal_bytes_and_come_back_from_them(table: TorchSymbol
     path = tmp_path / TABLE
     path.write_bytes(table.packed())
     turned = TorchSymbols.of(dict(reversed(SYMBOLS.items())), checked="2026-11-22", source="here")
-
     assert turned.packed() == path.read_bytes()
     assert TorchSymbols.read(path) == table
     assert [str(each.torch) for each in table.summary.builds] == ["2.9", "2.11"]
@@ -94,7 +93,6 @@ def test_libraries_that_only_cuda_builds_have_are_told_apart(tmp_path: Path) -> 
 def test_the_table_that_ships_is_small_and_of_torches_that_are_built_for() -> None:
     path = resources.CONFIG / TABLE
     known = {build.torch for build in TorchSymbols.read(path, frozenset()).summary.builds}
-
     assert path.stat().st_size < 3 << 20
     assert {TorchVersion(2, minor) for minor in range(16)} <= known
     assert known <= set(load_compatibility(resources.CONFIG).torch)

@@ -59,7 +59,6 @@ def window(table: TorchSymbols, *libraries: SharedObject) -> TorchWindow:
 
 def test_a_wheel_could_load_where_all_its_symbols_are(table: TorchSymbols, tmp_path: Path) -> None:
     found = window(table, library(tmp_path, needs=["_ZN3c104goneEv", "_ZN2at5emptyEv", NEW_STRING]))
-
     assert str(found) == "its symbols exist in torch 2.10 and 2.11 only"
     assert found.lacking(TorchVersion(2, 11)) == ()
     assert found.lacking(TorchVersion(2, 14)) == ("_ZN3c104goneEv",)
@@ -75,7 +74,6 @@ def test_a_torch_that_is_not_in_the_table_is_not_known(table: TorchSymbols, tmp_
 def test_a_torch_with_another_cxx_abi_is_not_known(table: TorchSymbols, tmp_path: Path) -> None:
     newer = window(table, library(tmp_path, needs=[NEW_STRING]))
     older = window(table, library(tmp_path, needs=[OLD_STRING]))
-
     assert str(newer) == "its symbols exist in every torch from 2.10 to 2.14"
     assert newer.lacking(TorchVersion(2, 6)) is None
     assert older.torches == (TorchFit(torch=TorchVersion(2, 6)),)
@@ -89,7 +87,6 @@ def test_symbols_without_strings_are_compared_with_every_torch(table: TorchSymbo
 def test_what_the_wheel_defines_itself_is_not_torchs(table: TorchSymbols, tmp_path: Path) -> None:
     user = library(tmp_path, needs=["_ZN3c104onceEv", "_ZN2at5emptyEv"])
     owner = library(tmp_path, defines=["_ZN3c104onceEv"])
-
     assert str(window(table, user)) == "its symbols exist in torch 2.11 only"
     assert str(window(table, user, owner)) == "its symbols exist in every torch from 2.6 to 2.14"
 

@@ -56,7 +56,6 @@ def test_a_wheel_becomes_a_variant_and_the_same_wheel_again(tmp_path: Path, vari
     metadata_of_it = read_metadata(metadata_bytes(made.path))
     assert str(metadata_of_it.version) == "2.8.3+torch2.11"
     assert list(map(str, metadata_of_it.requires_dist or ())) == ["torch==2.11.*"]
-
     again = unmake_variant(made.path, tmp_path)
     assert (again.filename, again.sha256) == (plain.filename, plain.sha256)
     (tmp_path / "twice").mkdir()

@@ -28,7 +28,6 @@ from wheelmill.wheel.variant_name import VariantWheelName, variants_filename
 )
 def test_a_variant_wheels_name_is_a_plain_one_and_a_label(filename: str, plain: str, label: str | None) -> None:
     name = VariantWheelName.parse(filename)
-
     assert name.plain.filename == plain
     assert label in (name.label, None)
     assert name.filename == filename

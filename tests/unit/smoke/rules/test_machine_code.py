@@ -56,15 +56,10 @@ def test_every_platform_tag_of_a_wheel_must_hold(opened: Opened) -> None:
 @pytest.mark.parametrize(
     ("library", "label", "codes"),
     [
-        ("libnppc.so.12", "cu130", [Code.CUDA_MAJOR]),
-        ("libnvJitLink.so.12", "cu130", [Code.CUDA_MAJOR]),
-        ("libcusolver.so.11", "cu130", [Code.CUDA_MAJOR]),
-        ("libcufft.so.11", "cu130", [Code.CUDA_MAJOR]),
-        ("libcusolver.so.11", "cu128", []),
-        ("libcufft.so.11", "cu128", []),
-        ("libcusparse.so.12", "cu128", []),
-        ("libcusparse.so.12", "cu130", []),
-        ("libcusparse.so.12", "cu118", [Code.CUDA_MAJOR]),
+        *(("libnppc.so.12", "cu130", [Code.CUDA_MAJOR]), ("libnvJitLink.so.12", "cu130", [Code.CUDA_MAJOR])),
+        *(("libcusolver.so.11", "cu130", [Code.CUDA_MAJOR]), ("libcufft.so.11", "cu130", [Code.CUDA_MAJOR])),
+        *(("libcusolver.so.11", "cu128", []), ("libcufft.so.11", "cu128", []), ("libcusparse.so.12", "cu128", [])),
+        *(("libcusparse.so.12", "cu130", []), ("libcusparse.so.12", "cu118", [Code.CUDA_MAJOR])),
         ("libcurand.so.10", "cu130", []),
     ],
 )
