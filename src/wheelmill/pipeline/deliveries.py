@@ -93,6 +93,6 @@ def deliveries_of_runs(
                 except (NetworkError, RejectedError, UnreadableError) as error:
                     remove_tree(own)
                     reason = f"was not delivered whole: {error}"
-                    refusals.append(RefusedWheel(filename=group.group, reason=reason))
+                    refusals.append(RefusedWheel(filename=group.group, code=error.code, reason=reason))
             planned = MatrixPlan(shards=(Shard(include=(group,)),), waiting=())
             yield Delivery(folder=folder, gate=gate_of(folder, planned), refusals=tuple(refusals))

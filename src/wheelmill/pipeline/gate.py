@@ -18,7 +18,7 @@ from wheelmill.errors import IntegrityError, ReleaseError
 from wheelmill.names import Platform, Sha256
 from wheelmill.pipeline.as_planned import differences, is_named_for, is_wheel_of, tells_otherwise
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.release.store import RefusedWheel
+from wheelmill.release.store import UNSIGNED, RefusedWheel
 from wheelmill.smoke.examine import examine_bytes
 from wheelmill.smoke.verdict import GPU_SUFFIX, Certificate, TestedWheel, certificate_path, tested_wheel_at
 from wheelmill.system.files import sha256_of, sha256_of_bytes
@@ -92,15 +92,18 @@ class Gate:
             try:
                 if self.attested and self._is_unsigned(path, self.attested):  # then no more of it is read
                     reason = f"is not attested by {self.attested.signer}"
-                    refused.append(RefusedWheel(filename=path.name, reason=reason, unsigned=True))
+                    refused.append(RefusedWheel(filename=path.name, code=UNSIGNED, reason=reason))
                 else:
                     admitted.append(self._examine(path))
-            except (ReleaseError, IntegrityError, OSError) as error:
-                refused.append(RefusedWheel(filename=path.name, reason=str(error)))
+            except (ReleaseError, IntegrityError) as error:
+                refused.append(RefusedWheel(filename=path.name, code=error.code, reason=str(error)))
+            except OSError as error:
+                refused.append(RefusedWheel(filename=path.name, code="file-failed", reason=str(error)))
         distinct = {(wheel.file.filename, wheel.file.sha256): wheel for wheel in admitted}
         count = Counter(filename for filename, _ in distinct)
         twins = [name for name in count if count[name] > 1]
-        refused += [RefusedWheel(filename=name, reason="was delivered with different bytes") for name in twins]
+        reason = "was delivered with different bytes"
+        refused += [RefusedWheel(filename=name, code="delivered-twice", reason=reason) for name in twins]
         return tuple(wheel for wheel in distinct.values() if wheel.file.filename not in twins), tuple(refused)
 
     @staticmethod
@@ -156,7 +159,7 @@ class Gate:
         except ValueError as error:
             raise ReleaseError("file-name-not-a-wheel", f"does not have the file name of a wheel: {error}") from None
         if reason := reservation(name.project):
-            raise ReleaseError("build-incomplete", f"cannot be released: {reason}")
+            raise ReleaseError("name-reserved", f"cannot be released: {reason}")
         if provenance and provenance.sample:
             raise ReleaseError("sample", "is a sample: build it without --sample, --arch and --here to release it")
         if self.targets is None:

@@ -146,7 +146,8 @@ def _make_variants(
                 evidence = _evidence_of(file)
                 made = [make_variant(file, variant, folder) for variant in wheel.variants]
             except (IntegrityError, ReleaseError, SmokeError, UnreadableError) as error:
-                refuse(RefusedWheel(filename=wheel.entry.filename, reason=f"becomes no variant: {error}"))
+                reason = f"becomes no variant: {error}"
+                refuse(RefusedWheel(filename=wheel.entry.filename, code=error.code, reason=reason))
                 continue
             yield [_tested_variant(each, evidence) for each in made]
 

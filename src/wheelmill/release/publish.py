@@ -111,7 +111,7 @@ def _sort(
         sha256, tag = there.get(file.filename, (file.sha256, None))
         changed = f"was published in {tag} with other bytes; a published wheel never changes: raise the version"
         if reason := changed if sha256 != file.sha256 else store.reason_to_refuse(file) or _unlistable(wheel):
-            refused.append(RefusedWheel(filename=file.filename, reason=reason))
+            refused.append(RefusedWheel(filename=file.filename, code="not-publishable", reason=reason))
         elif tag is None:
             new.append(wheel)
     return new, tuple(refused)

@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.build.conftest import MACHINE, PROVENANCE, TARGET, compile_shared_object
 from tests.unit.smoke.conftest import METADATA, device_code
 from tests.wheels import NOTHING, write_wheel
 from wheelmill.build.inside import bill_for, facts_of, with_compilers
+from wheelmill.build.source import sha256_of_tree
 from wheelmill.config.model import LockedRequirement, LockedSdist, RequiresDist, SystemPackages
+from wheelmill.errors import ReleaseError
 from wheelmill.names import Architecture, Platform, PythonVersion, Sha256
 from wheelmill.pipeline.gate import Gate, GpuTrials, subjects_of
 from wheelmill.plan.targets import BuildTarget
+from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke import verdict
 from wheelmill.smoke.verdict import (
     GPU_SUFFIX,
@@ -94,12 +98,12 @@ def told_by(deliver: Deliver) -> tuple[BuildFacts, bytes]:
     return facts, bill_for(facts, TARGET.package, metadata=METADATA.encode(), code=code, bundled={})
 
 
-def reason_for(path: Path, *targets: BuildTarget) -> str:
+def refusal_of(path: Path, *targets: BuildTarget) -> RefusedWheel:
     """Why the gate of a plan refuses a wheel."""
     admitted, (refusal,) = Gate(targets=targets or (TARGET,)).admit([path])
     assert admitted == ()
     assert refusal.filename == path.name
-    return refusal.reason
+    return refusal
 
 
 def test_a_wheel_that_is_as_planned_passes_with_the_evidence_that_was_found_now(deliver: Deliver) -> None:
@@ -135,7 +139,7 @@ def test_a_rebuilt_wheel_keeps_its_place_in_the_plan(deliver: Deliver) -> None:
     ],
 )
 def test_a_wheel_that_nobody_planned_is_refused(deliver: Deliver, name: str) -> None:
-    assert reason_for(deliver(name)) == "is not in the plan"
+    assert refusal_of(deliver(name)).code == "not-planned"
 
 
 @pytest.mark.parametrize(
@@ -160,35 +164,33 @@ def test_what_a_wheel_tells_of_its_build_is_what_was_planned(
     admitted, refusals = Gate(targets=(TARGET,)).admit([wheel])
     assert (len(admitted), len(refusals)) == ((0, 1) if refused else (1, 0))
     for refusal in refusals:
-        assert refusal.reason == f"was not built as planned: {FACTS} in it says something else"
+        assert (refusal.code, FACTS in refusal.reason) == ("facts-differ", True)
 
 
 def test_what_nobody_can_read_of_its_build_is_refused(deliver: Deliver) -> None:
-    assert FACTS in reason_for(deliver(files={FACTS: b"{}"}))
-    assert BILL in reason_for(deliver(files={BILL: b"{}"}, folder="other"))
+    assert FACTS in refusal_of(deliver(files={FACTS: b"{}"})).reason
+    assert BILL in refusal_of(deliver(files={BILL: b"{}"}, folder="other")).reason
 
 
 @pytest.mark.parametrize("forged", [b"{}", b'{"bomFormat": "CycloneDX", "specVersion": "1.6"}', None])
 def test_a_bill_of_materials_is_written_again_and_compared(deliver: Deliver, forged: bytes | None) -> None:
     facts, _ = told_by(deliver)
     files = {FACTS: build_facts_bytes(facts)}
-    reason = reason_for(deliver(files=files if forged is None else {**files, BILL: forged}))
-    assert reason == f"was not built as planned: {BILL} in it says something else"
+    refusal = refusal_of(deliver(files=files if forged is None else {**files, BILL: forged}))
+    assert (refusal.code, BILL in refusal.reason) == ("facts-differ", True)
 
 
 def test_a_fake_torch_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:
     fake = deliver(NAME.replace("demo", "torch"))
-    assert "the name torch is reserved" in reason_for(fake)
     _, (refusal,) = Gate().admit([fake])
-    assert "the name torch is reserved" in refusal.reason
+    assert refusal_of(fake).code == refusal.code == "name-reserved"
 
 
 def test_a_sample_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:
     """Else a wheel for one architecture would take the name of the one for all of them."""
     sample = deliver(sample=True)
-    assert reason_for(sample).startswith("is a sample")
     _, (refusal,) = Gate().admit([sample])
-    assert refusal.reason.startswith("is a sample")
+    assert refusal_of(sample).code == refusal.code == "sample"
 
 
 @pytest.mark.parametrize(
@@ -214,14 +216,27 @@ def test_a_sample_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:
 def test_papers_that_differ_from_the_plan_are_refused(deliver: Deliver, said: dict[str, Any], word: str) -> None:
     """Else a job could lower what its wheel is measured by."""
     pin = LockedRequirement(requirement="ninja==1.13.2", sha256=(Sha256("2" * 64),))
-    reason = reason_for(deliver(**said), replace(TARGET, requirements=(pin,)))
-    assert reason.startswith("was not built as planned: ")
-    assert word in reason
+    refusal = refusal_of(deliver(**said), replace(TARGET, requirements=(pin,)))
+    assert (refusal.code, word in refusal.reason) == ("not-as-planned", True)
+
+
+def test_a_version_that_the_lock_allows_was_built_with(deliver: Deliver) -> None:
+    pin = LockedRequirement(requirement="ninja==1.13.2", sha256=(Sha256("2" * 64),))
+    planned = replace(TARGET, requirements=(pin,))
+    built = deliver(build_environment=("ninja==1.13.2", "cmake==4.0"))
+    assert len(Gate(targets=(planned,)).admit([built])[0]) == 1
+
+
+def test_a_certificate_that_says_nothing_of_the_build_is_refused_where_there_is_a_plan(deliver: Deliver) -> None:
+    path = deliver()
+    write_record(certificate_path(path), replace(wheel_at(path).certificate, provenance=None))
+    assert refusal_of(path).code == "no-provenance"
+    assert len(Gate().admit([path])[0]) == 1
 
 
 def test_another_source_than_the_locked_one_is_refused(deliver: Deliver) -> None:
     locked = LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("9" * 64))
-    assert "differs in source" in reason_for(deliver(), replace(TARGET, source=locked))
+    assert refusal_of(deliver(), replace(TARGET, source=locked)).code == "not-as-planned"
     honest = replace(TARGET, source=replace(locked, sha256=PROMISED.source_sha256))
     assert len(Gate(targets=(honest,)).admit([deliver()])[0]) == 1
 
@@ -230,7 +245,9 @@ def test_a_changed_source_folder_is_refused(deliver: Deliver, tmp_path: Path) ->
     source = tmp_path / "source"
     source.mkdir()
     (source / "setup.py").write_text("")
-    assert "differs in source" in reason_for(deliver(), replace(TARGET, source=source))
+    assert refusal_of(deliver(), replace(TARGET, source=source)).code == "not-as-planned"
+    built = deliver(source_sha256=sha256_of_tree(source))
+    assert len(Gate(targets=(replace(TARGET, source=source),)).admit([built])[0]) == 1
 
 
 @pytest.mark.parametrize("gate", [Gate(), Gate(targets=(TARGET,))])
@@ -241,9 +258,8 @@ def test_a_hand_written_certificate_does_not_stand_for_the_bytes(deliver: Delive
 
 
 def test_a_wheel_whose_metadata_names_another_project_is_refused(deliver: Deliver) -> None:
-    assert "metadata-version: METADATA says torch" in reason_for(
-        deliver(metadata=METADATA.replace("Name: demo", "Name: torch"))
-    )
+    refusal = refusal_of(deliver(metadata=METADATA.replace("Name: demo", "Name: torch")))
+    assert (refusal.code, "metadata-version: " in refusal.reason) == ("smoke-refused", True)
 
 
 def test_a_wheel_too_large_for_its_store_is_refused(deliver: Deliver) -> None:
@@ -254,7 +270,7 @@ def test_a_wheel_too_large_for_its_store_is_refused(deliver: Deliver) -> None:
 def test_a_certificate_of_another_cell_is_refused_without_a_plan(deliver: Deliver) -> None:
     """Else that cell would count as published and never be built."""
     _, (refusal,) = Gate().admit([deliver(cell=replace(TARGET.cell, python=PythonVersion(3, 12)))])
-    assert "-cp312-" in refusal.reason
+    assert (refusal.code, "-cp312-" in refusal.reason) == ("cell-differs", True)
 
 
 def test_a_certificate_that_is_none_is_named_and_holds_up_nothing(deliver: Deliver, tmp_path: Path) -> None:
@@ -269,7 +285,7 @@ def test_one_name_from_two_jobs_is_released_from_neither(deliver: Deliver) -> No
     paths = [deliver(), deliver(folder="hostile", files={"demo/more.py": b""})]
     admitted, (refusal,) = Gate(targets=(TARGET,)).admit(paths)
     assert admitted == ()
-    assert (refusal.filename, refusal.reason) == (NAME, "was delivered with different bytes")
+    assert (refusal.filename, refusal.code) == (NAME, "delivered-twice")
 
 
 def test_a_copy_of_a_wheel_holds_nothing_up(deliver: Deliver) -> None:
@@ -296,7 +312,7 @@ def test_an_attested_wheel_with_the_papers_of_another_job_is_refused(deliver: De
     forged = deliver(folder="hostile", seconds=0.0)
     (wheel,), (refusal,) = gate.admit([deliver(), forged])
     assert wheel.bundles == (b"{}",)
-    assert refusal.reason == f"cannot be released: owner/repo@main does not attest {NAME}.tested.json"
+    assert (refusal.code, refusal.reason.rpartition(" ")[2]) == ("not-attested", f"{NAME}.tested.json")
 
 
 def test_nothing_is_read_of_what_nobody_attests(deliver: Deliver) -> None:
@@ -304,7 +320,7 @@ def test_nothing_is_read_of_what_nobody_attests(deliver: Deliver) -> None:
     certificate_path(path).unlink()
     path.write_bytes(b"a bomb")
     _, (refusal,) = Gate(attested=attested_files()).admit([path])
-    assert refusal.reason == "is not attested by owner/repo@main"
+    assert refusal.code == "unsigned"
 
 
 def test_a_folder_in_the_place_of_a_certificate_holds_up_nothing(deliver: Deliver) -> None:
@@ -313,14 +329,14 @@ def test_a_folder_in_the_place_of_a_certificate_holds_up_nothing(deliver: Delive
     certificate_path(bad).mkdir()
     admitted, (refusal,) = Gate(targets=(TARGET,)).admit([good, bad])
     assert len(admitted) == 1
-    assert "directory" in refusal.reason
+    assert refusal.code == "file-failed"
 
 
 def test_a_link_in_the_place_of_a_wheel_is_refused(deliver: Deliver, tmp_path: Path) -> None:
     path = deliver()
     path.rename(tmp_path / "elsewhere.whl")
     path.symlink_to(tmp_path / "elsewhere.whl")
-    assert reason_for(path) == "is not a regular file"
+    assert refusal_of(path).code == "not-a-file"
 
 
 ROOM_WITH_A_GPU = CleanRoom(python="3.11.7", installed={}, skipped=(), gpus=("NVIDIA H200, driver 580.65.06",))
@@ -351,20 +367,27 @@ def test_a_release_says_on_which_gpu_a_wheel_was_tried(deliver: Deliver, tmp_pat
 
 def test_a_wheel_that_did_not_pass_on_a_gpu_is_refused(deliver: Deliver, tmp_path: Path) -> None:
     _, (refusal,) = Gate(targets=(TARGET,), tried=trials_in(tmp_path)).admit([deliver()])
-    assert refusal.reason == "did not pass on a machine with a GPU: the job 'gpu' of its group says why"
+    assert refusal.code == "gpu-test-failed"
 
 
 def test_what_a_gpu_said_of_other_bytes_counts_for_nothing(deliver: Deliver, tmp_path: Path) -> None:
     try_on_a_gpu(deliver())
     changed = deliver(files={"demo/more.py": b""})
     _, (refusal,) = Gate(targets=(TARGET,), tried=trials_in(tmp_path)).admit([changed])
-    assert "did not pass on a machine with a GPU" in refusal.reason
+    assert refusal.code == "gpu-test-failed"
 
 
 def test_a_wheel_for_another_platform_needs_no_gpu(deliver: Deliver) -> None:
     trials = GpuTrials(platform=Platform("linux", "riscv64"), paths=())
     (wheel,), _ = Gate(targets=(TARGET,), tried=trials).admit([deliver()])
     assert wheel.gpu_certificate is None
+
+
+def test_a_wheel_for_two_platforms_needs_the_gpu_of_either(deliver: Deliver) -> None:
+    path = deliver(NAME.replace("manylinux", "manylinux_2_31_riscv64.manylinux"))
+    for platform in (TARGET.cell.platform, Platform("linux", "riscv64")):
+        with pytest.raises(ReleaseError, check=coded("gpu-test-failed")):
+            GpuTrials(platform=platform, paths=()).add_to(wheel_at(path), None)
 
 
 def test_what_another_job_says_of_a_gpu_is_not_taken_for_what_is_attested(deliver: Deliver, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_wheel_of_the_same_name_with_other_bytes_is_not_the_one_that_is_releas
 
 
 def test_what_the_release_refused_is_told_with_its_reason_and_not_tried_again(tmp_path: Path) -> None:
-    refused = RefusedWheel(filename="a.whl", reason="is not in the plan")
+    refused = RefusedWheel(filename="a.whl", code="not-planned", reason="is not in the plan")
     published = Published(wheels={}, unreleased={}, refused=(refused,))
     found = summary_in(tmp_path, {"demo-1": {"wheels": [wheel("a")]}}, published=published)
     assert (found.groups("refused"), found.again) == (("demo-1",), ())
@@ -111,7 +111,7 @@ def test_what_the_release_refused_is_told_with_its_reason_and_not_tried_again(tm
 
 
 def test_a_wheel_that_no_job_signed_is_built_again_as_the_job_that_signs_may_be_lost(tmp_path: Path) -> None:
-    refused = RefusedWheel(filename="a.whl", reason="is not attested by somebody", unsigned=True)
+    refused = RefusedWheel(filename="a.whl", code="unsigned", reason="is not attested by somebody")
     (tmp_path / "released").mkdir()
     write_record(tmp_path / "released" / "0.json", ReleaseReport(refused=(refused,)))
     (tmp_path / "released" / "1.json").write_text("")  # of a job that was ended
@@ -190,7 +190,7 @@ def test_the_summary_of_3000_groups_is_one_that_github_shows(tmp_path: Path) -> 
     """Each of a package of its own, refused, failed or lost, with lines that have no end."""
     bad = {"wheels": [wheel("a")], "failures": [failure("x", "y" * 10_000 + "\n" + "z" * 10_000)]}
     reports: dict[str, Any] = {f"package{number}-{'1' * 60}": bad if number % 3 else None for number in range(3000)}
-    refused = RefusedWheel(filename="a.whl", reason="z" * 10_000)
+    refused = RefusedWheel(filename="a.whl", code="smoke-refused", reason="z" * 10_000)
     published = Published(wheels={}, unreleased={}, refused=(refused,))
     found = summary_in(tmp_path, reports, tuple(f"waiting-{number}" for number in range(3000)), published)
     run = ending(tuple(reports))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from wheelmill.web.origin import Credential, Origin, without_credentials
+from wheelmill.web.origin import Credential, Origin, is_secure, without_credentials
 
 PASSWORD = Credential(username="m@", secret="w/ord")  # noqa: S106 - of a test
 
@@ -32,6 +32,30 @@ def test_an_origin_is_scheme_host_and_port_as_they_are_connected_to(url: str, sh
 def test_what_is_no_url_of_a_server_has_no_origin(url: str) -> None:
     with pytest.raises(ValueError, match="expected a URL that begins with https://"):
         Origin.of(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "encrypted", "secure"),
+    [
+        ("https://index.example/", True, True),
+        ("http://index.example/", False, False),
+        ("http://127.0.0.1:8080/", False, True),
+        ("http://[::1]/", False, True),
+        ("http://localhost/", False, True),
+        ("http://128.0.0.1/", False, False),
+    ],
+)
+def test_what_is_encrypted_or_on_this_machine_is_changed_by_nobody(
+    url: str,
+    encrypted: bool,
+    secure: bool,  # noqa: FBT001 - columns of the table
+) -> None:
+    assert Origin.of(url).is_secure is encrypted
+    assert is_secure(url) is secure
+
+
+def test_other_schemes_are_not_secure_on_this_machine_either() -> None:
+    assert [is_secure(url) for url in ("ftp://127.0.0.1/", "file:///etc", "127.0.0.1", "http://[")] == [False] * 4
 
 
 def test_a_password_is_in_no_message_and_no_repr() -> None:

@@ -45,7 +45,9 @@ class _SentWheel:
     def refusal(self, faults: Mapping[str, str]) -> RefusedWheel | None:
         """Say why it did not arrive, given the faults of assets by name; None when it did."""
         reasons = (faults[asset.name] for asset in self.assets if asset.name in faults)
-        return next((RefusedWheel(filename=self.entry.filename, reason=reason) for reason in reasons), None)
+        return next(
+            (RefusedWheel(filename=self.entry.filename, code="not-sent", reason=reason) for reason in reasons), None
+        )
 
 
 @dataclass(kw_only=True)

@@ -238,7 +238,9 @@ def _manifest_in(store: Releases, tag: ReleaseTag, content: bytes | WheelmillErr
         NetworkError: there may be one a little later.
     """
     if isinstance(content, bytes):
-        return manifest_from(content, tag=tag, source=f"{tag}/{MANIFEST}", now=store.clock.utc()), sha256_of_bytes(content)
+        return manifest_from(content, tag=tag, source=f"{tag}/{MANIFEST}", now=store.clock.utc()), sha256_of_bytes(
+            content
+        )
     if isinstance(content, NetworkError) and content.status == HTTPStatus.NOT_FOUND:
         raise ReleaseError("manifest-absent", f"{tag} has no {MANIFEST}")
     raise content

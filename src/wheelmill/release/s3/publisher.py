@@ -63,7 +63,9 @@ class S3Publisher:
                 self.over = True  # what arrived is published all the same
                 return tuple(refusals)
             except (RejectedError, OSError) as error:
-                refusals.append(RefusedWheel(filename=wheel.file.filename, reason=f"did not arrive: {error}"))
+                refusals.append(
+                    RefusedWheel(filename=wheel.file.filename, code="not-sent", reason=f"did not arrive: {error}")
+                )
             else:
                 self._sent.append((wheel, entry_of(wheel)))
         if not self._sent:

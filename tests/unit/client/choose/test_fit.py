@@ -54,9 +54,9 @@ def test_wheels_for_certain_gpus_need_one_of_them_where_gpkg_asks_for_none(facts
     assert aspects("12.0", "9.0") == [Aspect.GPU]  # every GPU of the machine must run it
 
 
-def window(*lacking: str, torch: TorchVersion = TARGET.torch) -> TorchWindow:
-    """What one torch has of the symbols of a wheel."""
-    return TorchWindow(symbols=1, cuda=False, torches=(TorchFit(torch=torch, lacks=lacking),))
+def window(*lacking: str) -> TorchWindow:
+    """What the target's torch has of the symbols of a wheel."""
+    return TorchWindow(symbols=1, cuda=False, torches=(TorchFit(torch=TorchVersion(2, 8), lacks=lacking),))
 
 
 HOPPER = (Gpu(capability=Architecture.parse("9.0")),)
