@@ -47,8 +47,8 @@ def test_what_is_no_url_of_a_server_has_no_origin(url: str) -> None:
 )
 def test_what_is_encrypted_or_on_this_machine_is_changed_by_nobody(
     url: str,
-    encrypted: bool,
-    secure: bool,  # noqa: FBT001 - columns of the table
+    encrypted: bool,  # noqa: FBT001 - a column of the table
+    secure: bool,  # noqa: FBT001 - another one
 ) -> None:
     assert Origin.of(url).is_secure is encrypted
     assert is_secure(url) is secure
