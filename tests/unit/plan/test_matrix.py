@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from tests.refusals import coded
+from tests.refusals import Coded, coded
 from tests.unit.plan.examples import (
     ARM,
     BLACKWELL,
@@ -206,14 +206,16 @@ def test_what_is_not_built_by_default_is_built_when_asked_for() -> None:
     }
 
 
-def test_a_package_that_does_not_link_to_torch_has_no_torch_axis() -> None:
+def test_a_package_that_does_not_link_to_torch_has_no_torch_axis_and_the_pythons_of_the_facts() -> None:
     without_torch = target(filters=replace(ONE, projects=(PLAIN,)))
     assert without_torch.cell == replace(CELL, project=PLAIN, torch=None)
     assert without_torch.torch_release is None
     assert without_torch.source == Path("config/plain")
+    planned = make_plan(CONFIG, Filters(projects=(PLAIN,)), {}).targets
+    assert {target.cell.python for target in planned} == set(FACTS.pythons)
 
 
-def test_cells_follow_each_other_from_version_to_python() -> None:
+def test_cells_follow_each_other_from_version_to_python_which_alone_makes_no_group() -> None:
     planned = make_plan(CONFIG, Filters(projects=(DEMO,), platforms=(X86,)), {})
     assert [target.cell.id for target in planned.targets] == [
         "demo-1.0+cu128torch2.9-cp312-linux_x86_64",
@@ -225,11 +227,7 @@ def test_cells_follow_each_other_from_version_to_python() -> None:
         "demo-2.0+cu128torch2.11-cp312-linux_x86_64",
         "demo-2.0+cu130torch2.11-cp312-linux_x86_64",
     ]
-
-
-def test_cells_that_differ_only_in_python_are_one_group() -> None:
-    other_python = replace(CELL, python=PY_13T)
-    assert CELL.group == other_python.group == "demo-1.0+cu130torch2.11-linux_x86_64"
+    assert CELL.group == replace(CELL, python=PY_13T).group == "demo-1.0+cu130torch2.11-linux_x86_64"
     assert replace(CELL, platform=ARM).group != CELL.group
 
 
@@ -241,11 +239,6 @@ def test_the_reason_against_a_cell_is_the_reason_of_its_skip() -> None:
     assert planned.skips == (
         Skip(cell=replace(CELL, platform=ARM), obstacle=Obstacle.LEFT_OUT, reason="Its assembly is for x86"),
     )
-
-
-def test_a_package_without_torch_is_planned_for_the_pythons_of_the_facts() -> None:
-    pythons = {target.cell.python for target in make_plan(CONFIG, Filters(projects=(PLAIN,)), {}).targets}
-    assert pythons == set(FACTS.pythons)
 
 
 def test_what_is_published_is_skipped_unless_it_is_forced() -> None:
@@ -262,44 +255,46 @@ def test_a_sample_is_compiled_for_the_architectures_that_were_asked_for() -> Non
     planned = make_plan(licensed, sample, {CELL: ReleaseTag("v2026-11-21")})
     assert [(each.architectures, each.sample) for each in planned.targets] == [((HOPPER,), True)]
     assert target(filters=replace(ONE, sample=True)).architectures == target().architectures
-
-
-def test_an_architecture_that_the_cuda_cannot_compile_is_the_reason_of_a_skip() -> None:
     planned = make_plan(CONFIG, replace(ONE, sample=True, architectures=(VOLTA,)), {})
     assert [skip.reason for skip in planned.skips] == ["CUDA 13.0 compiles for none of its GPU architectures (7.0)"]
-
-
-@pytest.mark.parametrize(("name", "hint"), [("demoo", "did you mean demo?"), ("other", "it has demo, plain")])
-def test_an_unknown_project_is_refused_with_what_may_be_meant(name: str, hint: str) -> None:
-    with pytest.raises(UsageError, check=coded("package-unknown", "packages.yml", name)) as caught:
-        make_plan(CONFIG, Filters(projects=(DEMO, project_name(name))), {})
-    assert caught.value.hint == hint
 
 
 @pytest.mark.parametrize(
     ("names", "unknown", "hint"),
     [
+        (("demo", "demoo"), "demoo", "did you mean demo?"),
+        (("demo", "other"), "other", "it has demo, plain"),
         (("demoo", "other"), "demoo, other", "did you mean demo? it has demo, plain"),
         (("demoo", "ddemo"), "demoo, ddemo", "did you mean demo?"),
         (("other", "other"), "other", "it has demo, plain"),
     ],
 )
-def test_of_several_unknown_projects_each_gets_its_hint(names: tuple[str, ...], unknown: str, hint: str) -> None:
+def test_unknown_projects_are_refused_with_what_may_be_meant(names: tuple[str, ...], unknown: str, hint: str) -> None:
     with pytest.raises(UsageError, check=coded("package-unknown", "packages.yml", unknown)) as caught:
         make_plan(CONFIG, Filters(projects=tuple(map(project_name, names))), {})
     assert caught.value.hint == hint
 
 
-def test_an_unknown_version_is_refused_and_the_known_ones_are_named() -> None:
-    with pytest.raises(UsageError, check=coded("version-unknown", "3.0", "packages.yml")) as caught:
-        make_plan(CONFIG, Filters(versions=(V1, project_version("3.0"))), {})
-    assert caught.value.hint == "demo has 1.0, 2.0; plain has 1.0"
-
-
-def test_an_unknown_platform_is_refused_and_the_known_ones_are_named() -> None:
-    with pytest.raises(UsageError, check=coded("platform-unknown", "linux_riscv64")) as caught:
-        make_plan(CONFIG, Filters(platforms=(X86, Platform.parse("linux_riscv64"))), {})
-    assert caught.value.hint == "it has linux_x86_64, linux_aarch64"
+@pytest.mark.parametrize(
+    ("filters", "refusal", "hint"),
+    [
+        (
+            Filters(versions=(V1, project_version("3.0"))),
+            coded("version-unknown", "3.0", "packages.yml"),
+            "demo has 1.0, 2.0; plain has 1.0",
+        ),
+        (
+            Filters(platforms=(X86, Platform.parse("linux_riscv64"))),
+            coded("platform-unknown", "linux_riscv64"),
+            "it has linux_x86_64, linux_aarch64",
+        ),
+    ],
+    ids=["version", "platform"],
+)
+def test_what_is_unknown_is_refused_and_the_known_ones_are_named(filters: Filters, refusal: Coded, hint: str) -> None:
+    with pytest.raises(UsageError, check=refusal) as caught:
+        make_plan(CONFIG, filters, {})
+    assert caught.value.hint == hint
 
 
 def test_a_tag_stands_for_the_packages_that_have_it() -> None:

@@ -20,7 +20,7 @@ from tests.unit.plan.examples import (
     VOLTA,
     X86,
 )
-from wheelmill.config.model import ArchitectureRule, Compatibility, MatrixRule, Package, Part
+from wheelmill.config.model import ArchitectureRule, Compatibility, MatrixRule, Package
 from wheelmill.names import (
     Architecture,
     CudaVersion,
@@ -42,52 +42,88 @@ def reason_against(cell: Cell, package: Package, facts: Compatibility) -> str | 
 WITHOUT_TORCH = replace(CELL, torch=None)
 
 
-def test_a_cell_that_nothing_stands_against_is_possible() -> None:
-    assert reason_against(CELL, PACKAGE, FACTS) is None
-
-
+NO_TORCH_9 = "torch 2.9 is not published for"
 STABLE = StableTorch(oldest=TORCH_9)
+OLD = MatrixRule(version=SpecifierSet("<2"), cuda=SpecifierSet(">=13"), reason="1.x does not know CUDA 13")
+NO_ARM = MatrixRule(platform=(ARM,), reason="Its assembly is for x86")
+EXCLUDING = replace(PACKAGE, exclude=(OLD, NO_ARM))
+WITH_TORCH_ALONE = MatrixRule(torch=SpecifierSet(">=2"), reason="Breaks with torch")
 
 
 @pytest.mark.parametrize(
-    ("cell", "reason"),
+    ("cell", "package", "reason"),
     [
-        (replace(CELL, torch=STABLE), None),
-        (replace(CELL, torch=STABLE, cuda=CUDA_12, python=PY_13T), None),
+        (CELL, PACKAGE, None),
+        # What the facts do not have.
+        (replace(CELL, cuda=CudaVersion(12, 1)), PACKAGE, "CUDA 12.1 is not in compatibility.yml"),
+        (replace(CELL, torch=TorchVersion(2, 1)), PACKAGE, "torch 2.1 is not in compatibility.yml"),
+        (replace(WITHOUT_TORCH, python=PY_13T), PACKAGE, "Python 3.13t is not in compatibility.yml"),
+        (replace(CELL, python=PythonVersion(3, 8)), PACKAGE, "Python 3.8 is not in compatibility.yml"),
+        (
+            replace(CELL, torch=TORCH_9),
+            PACKAGE,
+            f"{NO_TORCH_9} CUDA 13.0 on linux_x86_64 (12.8 there)",
+        ),
+        (
+            replace(CELL, torch=TORCH_9, cuda=CUDA_12, platform=ARM),
+            PACKAGE,
+            f"{NO_TORCH_9} CUDA 12.8 on linux_aarch64 (no CUDA there)",
+        ),
+        (replace(CELL, python=PY_13T), PACKAGE, "torch 2.11 is not published for Python 3.13t"),
+        # A wheel for many torches needs one of them.
+        (replace(CELL, torch=STABLE), PACKAGE, None),
+        (replace(CELL, torch=STABLE, cuda=CUDA_12, python=PY_13T), PACKAGE, None),
         (
             replace(CELL, torch=STABLE, python=PY_13T),
+            PACKAGE,
             "no torch>=2.9 is published for CUDA 13.0 on linux_x86_64 and Python 3.13t",
         ),
         (
             replace(CELL, torch=StableTorch(oldest=TorchVersion(2, 99))),
+            PACKAGE,
             "no torch>=2.99 is published for CUDA 13.0 on linux_x86_64 and Python 3.12",
         ),
-    ],
-)
-def test_a_wheel_for_many_torches_needs_one_of_them(cell: Cell, reason: str | None) -> None:
-    assert reason_against(cell, PACKAGE, FACTS) == reason
-
-
-@pytest.mark.parametrize(
-    ("cell", "reason"),
-    [
-        (replace(CELL, cuda=CudaVersion(12, 1)), "CUDA 12.1 is not in compatibility.yml"),
-        (replace(CELL, torch=TorchVersion(2, 1)), "torch 2.1 is not in compatibility.yml"),
-        (replace(WITHOUT_TORCH, python=PY_13T), "Python 3.13t is not in compatibility.yml"),
+        # What the entry is for.
+        (CELL, replace(PACKAGE, python=SpecifierSet(">=3.13")), "its entry is for Python >=3.13 only"),
+        (CELL, replace(PACKAGE, cuda=SpecifierSet("==12.*")), "its entry is for CUDA ==12.* only"),
+        (CELL, replace(PACKAGE, torch=SpecifierSet(">2.11")), "its entry is for torch >2.11 only"),
+        (CELL, replace(PACKAGE, platforms=(ARM,)), "its entry is for linux_aarch64 only"),
+        (CELL, replace(PACKAGE, python=SpecifierSet(">=3.9"), cuda=SpecifierSet("<14")), None),
+        (CELL, replace(PACKAGE, torch=SpecifierSet(">=2.2,<3"), platforms=(ARM, X86)), None),
+        (CELL, replace(PACKAGE, python=SpecifierSet("==3.12"), cuda=SpecifierSet("~=13.0")), None),
         (
-            replace(CELL, torch=TORCH_9),
-            "torch 2.9 is not published for CUDA 13.0 on linux_x86_64 (12.8 there)",
+            replace(CELL, torch=TORCH_9, cuda=CUDA_12, python=PY_13T),  # free-threaded ones are in a range, too
+            replace(PACKAGE, python=SpecifierSet("==3.13")),
+            None,
+        ),
+        # Rules of the entry, of which the first counts.
+        (CELL, EXCLUDING, OLD.reason),
+        (replace(CELL, platform=ARM), EXCLUDING, OLD.reason),
+        (replace(CELL, version=V2, platform=ARM), EXCLUDING, NO_ARM.reason),
+        (replace(CELL, version=project_version("1.9rc1")), EXCLUDING, OLD.reason),
+        (replace(CELL, version=V2), EXCLUDING, None),
+        (replace(CELL, cuda=CUDA_12), EXCLUDING, None),
+        (WITHOUT_TORCH, replace(PACKAGE, extra_deps=(), exclude=(WITH_TORCH_ALONE,)), None),
+        (
+            CELL,
+            replace(PACKAGE, exclude=(replace(OLD, since=dt.date(2026, 11, 21)),)),
+            f"{OLD.reason} (since 2026-11-21)",
+        ),
+        # A licence.
+        (
+            CELL,
+            replace(PACKAGE, licence="LicenseRef-NVIDIA", redistributable=False),
+            "its licence (LicenseRef-NVIDIA) does not let others be given the wheel",
         ),
         (
-            replace(CELL, torch=TORCH_9, cuda=CUDA_12, platform=ARM),
-            "torch 2.9 is not published for CUDA 12.8 on linux_aarch64 (no CUDA there)",
+            CELL,
+            replace(PACKAGE, licence=None, redistributable=False),
+            "its licence (not stated) does not let others be given the wheel",
         ),
-        (replace(CELL, python=PythonVersion(3, 8)), "Python 3.8 is not in compatibility.yml"),
-        (replace(CELL, python=PY_13T), "torch 2.11 is not published for Python 3.13t"),
     ],
 )
-def test_what_the_facts_do_not_have_cannot_be(cell: Cell, reason: str) -> None:
-    assert reason_against(cell, PACKAGE, FACTS) == reason
+def test_a_cell_is_refused_for_what_stands_against_it(cell: Cell, package: Package, reason: str | None) -> None:
+    assert reason_against(cell, package, FACTS) == reason
 
 
 def test_a_torch_may_lack_a_python_on_one_platform() -> None:
@@ -97,60 +133,6 @@ def test_a_torch_may_lack_a_python_on_one_platform() -> None:
     assert reason_against(replace(CELL, python=PY_13T), PACKAGE, facts) is None
     reason = reason_against(replace(CELL, python=PY_13T, platform=ARM), PACKAGE, facts)
     assert reason == "torch 2.11 is not published for Python 3.13t on linux_aarch64"
-
-
-def scoped(package: Package, part: Part) -> Package:
-    return replace(package, python=part.python, cuda=part.cuda, torch=part.torch, platforms=part.platform)
-
-
-@pytest.mark.parametrize(
-    ("scope", "reason"),
-    [
-        (Part(python=SpecifierSet(">=3.13")), "its entry is for Python >=3.13 only"),
-        (Part(cuda=SpecifierSet("==12.*")), "its entry is for CUDA ==12.* only"),
-        (Part(torch=SpecifierSet(">2.11")), "its entry is for torch >2.11 only"),
-        (Part(platform=(ARM,)), "its entry is for linux_aarch64 only"),
-        (Part(python=SpecifierSet(">=3.9"), cuda=SpecifierSet("<14"), torch=SpecifierSet(">=2.2,<3")), None),
-        (Part(python=SpecifierSet("==3.12"), cuda=SpecifierSet("~=13.0"), platform=(ARM, X86)), None),
-    ],
-)
-def test_a_package_is_built_inside_its_scope_only(scope: Part, reason: str | None) -> None:
-    assert reason_against(CELL, scoped(PACKAGE, scope), FACTS) == reason
-
-
-def test_the_range_of_pythons_holds_free_threaded_ones_too() -> None:
-    package = replace(PACKAGE, python=SpecifierSet("==3.13"))
-    threaded = replace(CELL, torch=TORCH_9, cuda=CUDA_12, python=PY_13T)
-    assert reason_against(threaded, package, FACTS) is None
-
-
-def test_a_range_of_torches_leaves_out_cells_without_torch() -> None:
-    rule = MatrixRule(torch=SpecifierSet(">=2"), reason="Breaks with torch")
-    assert reason_against(WITHOUT_TORCH, replace(PACKAGE, extra_deps=(), exclude=(rule,)), FACTS) is None
-
-
-OLD = MatrixRule(version=SpecifierSet("<2"), cuda=SpecifierSet(">=13"), reason="1.x does not know CUDA 13")
-NO_ARM = MatrixRule(platform=(ARM,), reason="Its assembly is for x86")
-
-
-@pytest.mark.parametrize(
-    ("cell", "reason"),
-    [
-        (CELL, OLD.reason),
-        (replace(CELL, platform=ARM), OLD.reason),
-        (replace(CELL, version=V2, platform=ARM), NO_ARM.reason),
-        (replace(CELL, version=project_version("1.9rc1")), OLD.reason),
-        (replace(CELL, version=V2), None),
-        (replace(CELL, cuda=CUDA_12), None),
-    ],
-)
-def test_an_excluded_cell_is_refused_with_the_reason_of_the_first_rule(cell: Cell, reason: str | None) -> None:
-    assert reason_against(cell, replace(PACKAGE, exclude=(OLD, NO_ARM)), FACTS) == reason
-
-
-def test_a_rule_says_since_when() -> None:
-    dated = replace(OLD, since=dt.date(2026, 11, 21))
-    assert reason_against(CELL, replace(PACKAGE, exclude=(dated,)), FACTS) == f"{OLD.reason} (since 2026-11-21)"
 
 
 INCLUDED = MatrixRule(platform=(X86,), reason="Built from source")
@@ -177,12 +159,6 @@ def test_an_included_cell_still_needs_facts_scope_and_architectures() -> None:
     assert reason_against(CELL, replace(everything, exclude=(OLD,)), FACTS) == OLD.reason
     assert reason_against(CELL, replace(everything, platforms=(ARM,)), FACTS) is not None
     assert reason_against(CELL, replace(everything, architectures=(VOLTA,)), FACTS) is not None
-
-
-@pytest.mark.parametrize(("licence", "named"), [("LicenseRef-NVIDIA", "LicenseRef-NVIDIA"), (None, "not stated")])
-def test_a_wheel_that_may_not_be_given_away_is_not_built(licence: str | None, named: str) -> None:
-    package = replace(PACKAGE, licence=licence, redistributable=False)
-    assert reason_against(CELL, package, FACTS) == f"its licence ({named}) does not let others be given the wheel"
 
 
 def test_a_package_that_no_gpu_of_a_cuda_release_could_run_is_refused() -> None:
