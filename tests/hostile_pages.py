@@ -7,6 +7,7 @@ from typing import Any
 from tests.broken_indexes import GROWING
 from tests.page_server import JSON, Answer
 from tests.wheels import wheel_name
+from wheelmill.web.client import MAX_CONTENT
 
 WHEEL = wheel_name("9.9.9")
 """The newest of its project: it would be chosen if its link were not wrong."""
@@ -65,7 +66,7 @@ ANSWERS: dict[str, Answer] = {
     "not-utf-8": Answer(b'{"files": [{"filename": "\xff\xfe"}]}', headers=_JSON),
     "releases-as-numbers": Answer(b"[1, 2]", headers={"Content-Type": "application/json"}),
     "picture": Answer(b"\x89PNG", headers={"Content-Type": "image/png"}),
-    "gzip-bomb": Answer(gzip.compress(bytes(200 << 20), 1), headers=_HTML | {"Content-Encoding": "gzip"}),
+    "gzip-bomb": Answer(gzip.compress(bytes(MAX_CONTENT + 1), 1), headers=_HTML | {"Content-Encoding": "gzip"}),
     "no-gzip": Answer(b"plain", headers=_HTML | {"Content-Encoding": "gzip"}),
     "redirect-to-a-file": Answer(b"", 302, {"Location": "file:///etc/passwd"}),
     "part-of-a-page": Answer(anchor(WHEEL), 206, _HTML),
@@ -76,6 +77,8 @@ ANSWERS: dict[str, Answer] = {
     "html-nul": Answer(anchor(f"a%00{WHEEL}"), headers=_HTML),
 }
 """Pages that have nothing to choose, and something to warn of."""
+COSTLY = ("html-grows", "gzip-bomb")
+"""Those that take as long as all others together."""
 
 NAMES: tuple[str, ...] = (
     f"demo-{'9' * 200}-cp39-cp39-win_amd64.whl",
