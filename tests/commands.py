@@ -6,6 +6,7 @@ start a new interpreter for the first of each command.
 """
 
 import atexit
+import functools
 import gc
 import importlib
 import json
@@ -25,7 +26,10 @@ from pathlib import Path
 from typing import IO, NoReturn, Protocol
 from unittest.mock import patch
 
+import typer
+
 import wheelmill
+from wheelmill import cli
 from wheelmill.config.load import load_config
 from wheelmill.errors import UnreadableError
 from wheelmill.index.site.templates import templates_for
@@ -170,23 +174,32 @@ def _read_in_fork(folder: Path, limits: apart.Limits) -> UnreadableError | None:
 
 _LATE = (
     *("sigstore.verify", "cryptography.hazmat.backends.openssl.backend", "httpcore", "h11", "anyio", "uv"),
-    *("rich._emoji_codes", "typer._click.decorators", "encodings.cp437", "encodings.utf_16_be"),
+    *("pypi_simple", "rich._emoji_codes", "typer._click.decorators", "encodings.cp437", "encodings.utf_16_be"),
 )
 """What wheelmill and its libraries import no sooner than they need it, some of it for a second."""
 
-if __name__ == "__main__":
+
+def _prepare() -> None:
+    """Do once what every command would do again: import, describe options, and read what ships."""
     for module in pkgutil.walk_packages(wheelmill.__path__, "wheelmill."):
         if not module.name.endswith(("__main__", ".windows")):
             importlib.import_module(module.name)
     for name in _LATE:
         importlib.import_module(name)
-    load_config(resources.CONFIG)  # what checks files is made once
+    for place in ("typer.main.get_params_from_function", "wheelmill.config.document.parse_document"):
+        patch(place, functools.cache(pkgutil.resolve_name(place))).start()  # of the same, they make the same
+    for command in cli.COMMANDS:
+        typer.main.get_command(cli.application([command]))
+    load_config(resources.CONFIG)
     for template in (templates := templates_for({}, ())).list_templates():
         templates.get_template(template)
-    Web(retries=ATTENDED).close()  # the authorities of this machine are read once
+    Web(retries=ATTENDED).close()  # reads the authorities of this machine
     patch.object(ATTENDED, "_sleep").start()  # what fails on this machine fails a second later, too
-    patch.object(apart, "_run", _read_in_fork).start()
     gc.freeze()  # what is here for good is not looked through, and so copied, in each fork
+
+
+if __name__ == "__main__":
+    _prepare()
     try:
         _run(_command_of_fork(socket.socket(fileno=int(sys.argv[1]))))
     except SystemExit as told:
