@@ -3,6 +3,7 @@
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,13 +37,24 @@ def test_a_wheel_that_names_no_python_of_today_is_tried_on_the_running_one(tag: 
     assert contents.pythons == (None,)
 
 
+@pytest.mark.parametrize(
+    ("wheel", "code"),
+    [
+        ({"files": {"../x": b""}}, Code.PATH),
+        ({"files": {"demo/_C.so": b"\x7fELF and no more"}}, Code.ARCHIVE),
+        *(
+            ({"metadata": metadata}, Code.METADATA)
+            for metadata in ("Name: demo\n", "Name: demo\nVersion: one\n", "Version: 1.0\n")
+        ),
+    ],
+)
+def test_what_cannot_be_read_or_leads_outside_is_refused(wheel: dict[str, Any], code: Code, tmp_path: Path) -> None:
+    assert refusal_of(write_wheel(tmp_path / LABELLED, **wheel)) == [code]
+
+
 def test_what_is_no_zip_is_refused(tmp_path: Path) -> None:
     (tmp_path / LABELLED).write_bytes(b"no zip")
     assert refusal_of(tmp_path / LABELLED) == [Code.ARCHIVE]
-
-
-def test_a_member_that_leads_outside_is_refused(tmp_path: Path) -> None:
-    assert refusal_of(write_wheel(tmp_path / LABELLED, files={"../x": b""})) == [Code.PATH]
 
 
 @pytest.mark.parametrize("missing", ["METADATA", "WHEEL"])
@@ -53,15 +65,6 @@ def test_a_wheel_without_one_of_its_two_descriptions_is_refused(missing: str, tm
             if not member.endswith(f"/{missing}"):
                 target.writestr(member, source.read(member))
     assert refusal_of(tmp_path / LABELLED) == [Code.METADATA]
-
-
-@pytest.mark.parametrize("metadata", ["Name: demo\n", "Name: demo\nVersion: one\n", "Version: 1.0\n"])
-def test_metadata_that_says_no_name_or_version_is_refused(metadata: str, tmp_path: Path) -> None:
-    assert refusal_of(write_wheel(tmp_path / LABELLED, metadata=metadata)) == [Code.METADATA]
-
-
-def test_a_shared_object_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    assert refusal_of(write_wheel(tmp_path / LABELLED, files={"demo/_C.so": b"\x7fELF and no more"})) == [Code.ARCHIVE]
 
 
 def opened(folder: Path, *machine_code: bytes) -> Contents:
@@ -90,14 +93,8 @@ def test_the_newest_glibc_that_is_needed_is_read(objects: Mapping[str, bytes], t
 
 
 def test_libraries_that_the_wheel_brings_are_not_needed(objects: Mapping[str, bytes], tmp_path: Path) -> None:
-    files = {"demo/_C.so": objects["linked to its helper"]}
-    alone = open_wheel(WheelFile.at(write_wheel(tmp_path / "alone" / LABELLED, files=files)), None)
-    both = {**files, "demo.libs/libhelper.so.1": objects["helper"]}
-    together = open_wheel(WheelFile.at(write_wheel(tmp_path / "together" / LABELLED, files=both)), None)
-    assert isinstance(alone, Contents)
-    assert isinstance(together, Contents)
-    assert alone.evidence.needed == ("libhelper.so.1",)
-    assert together.evidence.needed == ()
+    assert opened(tmp_path, objects["linked to its helper"]).evidence.needed == ("libhelper.so.1",)
+    assert opened(tmp_path, objects["linked to its helper"], objects["helper"]).evidence.needed == ()
 
 
 def test_architectures_of_every_object_are_listed_in_order(objects: Mapping[str, bytes], tmp_path: Path) -> None:

@@ -48,13 +48,9 @@ def test_every_file_of_a_folder_is_listed_with_its_hash(tmp_path: Path) -> None:
     assert record_of(tmp_path, DIST_INFO) == wheels.record_of(files, RECORD)
 
 
-def test_a_record_that_agrees_is_let_through(tmp_path: Path) -> None:
+def test_a_record_that_agrees_is_let_through_and_folders_and_signatures_need_no_row(tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path / WHEEL, files={"demo/__init__.py": b"", "demo/a, b.txt": b"text"})
     assert details_of(wheel) == []
-
-
-def test_folders_and_signatures_need_no_row(tmp_path: Path) -> None:
-    wheel = write_wheel(tmp_path / WHEEL)
     with zipfile.ZipFile(wheel, "a") as archive:
         archive.mkdir("demo")
         archive.writestr(f"{RECORD}.jws", b"")
@@ -77,17 +73,11 @@ def test_the_list_and_the_files_are_the_same(tmp_path: Path) -> None:
     assert details_of(wheel_that_lists(b"y,,\n", tmp_path)) == ["'x' is not listed", "'y' is listed but missing"]
 
 
-@pytest.mark.parametrize("record", [b"one column\n", b"a,b,c,d\n", b"\n", b"\xff,,\n", b'"a,,\n'])
-def test_a_record_that_cannot_be_read_is_one_fault(tmp_path: Path, record: bytes) -> None:
-    (detail,) = details_of(write_wheel(tmp_path / WHEEL, record=record))
-    assert detail.startswith(f"{RECORD} is missing or unreadable")
-
-
-def test_a_wheel_without_a_record_is_one_fault(tmp_path: Path) -> None:
-    wheel = tmp_path / WHEEL
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr("demo/__init__.py", b"")
-    (detail,) = details_of(wheel)
+@pytest.mark.parametrize("record", [b"one column\n", b"a,b,c,d\n", b"\n", b"\xff,,\n", b'"a,,\n', None])
+def test_a_record_that_is_missing_or_cannot_be_read_is_one_fault(tmp_path: Path, record: bytes | None) -> None:
+    with zipfile.ZipFile(tmp_path / WHEEL, "w") as archive:
+        archive.writestr(*("demo/__init__.py", b"") if record is None else (RECORD, record))
+    (detail,) = details_of(tmp_path / WHEEL)
     assert detail.startswith(f"{RECORD} is missing or unreadable")
 
 

@@ -57,18 +57,24 @@ def window(table: TorchSymbols, *libraries: SharedObject) -> TorchWindow:
     return found
 
 
-def test_a_wheel_could_load_where_all_its_symbols_are(table: TorchSymbols, tmp_path: Path) -> None:
-    found = window(table, library(tmp_path, needs=["_ZN3c104goneEv", "_ZN2at5emptyEv", NEW_STRING]))
-    assert str(found) == "its symbols exist in torch 2.10 and 2.11 only"
-    assert found.lacking(TorchVersion(2, 11)) == ()
-    assert found.lacking(TorchVersion(2, 14)) == ("_ZN3c104goneEv",)
-    assert (found.symbols, found.cuda) == (3, False)
-
-
-def test_a_torch_that_is_not_in_the_table_is_not_known(table: TorchSymbols, tmp_path: Path) -> None:
-    found = window(table, library(tmp_path, needs=["_ZN3c104goneEv"]))
-    assert found.lacking(TorchVersion(2, 16)) is None
-    assert found.lacking(TorchVersion(2, 13)) is None
+@pytest.mark.parametrize(
+    ("needs", "weak", "said", "lacking"),
+    [
+        (["_ZN3c104goneEv", "_ZN2at5emptyEv", NEW_STRING], "", "torch 2.10 and 2.11 only", ("_ZN3c104goneEv",)),
+        (["_ZN2at5emptyEv"], "", "every torch from 2.6 to 2.14", ()),
+        (["_ZN2at5emptyEv"], "_ZN3c104onceEv", "every torch from 2.6 to 2.14", ()),  # which may stay undefined
+        (["_ZN3c106futureEv", "_ZN2at5emptyEv"], "", "no torch from 2.6 to 2.14", ("_ZN3c106futureEv",)),
+        (["_ZN3c104cudaEv"], "", "every torch from 2.6 to 2.14", ()),
+    ],
+)
+def test_a_wheel_could_load_where_all_its_symbols_are(
+    needs: list[str], weak: str, said: str, lacking: tuple[str, ...], *, table: TorchSymbols, tmp_path: Path
+) -> None:
+    found = window(table, library(tmp_path, needs=needs, weak=weak))
+    assert str(found) == f"its symbols exist in {said}"
+    assert found.lacking(TorchVersion(2, 14)) == lacking
+    assert (found.lacking(TorchVersion(2, 13)), found.lacking(TorchVersion(2, 16))) == (None, None)  # not in the table
+    assert (found.symbols, found.cuda) == (len(needs), needs == ["_ZN3c104cudaEv"])
 
 
 def test_a_torch_with_another_cxx_abi_is_not_known(table: TorchSymbols, tmp_path: Path) -> None:
@@ -79,11 +85,6 @@ def test_a_torch_with_another_cxx_abi_is_not_known(table: TorchSymbols, tmp_path
     assert older.torches == (TorchFit(torch=TorchVersion(2, 6)),)
 
 
-def test_symbols_without_strings_are_compared_with_every_torch(table: TorchSymbols, tmp_path: Path) -> None:
-    found = window(table, library(tmp_path, needs=["_ZN2at5emptyEv"]))
-    assert str(found) == "its symbols exist in every torch from 2.6 to 2.14"
-
-
 def test_what_the_wheel_defines_itself_is_not_torchs(table: TorchSymbols, tmp_path: Path) -> None:
     user = library(tmp_path, needs=["_ZN3c104onceEv", "_ZN2at5emptyEv"])
     owner = library(tmp_path, defines=["_ZN3c104onceEv"])
@@ -91,23 +92,8 @@ def test_what_the_wheel_defines_itself_is_not_torchs(table: TorchSymbols, tmp_pa
     assert str(window(table, user, owner)) == "its symbols exist in every torch from 2.6 to 2.14"
 
 
-def test_what_may_stay_undefined_excludes_no_torch(table: TorchSymbols, tmp_path: Path) -> None:
-    found = window(table, library(tmp_path, needs=["_ZN2at5emptyEv"], weak="_ZN3c104onceEv"))
-    assert found.lacking(TorchVersion(2, 14)) == ()
-
-
-def test_a_function_of_torch_that_no_torch_has_excludes_all(table: TorchSymbols, tmp_path: Path) -> None:
-    found = window(table, library(tmp_path, needs=["_ZN3c106futureEv", "_ZN2at5emptyEv"]))
-    assert str(found) == "its symbols exist in no torch from 2.6 to 2.14"
-    assert found.lacking(TorchVersion(2, 14)) == ("_ZN3c106futureEv",)
-
-
 def test_what_others_must_define_says_nothing_of_torch(table: TorchSymbols, tmp_path: Path) -> None:
     assert window_of([library(tmp_path, needs=["PyList_New", "cudaMalloc", "_ZN12attention3runEv"])], table) is None
-
-
-def test_symbols_of_cuda_builds_are_told(table: TorchSymbols, tmp_path: Path) -> None:
-    assert window(table, library(tmp_path, needs=["_ZN3c104cudaEv"])).cuda
 
 
 def test_a_wheel_for_another_processor_is_not_known(table: TorchSymbols, tmp_path: Path) -> None:
