@@ -37,48 +37,32 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def test_an_installed_toolkit_of_the_right_release_is_taken(home: Path, nowhere: PackageFolder, tmp_path: Path) -> None:
-    assert provide_toolkit(CUDA_12, RELEASE, nowhere, log=tmp_path / "log") == home
-
-
-@pytest.mark.usefixtures("home")
-def test_a_toolkit_is_there_or_comes_as_wheels() -> None:
-    assert has_toolkit(CUDA_12, RELEASE)
-    assert not has_toolkit(CUDA_12, "12.9.98")
-    assert has_toolkit(CUDA_13, "13.0.99")
-
-
-def test_cuda_path_is_asked_when_cuda_home_has_another_release(
+def test_an_installed_toolkit_of_the_right_release_is_taken(
     home: Path, nowhere: PackageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert provide_toolkit(CUDA_12, RELEASE, nowhere, log=tmp_path / "log") == home
+    assert has_toolkit(CUDA_12, RELEASE)
+    assert not has_toolkit(CUDA_12, "12.9.98")
+    assert has_toolkit(CUDA_13, "13.0.99"), "its wheels have the compiler"
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     monkeypatch.setenv("CUDA_PATH", str(home))
     assert provide_toolkit(CUDA_12, RELEASE, nowhere, log=tmp_path / "log") == home
 
 
-@pytest.mark.parametrize("release", ["12.9.9", "12.9", "13.0.2"])
-def test_a_toolkit_of_another_release_is_passed_over(
-    release: str, home: Path, nowhere: PackageFolder, tmp_path: Path
-) -> None:
-    (home / "version.json").write_text(json.dumps({"cuda": {"version": release}}))
-    with pytest.raises(BuildError, check=coded("no-toolkit")):
-        provide_toolkit(CUDA_12, RELEASE, nowhere, log=tmp_path / "log")
-
-
-@pytest.mark.parametrize("part", [*TOOLKIT_PARTS, "version.json"])
-def test_a_toolkit_that_is_not_whole_is_passed_over(
-    part: str, home: Path, nowhere: PackageFolder, tmp_path: Path
+@pytest.mark.parametrize(
+    ("part", "content"),
+    [
+        *(("version.json", json.dumps({"cuda": {"version": release}})) for release in ("12.9.9", "12.9", "13.0.2")),
+        *(("version.json", content) for content in ("", "[]", '{"cuda": null}', '{"cuda": {}}', "\xff")),
+        *((part, None) for part in (*TOOLKIT_PARTS, "version.json")),
+    ],
+)
+def test_a_toolkit_of_another_release_or_one_that_is_not_whole_is_passed_over(
+    part: str, content: str | None, home: Path, nowhere: PackageFolder, tmp_path: Path
 ) -> None:
     (home / part).unlink()
-    with pytest.raises(BuildError, check=coded("no-toolkit")):
-        provide_toolkit(CUDA_12, RELEASE, nowhere, log=tmp_path / "log")
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"cuda": null}', '{"cuda": {}}', "\xff"])
-def test_a_version_file_that_says_no_release_is_passed_over(
-    content: str, home: Path, nowhere: PackageFolder, tmp_path: Path
-) -> None:
-    (home / "version.json").write_text(content, encoding="latin-1")
+    if content is not None:
+        (home / part).write_text(content, encoding="latin-1")
     with pytest.raises(BuildError, check=coded("no-toolkit")):
         provide_toolkit(CUDA_12, RELEASE, nowhere, log=tmp_path / "log")
 

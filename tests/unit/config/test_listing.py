@@ -66,10 +66,6 @@ def test_previews_are_in_a_range_too(tmp_path: Path) -> None:
     assert listing.yank_reason("any.whl", DEMO, Version("1.0rc1+cu130")) == "old"
 
 
-def test_a_folder_without_the_files_says_nothing(tmp_path: Path) -> None:
-    assert load_listing(tmp_path) == Listing()
-
-
 def test_every_fault_is_named_where_it_stands(tmp_path: Path) -> None:
     yanked = """\
 wheels:
@@ -100,14 +96,22 @@ wheel: {}
     ]
 
 
-def test_a_wheel_that_is_yanked_twice_is_a_fault(tmp_path: Path) -> None:
-    yanked = f'wheels: {{{WHEEL}: "crashes"}}\nversions: {{"demo-kernels==1.0": "all do"}}\n'
-    assert faults_in(tmp_path, yanked) == [f"yanked.yml:1:10: wheels.{WHEEL}: is yanked with its version already"]
-
-
-def test_two_spellings_of_one_version_are_a_fault(tmp_path: Path) -> None:
-    (fault,) = faults_in(tmp_path, 'versions: {"demo==1.0": "x", "Demo == 1.0": "y"}\n')
-    assert fault == "yanked.yml:1:1: versions: two of these keys mean the same: demo==1.0, Demo == 1.0"
+@pytest.mark.parametrize(
+    ("yanked", "fault"),
+    [
+        (
+            f'wheels: {{{WHEEL}: "crashes"}}\nversions: {{"demo-kernels==1.0": "all do"}}\n',
+            f"1:10: wheels.{WHEEL}: is yanked with its version already",
+        ),
+        (
+            'versions: {"demo==1.0": "x", "Demo == 1.0": "y"}\n',
+            "1:1: versions: two of these keys mean the same: demo==1.0, Demo == 1.0",
+        ),
+    ],
+    ids=["with its version", "in two spellings"],
+)
+def test_what_is_yanked_twice_is_a_fault(yanked: str, fault: str, tmp_path: Path) -> None:
+    assert faults_in(tmp_path, yanked) == [f"yanked.yml:{fault}"]
 
 
 def test_the_files_are_part_of_the_configuration(tmp_path: Path) -> None:
@@ -120,5 +124,5 @@ def test_the_files_are_part_of_the_configuration(tmp_path: Path) -> None:
         load_config(tmp_path)
 
 
-def test_the_files_that_ship_yank_and_remove_nothing() -> None:
-    assert load_listing(resources.CONFIG) == Listing()
+def test_the_files_that_ship_yank_and_remove_nothing_as_a_folder_without_them(tmp_path: Path) -> None:
+    assert load_listing(resources.CONFIG) == load_listing(tmp_path) == Listing()

@@ -157,54 +157,54 @@ def test_a_package_with_its_source_in_a_folder_is_not_looked_up(tmp_path: Path, 
     assert asked == []
 
 
-def test_files_with_names_from_before_the_rules_are_passed_over(config: Config, offer: Offer) -> None:
-    offer("demo-0.1.tar.bz2", "demo-1.0-final.tar.gz", "demo-2.0.tar.gz")
-    assert lock_packages(config, [DEMO]).lock.sdists[DEMO][V20] == sdist("demo-2.0.tar.gz")
-
-
-def test_the_archive_that_builds_can_unpack_is_locked(config: Config, offer: Offer) -> None:
-    offer("demo-2.0.tar.gz", "demo-2.0.zip")
+@pytest.mark.parametrize(
+    "offered",
+    [("demo-0.1.tar.bz2", "demo-1.0-final.tar.gz", "demo-2.0.tar.gz"), ("demo-2.0.tar.gz", "demo-2.0.zip")],
+    ids=["with names from before the rules", "with an archive that builds cannot unpack"],
+)
+def test_the_file_that_a_lock_may_have_and_a_build_can_unpack_is_locked(
+    offered: tuple[str, ...], config: Config, offer: Offer
+) -> None:
+    offer(*offered)
     assert lock_packages(config, [DEMO]).lock.sdists[DEMO][V20] == sdist("demo-2.0.tar.gz")
 
 
 @pytest.mark.parametrize(
-    ("filename", "sha256"),
+    ("changed", "said"),
     [
-        ("demo-2.0.tar.gz", "f" * 63),
-        ("demo-2.0.tar.gz", "../" * 21 + "f"),
-        ("demo-2.0.tar.gz", None),
-        ("../../demo-2.0.tar.gz", "f" * 64),
-        ("other-2.0.tar.gz", "f" * 64),
+        ({"sha256": "f" * 63}, "demo 2.0"),
+        ({"sha256": "../" * 21 + "f"}, "demo 2.0"),
+        ({"sha256": None}, "demo 2.0"),
+        ({"filename": "../../demo-2.0.tar.gz"}, "demo 2.0"),
+        ({"filename": "other-2.0.tar.gz"}, "demo 2.0"),
+        ({"filename": "demo-1.0.tar.gz"}, "demo 2.0"),
+        ({"yanked": "its kernels corrupt memory"}, "demo 2.0 was yanked: its kernels corrupt memory"),
     ],
-    ids=["short hash", "folders for a hash", "no hash", "folders", "another project's"],
+    ids=["short hash", "folders for a hash", "no hash", "folders", "another project's", "another version", "yanked"],
 )
-def test_what_the_lock_may_not_have_is_passed_over(
-    filename: str, sha256: str | None, config: Config, monkeypatch: pytest.MonkeyPatch
+def test_what_the_lock_may_not_have_is_passed_over_and_what_is_missing_then_is_named(
+    changed: dict[str, str | None], said: str, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    offered = file("demo-2.0.tar.gz")._replace(filename=filename, sha256=sha256)
+    offered = file("demo-2.0.tar.gz")._replace(**changed)
     monkeypatch.setattr(lock, "sdists_of", lambda _: (offered,))
-    with pytest.raises(UsageError, check=coded("lock-failed", "demo 2.0")):
+    with pytest.raises(UsageError, check=coded("lock-failed", said)):
         lock_packages(config, [DEMO]).whole()
 
 
-def test_a_version_that_the_index_lacks_is_named(config: Config, offer: Offer) -> None:
-    offer("demo-1.0.tar.gz")
-    with pytest.raises(UsageError, check=coded("lock-failed", "demo 2.0")):
-        lock_packages(config, [DEMO]).whole()
-
-
-def test_a_yanked_version_is_called_yanked_with_its_reason(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    yanked = file("demo-2.0.tar.gz")._replace(yanked="its kernels corrupt memory")
-    monkeypatch.setattr(lock, "sdists_of", lambda _: (yanked,))
-    with pytest.raises(UsageError, check=coded("lock-failed", "demo 2.0 was yanked: its kernels corrupt memory")):
-        lock_packages(config, [DEMO]).whole()
-
-
-def test_a_range_with_nothing_but_yanked_releases_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = (file("demo-2.0.tar.gz")._replace(yanked="broken"), file("demo-1.0.tar.gz"))
+@pytest.mark.parametrize(
+    ("versions", "files", "said"),
+    [
+        (">=2", (file("demo-2.0.tar.gz")._replace(yanked="broken"), file("demo-1.0.tar.gz")), "2.0 (broken)"),
+        (">=2.0", (file("demo-1.0.tar.gz"), file("demo-2.0rc1.tar.gz")), "demo >=2.0"),
+    ],
+    ids=["a yanked one", "a release candidate"],
+)
+def test_a_range_without_a_release_says_what_it_has(
+    versions: str, files: tuple[Link, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lock, "sdists_of", lambda _: files)
-    write_packages(tmp_path, RANGE % ">=2")
-    with pytest.raises(UsageError, check=coded("no-source-distribution", "demo >=2", "2.0 (broken)")):
+    write_packages(tmp_path, RANGE % versions)
+    with pytest.raises(UsageError, check=coded("no-source-distribution", f"demo {versions}", said)):
         relocked(tmp_path)
 
 
@@ -249,10 +249,3 @@ def test_a_range_keeps_what_it_has_until_it_is_upgraded(offer: Offer, tmp_path: 
     offer("demo-1.0.tar.gz", "demo-2.0.tar.gz")
     assert relocked(tmp_path).sdists[DEMO].keys() == {V10}
     assert relocked(tmp_path, upgrade=True).sdists[DEMO].keys() == {V10, V20}
-
-
-def test_a_range_without_a_release_is_named(offer: Offer, tmp_path: Path) -> None:
-    offer("demo-1.0.tar.gz", "demo-2.0rc1.tar.gz")
-    write_packages(tmp_path, RANGE % ">=2.0")
-    with pytest.raises(UsageError, check=coded("no-source-distribution", "demo >=2.0")):
-        relocked(tmp_path)

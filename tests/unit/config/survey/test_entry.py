@@ -137,12 +137,9 @@ def test_a_licence_says_whether_others_may_be_given_wheels(text: str, keys: dict
     assert {key: found[key] for key in ("licence", "redistributable") if key in found} == keys
 
 
-def test_a_subdirectory_that_is_not_there_is_refused(source: Source) -> None:
-    with pytest.raises(UsageError, check=coded("source-incomplete", "lost")):
-        source("lost", **{"setup.py": CUDA_SETUP})
-
-
-def test_a_build_in_a_subdirectory_is_described_from_there(source: Source) -> None:
+def test_a_build_in_a_subdirectory_is_described_from_there_if_it_is_there(source: Source) -> None:
     facts = source("hopper", **{"hopper/setup.py": CUDA_SETUP, "hopper/csrc/ops.cu": KERNEL, "setup.py": "x ="})
     assert entry(facts)["test_import"] == ["torch", "demo._C"]
     assert "hopper/setup.py:1: imports torch: the target says which one" in said(facts)
+    with pytest.raises(UsageError, check=coded("source-incomplete", "lost")):
+        source("lost", **{"setup.py": CUDA_SETUP})

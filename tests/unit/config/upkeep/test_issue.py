@@ -72,14 +72,10 @@ def test_a_box_that_is_not_ticked_is_refused_by_name(ticked: int, tmp_path: Path
     assert fault.endswith(f": Checked: is not ticked: {BOXES[1 - ticked]}")
 
 
-def test_a_range_of_versions_stays_one(tmp_path: Path) -> None:
-    assert read_request(issue(tmp_path, Versions=">=2.1,<3")).entry["versions"] == ">=2.1,<3"
-
-
-def test_lines_may_end_as_windows_ends_them(tmp_path: Path) -> None:
-    path = issue(tmp_path)
+def test_lines_may_end_as_windows_ends_them_and_a_range_of_versions_stays_one(tmp_path: Path) -> None:
+    path = issue(tmp_path, Versions=">=2.1,<3")
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert read_request(path).entry == ENTRY
+    assert read_request(path).entry == ENTRY | {"versions": ">=2.1,<3"}
 
 
 def test_the_form_asks_what_is_read() -> None:
@@ -133,13 +129,17 @@ def test_an_answer_cannot_bring_a_question_of_its_own(tmp_path: Path) -> None:
         read_request(issue(tmp_path, Anything_else="x\n\n### Licence\n\nGPL-3.0-only"))
 
 
-@pytest.mark.parametrize("content", [b"", b"please add flash-attn", b"\xff\xfe", b"#" * (MAX_BYTES + 1)])
-def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "issue.md").write_bytes(content)
-    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "issue.md:1:1")):
-        read_request(tmp_path / "issue.md")
-
-
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "cannot be read")):
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        *((content, "issue.md:1:1") for content in (b"", b"please add flash-attn", b"\xff\xfe")),
+        (b"#" * (MAX_BYTES + 1), "issue.md:1:1"),
+        (None, "cannot be read"),
+    ],
+    ids=["empty", "no form", "no text", "too large", "not there"],
+)
+def test_other_files_are_refused(tmp_path: Path, content: bytes | None, said: str) -> None:
+    if content is not None:
+        (tmp_path / "issue.md").write_bytes(content)
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", said)):
         read_request(tmp_path / "issue.md")
