@@ -38,6 +38,8 @@ OF_CUDA: Final = (
     *("libcudart.so.12", "libnppc.so.12", "libnvJitLink.so.12", "libcusolver.so.11", "libcufft.so.11"),
     *("libcusparse.so.12", "libcurand.so.10"),
 )
+OF_OTHERS: Final = ("ld-linux-x86-64.so.2", "libtorch_cpu.so", "libnppc.so.13", "libm.so.6")
+"""Of the system, of torch, and of CUDA: wheels expect them."""
 GNU_STACK: Final = struct.pack("<I", 0x6474E551)
 UNKNOWN_HEADER: Final = struct.pack("<I", 0x6474E5FF)
 """Types of program headers: the one that says what the stack must be, and one that says nothing to anybody."""
@@ -77,7 +79,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     folder = tmp_path_factory.mktemp("objects")
     libraries = {
         name: compile_shared_object(folder / "libraries" / name, linker=[f"-soname={name}"])
-        for name in ("libcudart.so.13", "libcublas.so.13", "libhelper.so.1", "libcuda.so.1", *OF_CUDA)
+        for name in ("libcudart.so.13", "libcublas.so.13", "libhelper.so.1", "libcuda.so.1", *OF_CUDA, *OF_OTHERS)
     }
 
     def compiled(code: str, *needs: str) -> bytes:
@@ -89,6 +91,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     stack = compile_shared_object(folder / "_C.so", linker=["-z,execstack"]).read_bytes()
     return {
         **{f"linked to {name}": compiled("", name) for name in OF_CUDA},
+        "linked to what others bring": compiled("", *OF_OTHERS),
         "libcudart.so.13": libraries["libcudart.so.13"].read_bytes(),
         "with an executable stack": stack,
         "that says nothing of its stack": stack.replace(GNU_STACK, UNKNOWN_HEADER),

@@ -78,6 +78,21 @@ def test_data_may_lie_anywhere_else_in_an_environment(opened: Opened) -> None:
     assert codes_of(opened(files={f"{DATA}/{name}": b"" for name in names})) == []
 
 
+@pytest.mark.parametrize(
+    ("project", "files"),
+    [
+        ("tests", ("tests/__init__.py",)),  # as it is called
+        ("pip", ("pip/__init__.py", "pip-1.0.data/scripts/pip")),  # of which it is the first
+        ("setuptools", ("setuptools/__init__.py", "pkg_resources/__init__.py", "_distutils_hack/__init__.py")),
+    ],
+)
+def test_what_belongs_to_a_project_may_be_in_its_wheel(project: str, files: tuple[str, ...], tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path / f"{project}-1.0-py3-none-any.whl", files=dict.fromkeys(files, b""))
+    contents = open_wheel(WheelFile.at(wheel), None)
+    assert isinstance(contents, Contents)
+    assert codes_of(contents) == []
+
+
 def test_the_own_package_may_be_required_with_an_extra(opened: Opened) -> None:
     assert codes_of(opened(metadata=METADATA + "Requires-Dist: demo[all]; extra == 'every'\n")) == []
 

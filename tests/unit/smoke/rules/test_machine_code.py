@@ -11,6 +11,8 @@ from tests.unit.smoke.rules.conftest import Opened, codes_of, details_of
 from wheelmill.names import StableTorch, TorchVersion
 from wheelmill.wheel.findings import Code
 
+TORCH = f"torch-2.11.0+cu130-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
+OF_TORCH = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0+cu130\n"
 ABI3 = LABELLED.replace("cp311-cp311", "cp311-abi3")
 
 
@@ -31,6 +33,8 @@ def test_a_cuda_runtime_is_held_as_said(machine_code: str, kept: str, broken: st
     [
         {"machine_code": "from the future", "name": LABELLED.replace("manylinux_2_17", "linux"), "built_here": False},
         {"machine_code": "that calls torch's C++"},  # which a wheel for one torch is made of
+        {"machine_code": "linked to what others bring", "built_here": False},
+        {"second": "libtorch_cpu.so", "name": TORCH, "metadata": OF_TORCH, "built_here": False},  # the first copy
     ],
 )
 def test_what_the_tags_of_a_wheel_allow_passes(wheel: dict[str, Any], opened: Opened) -> None:
