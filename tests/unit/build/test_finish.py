@@ -88,44 +88,36 @@ def finish(tmp_path: Path, source: Path, repair: Repair) -> Finish:
     return run
 
 
-def test_name_and_metadata_and_record_carry_the_label(raw: Path, finish: Finish) -> None:
+def test_name_and_metadata_and_record_carry_the_label_and_the_platforms_that_the_symbols_allow(
+    raw: Path, finish: Finish
+) -> None:
     finished = finish(raw)
     name = WheelName.parse(finished.filename)
     assert str(name.version) == "1.0+cu130torch2.11"
     assert name.label == CELL.label
-    assert read_metadata(metadata_bytes(finished.path)).version == name.version
+    assert all(platform.startswith("manylinux") for platform in name.platforms)
+    metadata = read_metadata(metadata_bytes(finished.path))
+    assert metadata.version == name.version
+    assert [str(requirement) for requirement in metadata.requires_dist or ()] == ["torch==2.11.*"]
     with zipfile.ZipFile(finished.path) as archive:
         assert list(check_record(archive, DIST_INFO)) == []
         assert {member for member in archive.namelist() if ".dist-info/" in member} == {
             f"{DIST_INFO}/{member}"
             for member in ("METADATA", "RECORD", "WHEEL", "sboms/wheelmill.cdx.json", "wheelmill-build.json")
         }
-
-
-def test_the_platform_is_the_oldest_that_the_symbols_allow(raw: Path, finish: Finish) -> None:
-    finished = finish(raw)
-    platforms = WheelName.parse(finished.filename).platforms
-    assert all(platform.startswith("manylinux") for platform in platforms)
-    with zipfile.ZipFile(finished.path) as archive:
         tags = archive.read(f"{DIST_INFO}/WHEEL").decode()
     assert {line for line in tags.splitlines() if line.startswith("Tag: ")} == {
-        f"Tag: cp311-cp311-{platform}" for platform in platforms
+        f"Tag: cp311-cp311-{platform}" for platform in name.platforms
     }
 
 
-def test_a_policy_that_was_asked_for_is_the_platform(raw: Path, finish: Finish) -> None:
-    finished = finish(raw, policy="manylinux_2_28")
-    assert f"manylinux_2_28_{MACHINE}" in WheelName.parse(finished.filename).platforms
-
-
-def test_torch_is_pinned_to_the_release_it_was_built_against(raw: Path, finish: Finish) -> None:
-    metadata = read_metadata(metadata_bytes(finish(raw).path))
-    assert [str(requirement) for requirement in metadata.requires_dist or ()] == ["torch==2.11.*"]
-
-
-def test_a_wheel_without_torch_has_the_cuda_label_only(raw: Path, finish: Finish) -> None:
-    finished = finish(raw, replace(TARGET, cell=replace(CELL, torch=None)))
-    assert str(WheelName.parse(finished.filename).version) == "1.0+cu130"
+def test_a_policy_that_was_asked_for_is_the_platform_and_without_torch_the_label_has_cuda_alone(
+    raw: Path, finish: Finish
+) -> None:
+    finished = finish(raw, replace(TARGET, cell=replace(CELL, torch=None)), policy="manylinux_2_28")
+    name = WheelName.parse(finished.filename)
+    assert f"manylinux_2_28_{MACHINE}" in name.platforms
+    assert str(name.version) == "1.0+cu130"
     assert not read_metadata(metadata_bytes(finished.path)).requires_dist
 
 

@@ -147,19 +147,14 @@ def test_a_fault_in_a_git_source_is_named(source: str, fault: str, tmp_path: Pat
     assert found.removeprefix("packages.yml:4:").startswith(fault), found
 
 
-def test_a_git_source_says_what_the_package_index_has_under_its_name(tmp_path: Path) -> None:
-    write_packages(tmp_path, 'packages: {demo: {versions: ["1.0"], source: {git: "https://example.org/a", ref: b}}}')
-    with pytest.raises(
-        ConfigurationError,
-        check=coded("configuration-invalid", "packages.demo.pypi: is required", "same', 'other' or 'absent"),
-    ):
-        load_config(tmp_path)
-
-
-def test_a_range_of_versions_needs_the_package_index(tmp_path: Path) -> None:
-    write_packages(tmp_path, 'packages: {demo: {versions: ">=1", source: {git: "https://example.org/a", ref: b}}}')
-    with pytest.raises(
-        ConfigurationError,
-        check=coded("configuration-invalid", "packages.demo.source: a range of versions is looked up"),
-    ):
+@pytest.mark.parametrize(
+    ("versions", "fault"),
+    [('["1.0"]', "packages.demo.pypi: is required"), ('">=1"', "packages.demo.source: a range of versions")],
+)
+def test_a_git_source_says_what_the_index_has_under_its_name_and_lists_versions(
+    versions: str, fault: str, tmp_path: Path
+) -> None:
+    source = '{git: "https://example.org/a", ref: b}'
+    write_packages(tmp_path, f"packages: {{demo: {{versions: {versions}, source: {source}}}}}")
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", fault)):
         load_config(tmp_path)
