@@ -81,14 +81,14 @@ def detail(body: str, head: str = '<meta name="pypi:repository-version" content=
     return spoil
 
 
-def check(server: Server, *, limits: Limits = LIMITS) -> ConformanceReport:
+def check(server: Server) -> ConformanceReport:
     """Check the index of a server; one that does not listen is asked in this process."""
     root = f"{server.url}/simple/"
     if server.url != HERE:
-        return check_url(root, politeness=AT_ONCE, limits=limits, sleep=lambda _seconds: None)
+        return check_url(root, politeness=AT_ONCE, sleep=lambda _seconds: None)
     mounts = {f"all://{HERE.removeprefix('http://')}": ServerTransport(server)}
     with Fetcher(root, mounts=mounts, politeness=AT_ONCE, sleep=lambda _seconds: None) as fetcher:
-        return Survey(fetcher=fetcher, everything=False, limits=limits, progress=QUIET).run([root], ())
+        return Survey(fetcher=fetcher, everything=False, limits=LIMITS, progress=QUIET).run([root], ())
 
 
 def numbers(report: ConformanceReport) -> list[str]:

@@ -105,22 +105,21 @@ def test_a_flipped_byte_in_our_own_index_is_found(site: Path) -> None:
     assert "503.10" in found(check_folder(site))
 
 
-def test_a_listing_of_folders_has_no_hashes_and_no_version(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("folder", "findings", "projects"),
+    [("demo", {"503.4": 1, "503.7": 2, "629.1": 2}, 1), (".", {"503.4": 2, "629.1": 1}, 0)],
+    ids=["of folders", "of wheels"],
+)
+def test_a_listing_has_no_hashes_and_no_version(
+    folder: str, findings: dict[str, int], projects: int, tmp_path: Path
+) -> None:
     for name in NAMES:
-        write_wheel(tmp_path / "demo" / name)
+        write_wheel(tmp_path / folder / name)
     with serve_folder(tmp_path) as url:
         report = check_url(url, politeness=AT_ONCE, sleep=time.sleep)
-    assert found(report) == {"503.4": 1, "503.7": 2, "629.1": 2}
-    assert report.violations[0].message == "the link 'demo/' leads to 'demo/'"
-
-
-def test_a_listing_of_wheels_is_no_list_of_projects(tmp_path: Path) -> None:
-    for name in NAMES:
-        write_wheel(tmp_path / name)
-    with serve_folder(tmp_path) as url:
-        report = check_url(url, politeness=AT_ONCE, sleep=time.sleep)
-    assert found(report) == {"503.4": 2, "629.1": 1}
-    assert report.projects == 0
+    assert (found(report), report.projects) == (findings, projects)
+    entry = f"{folder}/" if projects else NAMES[1]
+    assert report.violations[0].message == f"the link {entry!r} leads to {entry.replace('+', '%2B')!r}"
 
 
 def test_dumb_pypi_links_to_index_html_escapes_no_plus_and_gives_no_version(tmp_path: Path) -> None:
