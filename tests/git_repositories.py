@@ -75,7 +75,7 @@ def _made(history: bytes, commits: int, name: str, checkout: bool) -> Repository
 
 def _import(history: bytes, path: Path, *, checkout: bool) -> None:
     git("init", "--quiet", "--template=", "--initial-branch=main", *([] if checkout else ["--bare"]), str(path))
-    imported = ["git", "-C", path, "fast-import", "--quiet", f"--export-marks={path.parent / 'commits'}"]
+    imported = ["git", "-C", str(path), "fast-import", "--quiet", f"--export-marks={path.parent / 'commits'}"]
     subprocess.run(imported, input=history, check=True, env=os.environ | _ENVIRONMENT)
     if checkout:
         git("-C", str(path), "reset", "--quiet", "--hard")

@@ -8,20 +8,21 @@ import pytest
 from tests.fake_docker import FakeDocker, put_first_on_path
 from wheelmill.config import load
 from wheelmill.config.annotations import ConfigFile
+from wheelmill.config.read import read_file
 from wheelmill.system import containers, resources
 
 
 @pytest.fixture(scope="session", autouse=True)
 def shipped_configuration_read_once() -> Iterator[None]:
     """Read each file of the configuration that ships once a run: no test changes one, and most read them all."""
-    read, shipped = load.read_file, resources.CONFIG
+    shipped = resources.CONFIG
     known: dict[Path, ConfigFile] = {}
 
     def read_once(path: Path, model: type[ConfigFile]) -> ConfigFile:
         if path.parent != shipped:
-            return read(path, model)
+            return read_file(path, model)
         if path not in known:
-            known[path] = read(path, model)
+            known[path] = read_file(path, model)
         return known[path]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -100,7 +100,7 @@ def compile_shared_object(
     """
     script = ("--version-script=versions.map",) if versions else ()
     arguments = [f"-Wl,{argument}" for argument in ("--no-as-needed", *linker, *script)]
-    command = ["gcc", "-shared", "-fPIC", "-nostdlib", *arguments, "source.c", *needs]
+    command: list[str | Path] = ["gcc", "-shared", "-fPIC", "-nostdlib", *arguments, "source.c", *needs]
     return compile_once(path, command, {"source.c": code, "versions.map": versions})
 
 

@@ -41,7 +41,7 @@ class UnpackedPackages(PackageFolder):
 
     index: Path
 
-    def install(self, _requirements: Sequence[str], **_: object) -> None:
+    def install(self, requirements: Sequence[str], **_: object) -> None:  # noqa: ARG002 - all that there is
         """Unpack all wheels."""
         for wheel in self.index.glob("*.whl"):
             with zipfile.ZipFile(wheel) as archive:

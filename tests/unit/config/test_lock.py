@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -183,7 +184,7 @@ def test_the_file_that_a_lock_may_have_and_a_build_can_unpack_is_locked(
     ids=["short hash", "folders for a hash", "no hash", "folders", "another project's", "another version", "yanked"],
 )
 def test_what_the_lock_may_not_have_is_passed_over_and_what_is_missing_then_is_named(
-    changed: dict[str, str | None], said: str, config: Config, monkeypatch: pytest.MonkeyPatch
+    changed: dict[str, Any], said: str, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offered = file("demo-2.0.tar.gz")._replace(**changed)
     monkeypatch.setattr(lock, "sdists_of", lambda _: (offered,))
