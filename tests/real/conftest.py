@@ -21,14 +21,8 @@ from wheelmill.errors import BuildError
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "tests" / "data" / "demo"
-TOOLS = {
-    "poetry": "poetry==2.5.1",
-    "pdm": "pdm[locked]==2.29.3",  # with the dependencies that it was released with
-    "hatch": "hatch==1.17.1",
-}
-"""What has each command, in an environment of its own: they do not fit together."""
-PIP_TOOLS = "pip-tools==7.6.2"
-WHEELS = ("hatchling==1.33.0", "editables==0.6", PIP_TOOLS)
+TOOLS = ("poetry", "pdm", "hatch")
+"""Commands, each with a lock of its name."""
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -180,9 +174,9 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the commands of tools, and the wheels of what builds projects and of pip-tools."""
     folder = tmp_path_factory.mktemp("tools")
     (folder / "bin").mkdir()
-    for command, requirement in TOOLS.items():
-        (folder / "bin" / command).symlink_to(environment_with(requirement) / "bin" / command)
-    (folder / "wheels").symlink_to(wheels_of(*WHEELS))
+    for command in TOOLS:
+        (folder / "bin" / command).symlink_to(environment_with(command) / "bin" / command)
+    (folder / "wheels").symlink_to(wheels_of("pip-tools"))
     return folder
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.machine_folders import constraints
 from tests.page_server import Answer, PageServer, in_pieces, links_page, page_server
 from tests.real.conftest import ROOT, sampled
 from tests.wheels import write_wheel
@@ -57,9 +58,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("client")
     uv = [sys.executable, "-m", "uv"]
     subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True)
-    subprocess.run(
-        [*uv, "pip", "install", "--quiet", "--python", folder, "--reinstall-package", "wheelmill", ROOT], check=True
-    )
+    install = [*uv, "pip", "install", "--quiet", "--python", folder, "--reinstall-package", "wheelmill", ROOT]
+    subprocess.run(install, check=True, env={**os.environ, **constraints()})
     return folder
 
 

