@@ -44,7 +44,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture
 def no_pip(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """pip is not asked for its settings, which takes it half a second."""
-    assert machine
+    assert machine.exists()
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
 
 

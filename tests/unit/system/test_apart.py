@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,8 +22,10 @@ def test_calls_are_answered_in_their_order_under_limits_without_a_token_and_not_
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "secret")
     limits = [partial(resource.getrlimit, kind) for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS)]
-    calls = [os.getpid, partial(os.getenv, "GITHUB_TOKEN"), *limits, *(partial(pow, each, 2) for each in range(20))]
-    own, token, processor, memory, *squares = call_apart(calls, Limits(seconds=2))
+    calls: list[Callable[[], object]] = [os.getpid, partial(os.getenv, "GITHUB_TOKEN"), *limits]
+    calls += [partial(pow, number, 2) for number in range(20)]
+    answers: list[Any] = list(call_apart(calls, Limits(seconds=2)))
+    own, token, processor, memory, *squares = answers
     assert own != os.getpid()
     assert token is None
     assert 2 < processor[0] < 10  # what the interpreter took to start counts as well
