@@ -55,22 +55,22 @@ def has_tagged(docker: FakeDocker, *, digests: list[str] | None, image_id: str =
     docker.answer("image", "inspect", TAGGED, says=json.dumps([{"Id": image_id, "RepoDigests": digests}]))
 
 
-@pytest.mark.parametrize("digests", [[f"nvidia/cuda@{DIGEST}"], [f"mirror.test/cuda@{OTHER}", f"nvidia/cuda@{DIGEST}"]])
-def test_an_image_with_the_digest_is_taken_as_it_is(digests: list[str], docker: FakeDocker, heard: Heard) -> None:
-    has_tagged(docker, digests=digests)
+@pytest.mark.parametrize(
+    ("digests", "image_id"),
+    [
+        pytest.param([f"nvidia/cuda@{DIGEST}"], OTHER, id="its digest"),
+        pytest.param([f"mirror.test/cuda@{OTHER}", f"nvidia/cuda@{DIGEST}"], OTHER, id="one of its digests"),
+        pytest.param([], DIGEST, id="its ID, without a registry"),
+        pytest.param(None, DIGEST, id="its ID, as Docker 24.0.0 has it"),
+    ],
+)
+def test_an_image_with_the_digest_is_taken_as_it_is(
+    digests: list[str] | None, image_id: str, docker: FakeDocker, heard: Heard
+) -> None:
+    has_tagged(docker, digests=digests, image_id=image_id)
     assert base_image(TAGGED, DIGEST, progress=heard) == LOCAL
     assert docker.asked("tag") == [["tag", TAGGED, LOCAL]]
     assert (docker.asked("pull"), heard.steps) == ([], [])
-
-
-@pytest.mark.parametrize("digests", [[], None], ids=["empty", "null, as Docker 24.0.0 has it"])
-def test_an_image_without_a_registry_is_known_by_its_id(
-    digests: list[str] | None, docker: FakeDocker, heard: Heard
-) -> None:
-    has_tagged(docker, digests=digests, image_id=DIGEST)
-    assert base_image(TAGGED, DIGEST, progress=heard) == LOCAL
-    assert docker.asked("tag") == [["tag", TAGGED, LOCAL]]
-    assert docker.asked("pull") == []
 
 
 def test_what_has_the_tag_and_another_digest_is_not_taken(docker: FakeDocker, heard: Heard) -> None:
