@@ -73,22 +73,82 @@ def test_a_cuda_home_of_links_has_all_of_the_toolkit(home: Path) -> None:
     assert called(home / "bin" / "ptxas", "--version") == ["--version"]
 
 
+PLAN = "-gencode=arch=compute_90,code=sm_90 -gencode=arch=compute_90,code=compute_90"
+RAISED, REPLACED = {"WHEELMILL_CXX_STANDARD": "20"}, {"WHEELMILL_GENCODE": PLAN}
+CACHED, HOST = {"WHEELMILL_COMPILERS": "/compilers"}, {"NVCC_CCBIN": "/opt/g++"}
+ALL_FLAGS = {"NVCC_PREPEND_FLAGS": "-O1", "NVCC_APPEND_FLAGS": "--threads=2 -O3", **HOST}
+
+
 @pytest.mark.parametrize(
-    "words", ["-c a.cu -o a.o -I/usr/include/python3.12", "-std=c++17 -gencode arch=compute_75,code=[sm_75] -arch=all"]
+    ("given", "variables", "words"),
+    [
+        # Without variables it is called as it is.
+        ("-c a.cu -o a.o -I/usr/include/python3.12", {}, "-c a.cu -o a.o -I/usr/include/python3.12"),
+        ("-std=c++17 -gencode arch=compute_75,code=[sm_75]", {}, "-std=c++17 -gencode arch=compute_75,code=[sm_75]"),
+        # What links does not go through the cache.
+        ("a.o -o a.so", CACHED, "a.o -o a.so"),
+        # Flags that the cache would not see stand on the command line; a host compiler that is named has the last word.
+        ("a.cu", ALL_FLAGS, "-O1 a.cu --threads=2 -O3 -ccbin=/opt/g++"),
+        ("a.cu -ccbin=/usr/bin/g++", HOST, "a.cu -ccbin=/usr/bin/g++"),
+        ("a.cu -ccbin /usr/bin/g++", HOST, "a.cu -ccbin /usr/bin/g++"),
+        # An older standard is raised.
+        ("-std=c++17 -O2", RAISED, "-std=c++20 -O2"),
+        ("--std=gnu++1z", RAISED, "--std=gnu++20"),
+        ("-std c++14", RAISED, "-std c++20"),
+        ("-Xcompiler=-fPIC,-std=c++0x,-O2", RAISED, "-Xcompiler=-fPIC,-std=c++20,-O2"),
+        ("-Xcompiler -std=c++11 -std=c++17", RAISED, "-Xcompiler -std=c++20 -std=c++20"),
+        ("-std=c++20", RAISED, "-std=c++20"),
+        ("-std=c++23", RAISED, "-std=c++23"),
+        ("-std=c++2b", RAISED, "-std=c++2b"),
+        ("-std=c++", RAISED, "-std=c++"),
+        ("-std=c11 a.c", RAISED, "-std=c11 a.c"),
+        ("a.cpp", RAISED, "-std=c++20 a.cpp"),
+        ("-std=gnu++14 a.cu", RAISED, "-std=gnu++20 a.cu"),
+        ("a.c", RAISED, "a.c"),
+        # The plan's architectures take the place of the source's, also of those in variables of nvcc.
+        (
+            "-c -gencode arch=compute_75,code=sm_75 -gencode arch=compute_121,code=sm_121 -O2 a.cu",
+            REPLACED,
+            f"-c -O2 a.cu {PLAN}",
+        ),
+        ("-c -gencode=arch=compute_75,code=[sm_75,compute_75] -O2 a.cu", REPLACED, f"-c -O2 a.cu {PLAN}"),
+        (
+            '-c --generate-code arch=compute_120a,code=sm_120a --generate-code=arch=compute_75,code="sm_75,compute_75"',
+            REPLACED,
+            f"-c {PLAN}",
+        ),
+        ("-c -arch sm_75 a.cu", REPLACED, f"-c a.cu {PLAN}"),
+        ("-c -arch=native a.cu", REPLACED, f"-c a.cu {PLAN}"),
+        ("-c --gpu-architecture=compute_75 --gpu-code sm_75,compute_75 a.cu", REPLACED, f"-c a.cu {PLAN}"),
+        ("-c -arch compute_75 -code=sm_75 a.cu", REPLACED, f"-c a.cu {PLAN}"),
+        ("-c -arch=all-major a.cu", REPLACED, f"-c a.cu {PLAN}"),
+        ("-c -O2 a.cu", REPLACED, f"-c -O2 a.cu {PLAN}"),
+        ("-dlink -gencode arch=compute_75,code=sm_75 a.o b.o", REPLACED, f"-dlink a.o b.o {PLAN}"),
+        ("-dlink a.o b.o", REPLACED, f"-dlink a.o b.o {PLAN}"),
+        ("a.cu", REPLACED | {"NVCC_APPEND_FLAGS": "-gencode=arch=compute_75,code=sm_75 -O3"}, f"a.cu -O3 {PLAN}"),
+        # A file for one kind of GPU alone keeps its targets.
+        ("-c -gencode arch=compute_90a,code=sm_90a a.cu", REPLACED, "-c a.cu -gencode arch=compute_90a,code=sm_90a"),
+        ("-c -arch=sm_90a a.cu", REPLACED, "-c a.cu -arch=sm_90a"),
+        (
+            "--generate-code=arch=compute_100f,code=[sm_100f,sm_103a] -c a.cu",
+            REPLACED,
+            "-c a.cu --generate-code=arch=compute_100f,code=[sm_100f,sm_103a]",
+        ),
+        # nvcc refuses to write these for several targets.
+        ("-ptx -arch=sm_75 a.cu", REPLACED, "-ptx a.cu -arch=sm_75"),
+        ("--cubin -arch=sm_75 a.cu", REPLACED, "--cubin a.cu -arch=sm_75"),
+        # The headers of every Python have one path.
+        ("-I /py/include/python3.12 a.o", CACHED, "-I /compilers/python-include a.o"),
+        ("-isystem /py/include/python3.12 a.o", CACHED, "-isystem /compilers/python-include a.o"),
+        ("-isystem/py/include/python3.12t a.o", CACHED, "-isystem/compilers/python-include a.o"),
+        ("--include-path /py/include/python3.12 a.o", CACHED, "--include-path /compilers/python-include a.o"),
+        ("-I/py/include/python3.12 a.o", CACHED, "-I/compilers/python-include a.o"),
+    ],
 )
-def test_without_a_cache_the_compiler_is_called_as_it_is(words: str, home: Path) -> None:
-    assert called(home / "bin" / "nvcc", *words.split()) == words.split()
-
-
-def test_flags_that_the_cache_would_not_see_stand_on_the_command_line(home: Path) -> None:
-    flags = {"NVCC_PREPEND_FLAGS": "-O1", "NVCC_APPEND_FLAGS": "--threads=2 -O3", "NVCC_CCBIN": "/opt/g++"}
-    words = called(home / "bin" / "nvcc", "a.cu", **flags)
-    assert words == ["-O1", "a.cu", "--threads=2", "-O3", "-ccbin=/opt/g++"]
-
-
-@pytest.mark.parametrize("given", [("-ccbin=/usr/bin/g++",), ("-ccbin", "/usr/bin/g++")])
-def test_a_host_compiler_that_the_build_names_has_the_last_word(given: tuple[str, ...], home: Path) -> None:
-    assert called(home / "bin" / "nvcc", "a.cu", *given, NVCC_CCBIN="/opt/g++") == ["a.cu", *given]
+def test_nvcc_is_called_with_what_the_plan_and_the_cache_need(
+    given: str, variables: dict[str, str], words: str, home: Path
+) -> None:
+    assert called(home / "bin" / "nvcc", *given.split(), **variables) == words.split()
 
 
 def test_a_compilation_is_keyed_on_every_header_and_on_one_path_for_python(home: Path, tmp_path: Path) -> None:
@@ -99,90 +159,6 @@ def test_a_compilation_is_keyed_on_every_header_and_on_one_path_for_python(home:
         *(f"-I{compilers}/python-include", "--compile", "a b.cu", "--output-file", "a.o"),
         *("-MD", "-MF", "a.o.d"),
     ]
-
-
-def test_what_links_does_not_go_through_the_cache(home: Path, tmp_path: Path) -> None:
-    words = ["a.o", "-o", "a.so"]
-    assert called(home / "bin" / "nvcc", *words, WHEELMILL_COMPILERS=str(tmp_path)) == words
-
-
-@pytest.mark.parametrize(
-    ("given", "raised"),
-    [
-        ("-std=c++17 -O2", "-std=c++20 -O2"),
-        ("--std=gnu++1z", "--std=gnu++20"),
-        ("-std c++14", "-std c++20"),
-        ("-Xcompiler=-fPIC,-std=c++0x,-O2", "-Xcompiler=-fPIC,-std=c++20,-O2"),
-        ("-Xcompiler -std=c++11 -std=c++17", "-Xcompiler -std=c++20 -std=c++20"),
-        ("-std=c++20", "-std=c++20"),
-        ("-std=c++23", "-std=c++23"),
-        ("-std=c++2b", "-std=c++2b"),
-        ("-std=c++", "-std=c++"),
-        ("-std=c11 a.c", "-std=c11 a.c"),
-        ("a.cpp", "-std=c++20 a.cpp"),
-        ("-std=gnu++14 a.cu", "-std=gnu++20 a.cu"),
-        ("a.c", "a.c"),
-    ],
-)
-def test_an_older_standard_is_raised(given: str, raised: str, home: Path) -> None:
-    assert called(home / "bin" / "nvcc", *given.split(), WHEELMILL_CXX_STANDARD="20") == raised.split()
-
-
-@pytest.mark.parametrize(
-    "targets",
-    [
-        "-gencode arch=compute_75,code=sm_75 -gencode arch=compute_121,code=sm_121",
-        "-gencode=arch=compute_75,code=[sm_75,compute_75]",
-        '--generate-code arch=compute_120a,code=sm_120a --generate-code=arch=compute_75,code="sm_75,compute_75"',
-        "-arch sm_75",
-        "-arch=native",
-        "--gpu-architecture=compute_75 --gpu-code sm_75,compute_75",
-        "-arch compute_75 -code=sm_75",
-        "-arch=all-major",
-        "",
-    ],
-)
-def test_the_plans_architectures_take_the_place_of_the_sources(targets: str, home: Path) -> None:
-    plan = "-gencode=arch=compute_90,code=sm_90 -gencode=arch=compute_90,code=compute_90"
-    words = ["-dlink", *targets.split(), "a.o", "b.o"] if "75" in targets else ["-c", *targets.split(), "-O2", "a.cu"]
-    others = [word for word in words if word not in targets.split()]
-    assert called(home / "bin" / "nvcc", *words, WHEELMILL_GENCODE=plan) == [*others, *plan.split()]
-
-
-@pytest.mark.parametrize(
-    "targets",
-    [
-        "-gencode arch=compute_90a,code=sm_90a",
-        "-arch=sm_90a",
-        "--generate-code=arch=compute_100f,code=[sm_100f,sm_103a]",
-    ],
-)
-def test_a_file_for_one_kind_of_gpu_alone_keeps_its_targets(targets: str, home: Path) -> None:
-    plan = "-gencode=arch=compute_80,code=sm_80"
-    words = called(home / "bin" / "nvcc", *targets.split(), "-c", "a.cu", WHEELMILL_GENCODE=plan)
-    assert words == ["-c", "a.cu", *targets.split()]
-
-
-@pytest.mark.parametrize("output", ["-ptx", "--cubin"])
-def test_an_output_of_one_target_keeps_it(output: str, home: Path) -> None:
-    """nvcc refuses to write it for several."""
-    words = called(home / "bin" / "nvcc", output, "-arch=sm_75", "a.cu", WHEELMILL_GENCODE="-arch=sm_80 -arch=sm_90")
-    assert words == [output, "a.cu", "-arch=sm_75"]
-
-
-def test_targets_in_variables_of_nvcc_are_replaced_too(home: Path) -> None:
-    flags = {"NVCC_APPEND_FLAGS": "-gencode=arch=compute_75,code=sm_75 -O3", "WHEELMILL_GENCODE": "-arch=sm_90"}
-    assert called(home / "bin" / "nvcc", "a.cu", **flags) == ["a.cu", "-O3", "-arch=sm_90"]
-
-
-@pytest.mark.parametrize(
-    "given",
-    ["-I /py/include/python3.12", "-isystem /py/include/python3.12", "-isystem/py/include/python3.12t",
-     "--include-path /py/include/python3.12", "-I/py/include/python3.12"],
-)  # fmt: skip
-def test_the_headers_of_every_python_have_one_path(given: str, home: Path, tmp_path: Path) -> None:
-    words = called(home / "bin" / "nvcc", *given.split(), "a.o", WHEELMILL_COMPILERS=str(tmp_path))
-    assert "".join(words) == given.replace(" ", "").partition("/")[0] + f"{tmp_path}/python-includea.o"
 
 
 @pytest.mark.parametrize("flag", ["-fwrapv", "-fno-strict-overflow"])
