@@ -81,7 +81,7 @@ def test_pages_that_list_more_than_there_is_memory_for_are_not_read(
 
 @pytest.mark.usefixtures("read_apart")
 def test_a_page_that_hangs_its_reader_is_named_and_the_others_are_read(tmp_path: Path) -> None:
-    bodies = {"above": b"<a href=x.whl>x.whl</a>", "hangs": HANGING, "grows": GROWING, "last": b"<a href=y>"}
+    bodies = {"hangs": HANGING, "between": b"<a href=x.whl>x.whl</a>", "grows": GROWING, "last": b"<a href=y>"}
     for name, body in bodies.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "index.html").write_bytes(b"<!DOCTYPE html>" + body)
