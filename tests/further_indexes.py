@@ -23,7 +23,7 @@ from tests.broken_indexes import (
     wheel_bytes,
     wheel_members,
 )
-from tests.good_index import PAGE, WHEEL, Index, provenance, sha256
+from tests.good_index import LIST, PAGE, WHEEL, Index, provenance, sha256
 from tests.simple_server import JSON, Answer, Server
 
 
@@ -50,6 +50,11 @@ def _json_only(**changes: Any) -> Spoil:
 def _text(content: bytes) -> Spoil:
     """Have this in the place of the project's page in JSON."""
     return only_in("json", after(lambda server: setattr(server.json[PAGE], "content", content)))
+
+
+def _list(server: Server, projects: bytes) -> None:
+    """Have these projects in the list in JSON."""
+    server.json[LIST].content = b'{"meta": {"api-version": "1.4"}, "projects": [%s]}' % projects
 
 
 def _recoded(encoding: str) -> Spoil:
@@ -194,6 +199,12 @@ FURTHER: dict[str, Fault] = {
     "JSON that is cut short": fault(_text(b'{"meta": {"api-version'), "691.6", pip="fails", uv="fails"),
     "JSON of no bytes": fault(_text(b""), "691.6", pip="fails", uv="fails"),
     "HTML that is said to be JSON": fault(_html_as_json, "691.6", pip="fails", uv="fails"),
+    "a list in JSON of what is no project": fault(
+        only_in("json", after(lambda server: _list(server, b'{"name": "demo"}, {"name": "a project"}'))),
+        "503.4",
+        pip="installs",
+        uv="installs",
+    ),
     "JSON that is a list": fault(_text(b"[]"), "691.2", pip="fails", uv="fails"),
     "JSON with half of a character": fault(in_json(b'"broken"', rb'"\ud800"'), "691.2", pip="installs", uv="fails"),
     "a url that is a number": fault(_json_only(url=5), "691.2", pip="fails", uv="fails"),
