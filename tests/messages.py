@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.source_code import modules
 from wheelmill import errors
 from wheelmill.client.environment.doctor.defects import DefectCode
 from wheelmill.conformance.violation import Rule
@@ -76,12 +77,11 @@ class Message:
 def messages() -> frozenset[Message]:
     """All of them."""
     found: set[Message] = set()
-    for path in SOURCE.rglob("*.py"):
+    for path, tree in modules().items():
         if path.name not in ("__main__.py", "windows.py"):  # one runs when it is imported, and one cannot be
             parts = path.relative_to(SOURCE).with_suffix("").parts
             module = vars(importlib.import_module(".".join(parts).removesuffix(".__init__")))
             room = parts[1] if parts[1] in ROOMS else ""
-            tree = ast.parse(path.read_text())
             for node in ast.walk(tree):
                 if isinstance(node, ast.FunctionDef) or (isinstance(node, ast.AnnAssign) and node in tree.body):
                     found.update(Speech(node, module).messages(room))

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.commands import ROOT
 from tests.reference.described import options_of_all
+from tests.source_code import modules
 
 SOURCE = ROOT / "src"
 DOCUMENTS = ROOT / "docs" / "conf.py"
@@ -38,10 +39,10 @@ BY_LIBRARIES = {
 def variables_read() -> set[str]:
     """All that are read."""
     found = {option.envvar for option in options_of_all() if isinstance(option.envvar, str)}
-    for path in [*SOURCE.rglob("*.py"), DOCUMENTS]:
+    for path, tree in {**modules(), DOCUMENTS: ast.parse(DOCUMENTS.read_text())}.items():
         where = path.relative_to(SOURCE if path.is_relative_to(SOURCE) else ROOT).as_posix()
         visitor = _Reads(where)
-        visitor.visit(ast.parse(path.read_text()))
+        visitor.visit(tree)
         found |= visitor.found | AS_A_WHOLE.get(where, set())
     return found | BY_LIBRARIES
 

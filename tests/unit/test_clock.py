@@ -2,11 +2,12 @@
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from itertools import chain
 
 import pytest
 
-SOURCE = Path("src")
+from tests.source_code import modules, nodes
+
 WEATHER = frozenset({"time", "datetime", "dt", "random", "secrets", "uuid", "environ", "getenv", "urandom"})
 """Modules and functions whose answers differ from one day, machine or call to the next."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -40,20 +41,16 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
         yield statement.target, statement.value
 
 
-def defaults_of_weather(tree: ast.AST, constants: frozenset[str]) -> Iterator[str]:
-    """Defaults of parameters and fields that read a clock, chance or the environment, now or in the function's body."""
+def defaults_of_weather(node: ast.AST, constants: frozenset[str]) -> Iterator[str]:
+    """Defaults of a function or class that read a clock, chance or the environment, now or in the function's body."""
+    if isinstance(node, ast.ClassDef):
+        fields = (each.value for each in node.body if isinstance(each, ast.AnnAssign))
+    elif isinstance(node, Function):
+        fields = chain(_defaults(node).values(), _instead_of_none(node))
+    else:
+        return
     words = WEATHER | constants
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            values: list[ast.expr] = [
-                value for statement in node.body if isinstance(statement, ast.AnnAssign) if (value := statement.value)
-            ]
-        elif isinstance(node, Function):
-            values = [default for default in _defaults(node).values() if default]
-            values.extend(_instead_of_none(node))
-        else:
-            continue
-        yield from (f"{value.lineno}: {ast.unparse(value)}" for value in values if words_in(value) & words)
+    yield from (f"{value.lineno}: {ast.unparse(value)}" for value in fields if value and words_in(value) & words)
 
 
 def _defaults(function: Function) -> Mapping[str, ast.expr | None]:
@@ -68,7 +65,7 @@ def _instead_of_none(function: Function) -> Iterator[ast.expr]:
     optional = {
         name for name, default in _defaults(function).items() if isinstance(default, ast.Constant) and not default.value
     }
-    for node in ast.walk(function):
+    for node in ast.walk(function) if optional else ():
         match node:
             case ast.BoolOp(op=ast.Or(), values=[ast.Name(id=name), *others]) if name in optional:
                 yield from others
@@ -79,11 +76,16 @@ def _instead_of_none(function: Function) -> Iterator[ast.expr]:
 
 
 def test_no_default_depends_on_the_day_on_chance_or_on_the_environment() -> None:
-    trees = {path: ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
-    constants = constants_of_weather(trees.values())
+    constants = constants_of_weather(modules().values())
     assert {"SYSTEM_CLOCK", "ATTENDED"} <= constants
-    found = [f"{path}:{default}" for path, tree in trees.items() for default in defaults_of_weather(tree, constants)]
+    found = [f"{path}:{default}" for path, node in nodes() for default in defaults_of_weather(node, constants)]
     assert found == []
+
+
+def found_in(text: str) -> list[str]:
+    module = ast.parse(f"CLOCK: Final = Clock(time.time)\nRETRIES = Retries(CLOCK)\nQUIET = Progress()\n{text}\n")
+    constants = constants_of_weather([module])
+    return [default for node in ast.walk(module) for default in defaults_of_weather(node, constants)]
 
 
 @pytest.mark.parametrize(
@@ -103,8 +105,7 @@ def test_no_default_depends_on_the_day_on_chance_or_on_the_environment() -> None
     ],
 )
 def test_such_a_default_is_found(function: str) -> None:
-    module = ast.parse(f"CLOCK: Final = Clock(time.time)\nRETRIES = Retries(CLOCK)\nQUIET = Progress()\n{function}\n")
-    assert len([*defaults_of_weather(module, constants_of_weather([module]))]) == 1
+    assert len(found_in(function)) == 1
 
 
 @pytest.mark.parametrize(
@@ -117,5 +118,4 @@ def test_such_a_default_is_found(function: str) -> None:
     ],
 )
 def test_other_defaults_are_not(function: str) -> None:
-    module = ast.parse(f"CLOCK: Final = Clock(time.time)\nQUIET = Progress()\n{function}\n")
-    assert [*defaults_of_weather(module, constants_of_weather([module]))] == []
+    assert found_in(function) == []

@@ -3,12 +3,9 @@
 import ast
 import builtins
 import re
-from pathlib import Path
 
-import wheelmill
+from tests.source_code import ROOT, nodes
 from wheelmill import errors
-
-ROOT = Path(wheelmill.__file__).parent
 
 
 def is_error(name: str) -> bool:
@@ -20,10 +17,9 @@ def is_error(name: str) -> bool:
 def test_all_classes_of_errors_stand_in_one_file() -> None:
     elsewhere = [
         f"{path.relative_to(ROOT)}: {node.name}"
-        for path in ROOT.rglob("*.py")
-        if path != ROOT / "errors.py"
-        for node in ast.walk(ast.parse(path.read_text()))
+        for path, node in nodes()
         if isinstance(node, ast.ClassDef)
+        and path != ROOT / "errors.py"
         and any(is_error(ast.unparse(base).rpartition(".")[2].partition("[")[0]) for base in node.bases)
     ]
     assert elsewhere == []
@@ -33,11 +29,11 @@ def test_each_is_raised_with_a_code() -> None:
     """A `ConfigurationError` has the same for all of them: its faults say where each stands."""
     codes = {
         ast.unparse(node): ast.unparse(node.args[0]) if node.args else ""
-        for path in ROOT.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for _, node in nodes()
         if isinstance(node, ast.Call)
-        and issubclass(getattr(errors, ast.unparse(node.func), object), errors.WheelmillError)
-        and ast.unparse(node.func) != "ConfigurationError"
+        and isinstance(node.func, ast.Name)
+        and issubclass(getattr(errors, node.func.id, object), errors.WheelmillError)
+        and node.func.id != "ConfigurationError"
     }
     assert [call for call, code in codes.items() if not re.fullmatch("'[a-z][a-z0-9-]*'", code)] == []
     assert codes

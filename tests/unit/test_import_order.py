@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import wheelmill
-
-ROOT = Path(wheelmill.__file__).parent
+from tests.source_code import ROOT, nodes
 
 LAYERS = [
     ["names", "errors"],
@@ -44,17 +42,17 @@ STAGES = {
 @cache
 def imports() -> tuple[tuple[Path, str], ...]:
     """Every import of the package by the package, those under TYPE_CHECKING and in functions too."""
-    return tuple((path, module) for path in sorted(ROOT.rglob("*.py")) for module in imports_of(path))
+    return tuple((path, module) for path, node in nodes() for module in imports_by(node))
 
 
-def imports_of(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "wheelmill":
-            for alias in node.names:
-                submodule = f"{node.module}.{alias.name}"
-                yield submodule if is_module(submodule) else node.module
+def imports_by(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "wheelmill":
+        for alias in node.names:
+            submodule = f"{node.module}.{alias.name}"
+            yield submodule if is_module(submodule) else node.module
 
 
+@cache
 def is_module(dotted: str) -> bool:
     path = ROOT.parent.joinpath(*dotted.split("."))
     return path.is_dir() or path.with_suffix(".py").exists()

@@ -1,0 +1,23 @@
+"""The source of wheelmill, parsed once for every test that looks through it: that takes longer than to look."""
+
+import ast
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import wheelmill
+
+ROOT: Final = Path(wheelmill.__file__).parent
+
+
+@cache
+def modules() -> Mapping[Path, ast.Module]:
+    """Every file."""
+    return {path: ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+
+
+@cache
+def nodes() -> tuple[tuple[Path, ast.AST], ...]:
+    """Every node of every file, as `ast.walk` finds them."""
+    return tuple((path, node) for path, module in modules().items() for node in ast.walk(module))
