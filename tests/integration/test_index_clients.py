@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from tests.torch_index import write_index_of_torch_wheels
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
 from wheelmill.index.serve import serve_folder
+from wheelmill.installers.uv import own_uv
 from wheelmill.release.publish import publish
 
 OLD = "demo-1.0+cu130-py3-none-any.whl"
@@ -61,44 +62,45 @@ def run(*argv: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(each) for each in argv], env=env, capture_output=True, text=True, check=False)
 
 
-def pip(index: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return run(sys.executable, "-m", "pip", "download", "--no-cache-dir", "--index-url", index, *arguments)
+def pip(index: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    into = (sys.executable, "-m", "pip", "download", "--no-cache-dir", "--index-url", index, "--dest", folder)
+    return run(*into, *arguments)
 
 
-def uv(index: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    program = shutil.which("uv", path=Path(sys.executable).parent) or "uv"
-    return run(program, "pip", "install", "--no-cache", "--python", sys.executable, "--index-url", index, *arguments)
+def uv(index: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    into = (own_uv(), "pip", "install", "--no-cache", "--python", sys.executable, "--index-url", index)
+    return run(*into, "--target", folder, *arguments)
 
 
-def test_pip_takes_the_newest_wheel_that_is_not_yanked(index: str, tmp_path: Path) -> None:
-    done = pip(index, "--dest", tmp_path, "demo")
+Installer = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def taken(done: subprocess.CompletedProcess[str], folder: Path) -> str:
+    """The version of the wheel that an installer put into a folder."""
     assert done.returncode == 0, done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == [NEW]
+    (version,) = {path.name.split("-")[1] for path in folder.iterdir() if path.suffix in (".whl", ".dist-info")}
+    return version.removesuffix(".dist")
+
+
+@pytest.mark.parametrize("installer", [pip, uv])
+def test_the_newest_wheel_that_is_not_yanked_is_taken(installer: Installer, index: str, tmp_path: Path) -> None:
+    assert taken(installer(index, tmp_path, "demo"), tmp_path) == "2.0+cu130"
 
 
 def test_pip_takes_a_yanked_wheel_for_an_exact_pin_and_shows_the_reason(index: str, tmp_path: Path) -> None:
-    done = pip(index, "--dest", tmp_path, "demo==3.0+cu130")
-    assert [path.name for path in tmp_path.iterdir()] == [YANKED]
+    done = pip(index, tmp_path, "demo==3.0+cu130")
+    assert taken(done, tmp_path) == "3.0+cu130"
     assert "crashes on sm_120" in done.stderr
 
 
-def test_uv_takes_the_newest_wheel_that_is_not_yanked(index: str, tmp_path: Path) -> None:
-    done = uv(index, "--target", tmp_path, "demo")
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "demo-2.0+cu130.dist-info").is_dir()
-
-
 def test_uv_knows_when_a_wheel_was_uploaded(index: str, tmp_path: Path) -> None:
-    done = uv(index, "--target", tmp_path, "--exclude-newer", DAY_AFTER_OLD, "demo")
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "demo-1.0+cu130.dist-info").is_dir()
+    assert taken(uv(index, tmp_path, "--exclude-newer", DAY_AFTER_OLD, "demo"), tmp_path) == "1.0+cu130"
 
 
 def test_pip_knows_it_from_json(folder: Path, tmp_path: Path) -> None:
     with negotiating(folder) as url:
-        done = pip(f"{url}site/cu130/simple/", "--dest", tmp_path, "--uploaded-prior-to", DAY_AFTER_OLD, "demo")
-    assert done.returncode == 0, done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == [OLD]
+        done = pip(f"{url}site/cu130/simple/", tmp_path, "--uploaded-prior-to", DAY_AFTER_OLD, "demo")
+    assert taken(done, tmp_path) == "1.0+cu130"
 
 
 def test_two_builds_are_the_same_byte_for_byte(python: Command, folder: Path) -> None:
@@ -166,11 +168,10 @@ def test_a_wheel_for_many_torches_leaves_the_installed_torch_alone(
     installer: str, for_many: str, tmp_path: Path
 ) -> None:
     """Neither is torch 2.15 taken, nor the wheel that would need it."""
-    uv_program = shutil.which("uv", path=Path(sys.executable).parent) or "uv"
     usual = ("--index-url", f"{for_many}usual/simple/")
-    assert run(uv_program, "venv", "--python", sys.executable, tmp_path / "env").returncode == 0
+    assert run(own_uv(), "venv", "--python", sys.executable, tmp_path / "env").returncode == 0
     python = tmp_path / "env" / "bin" / "python"
-    into: tuple[str | Path, ...] = (uv_program, "pip", "install", "--no-cache", "--python", python)
+    into: tuple[str | Path, ...] = (own_uv(), "pip", "install", "--no-cache", "--python", python)
     assert run(*into, *usual, "torch==2.14.1").returncode == 0
     if installer == "pip":
         into = (sys.executable, "-m", "pip", "--python", python, "install", "--no-cache-dir")

@@ -109,7 +109,7 @@ def checkout(tmp_path: Path) -> Path:
 
 def run_tests(checkout: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name != "CI"} | variables
-    argv = [checkout / "scripts" / "test", *arguments]
+    argv = [str(checkout / "scripts" / "test"), *arguments]
     return subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
 
 

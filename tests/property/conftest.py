@@ -3,15 +3,11 @@
 None of them is about time: the machine may be busy.
 """
 
-import json
-import pickle
-from collections.abc import Callable, Iterable, Iterator
-
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.unit.conformance.conftest import call_here
 from wheelmill.conformance import pages
-from wheelmill.system.apart import Limits
 from wheelmill.web import pages_apart
 
 
@@ -22,14 +18,9 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("nightly" if config.getoption("--nightly") else "repeatable")
 
 
-def call_here(calls: Iterable[Callable[[], object]], _limits: Limits) -> Iterator[object]:
-    for call in calls:
-        yield json.loads(json.dumps(pickle.loads(pickle.dumps(call))()))  # noqa: S301 - ours
-
-
 @pytest.fixture(autouse=True)
 def no_processes_apart(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
-    """Read pages in this process, in the form in which another would be asked and would answer."""
+    """Read pages in this process."""
     if not pytestconfig.getoption("--nightly"):
         monkeypatch.setattr(pages, "call_apart", call_here)
         monkeypatch.setattr(pages_apart, "call_apart", call_here)

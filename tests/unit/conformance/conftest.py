@@ -35,14 +35,15 @@ def is_whole(config: pytest.Config) -> bool:
     return bool(config.getoption("--real") or config.getoption("--nightly"))
 
 
+def call_here(calls: Iterable[Callable[[], object]], _limits: Limits) -> Iterator[object]:
+    """Make calls in this process, as what is asked of another and what it answers would be written."""
+    for call in calls:
+        yield json.loads(json.dumps(pickle.loads(pickle.dumps(call))()))  # noqa: S301 - ours
+
+
 @pytest.fixture(autouse=True)
 def read_here(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
-    """Read pages in this process, as what is asked of another and what it answers would be written."""
-
-    def call_here(calls: Iterable[Callable[[], object]], _limits: Limits) -> Iterator[object]:
-        for call in calls:
-            yield json.loads(json.dumps(pickle.loads(pickle.dumps(call))()))  # noqa: S301 - ours
-
+    """Read pages in this process."""
     if not is_whole(pytestconfig):
         monkeypatch.setattr(pages, "call_apart", call_here)
 
