@@ -59,8 +59,8 @@ class Artifacts:
         """
         if self.folder:
             self.kept = []
-            for run, name, files in _in_folders(self.folder):
-                self.keep(run, name, files)
+            for number, name, files in _in_folders(self.folder):
+                self.keep(number, name, files)
         match path:
             case ["runs", run, "artifacts"]:
                 found = [

@@ -54,7 +54,7 @@ def synced(project: Path) -> str:
     return done.stderr
 
 
-OF_CUDA = ("wheelmill-demo", [], DEMO)
+OF_CUDA: tuple[str, list[str], Path] = ("wheelmill-demo", [], DEMO)
 OF_TORCH = ("wheelmill-demo-torch", ["--torch", "2.11"], DEMO.with_name("torch_demo"))
 
 

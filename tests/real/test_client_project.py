@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine_folders import BASE
+from tests.machine_folders import BASE, new_environment
 from tests.real.conftest import or_nightly, sampled
 from tests.reference.exits import check_documented
 from tests.wheel_site import add_wheel, write_site
@@ -181,7 +181,7 @@ def test_a_served_wheel_with_a_flipped_byte_is_not_added(
 @pytest.fixture
 def environment(project: Path) -> Path:
     """An empty virtual environment with pip."""
-    subprocess.run([BASE, "-m", "venv", project / ".venv"], check=True)
+    new_environment(project / ".venv")
     return project / ".venv" / "bin" / "python"
 
 
@@ -234,7 +234,7 @@ def test_a_lock_is_the_same_bytes_and_is_installed_from_the_cache(
     for path in site.rglob("*.*"):
         path.unlink()
     for command in (("install", "--lock", "pylock.toml"), ("sync",)):
-        subprocess.run([BASE, "-m", "venv", "--clear", project / ".venv"], check=True)
+        new_environment(project / ".venv")
         wheelmill(*command, "--offline")
         assert versions(environment) == installed
     wheelmill("lock", "demo-gpu", *TARGET, "--upgrade", "--refresh", exit_code=8)
@@ -259,7 +259,7 @@ def test_a_flipped_byte_is_refused_before_anything_is_installed(
     installer: str, environment: Path, project: Path, wheelmill: Wheelmill, tmp_path: Path
 ) -> None:
     wheelmill("install", "demo-gpu", "--torch", "2.11", "--cuda", "13.0")
-    subprocess.run([BASE, "-m", "venv", "--clear", project / ".venv"], check=True)
+    new_environment(project / ".venv")
     before = versions(environment)
     (cached,) = (tmp_path / "cache").rglob("demo_gpu-*.whl")
     flip_a_byte(cached)

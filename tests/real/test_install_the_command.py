@@ -2,14 +2,13 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from tests.machine_folders import constraints, locked
+from tests.machine_folders import constraints, locked, new_environment
 from tests.real.conftest import ROOT, sampled
 from wheelmill.index.serve import serve_folder
 
@@ -37,7 +36,7 @@ def run(*argv: str | Path, home: Path) -> str:
 @sampled("tool", ["uv tool install", "pipx install", "pip install"], "uv tool install")
 def test_the_command_comes_from_a_repository(tool: str, repository: str, tmp_path: Path) -> None:
     program, *words = tool.split()
-    run(sys.executable, "-m", "venv", tmp_path / "tools", home=tmp_path)
+    new_environment(tmp_path / "tools")
     tools = tmp_path / "tools" / "bin"
     if program != "pip":
         wanted = locked("pipx") if program == "pipx" else (program,)

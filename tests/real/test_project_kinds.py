@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine_folders import BASE
+from tests.machine_folders import BASE, new_environment
 from tests.real.conftest import sampled
 from tests.wheel_site import add_wheel, links, write_site
 from wheelmill.index.serve import serve_folder
@@ -52,6 +52,8 @@ class Kind:
     edited: str = "pyproject.toml"
     made: tuple[str, ...] | None = None
     """Makes what is there before wheelmill comes."""
+    has_pip: bool = False
+    """Whether an environment with pip is there, too."""
     at: str = "."
     """The folder that wheelmill runs in."""
 
@@ -98,18 +100,18 @@ KINDS = {
     ),
     "plain": Kind(
         files={"pyproject.toml": PROJECT},
-        made=(str(BASE), "-m", "venv", ".venv"),
+        has_pip=True,
         sound=((*PIP_SAYS, "check"),),
     ),
     "requirements": Kind(
         files={"requirements.txt": "rich-text==1.0  # tables\n"},
-        made=(str(BASE), "-m", "venv", ".venv"),
+        has_pip=True,
         sound=((*PIP_SAYS, "check"), (*PIP_SAYS, "install", "--dry-run", "--no-index", "rich-text==1.0")),
         edited="requirements.txt",
     ),
     "environment": Kind(
         files={},
-        made=(str(BASE), "-m", "venv", ".venv"),
+        has_pip=True,
         sound=((*PIP_SAYS, "check"),),
         edited=".venv/wheelmill-requirements.txt",
     ),
@@ -177,6 +179,8 @@ class Project:
         for name, text in kind.files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text.replace("{site}", variables["SITE"]))
+        if kind.has_pip:
+            new_environment(folder / ".venv")
         if kind.made:
             subprocess.run(kind.made, cwd=folder, env=variables, check=True, capture_output=True)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.finder_lines import finder_lines
-from tests.machine_folders import BASE, locked
+from tests.machine_folders import BASE, locked, new_environment
 from tests.real.conftest import or_nightly
 from tests.releases import store_in
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
@@ -153,7 +153,7 @@ def test_hatch(world: World) -> None:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Path:
-    subprocess.run([BASE, "-m", "venv", tmp_path / "environment"], check=True)
+    new_environment(tmp_path / "environment")
     return tmp_path / "environment"
 
 
