@@ -5,13 +5,15 @@ import subprocess
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tests.machine_folders import constraints
-from tests.real.conftest import ROOT
+from tests.real.conftest import ROOT, sampled
 from wheelmill.cli import COMMANDS
 from wheelmill.errors import ProcessError
 from wheelmill.installers.uv import own_uv
@@ -41,13 +43,12 @@ def package(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture(params=["oldest", "newest"])
-def environment(request: pytest.FixtureRequest, tmp_path: Path) -> VirtualEnvironment:
-    """An empty environment of the oldest Python, or of the newest one that this machine has."""
-    for version in [OLDEST] if request.param == "oldest" else NEWEST:
+def environment_of(versions: Sequence[str], place: Path) -> VirtualEnvironment:
+    """Make an empty environment of the first Python that this machine has."""
+    for version in versions:
         with suppress(ProcessError):
-            return create(tmp_path / "environment", python=PythonVersion.parse(version))
-    pytest.fail(f"this machine has no Python of {OLDEST} and {NEWEST}")
+            return create(place, python=PythonVersion.parse(version))
+    pytest.fail(f"this machine has no Python of {versions}")
 
 
 def listed(*folders: str) -> set[str]:
@@ -79,8 +80,11 @@ def test_the_same_commit_gives_the_same_bytes(built: Path, tmp_path: Path) -> No
     }
 
 
-@pytest.mark.parametrize("extra", ["", "[factory,s3]"])
-def test_commands_start(built: Path, environment: VirtualEnvironment, tmp_path: Path, extra: str) -> None:
+@sampled(
+    ("pythons", "extra"), product(((OLDEST,), NEWEST), ("", "[factory,s3]")), ((OLDEST,), ""), (NEWEST, "[factory,s3]")
+)
+def test_commands_start(built: Path, tmp_path: Path, pythons: tuple[str, ...], extra: str) -> None:
+    environment = environment_of(pythons, tmp_path / "environment")
     (wheel,) = built.glob("*.whl")
     install = [own_uv(), "pip", "install", "--quiet", "--python", environment.python]
     wanted = f"wheelmill{extra} @ {wheel.as_uri()}"

@@ -14,7 +14,7 @@ from wheelmill.release.publish import publish_each
 from wheelmill.release.store import Publication
 from wheelmill.smoke.verdict import TestedWheel
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.nightly]
 
 SHARDS = 3
 JOB = 300 * 60

@@ -30,8 +30,8 @@ GENERATED = {"messages.md", "commands.md"}
 WIDTH = 125
 
 RUN_BY = {
-    "scripts/image debian:trixie-slim": "real/test_factory_image.py",
-    'docker run --rm --volume "$PWD:/work" wheelmill plan': "real/test_factory_image.py",
+    "scripts/image debian:trixie-slim": "real/test_docker_build.py",
+    'docker run --rm --volume "$PWD:/work" wheelmill plan': "real/test_docker_build.py",
     "wheelmill --install-completion": "real/test_completion.py",
     "scripts/quickstart": "real/test_quickstart.py",
     "scripts/test": "../.ci/run",
@@ -60,8 +60,8 @@ RUN_BY = {
     "wheelmill init --from OWNER/wheelmill@COMMIT": "integration/test_init_command.py",
     "wheelmill run PROJECT --sample": "real/test_demo.py",
     "wheelmill plan": "integration/test_init_command.py",
-    "wheelmill build PROJECT --here": "real/test_build_here.py",
-    "CUDA_HOME=/opt/cuda-13.0 wheelmill build PROJECT --cuda 13.0": "real/test_installed_toolkit.py",
+    "wheelmill build PROJECT --here": "real/test_local_builds.py",
+    "CUDA_HOME=/opt/cuda-13.0 wheelmill build PROJECT --cuda 13.0": "real/test_local_builds.py",
     "wheelmill plan PROJECT": "integration/test_plan_command.py",
     "benchmarks/plan.py": "integration/test_benchmarks.py",
     "benchmarks/index.py --wheels 100000 --json": "integration/test_benchmarks.py",
