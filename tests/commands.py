@@ -27,6 +27,8 @@ from typing import IO, NoReturn, Protocol
 from unittest.mock import patch
 
 import typer
+from botocore.loaders import create_loader
+from botocore.session import get_session
 
 import wheelmill
 from wheelmill import cli
@@ -190,6 +192,8 @@ def _prepare() -> None:
         patch(place, functools.cache(pkgutil.resolve_name(place))).start()  # of the same, they make the same
     for command in cli.COMMANDS:
         typer.main.get_command(cli.application([command]))
+    patch("botocore.session.create_loader", functools.cache(create_loader)).start()
+    get_session().create_client("s3", "any", aws_access_key_id="any", aws_secret_access_key="any").close()  # noqa: S106
     load_config(resources.CONFIG)
     for template in (templates := templates_for({}, ())).list_templates():
         templates.get_template(template)

@@ -36,28 +36,35 @@ class Hosts:
         ]
 
 
-@contextmanager
-def tls_hosts(folder: Path, names: Sequence[str]) -> Iterator[Hosts]:
-    """Serve until the context is left.
+@dataclass(frozen=True)
+class Certificates:
+    """A certificate authority, and a certificate that it made."""
 
-    Args:
-        folder: gets a certificate authority, and a certificate that it made.
-        names: the hosts that the certificate is for.
-    """
-    context = _certificate(folder, names)
-    with page_server() as plain, page_server(context) as secure, ThreadingTCPServer(("127.0.0.1", 0), _Proxy) as proxy:
+    authority: Path
+    context: ssl.SSLContext
+
+
+@contextmanager
+def tls_hosts(certificates: Certificates) -> Iterator[Hosts]:
+    """Serve until the context is left, with these certificates."""
+    with (
+        page_server() as plain,
+        page_server(certificates.context) as secure,
+        ThreadingTCPServer(("127.0.0.1", 0), _Proxy) as proxy,
+    ):
         proxy.daemon_threads = True
         proxy.ports = {"https": urlsplit(secure.url).port, "http": urlsplit(plain.url).port}  # type: ignore[attr-defined]
         Thread(target=proxy.serve_forever, args=(0.01,), daemon=True).start()
         url = f"http://127.0.0.1:{proxy.server_address[1]}"
         proxies = {name: url for scheme in ("http", "https") for name in (f"{scheme}_proxy", f"{scheme.upper()}_PROXY")}
-        authority = str(folder / "ca.pem")
-        trust = dict.fromkeys(("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"), authority)
+        trusted = str(certificates.authority)
+        trust = dict.fromkeys(("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"), trusted)
         yield Hosts(secure=secure, plain=plain, environment={**proxies, **trust, "NO_PROXY": "", "no_proxy": ""})
         proxy.shutdown()
 
 
-def _certificate(folder: Path, names: Sequence[str]) -> ssl.SSLContext:
+def make_certificates(folder: Path, names: Sequence[str]) -> Certificates:
+    """Make a certificate for hosts of these names, in a folder."""
     authority = ("-subj", "/CN=a test", "-addext", "basicConstraints=critical,CA:TRUE")
     _openssl(*_NEW_KEY, "-keyout", folder / "ca.key", "-out", folder / "ca.pem", *authority)
     hosts = ",".join(f"DNS:{name}" for name in names)
@@ -66,7 +73,7 @@ def _certificate(folder: Path, names: Sequence[str]) -> ssl.SSLContext:
     _openssl(*_NEW_KEY, "-keyout", folder / "own.key", "-out", folder / "own.pem", *signed, *leaf)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "own.pem", folder / "own.key")
-    return context
+    return Certificates(authority=folder / "ca.pem", context=context)
 
 
 def _openssl(*words: str | Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.commands import ROOT, Done, Start, anew_at_first, forks
 from tests.page_server import PageServer
 from tests.reference.exits import check_documented
-from tests.tls_hosts import Hosts, tls_hosts
+from tests.tls_hosts import Certificates, Hosts, make_certificates, tls_hosts
 
 Command = Callable[..., Done]
 
@@ -86,12 +86,17 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         server.shutdown()
 
 
-@pytest.fixture
-def hosts(tmp_path: Path) -> Iterator[Hosts]:
-    """An index and other servers, over https and http, under names that no DNS knows."""
-    (tmp_path / "tls").mkdir()
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """For names that no DNS knows."""
     names = ("index.example", "files.example", "api.example", "in-dex.example", "xn--ndex-kza.example")
-    with tls_hosts(tmp_path / "tls", names) as found:
+    return make_certificates(tmp_path_factory.mktemp("tls"), names)
+
+
+@pytest.fixture
+def hosts(certificates: Certificates) -> Iterator[Hosts]:
+    """An index and other servers, over https and http, under the names of the certificates."""
+    with tls_hosts(certificates) as found:
         yield found
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,23 +27,40 @@ NAME = "demo-1.0+cu130-py3-none-any.whl"
 PLAIN = "demo-1.0-py3-none-any.whl"
 LATER = "demo-2.0+cu130-py3-none-any.whl"
 STORE = f"s3:{BUCKET}/cuda"
+"""Has a release and its site, which tests only read."""
 
 
-@pytest.fixture
-def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
-    with serving(S3()) as server:
+@pytest.fixture(scope="module")
+def s3() -> Iterator[S3]:
+    """One for all tests, which this process and its commands are set to; each writes below a prefix of its own."""
+    with serving(S3()) as server, pytest.MonkeyPatch.context() as patch:
         for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
+            patch.setenv(name, value)
         yield server
 
 
 @pytest.fixture
-def site(python: Command, s3: S3, tmp_path: Path) -> str:
-    """The address of a site in the bucket, of a release in the bucket."""
-    publish(store_at(STORE), [certified_wheel(tmp_path / "wheels" / NAME)], now=NOW)
-    build(python, tmp_path, STORE)
-    said = python("-m", "wheelmill", "index", "upload", tmp_path / "site", STORE, exit_code=0).stderr
-    assert "0 the same, 0 removed" in said
+def own(s3: S3, tmp_path: Path) -> str:
+    """A prefix of the bucket below which there is nothing yet."""
+    assert s3.origin
+    return f"s3:{BUCKET}/{tmp_path.name}"
+
+
+@pytest.fixture(scope="module")
+def folder(python: Command, s3: S3, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a site in it, which is in the bucket, too, of a release in the bucket."""
+    assert s3.origin
+    folder = tmp_path_factory.mktemp("site")
+    publish(store_at(STORE), [certified_wheel(folder / "wheels" / NAME)], now=NOW)
+    build(python, folder, STORE)
+    assert "0 the same, 0 removed" in upload(python, folder / "site", STORE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(s3: S3, folder: Path) -> str:
+    """The address of the site."""
+    assert folder.exists()
     return f"{s3.origin}/{BUCKET}/cuda/"
 
 
@@ -51,6 +69,10 @@ def build(python: Command, folder: Path, store: str, *options: str) -> None:
     (folder / "config").mkdir(exist_ok=True)
     where = ("--store", store, "--output", folder / "site", "--config", folder / "config")
     python("-m", "wheelmill", "index", "build", *where, *options, exit_code=0)
+
+
+def upload(python: Command, site: Path, store: str) -> str:
+    return python("-m", "wheelmill", "index", "upload", site, store, exit_code=0).stderr
 
 
 def listed(folder: Path) -> dict[str, str]:
@@ -73,34 +95,27 @@ def install(tool: list[str], folder: Path, index: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "tool", [["pip", "install", "--no-cache-dir"], ["uv", "pip", "install", "--no-cache"]], ids=["pip", "uv"]
+    ("tool", "by_time"),
+    [
+        (["pip", "install", "--no-cache-dir"], ["--uploaded-prior-to", "2100-01-01T00:00:00Z"]),
+        (["uv", "pip", "install", "--no-cache"], ["--exclude-newer", "2100-01-01T00:00:00Z"]),
+    ],
+    ids=["pip", "uv"],
 )
-def test_installers_find_wheels_by_the_address_of_the_s3_api(
-    site: str, tool: list[str], s3: S3, tmp_path: Path
+def test_installers_find_wheels_by_the_address_of_the_s3_api_and_are_told_upload_times_in_json(
+    site: str, tool: list[str], by_time: list[str], s3: S3, tmp_path: Path
 ) -> None:
     s3.calls.clear()
     install(tool, tmp_path / "installed", f"{site}cu130/simple/")
     asked = [call.path.rpartition("/")[2] for call in s3.calls if "/files/" in call.path]
     assert {NAME, f"{NAME}.metadata"} >= set(asked) >= {NAME}
+    install([*tool, *by_time], tmp_path / "of time", f"{site}cu130/simple/v1%2Bjson/")
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [
-        ["pip", "install", "--no-cache-dir", "--uploaded-prior-to", "2100-01-01T00:00:00Z"],
-        ["uv", "pip", "install", "--no-cache", "--exclude-newer", "2100-01-01T00:00:00Z"],
-    ],
-    ids=["pip", "uv"],
-)
-def test_installers_are_told_upload_times_by_the_pages_in_json(site: str, tool: list[str], tmp_path: Path) -> None:
-    install(tool, tmp_path / "installed", f"{site}cu130/simple/v1%2Bjson/")
-
-
-@pytest.mark.usefixtures("site")
-def test_a_raw_plus_in_a_path_is_a_space_and_the_index_has_none(tmp_path: Path) -> None:
-    (url,) = listed(tmp_path).values()
+def test_a_raw_plus_in_a_path_is_a_space_and_the_index_has_none(folder: Path) -> None:
+    (url,) = listed(folder).values()
     assert url.endswith("/demo-1.0%2Bcu130-py3-none-any.whl")
-    page = (tmp_path / "site" / "simple" / "demo" / "index.html").read_text()
+    page = (folder / "site" / "simple" / "demo" / "index.html").read_text()
     assert [part for part in page.split('"') if part.startswith("http") and "+" in part] == []
     assert headers_of(url)["cache-control"] == "public, max-age=31536000, immutable"
     with pytest.raises(httpx.HTTPStatusError, match=r"40[34]"):
@@ -122,62 +137,69 @@ def test_objects_of_a_site_have_their_types_and_are_asked_for_again(site: str) -
     assert {answer["cache-control"] for answer in answers.values()} == {"public, max-age=600"}
 
 
-@pytest.mark.usefixtures("site")
-def test_only_what_differs_is_sent_and_what_is_gone_is_removed(python: Command, s3: S3, tmp_path: Path) -> None:
-    def upload() -> str:
-        return python("-m", "wheelmill", "index", "upload", tmp_path / "site", STORE, exit_code=0).stderr
-
-    s3.keys["cuda/ours.txt"] = s3.keys["cuda/index.html"]
-    assert "0 objects sent" in upload()
-    (tmp_path / "site" / "wheels.json").write_bytes(b"{}")
-    (tmp_path / "site" / "404.html").unlink()
-    assert "1 object sent" in (said := upload())
+def test_only_what_differs_is_sent_and_what_is_gone_is_removed(
+    python: Command, s3: S3, own: str, folder: Path, tmp_path: Path
+) -> None:
+    site = tmp_path / "site"
+    shutil.copytree(folder / "site", site)
+    upload(python, site, own)
+    prefix = own.partition("/")[2]
+    s3.keys[f"{prefix}/ours.txt"] = s3.keys[f"{prefix}/index.html"]
+    assert "0 objects sent" in upload(python, site, own)
+    (site / "wheels.json").write_bytes(b"{}")
+    (site / "404.html").unlink()
+    assert "1 object sent" in (said := upload(python, site, own))
     assert "1 removed" in said
-    assert "cuda/404.html" not in s3.objects
-    assert s3.objects.keys() >= {"cuda/ours.txt", "cuda/simple/demo/"}
+    assert f"{prefix}/404.html" not in s3.objects
+    assert s3.objects.keys() >= {f"{prefix}/ours.txt", f"{prefix}/simple/demo/"}
     assert s3.is_whole()
 
 
-def test_a_mirror_is_named_where_it_has_the_very_wheel(python: Command, s3: S3, tmp_path: Path) -> None:
-    own = store_in(tmp_path / "releases")
+def test_a_mirror_is_named_where_it_has_the_very_wheel(python: Command, s3: S3, own: str, tmp_path: Path) -> None:
+    releases = store_in(tmp_path / "releases")
     wheels = [certified_wheel(tmp_path / "all" / name) for name in (NAME, LATER)]
-    publish(own, wheels, now=NOW)
-    publish(store_at(STORE), wheels[:1], now=NOW)
-    build(python, tmp_path, f"dir:{own.directory}", "--base-url", "https://wheels.example", "--mirror", STORE)
-    assert listed(tmp_path)[NAME].startswith(f"{s3.origin}/{BUCKET}/cuda/files/")
+    publish(releases, wheels, now=NOW)
+    publish(store_at(own), wheels[:1], now=NOW)
+    build(python, tmp_path, f"dir:{releases.directory}", "--base-url", "https://wheels.example", "--mirror", own)
+    assert listed(tmp_path)[NAME].startswith(f"{s3.origin}/{BUCKET}/{own.partition('/')[2]}/files/")
     assert listed(tmp_path)[LATER].startswith("https://wheels.example/v2026-11-21/")
-    build(python, tmp_path, f"dir:{own.directory}", "--mirror", f"{STORE}=https://fast.example/cuda", "--mirror", STORE)
+    build(
+        python, tmp_path, f"dir:{releases.directory}", "--mirror", f"{own}=https://fast.example/cuda", "--mirror", own
+    )
     assert listed(tmp_path)[NAME].startswith("https://fast.example/cuda/files/")
 
 
-@pytest.mark.usefixtures("s3")
 def test_the_public_address_of_a_bucket_can_be_named(python: Command, site: str, tmp_path: Path) -> None:
     build(python, tmp_path, STORE, "--base-url", "https://wheels.example/cuda/")
     assert site not in listed(tmp_path)[NAME]
     assert listed(tmp_path)[NAME].startswith("https://wheels.example/cuda/files/")
 
 
-def test_a_tested_wheel_is_released_once_and_the_ledger_is_made_again(python: Command, s3: S3, tmp_path: Path) -> None:
+def test_a_tested_wheel_is_released_once_and_the_ledger_is_made_again(
+    python: Command, s3: S3, own: str, tmp_path: Path
+) -> None:
     wheel = certified_wheel(tmp_path / "wheels" / PLAIN)
     write_record(certificate_path(wheel.file.path), wheel.certificate)
-    assert PLAIN in python("-m", "wheelmill", "release", tmp_path / "wheels", "--store", STORE, exit_code=0).stderr
-    before = s3.objects
-    del s3.keys["cuda/ledger.tar.gz"]
-    python("-m", "wheelmill", "release", "ledger", "--rebuild", "--store", STORE, exit_code=0)
-    assert "cuda/ledger.tar.gz" in s3.keys
-    said = python("-m", "wheelmill", "release", tmp_path / "wheels", "--store", STORE, exit_code=0).stderr
+    assert PLAIN in python("-m", "wheelmill", "release", tmp_path / "wheels", "--store", own, exit_code=0).stderr
+    before, ledger = s3.objects, f"{own.partition('/')[2]}/ledger.tar.gz"
+    del s3.keys[ledger]
+    python("-m", "wheelmill", "release", "ledger", "--rebuild", "--store", own, exit_code=0)
+    assert ledger in s3.keys
+    said = python("-m", "wheelmill", "release", tmp_path / "wheels", "--store", own, exit_code=0).stderr
     assert "nothing to release" in said
     assert s3.objects == before
 
 
-def test_what_a_publication_left_is_listed_and_kept_for_a_day(python: Command, s3: S3, tmp_path: Path) -> None:
-    store = store_at(STORE)
+def test_what_a_publication_left_is_listed_and_kept_for_a_day(
+    python: Command, s3: S3, own: str, tmp_path: Path
+) -> None:
+    store = store_at(own)
     wheel = certified_wheel(tmp_path / PLAIN)
     with store.publisher(now=NOW, progress=QUIET, until=None) as publisher:
         publisher.add([wheel])
     before = s3.objects
     for options in ([], ["--remove"]):
-        said = python("-m", "wheelmill", "release", "drafts", "--store", STORE, *options, exit_code=0).stderr
+        said = python("-m", "wheelmill", "release", "drafts", "--store", own, *options, exit_code=0).stderr
         assert f"files/{wheel.file.sha256}/{PLAIN}: 3 files, 0 days old\n" in said
     assert s3.objects == before
 
@@ -200,8 +222,8 @@ def test_what_means_nothing_is_refused(
     assert text in python("-m", "wheelmill", *arguments, exit_code=2).stderr
 
 
-def test_variant_wheels_are_in_a_bucket_too(python: Command, s3: S3, tmp_path: Path) -> None:
-    stores = (STORE, f"s3:{BUCKET}/variants")
+def test_variant_wheels_are_in_a_bucket_too(python: Command, s3: S3, own: str, tmp_path: Path) -> None:
+    stores = (own, f"{own}-variants")
     publish(store_at(stores[0]), [gpu_wheel(tmp_path / "wheels", "demo", "cu130", (90,))], now=NOW)
     python("-m", "wheelmill", "release", "variants", "demo", "--store", stores[0], "--to", stores[1], exit_code=0)
     build(python, tmp_path, stores[0], "--variants", stores[1])
