@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,10 +38,7 @@ def add(tmp_path: Path, wheelmill: Command) -> Add:
         )
         env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "UV_CACHE_DIR": uv_cache, "WHEELMILL_CONFIG": str(config)}
         target = ("--python-path", str(BASE), "--cuda", "13.0", "--gpu", "sm_90", *options)
-        start = time.monotonic()
-        done = wheelmill("add", package, "--project", folder, *target, env=env)
-        print(f"{project}: {time.monotonic() - start:.1f} s")  # noqa: T201 - pytest -rA shows it
-        return folder, done.stderr
+        return folder, wheelmill("add", package, "--project", folder, *target, env=env).stderr
 
     return run
 

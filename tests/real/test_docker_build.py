@@ -220,6 +220,7 @@ TRUSTED = Path(os.environ.get("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.c
 BASE = """
 FROM {image}
 COPY certificates.pem constraints.txt /etc/
+COPY demo /config
 ENV PIP_CERT=/etc/certificates.pem SSL_CERT_FILE=/etc/certificates.pem PIP_CONSTRAINT=/etc/constraints.txt
 """
 
@@ -231,6 +232,9 @@ def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("base")
     shutil.copy(TRUSTED, folder / "certificates.pem")
     (folder / "constraints.txt").write_text("six<1.10\nsetuptools<1\n")
+    shutil.copytree(DEMO, folder / "demo")
+    for path in folder.rglob("*"):  # for the user of the image, whatever the umask
+        path.chmod(0o755 if path.is_dir() else 0o644)
     devel = load_images(ROOT / "config").cuda[CudaVersion(13, 0)].devel
     (folder / "Dockerfile").write_text(BASE.format(image=devel.tagged))
     base, made = "wheelmill-test/base", "wheelmill-test/factory"
@@ -243,7 +247,7 @@ def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def run_in(image: str, *words: str) -> str:
-    argv = ["docker", "run", "--rm", "--volume", f"{DEMO}:/config:ro", image, *words]
+    argv = ["docker", "run", "--rm", image, *words]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

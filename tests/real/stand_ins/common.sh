@@ -5,6 +5,7 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/wheelmill/stand-ins
 export ROOT CACHE
 mkdir -p "$CACHE"
+umask 022 # what is in an image is for all of its users
 
 # The host's own mirror of Debian, so that no host name stands here.
 # shellcheck disable=SC2016 # apt-get reads $(SITE)
