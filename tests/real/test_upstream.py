@@ -50,7 +50,13 @@ def test_what_changed_is_proposed_and_a_failed_step_does_not_hold_it_up(host: Ho
 
 @sampled(
     ("cron", "workflow"),
-    [("17 3 * * 1", "wheels"), ("41 5 * * 3", "upstream"), ("29 4 * * 0", "downloads")],
+    [
+        ("17 3 * * 1", "wheels"),
+        ("41 5 * * 3", "upstream"),
+        ("29 4 * * 0", "downloads"),
+        ("53 1 * * *", "nightly"),
+        ("11 */6 * * *", "newest"),
+    ],
     ("29 4 * * 0", "downloads"),
 )
 def test_a_schedule_starts_a_workflow_once_a_variable_says_so(cron: str, workflow: str, host: Host, log: Path) -> None:

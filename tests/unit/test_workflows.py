@@ -49,6 +49,9 @@ WRITES: dict[tuple[str, str], set[str]] = {
     ("downloads", "count"): {"contents"},  # writes to the ledger
     ("downloads", "index"): {"pages", "id-token"},  # calls index
     ("request-comment", "comment"): {"pull-requests"},
+    ("newest", "report"): {"issues"},  # calls report
+    ("nightly", "report"): {"issues"},  # the same
+    ("report", "issue"): {"issues"},
     ("schedule", "dispatch"): {"actions"},
     ("upstream", "pull-request"): {"actions", "contents", "pull-requests"},
 }
@@ -259,7 +262,7 @@ def test_only_a_file_that_does_nothing_else_has_a_schedule_and_a_variable_turns_
     for started in re.findall(r"[a-z]+\.yml'", text):
         assert "workflow_dispatch:" in WORKFLOWS[started.removesuffix(".yml'")].read_text()
     due = dict(re.findall(r'cron: "([^"]+)" # (\S+)', text))
-    assert sorted(due.values()) == ["downloads.yml", "upstream.yml", "wheels.yml"]
+    assert sorted(due.values()) == ["downloads.yml", "newest.yml", "nightly.yml", "upstream.yml", "wheels.yml"]
     chosen = dict(re.findall(r"github.event.schedule == '([^']+)' && '([^']+)'", text))
     assert chosen == {cron: name for cron, name in due.items() if name != "wheels.yml"}
 
@@ -303,6 +306,28 @@ def test_no_condition_reads_wheels() -> None:
     patterns = {each for file in WORKFLOWS.values() for each in re.findall(r"hashFiles\(([^)]*)\)", file.read_text())}
     assert patterns
     assert not [each for each in patterns if each.endswith((".whl'", "out/wheels'", "*'"))]
+
+
+@pytest.mark.parametrize(("number", "does"), [("", "issue create --title"), ("7", "issue comment 7 --body")])
+def test_a_failure_is_told_in_one_open_issue(number: str, does: str, tmp_path: Path) -> None:
+    (step,) = (step for where, step in steps() if where == "report.issue")
+    program = tmp_path / "gh"
+    program.write_text(f'#!/bin/sh\n[ "$2" = list ] && exec echo {number}\necho "$@" > {tmp_path}/done\n')
+    program.chmod(0o755)
+    variables = {"TITLE": "It fails", "TEXT": "Where", "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    subprocess.run(["bash", "-eo", "pipefail", "-c", step["run"]], env=variables, check=True)
+    assert (tmp_path / "done").read_text().startswith(does)
+
+
+def test_a_report_follows_what_failed_or_was_ended_and_no_fork_has_one() -> None:
+    for name in ("newest", "nightly"):
+        *tried, report = read(name)["jobs"].values()
+        assert {job["if"] for job in tried} == {"${{ !github.event.repository.fork }}"}
+        assert set(report["needs"] if isinstance(report["needs"], list) else [report["needs"]]) == {
+            job["name"] for job in tried
+        }
+        assert "'failure'" in report["if"]
+        assert "'cancelled'" in report["if"]
 
 
 def test_artifacts_are_kept_for_90_days_and_a_missing_one_is_an_error() -> None:
