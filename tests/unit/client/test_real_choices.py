@@ -52,13 +52,15 @@ def test_the_chosen_wheel_is_for_exactly_the_target(
     """Where a combination has none, it is one for an older CUDA of the same major release, or none at all.
 
     Then only wheels for the same torch are offered: that others are refused is seen where there is one, and takes long.
-    Without ``--real`` every fifth combination is tried, which are some of each value.
+    Without ``--nightly`` every 29th combination is tried, which are some of each value.
     """
     wheels = candidates(NAMES, project)
     by_cell = wheels_by_cell(wheels)
     pythons, platforms, torches, cudas = (sorted(set(values)) for values in zip(*by_cell, strict=True))
-    step = 1 if pytestconfig.getoption("--real") else 5
-    for cell in islice(product(pythons, platforms, torches, cudas), 0, None, step):
+    step = 1 if pytestconfig.getoption("--nightly") else 29
+    sample = [*islice(product(pythons, platforms, torches, cudas), 0, None, step)]
+    assert [set(values) for values in zip(*sample, strict=True)] == [*map(set, (pythons, platforms, torches, cudas))]
+    for cell in sample:
         python, platform, torch, cuda = cell
         offered = wheels if cell in by_cell else [wheel for wheel in wheels if wheel.label.torch == torch]
         target = TargetEnvironment(

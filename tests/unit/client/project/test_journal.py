@@ -37,8 +37,8 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stride(pytestconfig: pytest.Config) -> int:
-    """Every seventh step is enough without ``--real``: what stands between two is mostly more of the same."""
-    return 1 if pytestconfig.getoption("--real") else 7
+    """Every 19th step is enough without ``--nightly``: what stands between two is mostly more of the same."""
+    return 1 if pytestconfig.getoption("--nightly") else 19
 
 
 def make_project(root: Path) -> Path:
