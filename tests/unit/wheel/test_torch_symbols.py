@@ -54,10 +54,12 @@ def test_a_table_knows_what_each_torch_exports(table: TorchSymbols) -> None:
     assert {each: table.exported_by(each) for each in table.summary.builds} == SYMBOLS
 
 
-def test_only_what_is_wanted_is_kept(table: TorchSymbols, tmp_path: Path) -> None:
+@pytest.mark.parametrize("wanted", ["_ZN2at1aEv", "_ZN3c101bEv", "_ZN3c104cudaEv"])
+def test_only_what_is_wanted_is_kept(wanted: str, table: TorchSymbols, tmp_path: Path) -> None:
     (tmp_path / TABLE).write_bytes(table.packed())
-    read = TorchSymbols.read(tmp_path / TABLE, frozenset({"_ZN3c101bEv", "_ZN3c1"}))
-    assert dict(read.places) == {"_ZN3c101bEv": (0b10, 0b10)}
+    others = {"", "A", "_ZN2at1aEv ", wanted[:-1], f"{wanted}v", "z"}  # before all, beside it, behind all
+    read = TorchSymbols.read(tmp_path / TABLE, frozenset({wanted} | others))
+    assert dict(read.places) == {wanted: table.places[wanted]}
 
 
 @pytest.mark.parametrize(
