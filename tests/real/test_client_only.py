@@ -58,8 +58,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("client")
     uv = [sys.executable, "-m", "uv"]
     subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True)
-    install = [*uv, "pip", "install", "--quiet", "--python", folder, "--reinstall-package", "wheelmill", ROOT]
-    subprocess.run(install, check=True, env={**os.environ, **constraints()})
+    install: list[str | Path] = [*uv, "pip", "install", "--quiet", "--python", folder]
+    subprocess.run(
+        [*install, "--reinstall-package", "wheelmill", ROOT], check=True, env={**os.environ, **constraints()}
+    )
     return folder
 
 

@@ -86,7 +86,7 @@ def test_the_same_commit_gives_the_same_bytes(built: Path, tmp_path: Path) -> No
 def test_commands_start(built: Path, tmp_path: Path, pythons: tuple[str, ...], extra: str) -> None:
     environment = environment_of(pythons, tmp_path / "environment")
     (wheel,) = built.glob("*.whl")
-    install = [own_uv(), "pip", "install", "--quiet", "--python", environment.python]
+    install: list[str | Path] = [own_uv(), "pip", "install", "--quiet", "--python", environment.python]
     wanted = f"wheelmill{extra} @ {wheel.as_uri()}"
     subprocess.run([*install, wanted], check=True, env={**os.environ, **constraints()})
     subprocess.run([own_uv(), "pip", "check", "--quiet", "--python", environment.python], check=True)
