@@ -199,6 +199,7 @@ def _prepare() -> None:
         templates.get_template(template)
     Web(retries=ATTENDED).close()  # reads the authorities of this machine
     patch.object(ATTENDED, "_sleep").start()  # what fails on this machine fails a second later, too
+    patch.object(apart, "_run", _read_in_fork).start()
     gc.freeze()  # what is here for good is not looked through, and so copied, in each fork
 
 
