@@ -25,7 +25,7 @@ from wheelmill.system.progress import QUIET
 from wheelmill.system.record_files import write_record
 from wheelmill.system.time import Clock
 
-GROUPS = 12
+GROUPS = 5
 RUN = "7"
 
 

@@ -186,13 +186,14 @@ def test_the_summary_of_many_failures_stays_small(tmp_path: Path) -> None:
     assert len(text) < 100_000
 
 
-def test_the_summary_of_3000_groups_is_one_that_github_shows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("groups", [300, pytest.param(3000, marks=pytest.mark.nightly)])
+def test_the_summary_of_thousands_of_groups_is_one_that_github_shows(tmp_path: Path, groups: int) -> None:
     """Each of a package of its own, refused, failed or lost, with lines that have no end."""
     bad = {"wheels": [wheel("a")], "failures": [failure("x", "y" * 10_000 + "\n" + "z" * 10_000)]}
-    reports: dict[str, Any] = {f"package{number}-{'1' * 60}": bad if number % 3 else None for number in range(3000)}
+    reports: dict[str, Any] = {f"package{number}-{'1' * 60}": bad if number % 3 else None for number in range(groups)}
     refused = RefusedWheel(filename="a.whl", code="smoke-refused", reason="z" * 10_000)
     published = Published(wheels={}, unreleased={}, refused=(refused,))
-    found = summary_in(tmp_path, reports, tuple(f"waiting-{number}" for number in range(3000)), published)
+    found = summary_in(tmp_path, reports, tuple(f"waiting-{number}" for number in range(groups)), published)
     run = ending(tuple(reports))
     assert len(markdown_of(found, run).encode()) < 1_000_000
     assert len(notice_of(found, run)) < 2000

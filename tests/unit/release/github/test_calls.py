@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.github_releases import MOST_LISTED
 from tests.github_server import REPOSITORY, Answer, Asset, Call, Fault, GitHub, Release
 from tests.refusals import coded
 from tests.releases import NOW, stopped_at
@@ -98,7 +97,8 @@ def test_nothing_is_asked_when_the_last_answer_used_the_quota_up(
 def test_releases_that_take_too_long_are_listed_in_smaller_pages_at_once(
     calls: Calls, github: GitHub, clock: FakeClock
 ) -> None:
-    assets = [Asset(number, f"file-{number}", b"") for number in range(MOST_LISTED // 8)]
+    github.most_listed = 80
+    assets = [Asset(number, f"file-{number}", b"") for number in range(github.most_listed // 8)]
     github.releases += [Release(number, f"v{number}", "", "", draft=False, assets=assets) for number in range(12)]
     assert sorted(release.id for release in all_releases(calls)) == list(range(12))
     sizes = [call.query["per_page"] for call in github.calls]
