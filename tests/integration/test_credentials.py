@@ -26,6 +26,7 @@ from wheelmill.system.progress import Progress
 WHEEL, BESIDE = "demo-1.0-py3-none-any.whl", "beside-1.0-py3-none-any.whl"
 INDEX, FILES = "https://index.example", "https://files.example"
 WAYS = ("netrc", "credentials.toml", "keyring", "WHEELMILL_TOKEN_INDEX_EXAMPLE", "GITHUB_TOKEN", "URL")
+TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "12.8", "--platform", "linux_x86_64")
 INTO = ("--python-path", ".venv/bin/python")
 BASIC, TOKEN = "Basic bWU6czNjcmV0LXdvcmQ=", "Bearer s3cret-word"
 SECRETS = (b"s3cret", BASIC.encode(), b"bWU6czNjcmV0LXdvcmQ")
@@ -100,7 +101,7 @@ def leading_away(hosts: Hosts, content: bytes) -> None:
 @pytest.mark.usefixtures("leading_away")
 def test_finding_shows_it_to_its_own_origin_only(credential: Credential, wheelmill: Command, hosts: Hosts) -> None:
     sources = ("--source", credential.source, "--source", f"{INDEX}/elsewhere/")
-    wheelmill("resolve", "demo", *sources, **hosts.environment, **credential.variables)
+    wheelmill("resolve", "demo", *TARGET, *sources, **hosts.environment, **credential.variables)
     shown = {origin for origin, header in hosts.asked if header}
     assert shown == {credential.host}
     assert {header for origin, header in hosts.asked if origin == credential.host} <= {credential.header, None}
@@ -119,14 +120,14 @@ def test_finding_shows_it_to_its_own_origin_only(credential: Credential, wheelmi
 def test_an_origin_that_is_alike_is_shown_nothing(url: str, wheelmill: Command, hosts: Hosts, tmp_path: Path) -> None:
     tables = f'["{INDEX}"]\nusername = "me"\npassword = "s3cret-word"\n'
     variables = {"WHEELMILL_TOKEN_INDEX_EXAMPLE": "s3cret-word", **_file(tmp_path, tables)}
-    wheelmill("resolve", "demo", "--source", url, exit_code=None, **hosts.environment, **variables)
+    wheelmill("resolve", "demo", *TARGET, "--source", url, exit_code=None, **hosts.environment, **variables)
     assert {header for _, header in hosts.asked} == {None}
 
 
 def test_a_credential_with_a_line_break_ends_the_command(wheelmill: Command, hosts: Hosts) -> None:
     source = ("--source", f"{INDEX}/simple/")
     broken = {"WHEELMILL_TOKEN_INDEX_EXAMPLE": "s3cret\nX-Evil: 1"}
-    done = wheelmill("resolve", "demo", *source, exit_code=2, **hosts.environment, **broken)
+    done = wheelmill("resolve", "demo", *TARGET, *source, exit_code=2, **hosts.environment, **broken)
     assert "WHEELMILL_TOKEN_INDEX_EXAMPLE: a credential cannot contain line breaks" in done.stderr
     assert "s3cret" not in done.stderr
     assert hosts.asked == []
@@ -134,14 +135,16 @@ def test_a_credential_with_a_line_break_ends_the_command(wheelmill: Command, hos
 
 def test_a_file_with_faults_ends_the_command(wheelmill: Command, hosts: Hosts, tmp_path: Path) -> None:
     variables = _file(tmp_path, '["https://index.example"]\npassword = "s3cret"\n["index.example"]\ntoken = "s3cret"\n')
-    done = wheelmill("resolve", "demo", "--source", f"{INDEX}/simple/", exit_code=2, **hosts.environment, **variables)
+    done = wheelmill(
+        "resolve", "demo", *TARGET, "--source", f"{INDEX}/simple/", exit_code=2, **hosts.environment, **variables
+    )
     assert done.stderr.count("credentials.toml: ") == 2
     assert "s3cret" not in done.stderr
 
 
 def test_what_a_private_index_refuses_says_where_a_credential_belongs(wheelmill: Command, hosts: Hosts) -> None:
     hosts.secure.pages["/simple/demo/"] = guarded(Answer(b""), BASIC)
-    done = wheelmill("resolve", "demo", "--source", f"{INDEX}/simple/", exit_code=10, **hosts.environment)
+    done = wheelmill("resolve", "demo", *TARGET, "--source", f"{INDEX}/simple/", exit_code=10, **hosts.environment)
     assert "credentials.toml or netrc or WHEELMILL_TOKEN_INDEX_EXAMPLE" in done.stderr
 
 

@@ -11,13 +11,15 @@ import pytest
 
 from tests.github_server import REPOSITORY, GitHub, serving
 from tests.integration.conftest import Command
-from tests.releases import manifests_in, store_in
+from tests.releases import manifests_in
 from tests.sigstore_instance import MAIN, Sigstore
 from tests.unit.release.conftest import certified_wheel, everything_in
 from tests.wheels import write_wheel
+from wheelmill.release.directory import DirectoryStore
 from wheelmill.smoke.verdict import certificate_path
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.record_files import write_record
+from wheelmill.system.time import SYSTEM_CLOCK
 from wheelmill.wheel.attestation import TRUSTED_ROOT
 from wheelmill.wheel.metadata import metadata_bytes
 
@@ -34,13 +36,18 @@ def wheels(tmp_path: Path) -> Path:
     return tmp_path / "wheels"
 
 
+def released(wheels: Path) -> DirectoryStore:
+    """What commands, whose clock is this machine's, released."""
+    return DirectoryStore(directory=wheels.parent / "releases", clock=SYSTEM_CLOCK)
+
+
 def release(python: Command, wheels: Path, *, exit_code: int = 0) -> str:
     store = f"dir:{wheels.parent / 'releases'}"
     return python("-m", "wheelmill", "release", wheels, "--store", store, exit_code=exit_code).stderr
 
 
 def test_a_tested_wheel_is_released_once(python: Command, wheels: Path) -> None:
-    store = store_in(wheels.parent / "releases")
+    store = released(wheels)
     said = release(python, wheels)
     (manifest,) = manifests_in(store)
     assert manifest.tag in said
@@ -53,7 +60,7 @@ def test_a_tested_wheel_is_released_once(python: Command, wheels: Path) -> None:
 def test_three_releases_at_once_publish_a_wheel_once(python: Command, wheels: Path) -> None:
     with ThreadPoolExecutor() as pool:
         said = list(pool.map(lambda _number: release(python, wheels), range(3)))
-    store = store_in(wheels.parent / "releases")
+    store = released(wheels)
     assert [path.name for path in store.directory.glob("v*")] == [manifest.tag for manifest in manifests_in(store)]
     assert sorted("nothing to release" in text for text in said) == [False, True, True]
 
@@ -77,7 +84,7 @@ def test_an_untested_wheel_is_named_and_the_others_are_released(python: Command,
         "error: not released:",
         f"untested-1.0-py3-none-any.whl was not tested: run 'wheelmill smoke {untested}' first",
     ]
-    (manifest,) = manifests_in(store_in(wheels.parent / "releases"))
+    (manifest,) = manifests_in(released(wheels))
     assert [entry.filename for entry in manifest.wheels] == [NAME]
 
 
