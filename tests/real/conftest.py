@@ -1,5 +1,6 @@
 """Running wheelmill as a person does."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,12 +13,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.machine_folders import alone, environment_with, wheels_of
+from tests.machine_folders import BASE, alone, environment_with, wheels_of
 from tests.real.stand_in_images import with_stand_ins
 from tests.reference.exits import check_documented
 from wheelmill.build.docker import check_free_disk
 from wheelmill.config.load import load_images
 from wheelmill.errors import BuildError
+from wheelmill.installers.uv import own_uv
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "tests" / "data" / "demo"
@@ -178,6 +180,39 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "bin" / command).symlink_to(environment_with(command) / "bin" / command)
     (folder / "wheels").symlink_to(wheels_of("pip-tools"))
     return folder
+
+
+def tool_variables(index: str, tools: Path, caches: Path) -> dict[str, str]:
+    """The environment of a person with tools, one package index and empty caches.
+
+    Args:
+        index: its address.
+        tools: a folder with the tools' commands, and with wheels of what builds projects.
+        caches: where the tools keep what they like.
+    """
+    foreign = ("UV_", "PIP_", "VIRTUAL_", "CONDA_", "POETRY_", "PDM_", "HATCH_")
+    path = (tools / "bin", own_uv().parent, BASE.parent, "/usr/bin", "/bin")
+    folders = {"POETRY_CACHE_DIR": "poetry-cache", "PDM_CACHE_DIR": "pdm-cache", "HATCH_DATA_DIR": "hatch-data"}
+    folders |= {"XDG_CACHE_HOME": "cache", "XDG_STATE_HOME": "state"}
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith(foreign)},
+        **{name: str(caches / folder) for name, folder in folders.items()},
+        "PATH": os.pathsep.join(map(str, path)),
+        "PIP_INDEX_URL": index,
+        "PIP_FIND_LINKS": str(tools / "wheels"),
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "POETRY_VIRTUALENVS_IN_PROJECT": "true",
+        "PDM_CHECK_UPDATE": "0",
+    }
+
+
+def versions_in(environment: Path) -> dict[str, str]:
+    """The projects that are installed in an environment."""
+    code = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+    argv: list[str | Path] = [environment / "bin" / "python", "-c", code]
+    versions: dict[str, str] = json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
+    return versions
 
 
 def sampled(names: str | tuple[str, ...], values: Iterable[Any], *here: object) -> pytest.MarkDecorator:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.machine_folders import BASE, new_environment
-from tests.real.conftest import or_nightly, sampled
+from tests.real.conftest import or_nightly, sampled, versions_in
 from tests.reference.exits import check_documented
 from tests.wheel_site import add_wheel, write_site
 from wheelmill.index.serve import serve_folder
@@ -182,13 +182,7 @@ def test_a_served_wheel_with_a_flipped_byte_is_not_added(
 def environment(project: Path) -> Path:
     """An empty virtual environment with pip."""
     new_environment(project / ".venv")
-    return project / ".venv" / "bin" / "python"
-
-
-def versions(python: Path) -> dict[str, str]:
-    code = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
-    return dict(json.loads(done.stdout))
+    return project / ".venv"
 
 
 @pytest.fixture(params=or_nightly(["uv", "pip"], "pip"))
@@ -209,7 +203,7 @@ def test_wheels_are_installed_with_the_torch_they_are_for(
     installer: str, environment: Path, wheelmill: Wheelmill
 ) -> None:
     wheelmill("install", "demo-gpu", "--torch", "2.11", "--cuda", "13.0")
-    found = versions(environment)
+    found = versions_in(environment)
     assert found["demo-gpu"] == "1.1+cu130torch2.11", installer
     assert found["torch"] == "2.11.0"
 
@@ -225,7 +219,7 @@ def test_a_lock_is_the_same_bytes_and_is_installed_from_the_cache(
     wheelmill("lock", "demo-gpu", *TARGET, "--refresh")
     assert (project / "pylock.toml").read_bytes() == first
     wheelmill("install", "--lock", "pylock.toml")
-    installed = versions(environment)
+    installed = versions_in(environment)
     assert (installed["demo-gpu"], installed["torch"], installed["filelock"]) == (
         "1.1+cu130torch2.11",
         "2.11.0",
@@ -236,7 +230,7 @@ def test_a_lock_is_the_same_bytes_and_is_installed_from_the_cache(
     for command in (("install", "--lock", "pylock.toml"), ("sync",)):
         new_environment(project / ".venv")
         wheelmill(*command, "--offline")
-        assert versions(environment) == installed
+        assert versions_in(environment) == installed
     wheelmill("lock", "demo-gpu", *TARGET, "--upgrade", "--refresh", exit_code=8)
     assert (project / "pylock.toml").read_bytes() == first
 
@@ -260,20 +254,20 @@ def test_a_flipped_byte_is_refused_before_anything_is_installed(
 ) -> None:
     wheelmill("install", "demo-gpu", "--torch", "2.11", "--cuda", "13.0")
     new_environment(project / ".venv")
-    before = versions(environment)
+    before = versions_in(environment)
     (cached,) = (tmp_path / "cache").rglob("demo_gpu-*.whl")
     flip_a_byte(cached)
     done = wheelmill("install", "demo-gpu", "--torch", "2.11", "--cuda", "13.0", exit_code=9)
     assert "was changed on disk" in done.stderr, installer
-    assert versions(environment) == before
+    assert versions_in(environment) == before
 
 
 def test_a_lock_that_is_not_for_this_python_installs_nothing(environment: Path, wheelmill: Wheelmill) -> None:
     """gpkg 0.4.3 installs a lock that was made for Windows."""
     wheelmill("lock", "demo-gpu", *TARGET)
-    before = versions(environment)
+    before = versions_in(environment)
     wheelmill("install", "--lock", "pylock.toml", "--platform", "win_amd64", exit_code=8)
-    assert versions(environment) == before
+    assert versions_in(environment) == before
 
 
 def test_requirements_with_hashes_are_what_pip_installs(
@@ -283,9 +277,17 @@ def test_requirements_with_hashes_are_what_pip_installs(
     (project / "requirements.txt").symlink_to("locked.txt")
     wheelmill("lock", "demo-gpu", *TARGET, "--format", "requirements")
     assert (project / "requirements.txt").is_symlink()
-    pip = [str(environment), "-m", "pip", "install", "--require-hashes", "--index-url", variables["UV_DEFAULT_INDEX"]]
+    pip = [
+        environment / "bin" / "python",
+        "-m",
+        "pip",
+        "install",
+        "--require-hashes",
+        "--index-url",
+        variables["UV_DEFAULT_INDEX"],
+    ]
     subprocess.run([*pip, "-r", "requirements.txt"], cwd=project, check=True)
-    assert versions(environment)["demo-gpu"] == "1.1+cu130torch2.11"
+    assert versions_in(environment)["demo-gpu"] == "1.1+cu130torch2.11"
 
 
 def test_what_is_installed_is_listed_and_tried(environment: Path, wheelmill: Wheelmill) -> None:
@@ -302,7 +304,7 @@ def test_what_is_installed_is_listed_and_tried(environment: Path, wheelmill: Whe
     (tried,) = json.loads(wheelmill("test", "--json").stdout)["packages"]
     assert (tried["imports"], tried["failure"]) == (["demo_gpu"], None)
     assert tried["kernel"] != "ran"
-    assert versions(environment)["demo-gpu"]
+    assert versions_in(environment)["demo-gpu"]
 
 
 def test_a_failing_import_has_its_reason(environment: Path, wheelmill: Wheelmill, site: Path) -> None:

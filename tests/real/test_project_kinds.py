@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine_folders import BASE, new_environment
-from tests.real.conftest import sampled
+from tests.machine_folders import new_environment
+from tests.real.conftest import sampled, tool_variables
 from tests.wheel_site import add_wheel, links, write_site
 from wheelmill.index.serve import serve_folder
-from wheelmill.installers.uv import own_uv
 from wheelmill.names import PythonVersion
 
 pytestmark = pytest.mark.real
@@ -138,26 +137,11 @@ def list_wheels(site: Path, besides: str) -> None:
 def variables(site: Path, tools: Path, tmp_path: Path) -> Iterator[dict[str, str]]:
     """An environment in which this site is the only index, and every cache is empty."""
     with serve_folder(site) as url:
-        foreign = ("UV_", "PIP_", "VIRTUAL_", "CONDA_", "POETRY_", "PDM_", "HATCH_")
-        path = (tools / "bin", own_uv().parent, BASE.parent, "/usr/bin", "/bin")
-        yield {
-            **{name: value for name, value in os.environ.items() if not name.startswith(foreign)},
-            "PATH": os.pathsep.join(map(str, path)),
+        yield tool_variables(f"{url}simple/", tools, tmp_path) | {
             "SITE": url,
             "WHEELMILL_SOURCES": f"{url}wheels.html",
             "UV_DEFAULT_INDEX": f"{url}simple/",
             "UV_CACHE_DIR": str(tmp_path / "uv-cache"),
-            "PIP_INDEX_URL": f"{url}simple/",
-            "PIP_FIND_LINKS": str(tools / "wheels"),
-            "PIP_CONFIG_FILE": os.devnull,
-            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-            "POETRY_VIRTUALENVS_IN_PROJECT": "true",
-            "POETRY_CACHE_DIR": str(tmp_path / "poetry-cache"),
-            "PDM_CHECK_UPDATE": "0",
-            "PDM_CACHE_DIR": str(tmp_path / "pdm-cache"),
-            "HATCH_DATA_DIR": str(tmp_path / "hatch-data"),
-            "XDG_CACHE_HOME": str(tmp_path / "cache"),
-            "XDG_STATE_HOME": str(tmp_path / "state"),
         }
 
 

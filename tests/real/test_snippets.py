@@ -4,8 +4,6 @@ Another index has each name too: nothing of it may be installed, whether it is t
 one with a higher version.
 """
 
-import json
-import os
 import platform
 import subprocess
 import sys
@@ -18,7 +16,7 @@ import pytest
 
 from tests.finder_lines import finder_lines
 from tests.machine_folders import BASE, locked, new_environment
-from tests.real.conftest import or_nightly
+from tests.real.conftest import or_nightly, tool_variables, versions_in
 from tests.releases import store_in
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
@@ -88,34 +86,12 @@ def world(request: pytest.FixtureRequest, tools: Path, tmp_path: Path) -> Iterat
             snippets=snippets,
             other=f"{url}pypi/simple/",
             folder=tmp_path,
-            variables=variables(f"{url}pypi/simple/", tools, tmp_path),
+            variables=tool_variables(f"{url}pypi/simple/", tools, tmp_path),
         )
 
 
-def variables(other: str, tools: Path, caches: Path) -> dict[str, str]:
-    foreign = ("UV_", "PIP_", "VIRTUAL_", "CONDA_", "POETRY_", "PDM_", "HATCH_")
-    path = (tools / "bin", own_uv().parent, BASE.parent, "/usr/bin", "/bin")
-    return {
-        **{name: value for name, value in os.environ.items() if not name.startswith(foreign)},
-        "PATH": os.pathsep.join(map(str, path)),
-        "PIP_INDEX_URL": other,
-        "PIP_FIND_LINKS": str(tools / "wheels"),
-        "PIP_CONFIG_FILE": os.devnull,
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "POETRY_VIRTUALENVS_IN_PROJECT": "true",
-        "POETRY_CACHE_DIR": str(caches / "poetry-cache"),
-        "PDM_CHECK_UPDATE": "0",
-        "PDM_CACHE_DIR": str(caches / "pdm-cache"),
-        "HATCH_DATA_DIR": str(caches / "hatch-data"),
-        "XDG_CACHE_HOME": str(caches / "cache"),
-        "XDG_STATE_HOME": str(caches / "state"),
-    }
-
-
-def versions_in(environment: Path) -> dict[str, str]:
-    code = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
-    done = subprocess.run([environment / "bin" / "python", "-c", code], capture_output=True, text=True, check=True)
-    installed: dict[str, str] = json.loads(done.stdout)
+def versions_of_ours(environment: Path) -> dict[str, str]:
+    installed = versions_in(environment)
     assert "filelock" in installed
     return {project: installed[project] for project in OURS}
 
@@ -126,7 +102,7 @@ def test_poetry(world: World) -> None:
         + f'\n\n[[tool.poetry.source]]\nname = "other"\nurl = "{world.other}"\n\n[tool.poetry]\npackage-mode = false\n'
     )
     world.run("poetry", "install", within=folder)
-    assert versions_in(folder / ".venv") == OURS
+    assert versions_of_ours(folder / ".venv") == OURS
     world.run("poetry", "check", "--lock", within=folder)
 
 
@@ -137,7 +113,7 @@ def test_pdm(world: World) -> None:
     )
     world.run("pdm", "use", BASE, within=folder)
     world.run("pdm", "install", within=folder)
-    assert versions_in(folder / ".venv") == OURS
+    assert versions_of_ours(folder / ".venv") == OURS
 
 
 def test_hatch(world: World) -> None:
@@ -148,7 +124,7 @@ def test_hatch(world: World) -> None:
     folder = world.project(f'{PROJECT}{requires}\n{world.snippets["hatch"]}\npath = ".venv"\n')
     (folder / "mine.py").write_text("")
     world.run("hatch", "env", "create", within=folder)
-    assert versions_in(folder / ".venv") == OURS
+    assert versions_of_ours(folder / ".venv") == OURS
 
 
 @pytest.fixture
@@ -163,7 +139,7 @@ def test_a_dockerfile(world: World, environment: Path) -> None:
     assert instruction == "RUN"
     world.variables["PATH"] = f"{environment / 'bin'}:{world.variables['PATH']}"
     world.run("/bin/sh", "-c", command.replace("\\\n", ""), within=environment)
-    assert versions_in(environment) == OURS
+    assert versions_of_ours(environment) == OURS
 
 
 def test_jupyter(world: World, environment: Path) -> None:
@@ -173,7 +149,7 @@ def test_jupyter(world: World, environment: Path) -> None:
     cell = environment / "cell.ipy"
     cell.write_text(world.snippets["jupyter"])
     world.run(python, "-m", "IPython", "--no-banner", "--colors=NoColor", cell, within=environment)
-    assert versions_in(environment) == OURS
+    assert versions_of_ours(environment) == OURS
 
 
 def test_pixi_is_told_of_the_index_for_each_package(world: World) -> None:
