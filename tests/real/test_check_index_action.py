@@ -67,6 +67,6 @@ def test_projects_of_an_index_without_a_list(host: Host, tmp_path: Path) -> None
     printed, _ = checked(host, tmp_path, BROKEN["503.1"], exit_code=1, project=projects)
     assert "expected a project name" in printed
     assert not [*host.repository.rglob("hacked")]
-    printed, report = checked(host, tmp_path, BROKEN["503.1"], exit_code=0, project="\nDemo\n", format="json")
+    printed, report = checked(host, tmp_path, BROKEN["503.1"], exit_code=0, project="\nDemo\n")
     assert "findings: 0; read: 1 of 1 project page, 2 of 2 files" in printed
-    assert json.loads(report)["findings"] == []
+    assert report == ""
