@@ -1,0 +1,25 @@
+"""What a test asks of an error: its code, and the facts that its sentence names, in whatever words."""
+
+from dataclasses import dataclass
+
+from wheelmill.errors import WheelmillError
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A check for `pytest.raises`: the error has this code, and names these facts in its message or its hint."""
+
+    code: str
+    facts: tuple[str, ...]
+
+    def __call__(self, error: BaseException) -> bool:
+        """Whether it is that error; what differs is an assertion, which pytest shows."""
+        assert isinstance(error, WheelmillError)
+        assert error.code == self.code, error.explained
+        assert [fact for fact in self.facts if fact not in error.explained] == [], error.explained
+        return True
+
+
+def coded(code: str, *facts: object) -> Coded:
+    """Check an error: ``pytest.raises(BuildError, check=coded("patch-failed", "first.patch"))``."""
+    return Coded(code, tuple(map(str, facts)))
