@@ -40,7 +40,7 @@ def test_the_lock_is_made_without_an_environment_and_as_on_any_machine(
     for name in ("scripts/lock", "scripts/machine.sh", "pyproject.toml", "requirements.lock"):
         shutil.copy(ROOT / name, tmp_path / "clone" / name)
     subprocess.run([tmp_path / "clone" / "scripts" / "lock"], env=constrained, check=True)
-    locks = ("requirements.lock", *(path.relative_to(ROOT) for path in (ROOT / "tests" / "locks").iterdir()))
+    locks = ("requirements.lock", *(f"tests/locks/{path.name}" for path in (ROOT / "tests" / "locks").iterdir()))
     assert [lock for lock in locks if (tmp_path / "clone" / lock).read_text() != (ROOT / lock).read_text()] == []
     assert not (tmp_path / "clone" / ".venv").exists()
 
