@@ -36,5 +36,8 @@ WORKFLOWS: Final[Mapping[str, str]] = {
     "downloads.yml": "downloads are not counted",
     "upstream.yml": "new upstream versions, torch releases and image digests are not proposed",
     "ci.yml": "changes are not tested",
+    "nightly.yml": "what changes are only sampled for is not tested whole",
+    "newest.yml": "what others publish is not tried until somebody meets it",
+    "report.yml": "no issue is opened when the runs of a night or of an hour fail",
 }
 """What does not happen while a workflow is disabled."""

@@ -130,17 +130,17 @@ def test_a_run_until_smoke_leaves_the_wheels_that_passed_with_their_records(tmp_
     assert [entry.filename for entry in manifest.wheels] == [wheel.name]
 
 
-@pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit, UsageError])
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), SystemExit(), UsageError("ended", "ended")])
 def test_what_passed_is_released_when_a_run_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: type[BaseException]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: BaseException
 ) -> None:
     def ending(built: BuildTarget, *arguments: object, output: Path, **others: object) -> BuiltWheel:
         if built == SLOW:
-            raise end("ended")
+            raise end
         return build(built, *arguments, output=output, **others)
 
     monkeypatch.setattr(importlib.import_module("wheelmill.pipeline.run"), "build_wheel", ending)
-    with pytest.raises(end):
+    with pytest.raises(type(end)):
         run((FAST, SLOW), tmp_path)
     assert [path.name for path in tmp_path.glob("releases/*/*.whl")] == [
         path.name for path in tmp_path.glob("wheels/*.whl")
