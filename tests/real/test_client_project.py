@@ -277,16 +277,9 @@ def test_requirements_with_hashes_are_what_pip_installs(
     (project / "requirements.txt").symlink_to("locked.txt")
     wheelmill("lock", "demo-gpu", *TARGET, "--format", "requirements")
     assert (project / "requirements.txt").is_symlink()
-    pip = [
-        environment / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "--require-hashes",
-        "--index-url",
-        variables["UV_DEFAULT_INDEX"],
-    ]
-    subprocess.run([*pip, "-r", "requirements.txt"], cwd=project, check=True)
+    options = ("--require-hashes", "--index-url", variables["UV_DEFAULT_INDEX"], "-r", "requirements.txt")
+    argv: list[str | Path] = [environment / "bin" / "python", "-m", "pip", "install", *options]
+    subprocess.run(argv, cwd=project, check=True)
     assert versions_in(environment)["demo-gpu"] == "1.1+cu130torch2.11"
 
 
