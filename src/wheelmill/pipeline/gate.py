@@ -18,7 +18,7 @@ from wheelmill.errors import IntegrityError, ReleaseError
 from wheelmill.names import Platform, Sha256
 from wheelmill.pipeline.as_planned import differences, is_named_for, is_wheel_of, tells_otherwise
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.release.store import UNSIGNED, RefusedWheel
+from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke.examine import examine_bytes
 from wheelmill.smoke.verdict import GPU_SUFFIX, Certificate, TestedWheel, certificate_path, tested_wheel_at
 from wheelmill.system.files import sha256_of, sha256_of_bytes
@@ -92,7 +92,7 @@ class Gate:
             try:
                 if self.attested and self._is_unsigned(path, self.attested):  # then no more of it is read
                     reason = f"is not attested by {self.attested.signer}"
-                    refused.append(RefusedWheel(filename=path.name, code=UNSIGNED, reason=reason))
+                    refused.append(RefusedWheel(filename=path.name, code="not-attested", reason=reason, unsigned=True))
                 else:
                     admitted.append(self._examine(path))
             except (ReleaseError, IntegrityError) as error:

@@ -11,7 +11,7 @@ from wheelmill.errors import IntegrityError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.matrix_plan import PlannedGroup, read_plan
 from wheelmill.release.ledger.records import UnreleasedGroup
-from wheelmill.release.store import UNSIGNED, RefusedWheel
+from wheelmill.release.store import RefusedWheel
 from wheelmill.system.record_files import read_record
 
 _TAIL_LINES: Final = 25
@@ -94,7 +94,7 @@ class GroupOutcome:
             return "lost"
         if self.report.left:
             return "left"
-        if any(each.code == UNSIGNED for each in self.refused):
+        if any(each.unsigned for each in self.refused):
             return "unsigned"
         if self.unreleased:
             return "unreleased"

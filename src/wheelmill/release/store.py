@@ -55,10 +55,6 @@ def files_beside(wheel: TestedWheel) -> dict[str, bytes]:
     }
 
 
-UNSIGNED: Final = "unsigned"
-"""The code of a wheel that is not attested, as when the job that attests was lost."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class RefusedWheel:
     """A wheel that was not released, and why."""
@@ -67,6 +63,8 @@ class RefusedWheel:
     code: str
     """What kind of reason it is, as an error has it."""
     reason: str
+    unsigned: bool = False
+    """Whether the reason is a missing attestation, as when the job that attests was lost."""
 
     def __str__(self) -> str:
         """``X.whl did not arrive``."""

@@ -320,7 +320,7 @@ def test_nothing_is_read_of_what_nobody_attests(deliver: Deliver) -> None:
     certificate_path(path).unlink()
     path.write_bytes(b"a bomb")
     _, (refusal,) = Gate(attested=attested_files()).admit([path])
-    assert refusal.code == "unsigned"
+    assert (refusal.code, refusal.unsigned) == ("not-attested", True)
 
 
 def test_a_folder_in_the_place_of_a_certificate_holds_up_nothing(deliver: Deliver) -> None:

@@ -111,7 +111,7 @@ def test_what_the_release_refused_is_told_with_its_reason_and_not_tried_again(tm
 
 
 def test_a_wheel_that_no_job_signed_is_built_again_as_the_job_that_signs_may_be_lost(tmp_path: Path) -> None:
-    refused = RefusedWheel(filename="a.whl", code="unsigned", reason="is not attested by somebody")
+    refused = RefusedWheel(filename="a.whl", code="not-attested", reason="is not attested by somebody", unsigned=True)
     (tmp_path / "released").mkdir()
     write_record(tmp_path / "released" / "0.json", ReleaseReport(refused=(refused,)))
     (tmp_path / "released" / "1.json").write_text("")  # of a job that was ended
