@@ -170,7 +170,7 @@ def _update(kept: Path, site: str) -> None:
     with Web(retries=ATTENDED) as web:
         promised = web.read(f"{base}{SOURCES_HASH}").decode(errors="replace").partition(" ")[0]
         if kept.exists() and sha256_of(kept) == promised:
-            os.utime(kept)
+            _note_update(kept)
             return
         content = web.read(f"{base}{SOURCES}")
     if (found := sha256_of_bytes(content)) != promised:
@@ -182,3 +182,9 @@ def _update(kept: Path, site: str) -> None:
         path.write_bytes(content)
         read_sources_file(path)  # refuses what this version cannot read
     write_bytes(kept, content)
+    _note_update(kept)
+
+
+def _note_update(kept: Path) -> None:
+    now = time.time()  # of the clock that is asked later: the disk of another machine goes by its own
+    os.utime(kept, (now, now))
