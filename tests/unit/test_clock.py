@@ -44,13 +44,13 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
 def defaults_of_weather(node: ast.AST, constants: frozenset[str]) -> Iterator[str]:
     """Defaults of a function or class that read a clock, chance or the environment, now or in the function's body."""
     if isinstance(node, ast.ClassDef):
-        fields = (each.value for each in node.body if isinstance(each, ast.AnnAssign))
+        values: Iterable[ast.expr | None] = (each.value for each in node.body if isinstance(each, ast.AnnAssign))
     elif isinstance(node, Function):
-        fields = chain(_defaults(node).values(), _instead_of_none(node))
+        values = chain(_defaults(node).values(), _instead_of_none(node))
     else:
         return
     words = WEATHER | constants
-    yield from (f"{value.lineno}: {ast.unparse(value)}" for value in fields if value and words_in(value) & words)
+    yield from (f"{value.lineno}: {ast.unparse(value)}" for value in values if value and words_in(value) & words)
 
 
 def _defaults(function: Function) -> Mapping[str, ast.expr | None]:
