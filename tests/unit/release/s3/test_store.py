@@ -28,50 +28,34 @@ OTHER = "demo-1.1-py3-none-any.whl"
 
 
 def test_wheels_lie_under_their_hashes_and_a_release_under_its_tag(store: S3Store, s3: S3, tmp_path: Path) -> None:
-    wheel = certified_wheel(tmp_path / NAME)
-    publish(store, [wheel], now=NOW)
-    folder = f"cuda/files/{wheel.file.sha256}"
-    assert set(s3.objects) == {
-        f"{folder}/{NAME}",
-        f"{folder}/{NAME}.metadata",
-        f"{folder}/{NAME}.cdx.json",
-        "cuda/v2026-11-21/manifest.json",
-    }
-    assert s3.objects[f"{folder}/{NAME}"] == wheel.file.path.read_bytes()
-
-
-def test_attestations_lie_beside_wheels_and_in_the_release(store: S3Store, s3: S3, tmp_path: Path) -> None:
     wheels = [replace(certified_wheel(tmp_path / name), bundles=(name.encode(),)) for name in (NAME, OTHER)]
-    publish(store, wheels, now=NOW)
-    for wheel in wheels:
-        content = s3.objects[f"cuda/files/{wheel.file.sha256}/attestations.jsonl"]
-        assert content == wheel.file.filename.encode() + b"\n"
+    manifests = publish(store, wheels, now=NOW).releases
+    folders = {f"cuda/files/{wheel.file.sha256}": wheel.file for wheel in wheels}
+    release = {"cuda/v2026-11-21/manifest.json", "cuda/v2026-11-21/attestations.jsonl"}
+    beside = ("", ".metadata", ".cdx.json")
+    assert set(s3.objects) == release | {
+        key
+        for folder, file in folders.items()
+        for key in (*(f"{folder}/{file.filename}{suffix}" for suffix in beside), f"{folder}/attestations.jsonl")
+    }
+    for folder, file in folders.items():
+        assert s3.objects[f"{folder}/{file.filename}"] == file.path.read_bytes()
+        assert s3.objects[f"{folder}/attestations.jsonl"] == file.filename.encode() + b"\n"
     assert s3.objects["cuda/v2026-11-21/attestations.jsonl"] == f"{NAME}\n{OTHER}\n".encode()
+    assert manifests_in(store) == tuple(map(listed_of, manifests))
+    assert published(store, pytest.fail).published.keys() == {NAME, OTHER}
 
 
-def test_what_never_changes_may_be_kept_for_ever_and_the_ledger_not_at_all(
-    store: S3Store, s3: S3, tmp_path: Path
-) -> None:
-    publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
-    kept = {key: found.metadata["cache-control"] for key, found in s3.keys.items()}
-    assert kept.pop("cuda/ledger.tar.gz") == "no-cache"
-    assert set(kept.values()) == {"public, max-age=31536000, immutable"}
-
-
-def test_requests_are_signed_with_the_key_of_the_variables_and_write_on_a_condition(
-    store: S3Store, s3: S3, tmp_path: Path
-) -> None:
+def test_requests_are_signed_and_conditional_and_say_what_may_be_kept(store: S3Store, s3: S3, tmp_path: Path) -> None:
+    """What never changes may be kept for ever, and the ledger not at all."""
     publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
     assert all(f"Credential={KEY_ID}/" in call.headers["Authorization"] for call in s3.calls)
     writes = [call for call in s3.calls if call.method == "PUT"]
     assert all(call.headers.keys() & {"If-None-Match", "If-Match"} for call in writes)
     assert "PUT /cuda/v2026-11-21/manifest.json" in map(str, writes)
-
-
-def test_manifests_are_read_as_they_were_published(store: S3Store, tmp_path: Path) -> None:
-    manifests = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
-    assert manifests_in(store) == tuple(map(listed_of, manifests))
-    assert published(store, pytest.fail).published.keys() == {NAME}
+    kept = {key: found.metadata["cache-control"] for key, found in s3.keys.items()}
+    assert kept.pop("cuda/ledger.tar.gz") == "no-cache"
+    assert set(kept.values()) == {"public, max-age=31536000, immutable"}
 
 
 def test_the_ledger_is_made_again_from_the_releases(store: S3Store, s3: S3, tmp_path: Path) -> None:
