@@ -110,6 +110,11 @@ def test_pip_takes_what_is_locked_and_resolves_nothing(clone: Path) -> None:
     (clone / "requirements.lock").write_text("# another one\n")
     assert set_up(clone).returncode == 0
     assert asked(clone) == ["own.txt -m venv --clear .venv", *ASKED_OF_PIP]
+    (clone / ".venv").rename(clone.parent / "elsewhere")
+    (clone / ".venv").symlink_to(clone.parent / "elsewhere")  # whose it is, set-up does not know
+    (clone / "requirements.lock").write_text("# a third one\n")
+    assert set_up(clone).returncode == 0
+    assert asked(clone) == ["own.txt -m venv .venv", *ASKED_OF_PIP]
 
 
 @pytest.mark.usefixtures("stand_in")
