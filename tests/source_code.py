@@ -1,7 +1,9 @@
 """The source of wheelmill, parsed once for every test that looks through it: that takes longer than to look."""
 
 import ast
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -14,10 +16,23 @@ ROOT: Final = Path(wheelmill.__file__).parent
 @cache
 def modules() -> Mapping[Path, ast.Module]:
     """Every file."""
-    return {path: ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+    with _everything_stays():
+        return {path: ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
 
 
 @cache
 def nodes() -> tuple[tuple[Path, ast.AST], ...]:
     """Every node of every file, as `ast.walk` finds them."""
-    return tuple((path, node) for path, module in modules().items() for node in ast.walk(module))
+    with _everything_stays():
+        return tuple((path, node) for path, module in modules().items() for node in ast.walk(module))
+
+
+@contextmanager
+def _everything_stays() -> Iterator[None]:
+    """Look for no garbage among what is made: it would be looked through many times, and for good."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -41,7 +41,7 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
         yield statement.target, statement.value
 
 
-def defaults_of_weather(node: ast.AST, constants: frozenset[str]) -> Iterator[str]:
+def defaults_of_weather(node: ast.AST, words: frozenset[str]) -> Iterator[str]:
     """Defaults of a function or class that read a clock, chance or the environment, now or in the function's body."""
     if isinstance(node, ast.ClassDef):
         values: Iterable[ast.expr | None] = (each.value for each in node.body if isinstance(each, ast.AnnAssign))
@@ -49,7 +49,6 @@ def defaults_of_weather(node: ast.AST, constants: frozenset[str]) -> Iterator[st
         values = chain(_defaults(node).values(), _instead_of_none(node))
     else:
         return
-    words = WEATHER | constants
     yield from (f"{value.lineno}: {ast.unparse(value)}" for value in values if value and words_in(value) & words)
 
 
@@ -78,14 +77,15 @@ def _instead_of_none(function: Function) -> Iterator[ast.expr]:
 def test_no_default_depends_on_the_day_on_chance_or_on_the_environment() -> None:
     constants = constants_of_weather(modules().values())
     assert {"SYSTEM_CLOCK", "ATTENDED"} <= constants
-    found = [f"{path}:{default}" for path, node in nodes() for default in defaults_of_weather(node, constants)]
+    words = WEATHER | constants
+    found = [f"{path}:{default}" for path, node in nodes() for default in defaults_of_weather(node, words)]
     assert found == []
 
 
 def found_in(text: str) -> list[str]:
     module = ast.parse(f"CLOCK: Final = Clock(time.time)\nRETRIES = Retries(CLOCK)\nQUIET = Progress()\n{text}\n")
-    constants = constants_of_weather([module])
-    return [default for node in ast.walk(module) for default in defaults_of_weather(node, constants)]
+    words = WEATHER | constants_of_weather([module])
+    return [default for node in ast.walk(module) for default in defaults_of_weather(node, words)]
 
 
 @pytest.mark.parametrize(
