@@ -1,8 +1,10 @@
 """``wheelmill environment``, ``resolve``, ``search``, ``available`` and ``explain`` as people and programs use them."""
 
 import json
+import os
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -248,8 +250,10 @@ def test_all_of_gpkgs_sources_ship(wheelmill: Command) -> None:
     assert "mamba-ssm" in wheelmill(*shipped[:1], "mamba", *shipped[2:]).stdout
 
 
-def test_the_cache_is_counted_and_cleaned(wheelmill: Command) -> None:
+def test_the_cache_is_counted_and_cleaned(wheelmill: Command, tmp_path: Path) -> None:
     wheelmill(*RESOLVE, "flash-attn", *TARGET)
+    for path in (tmp_path / "cache").rglob("*"):  # the disk's clock may be another than that of the tests
+        os.utime(path, (time.time(), time.time()))
     assert json.loads(wheelmill("cache", "info", "--json").stdout)["files"] == 1
     assert "deleted 0 files" in wheelmill("cache", "clean", "--older-than", "1h").stdout
     assert json.loads(wheelmill("cache", "clean", "--json").stdout)["files"] == 1
