@@ -11,7 +11,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from pypi_simple import ProjectPage
 
 from tests.github_server import REPOSITORY, GitHub, serving
-from tests.real.conftest import DEMO, Command, another_person, divisible_demo, sampled
+from tests.real.conftest import DEMO, Command, another_person, divisible_demo, portable_demo, sampled
 from tests.real.github_description import Description
 from wheelmill.system.files import sha256_of
 from wheelmill.wheel.metadata import dist_info_of
@@ -72,7 +72,8 @@ def test_a_policy_that_the_symbols_do_not_allow_is_refused_by_name(wheelmill: Co
 
 
 def test_run_is_a_no_op_when_everything_is_published(wheelmill: Command, tmp_path: Path) -> None:
-    run = ("run", *TARGET, "--store", f"github:{REPOSITORY}", "--output", tmp_path, "--json")
+    config = portable_demo(tmp_path / "demo")
+    run = ("run", *TARGET, "--config", config, "--store", f"github:{REPOSITORY}", "--output", tmp_path, "--json")
     with serving(GitHub()) as github:
         first = json.loads(wheelmill(*run, env=github.environment).stdout)
         assert [wheel["ok"] for wheel in first["wheels"]] == [True]
