@@ -154,7 +154,11 @@ def test_an_interruption_ends_linters_and_tests(checkout: Path) -> None:
     add_program(programs, "python", f"until [ -s {started} ]; do sleep 0.01; done; echo ready; exec sleep 60")
     reader, writer = os.pipe()  # whoever was started has the writing end, until it is gone
     with os.fdopen(reader, "rb") as alive:
-        argv = ["env", "--default-signal=INT", checkout / "scripts" / "test"]  # these tests may be in the background
+        argv = [
+            "env",
+            "--default-signal=INT",
+            str(checkout / "scripts" / "test"),
+        ]  # these tests may be in the background
         with subprocess.Popen(argv, stdout=subprocess.PIPE, pass_fds=[writer], start_new_session=True) as process:
             os.close(writer)
             assert process.stdout
