@@ -2,6 +2,7 @@
 
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,15 @@ def write_private(path: Path, text: str) -> Path:
     path.chmod(0o600)
     path.write_text(text)
     return path
+
+
+def own_folder(name: str) -> Path:
+    """Make a folder of this user's for what is made once a machine: whoever owns it decides what the tests run."""
+    folder = Path(tempfile.gettempdir()) / f"wheelmill-{name}-of-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.lstat().st_uid != os.getuid():
+        raise PermissionError(f"{folder} belongs to another user")
+    return folder
 
 
 @contextmanager

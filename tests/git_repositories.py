@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-_REPOSITORIES: Final = Path(tempfile.gettempdir()) / f"wheelmill-repositories-of-{os.getuid()}"
-"""Each in a folder named by the hash of its history, as a home may be read-only."""
+from tests.files import own_folder
+
 _SOMEBODY: Final = "tests <tests@example.org> 1767225600 +0000"
 _ENVIRONMENT: Final = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 """No hooks, signatures or line ends of the user's."""
@@ -59,9 +59,10 @@ def repository(*commits: Commit, name: str = "upstream", checkout: bool = False)
 @cache
 def _made(history: bytes, commits: int, name: str, checkout: bool) -> Repository:  # noqa: FBT001 - of a cache's key
     key = hashlib.sha256(f"{name} {checkout} ".encode() + history).hexdigest()[:32]
-    place = _own_folder() / key
+    repositories = own_folder("repositories")
+    place = repositories / key  # the hash of its history
     if not place.exists():
-        with tempfile.TemporaryDirectory(dir=_REPOSITORIES) as folder:
+        with tempfile.TemporaryDirectory(dir=repositories) as folder:
             _import(history, Path(folder) / key / name, checkout=checkout)
             try:
                 (Path(folder) / key).rename(place)
@@ -87,13 +88,6 @@ def git(*arguments: str | Path) -> str:
     argv = ["git", *somebody, *arguments]
     done = subprocess.run(argv, check=True, capture_output=True, text=True, env=os.environ | _ENVIRONMENT)
     return done.stdout.strip()
-
-
-def _own_folder() -> Path:
-    _REPOSITORIES.mkdir(mode=0o700, exist_ok=True)
-    if _REPOSITORIES.lstat().st_uid != os.getuid():  # git runs hooks of a repository
-        raise PermissionError(f"{_REPOSITORIES} belongs to another user")
-    return _REPOSITORIES
 
 
 def _history(commits: Sequence[Commit]) -> bytes:

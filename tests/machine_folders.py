@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Final
 
 import platformdirs
 
+from tests.files import own_folder
 from tests.programs import find_program
 from wheelmill.installers.uv import own_uv
 
@@ -54,15 +54,14 @@ def _place() -> Path:
     with suppress(OSError):
         cache.mkdir(parents=True, exist_ok=True)
     if not os.access(cache, os.W_OK):
-        cache = Path(tempfile.gettempdir()) / f"wheelmill-tests-of-{os.getuid()}"
-        cache.mkdir(mode=0o700, exist_ok=True)
+        cache = own_folder("tests")
     return cache
 
 
 @contextmanager
 def alone(name: str) -> Iterator[None]:
     """Keep the other processes that run tests away from something."""
-    with Path(tempfile.gettempdir(), f"wheelmill-{name}-of-{os.getuid()}.lock").open("w") as lock:
+    with (own_folder("locks") / name).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -1,19 +1,15 @@
 """Shared objects for tests: made by the compiler of this machine, or written byte by byte."""
 
 import hashlib
-import os
 import shutil
 import struct
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
 
+from tests.files import own_folder
 from wheelmill.system import process
-
-_OBJECTS: Final = Path(tempfile.gettempdir()) / f"wheelmill-objects-of-{os.getuid()}"
-"""What compilers made, by all that decides it. A home may be read-only, and a checkout belong to another user."""
 
 EXTENSION = """
 #include <stdio.h>
@@ -51,9 +47,10 @@ def compile_once(path: Path, command: Sequence[str | Path], sources: Mapping[str
     files = {**{name: text.encode() for name, text in sources.items()}, **libraries}
     program = Path(shutil.which(words[0]) or words[0]).resolve(strict=True)
     what = (words, sorted(files.items()), str(program), program.stat().st_size, program.stat().st_mtime_ns)
-    known = _own_folder() / hashlib.sha256(repr(what).encode()).hexdigest()
+    objects = own_folder("objects")
+    known = objects / hashlib.sha256(repr(what).encode()).hexdigest()
     if not known.exists():
-        with tempfile.TemporaryDirectory(dir=_OBJECTS) as name:
+        with tempfile.TemporaryDirectory(dir=objects) as name:
             folder = Path(name)
             for file, content in files.items():
                 (folder / file).write_bytes(content)
@@ -63,14 +60,6 @@ def compile_once(path: Path, command: Sequence[str | Path], sources: Mapping[str
     path.write_bytes(known.read_bytes())
     path.chmod(0o755)
     return path
-
-
-def _own_folder() -> Path:
-    """Make the folder of objects. Whoever owns it decides what the tests load and run."""
-    _OBJECTS.mkdir(mode=0o700, exist_ok=True)
-    if _OBJECTS.lstat().st_uid != os.getuid():
-        raise PermissionError(f"{_OBJECTS} belongs to another user")
-    return _OBJECTS
 
 
 def shared_object(

@@ -29,6 +29,8 @@ _WORDS: Final = ("2at", "c10", "torch", "caffe2", "THP", "THC")
 """One of them is in the name of every symbol of torch, and in few of what is linked into it: MKL, protobuf, fbgemm."""
 _MAX_TABLE: Final = 128 << 20
 """Bytes, unpacked. Sixteen torches have 40 MB."""
+_FEW: Final = 10_000
+"""Symbols that are found one by one; a wheel may name a million, and then every line is read."""
 
 
 def may_be_torchs(symbol: str) -> bool:
@@ -112,11 +114,11 @@ class TorchSymbols:
             with gzip.open(path) as file:
                 summary: TableSummary = record_of(TableSummary, json.loads(file.readline(_MAX_TABLE)))
                 content = file.read(_MAX_TABLE + 1)
-            lines = content.splitlines() if wanted is None else _lines_of(wanted, content)
+            lines = content.splitlines() if wanted is None or len(wanted) > _FEW else _lines_of(wanted, content)
             places = {
                 name: (int(masks[0], 16), int(masks[-1], 16))
                 for name, _, bits in (line.decode().partition(" ") for line in lines)
-                if (masks := bits.split(" "))
+                if (wanted is None or name in wanted) and (masks := bits.split(" "))
             }
         except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise UnreadableError("symbols-invalid", f"{path} is not a table of torch's symbols: {error}") from None
@@ -185,7 +187,7 @@ def shipped_symbols(wanted: AbstractSet[str]) -> TorchSymbols | None:
     return _look_up(path, path.stat().st_mtime_ns, frozenset(wanted)) if path.exists() else None
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _look_up(path: Path, _changed: int, wanted: frozenset[str]) -> TorchSymbols:
     """Look symbols up: wheels of one group need the same ones, and to unpack the table takes a third of a second."""
     return TorchSymbols.read(path, wanted)

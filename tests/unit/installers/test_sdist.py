@@ -71,7 +71,7 @@ def changed(name: str = "demo-1.0/x", **headers: str) -> tarfile.TarInfo:
     ("member", "fault"),
     [
         (changed(mtime="1e30"), "timestamp out of range"),
-        (changed("demo-1.0/" + "a/" * 2000), ""),
+        (changed("demo-1.0/" + "a/" * 2000), ""),  # each Python has other words for it
         (changed(**{"GNU.sparse.map": "0,x"}), "invalid literal"),
         (changed(comment="x" * sdist.MAX_HEADER), "a member has 1048593 bytes and is no file"),
     ],

@@ -216,5 +216,5 @@ def test_a_machine_without_a_c_compiler_makes_no_stub(
 
 
 def test_a_machine_without_docker_is_no_finding(visit: Visit, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, check=coded("value-invalid")):
-        visit(Folders(tmp_path, error=UsageError("value-invalid", "there is no docker on this machine")))
+    with pytest.raises(UsageError, check=coded("docker-absent")):
+        visit(Folders(tmp_path, error=UsageError("docker-absent", "there is no docker on this machine")))

@@ -54,8 +54,12 @@ def test_a_table_knows_what_each_torch_exports(table: TorchSymbols) -> None:
     assert {each: table.exported_by(each) for each in table.summary.builds} == SYMBOLS
 
 
+@pytest.mark.parametrize("few", [0, 100], ids=["every line is read", "lines are found"])
 @pytest.mark.parametrize("wanted", ["_ZN2at1aEv", "_ZN3c101bEv", "_ZN3c104cudaEv"])
-def test_only_what_is_wanted_is_kept(wanted: str, table: TorchSymbols, tmp_path: Path) -> None:
+def test_only_what_is_wanted_is_kept(
+    wanted: str, few: int, table: TorchSymbols, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wheelmill.wheel.torch_symbols._FEW", few)
     (tmp_path / TABLE).write_bytes(table.packed())
     others = {"", "A", "_ZN2at1aEv ", wanted[:-1], f"{wanted}v", "z"}  # before all, beside it, behind all
     read = TorchSymbols.read(tmp_path / TABLE, frozenset({wanted} | others))

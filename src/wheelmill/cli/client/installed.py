@@ -91,16 +91,22 @@ def list(  # noqa: A001 - the command's name
     target = target.here()
     settle(target)
     selected = _select_packages(projects, installed_in(interpreter_of(target.detect())))
-    packages: Sequence[Listed] = ()
-    for project, each in selected.items():
-        cuda = str(each.label.cuda or each.label.cuda_major or "") or None
-        listed: Listed = {"project": project, "version": each.version, "cuda": cuda, **torch_in_json(each.torch)}
-        packages = [*packages, listed]
-        if not as_json:
-            needed = f"CUDA {cuda}" if cuda else "no CUDA", words_for(each.torch) if each.torch else "no torch"
-            print("  ".join((project, each.version, *needed)))  # noqa: T201 - the result
     if as_json:
-        content: List = {"schema": "wheelmill.list/1", "packages": [*packages]}
+        packages = [_listed(project, each) for project, each in selected.items()]
+        content: List = {"schema": "wheelmill.list/1", "packages": packages}
         print_json(content)
-    elif not packages:
+        return
+    for project, each in selected.items():
+        cuda = _cuda_of(each)
+        needed = f"CUDA {cuda}" if cuda else "no CUDA", words_for(each.torch) if each.torch else "no torch"
+        print("  ".join((project, each.version, *needed)))  # noqa: T201 - the result
+    if not selected:
         say("no installed version names a CUDA or a torch")
+
+
+def _cuda_of(each: Distribution) -> str | None:
+    return str(each.label.cuda or each.label.cuda_major or "") or None
+
+
+def _listed(project: ProjectName, each: Distribution) -> Listed:
+    return {"project": project, "version": each.version, "cuda": _cuda_of(each), **torch_in_json(each.torch)}
