@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
@@ -162,27 +163,23 @@ class Tree:
         """Whether all tests of a module pass when this is its source."""
         path = self._folder / "src" / "wheelmill" / module
         written = path.read_text()
-        path.write_text(source)
+        self._write(path, source)
         try:
             return all(map(self._pass, tests_of(module)))
         finally:
-            path.write_text(written)
+            self._write(path, written)
+
+    def _write(self, path: Path, source: str) -> None:
+        """Write a module without its bytecode, which may be of the same size and the same second."""
+        path.write_text(source)
+        Path(cache_from_source(path)).unlink(missing_ok=True)
 
     def _pass(self, tests: Path) -> bool:
-        argv = [
-            sys.executable,
-            "-B",
-            "-m",
-            "pytest",
-            "--exitfirst",
-            "--quiet",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:xdist",
-        ]
-        environment = os.environ | {"PYTHONPATH": str(self._folder / "src"), "TMPDIR": str(self._folder / "tmp")}
-        (self._folder / "tmp").mkdir(exist_ok=True)
+        argv = [sys.executable, "-m", "pytest", "--exitfirst", "--quiet", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        temporary = self._folder.with_name(f"{self._folder.name}-tmp")  # no project of the tests lies in this one
+        temporary.mkdir(exist_ok=True)
+        environment = os.environ | {"PYTHONPATH": str(self._folder / "src"), "TMPDIR": str(temporary)}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         try:
             done = subprocess.run(
                 [*argv, tests], cwd=self._folder, env=environment, capture_output=True, check=False, timeout=SECONDS
