@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from tests.unit.client.conftest import TARGET, candidates
-from wheelmill.client.choose.fit import mismatches, mismatches_inside
+from wheelmill.client.choose.fit import group_fits, mismatches, mismatches_inside
 from wheelmill.client.records import Aspect, Inside, TargetEnvironment
 from wheelmill.client.source_records import Source, SourceKind
+from wheelmill.client.sources.links import LinkGroup
+from wheelmill.client.sources.listing import Place
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion
+from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion, project_name
 from wheelmill.wheel.platforms import Libc
 from wheelmill.wheel.torch_window import TorchFit, TorchWindow
 
@@ -52,6 +55,45 @@ def test_wheels_for_certain_gpus_need_one_of_them_where_gpkg_asks_for_none(facts
     assert aspects("9.0") == [Aspect.GPU]
     assert aspects("12.0") == []
     assert aspects("12.0", "9.0") == [Aspect.GPU]  # every GPU of the machine must run it
+
+
+@pytest.mark.parametrize(
+    ("wanted", "torch", "fits"),
+    [
+        (">=2.8.1", {"torch_release": "2.8.1"}, True),
+        (">=2.8.1", {"torch_release": "2.8.0"}, False),
+        (">=2.8.1", {}, True),  # some release of 2.8 is in the range
+        (">=2.9", {}, False),
+        (">=2.8.0a0", {"torch_release": "2.8.0rc1"}, True),
+        (">=2.9", {"torch": None}, True),  # any torch may be installed beside the wheel
+    ],
+)
+def test_wheels_of_a_source_for_a_range_of_torch_fit_a_torch_of_it(
+    wanted: str, torch: dict[str, object], *, fits: bool, facts: Compatibility
+) -> None:
+    source = Source(name="a", kind=SourceKind.FIND_LINKS, url="http://a/", torch=SpecifierSet(wanted))
+    (candidate,) = candidates(["demo-1.0-cp312-cp312-manylinux_2_28_x86_64.whl"], source=source)
+    target = replace(TARGET, **torch)  # type: ignore[arg-type]  # fields of the target
+    found = [mismatch.aspect for mismatch in mismatches(candidate, Requirement("demo"), target, facts)]
+    assert found == ([] if fits else [Aspect.TORCH])
+
+
+@pytest.mark.parametrize(
+    ("local", "tags", "fits"),
+    [
+        ("cu128torch2.8", "cp312-cp312-manylinux_2_28_x86_64", True),
+        ("cu128torch2.8", "cp311-cp311-manylinux_2_28_x86_64", False),
+        ("cu128torch2.9", "cp312-cp312-manylinux_2_28_x86_64", False),
+    ],
+)
+def test_a_group_of_wheels_fits_as_each_of_them_does(
+    local: str, tags: str, *, fits: bool, facts: Compatibility
+) -> None:
+    source = Source(name="a", kind=SourceKind.FIND_LINKS, url="http://a/")
+    place = Place(source=source, filled=source, url=source.url)
+    assert group_fits(place, LinkGroup(project_name("demo"), local, tags), TARGET, facts) is fits
+    (candidate,) = candidates([f"demo-1.0+{local}-{tags}.whl"], source=source)
+    assert ([*mismatches(candidate, Requirement("demo"), TARGET, facts)] == []) is fits
 
 
 def window(*lacking: str) -> TorchWindow:
@@ -142,7 +184,15 @@ def test_what_the_label_of_a_wheel_says_stands_against_it_or_does_not(
 def test_a_driver_that_is_older_than_a_cuda_needs_stands_against_its_wheels(facts: Compatibility) -> None:
     """https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/ has the oldest driver of each CUDA."""
     for driver, reasons in (("525.60.12", 1), ("525.60.13", 0), (None, 0)):
-        assert len(against("cu128torch2.8", replace(TARGET, driver=driver), facts)) == reasons
+        for label in ("cu128torch2.8", "torch2.8"):  # that says no CUDA is for the target's
+            assert len(against(label, replace(TARGET, driver=driver), facts)) == reasons
+        assert against("cu128torch2.8", replace(TARGET, driver=driver, cuda=None), facts) == against(
+            "cu128torch2.8", replace(TARGET, driver=driver), facts
+        )
+
+
+def test_a_target_without_torch_has_no_wrong_one(facts: Compatibility) -> None:
+    assert against("cu128torch2.9", replace(TARGET, torch=None), facts) == []
 
 
 @pytest.mark.parametrize(
