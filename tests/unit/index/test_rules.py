@@ -15,6 +15,7 @@ from wheelmill.config.model import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.folder import site_of_folder
+from wheelmill.index.rules import vanished
 from wheelmill.names import Sha256, project_name
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 
@@ -213,3 +214,9 @@ def test_wheels_of_a_folder_follow_the_same_rules(tmp_path: Path) -> None:
             " only one has 'numpy', 'numpy<2'"
         ),
     ]
+
+
+def test_of_a_name_that_is_none_of_a_wheel_nothing_is_quarantined() -> None:
+    listing = Listing(yanked=Yanked(projects={PLAIN: StatusEntry(status=Status.QUARANTINED, reason="it steals")}))
+    names = ("plain_cuda.whl", "plain_cuda-1.0-py3-none-any.whl", "demo-1.0-py3-none-any.whl")
+    assert [fault.partition(" ")[0] for fault in vanished(names, listing)] == [names[2], names[0]]

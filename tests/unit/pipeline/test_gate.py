@@ -223,8 +223,19 @@ def test_papers_that_differ_from_the_plan_are_refused(deliver: Deliver, said: di
 def test_a_version_that_the_lock_allows_was_built_with(deliver: Deliver) -> None:
     pin = LockedRequirement(requirement="ninja==1.13.2", sha256=(Sha256("2" * 64),))
     planned = replace(TARGET, requirements=(pin,))
-    built = deliver(build_environment=("ninja==1.13.2", "cmake==4.0"))
+    built = deliver(build_environment=("ninja==1.13.2", "cmake==4.0", "local @ file:///local"))
     assert len(Gate(targets=(planned,)).admit([built])[0]) == 1
+
+
+def test_one_of_two_versions_that_the_lock_allows_was_built_with(deliver: Deliver) -> None:
+    """Each for some of the Pythons; one is a candidate, which was pinned and so was asked for."""
+    pins = [
+        LockedRequirement(requirement=f"ninja=={version}; python_version{which}'3.12'", sha256=(Sha256("2" * 64),))
+        for version, which in (("1.13.2", "<"), ("1.14.0rc1", ">="))
+    ]
+    gate = Gate(targets=(replace(TARGET, requirements=tuple(pins)),))
+    for version, count in (("1.13.2", 1), ("1.14.0rc1", 1), ("1.14.0", 0)):
+        assert len(gate.admit([deliver(build_environment=(f"ninja=={version}",))])[0]) == count
 
 
 def test_a_certificate_that_says_nothing_of_the_build_is_refused_where_there_is_a_plan(deliver: Deliver) -> None:
@@ -271,6 +282,16 @@ def test_a_certificate_of_another_cell_is_refused_without_a_plan(deliver: Delive
     """Else that cell would count as published and never be built."""
     _, (refusal,) = Gate().admit([deliver(cell=replace(TARGET.cell, python=PythonVersion(3, 12)))])
     assert (refusal.code, "-cp312-" in refusal.reason) == ("cell-differs", True)
+
+
+def test_a_wheel_that_was_not_tested_and_one_without_the_name_of_a_wheel_are_refused(deliver: Deliver) -> None:
+    for name, code in ((NAME, "not-tested"), ("demo.whl", "file-name-not-a-wheel")):
+        path = deliver(folder=code)
+        certificate_path(path).rename(certificate_path(path.with_name(name)))
+        if code == "not-tested":
+            certificate_path(path).unlink()
+        (refusal,) = Gate().admit([path.rename(path.with_name(name))])[1]
+        assert (refusal.filename, refusal.code) == (name, code)
 
 
 def test_a_certificate_that_is_none_is_named_and_holds_up_nothing(deliver: Deliver, tmp_path: Path) -> None:
@@ -367,6 +388,14 @@ def test_a_release_says_on_which_gpu_a_wheel_was_tried(deliver: Deliver, tmp_pat
 
 def test_a_wheel_that_did_not_pass_on_a_gpu_is_refused(deliver: Deliver, tmp_path: Path) -> None:
     _, (refusal,) = Gate(targets=(TARGET,), tried=trials_in(tmp_path)).admit([deliver()])
+    assert refusal.code == "gpu-test-failed"
+
+
+def test_what_a_gpu_said_of_a_wheel_of_another_name_counts_for_nothing(deliver: Deliver, tmp_path: Path) -> None:
+    path = deliver()
+    said = try_on_a_gpu(path)
+    said.rename(said.with_name(f"other-{said.name}"))
+    _, (refusal,) = Gate(targets=(TARGET,), tried=trials_in(tmp_path)).admit([path])
     assert refusal.code == "gpu-test-failed"
 
 

@@ -33,7 +33,7 @@ from tests.unit.plan.examples import (
     X86,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Config, GitSource, Lock, LockedCommit, MatrixRule, Part
+from wheelmill.config.model import Compatibility, Config, GitSource, Lock, LockedCommit, MatrixRule, Part
 from wheelmill.errors import UsageError
 from wheelmill.names import (
     CudaVersion,
@@ -44,7 +44,7 @@ from wheelmill.names import (
     project_name,
     project_version,
 )
-from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.matrix import make_plan, newest_torch
 from wheelmill.plan.targets import BuildTarget, Cell, Channel, Filters, Obstacle, Plan, Skip
 from wheelmill.system import resources
 
@@ -211,8 +211,8 @@ def test_a_package_that_does_not_link_to_torch_has_no_torch_axis_and_the_pythons
     assert without_torch.cell == replace(CELL, project=PLAIN, torch=None)
     assert without_torch.torch_release is None
     assert without_torch.source == Path("config/plain")
-    planned = make_plan(CONFIG, Filters(projects=(PLAIN,)), {}).targets
-    assert {target.cell.python for target in planned} == set(FACTS.pythons)
+    planned = make_plan(CONFIG, Filters(projects=(PLAIN,)), {})
+    assert {cell.python for cell in cells_of(planned)} == set(FACTS.pythons) < set(FACTS.torch_pythons)
 
 
 def test_cells_follow_each_other_from_version_to_python_which_alone_makes_no_group() -> None:
@@ -335,3 +335,15 @@ def test_every_cell_of_the_form_that_people_have_is_built_or_explained() -> None
     assert {skip.reason for skip in planned.skips} == {
         "torch 2.11 is not published for CUDA 12.1 on linux_x86_64 (12.6, 12.8, 13.0 there)"
     }
+
+
+def test_the_newest_torch_is_one_that_installs_without_another_index_if_there_is_any() -> None:
+    def facts(newer: CudaVersion, *, on_arm: CudaVersion) -> Compatibility:
+        release = FACTS.torch[TORCH_11]
+        release = replace(release, default_cuda=newer, cuda={**release.cuda, ARM: frozenset({on_arm})})
+        return replace(FACTS, torch=replace(FACTS.torch, releases={**FACTS.torch.releases, TORCH_11: release}))
+
+    assert newest_torch(CUDA_12, facts(CUDA_13, on_arm=CUDA_12)) == TORCH_9
+    assert newest_torch(CUDA_12, facts(CUDA_12, on_arm=CUDA_12)) == TORCH_11
+    assert newest_torch(CUDA_13, facts(CUDA_12, on_arm=CUDA_12)) == TORCH_11, "one of its platforms has it"
+    assert newest_torch(CudaVersion(12, 1), FACTS) is None

@@ -27,7 +27,17 @@ def test_an_origin_is_scheme_host_and_port_as_they_are_connected_to(url: str, sh
 
 @pytest.mark.parametrize(
     "url",
-    ["", "index.example", "ftp://index.example/", "https:///x", "https://[", "https://a:b/", "https://ⓖithub.com/"],
+    [
+        "",
+        "index.example",
+        "ftp://index.example/",
+        "https:///x",
+        "https://[",
+        "https://a:b/",
+        "https://ⓖithub.com/",
+        "https://a b/",
+        "https://-ü-/",
+    ],
 )
 def test_what_is_no_url_of_a_server_has_no_origin(url: str) -> None:
     with pytest.raises(ValueError, match="expected a URL that begins with https://"):
@@ -62,6 +72,7 @@ def test_a_password_is_in_no_message_and_no_repr() -> None:
     with pytest.raises(ValueError, match=r"'ftp://index\.example/'"):
         Origin.of("ftp://me:word@index.example/")
     assert "w/ord" not in repr(PASSWORD)
+    assert without_credentials("") == ""
     assert without_credentials("see https://me:w:o@rd@a/b, http://x/@y") == "see https://a/b, http://x/@y"
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from wheelmill.names import CudaVersion, StableTorch, TorchVersion, project_version
@@ -63,6 +65,7 @@ def test_a_wheel_stands_in_the_tree_of_its_cuda_and_of_its_torch(label: Label, t
         ("cu12torch2.6cxx11abifalse", "12", "2.6", False),
         ("20251104.cu126torch280cxx11abitrue.4cfdf9", "12.6", "2.8", True),
         ("torch2100cu128", "12.8", "2.10", None),
+        ("torch28cu128", "12.8", "2.8", None),
         ("cu130torch2.16rc1", "13.0", "2.16rc1", None),
         ("cu130.torch2.16.0rc2", "13.0", "2.16rc2", None),
         ("cu130torch2.16.1rc2", "13.0", "2.16", None),
@@ -130,3 +133,29 @@ def test_a_local_version_of_any_length_is_read() -> None:
 def test_and_higher_is_a_minimum() -> None:
     label = BuiltFor.parse("cu128torch2.9.0andhigher.post1")
     assert label.torch == StableTorch(oldest=TorchVersion(2, 9))
+
+
+@pytest.mark.parametrize(
+    ("own", "page", "both"),
+    [
+        ("", "cu128torch2.8", "cu128torch2.8"),
+        ("torch2.9", "cu128torch2.8", "cu128torch2.9"),
+        ("cu12", "cu128torch2.8", "cu128torch2.8"),
+        ("cu126", "cu128torch2.8", "cu126torch2.8"),
+        ("cu13", "cu128", "cu13"),
+        ("cpu", "cu128", "cpu"),
+    ],
+)
+def test_what_a_wheel_says_counts_before_what_its_page_says(own: str, page: str, both: str) -> None:
+    assert BuiltFor.parse(own).filled_in(BuiltFor.parse(page)) == BuiltFor.parse(both)
+
+
+def test_a_label_that_names_one_release_of_cuda_is_ours_too() -> None:
+    assert BuiltFor.parse("cu128torch2.8").label == WITH_TORCH
+    assert BuiltFor.parse("cu128torch2.8andhigher").label == replace(WITH_TORCH, torch=None)
+    assert BuiltFor.parse("cu12torch2.8").label is None
+
+
+def test_a_label_is_shown_as_the_release_of_cuda_that_it_names() -> None:
+    shown = [str(BuiltFor.parse(local)) for local in ("cu128", "cu12", "torch2.8", "")]
+    assert shown == ["CUDA 12.8", "CUDA 12", "no CUDA label", "no CUDA label"]

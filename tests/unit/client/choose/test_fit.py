@@ -217,6 +217,22 @@ def test_what_the_tags_of_a_wheel_say_stands_against_it_or_does_not(
     assert aspects(fits) == []
 
 
+@pytest.mark.parametrize(("libc", "shown"), [(Libc("glibc", 2, 34), "glibc 2.34"), (None, "linux_x86_64")])
+def test_what_a_target_has_is_said_beside_what_a_wheel_is_for(
+    libc: Libc | None, shown: str, facts: Compatibility
+) -> None:
+    (candidate,) = candidates(["demo-1.0+cu128torch2.8-cp312-cp312-win_amd64.whl"])
+    (found,) = mismatches(candidate, Requirement("demo"), replace(TARGET, libc=libc), facts)
+    assert found.reason.startswith("is for win_amd64, the target is linux_x86_64")
+    assert found.reason.endswith(shown)
+
+
+def test_the_abi_of_a_wheel_is_said_before_that_of_torch(facts: Compatibility) -> None:
+    for own, torch, first in (("FALSE", True, "old C++"), ("TRUE", False, "C++11")):
+        (reason,) = against(f"cu128torch2.8cxx11abi{own}", replace(TARGET, cxx11_abi=torch), facts)
+        assert reason.startswith(f"has the {first} ABI")
+
+
 def test_a_version_that_was_not_asked_for_and_one_that_was_yanked_stand_against_a_wheel(facts: Compatibility) -> None:
     (candidate,) = candidates(["demo-1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"])
     yanked = replace(candidate, yanked="it corrupts memory")

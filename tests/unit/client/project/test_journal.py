@@ -237,6 +237,14 @@ def test_what_was_left_of_an_environment_is_undone_by_the_next_command_on_it(pro
     assert "half changed" in said[-1]
 
 
+def test_who_only_reads_is_told_whether_anything_was_left(project: Path, tmp_path: Path) -> None:
+    assert not undo_what_was_left(project, print)
+    kill_in_the_middle(project)
+    assert not undo_what_was_left(tmp_path, print)
+    assert undo_what_was_left(project, print)
+    assert not undo_what_was_left(project, print)
+
+
 def test_another_place_is_left_alone(project: Path, tmp_path: Path) -> None:
     kill_in_the_middle(project)
     left = content_of(project)
@@ -247,7 +255,7 @@ def test_another_place_is_left_alone(project: Path, tmp_path: Path) -> None:
 def test_who_only_reads_does_not_wait_for_a_command_that_is_alive(project: Path) -> None:
     with change_in(project):
         change(project)
-        undo_what_was_left(project, print)
+        assert not undo_what_was_left(project, print)
         assert (project / "uv.lock").exists()
 
 
@@ -271,6 +279,47 @@ def test_what_somebody_wrote_since_is_kept(project: Path, state: Path) -> None:
         assert (project / "pyproject.toml").read_text() == "[project]\n"
     kept = [path for path in (state / "undone").iterdir() if path.read_text() == "[project]\n# an hour of work\n"]
     assert [str(path) in "".join(said) for path in kept] == [True]
+
+
+def test_a_snapshot_that_was_removed_in_part_puts_nothing_back(project: Path, state: Path) -> None:
+    """Where it was is another folder now: a project lies elsewhere, and its environment was made anew."""
+    environment = project.parent / "elsewhere"
+    shutil.move(project / ".venv", environment)
+    child = os.fork()
+    if child == 0:
+        place = InstallPlace.of_environment(environment)
+        with have_alone(project, print), undo_on_failure(project, [project / "pyproject.toml"], place, print):
+            (project / "pyproject.toml").write_text("changed")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    (scratch,) = environment.parent.glob(".wheelmill-journal-*")
+    shutil.rmtree(scratch)
+    with have_alone(project, print):
+        assert (project / "pyproject.toml").read_text() == "changed"
+    assert files_in(state / "journals") == []
+
+
+def test_an_installation_that_is_no_environment_has_its_snapshot_in_it(project: Path) -> None:
+    """What is beside it belongs to somebody else."""
+    base = project.parent / "prefix"
+    environment_tree(base / "lib")
+    before = content_of(base)
+    place = InstallPlace(base=base, trees=(base / "lib",), interpreter=base / "bin" / "python")
+
+    def fail() -> None:
+        with have_alone(project, print), undo_on_failure(project, (), place, print):
+            assert len(list(base.glob(".wheelmill-journal-*"))) == 1
+            shutil.rmtree(base / "lib")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert content_of(base) == before
+
+
+def test_without_files_and_without_an_environment_nothing_is_written_beside_a_project(project: Path) -> None:
+    with have_alone(project, print), undo_on_failure(project, (), None, print):
+        assert not list(project.glob(".wheelmill-journal-*"))
 
 
 def test_without_an_environment_only_files_are_put_back(project: Path) -> None:

@@ -1,6 +1,7 @@
 """One publishes at a time, whatever machine it is on, and the limits count for all of them."""
 
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,13 +14,14 @@ from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import ReleaseError
 from wheelmill.release.github.store import GitHubStore
-from wheelmill.release.github.turn import CHANGES_AN_HOUR, STALE
+from wheelmill.release.github.turn import CHANGES_AN_HOUR, STALE, CountedTurn
 from wheelmill.release.ledger.records import Lease, LedgerState
 from wheelmill.release.publish import publish, publish_each
 from wheelmill.release.store import Publication
 from wheelmill.release.turn import PUBLISHING
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.progress import QUIET
+from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.time import Clock
 
 NAMES = tuple(f"demo-1.{number}-py3-none-any.whl" for number in range(4))
 
@@ -169,3 +171,64 @@ def test_what_was_sent_is_published_although_the_time_ends_just_then(
 
 def _with_lease(state: LedgerState, lease: Lease) -> LedgerState:
     return replace(state, work=replace(state.work, leases={PUBLISHING: lease}))
+
+
+class Steps(Progress):
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def step(self, text: str) -> None:
+        self.seen.append(text)
+
+
+@pytest.fixture
+def steps() -> Steps:
+    return Steps()
+
+
+@pytest.fixture
+def turn(store: GitHubStore, clock: FakeClock, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Iterator[CountedTurn]:
+    """A turn of which four changes may be made in an hour, in two reservations, and one beyond."""
+    for name, count in (("CHANGES_AN_HOUR", 4), ("_AT_ONCE", 2), ("_SPARE", 1)):
+        monkeypatch.setattr(f"wheelmill.release.github.turn.{name}", count)
+    turn = CountedTurn(store.ledger, Clock(now=clock.now, sleep=clock.sleep), steps)
+    with turn.taken():
+        yield turn
+
+
+def reservations(store: GitHubStore) -> list[int]:
+    """In minutes; what the ledger itself takes is seconds."""
+    return [round((each.at - NOW).total_seconds() / 60) for each in store.ledger.read().work.changes]
+
+
+def test_changes_are_reserved_for_ten_minutes(turn: CountedTurn, store: GitHubStore, clock: FakeClock) -> None:
+    clock.time = NOW.timestamp()
+    for minutes, reserved in ((0, [10]), (10, [10]), (20, [10, 30])):
+        clock.time = NOW.timestamp() + minutes * 60
+        turn.before_change()
+        assert reservations(store) == reserved
+
+
+def test_who_has_made_all_changes_of_an_hour_waits_until_the_first_are_an_hour_old(
+    turn: CountedTurn, store: GitHubStore, clock: FakeClock, steps: Steps
+) -> None:
+    clock.time = NOW.timestamp()
+    for minutes in (0, 0, 5, 5):
+        clock.time = NOW.timestamp() + minutes * 60
+        turn.before_change()
+    assert (reservations(store), steps.seen) == ([10, 15], [])
+    turn.before_change()
+    assert (reservations(store), len(steps.seen)) == ([15, 10 + 60 + 10], 1)
+
+
+def test_what_was_sent_is_published_with_a_few_changes_beyond_those_that_are_reserved(
+    turn: CountedTurn, clock: FakeClock, steps: Steps
+) -> None:
+    for _ in range(4):
+        turn.before_change()
+    with turn.finishing():
+        turn.before_change()
+        assert steps.seen == []
+        turn.before_change()
+        assert len(steps.seen) == 1
+    assert clock.time >= NOW.timestamp() + 3600
