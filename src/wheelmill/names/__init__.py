@@ -1,6 +1,5 @@
 """The words of the domain: names, versions and tags, checked once where they enter."""
 
-from wheelmill.names.machines import Architecture, CudaVersion, Gpu, Platform, PythonVersion
 from wheelmill.names.text import (
     MAX_TEXT,
     CudaTag,
@@ -15,8 +14,18 @@ from wheelmill.names.text import (
     read_requirement,
     words_like,
 )
-from wheelmill.names.torch import TORCH, StableTorch, TorchNeed, TorchVersion
-from wheelmill.names.word import Word
+from wheelmill.names.words import (
+    TORCH,
+    Architecture,
+    CudaVersion,
+    Gpu,
+    Platform,
+    PythonVersion,
+    StableTorch,
+    TorchNeed,
+    TorchVersion,
+    Word,
+)
 
 __all__ = [
     "MAX_TEXT",

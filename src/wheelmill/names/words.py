@@ -1,0 +1,354 @@
+"""Values with one spelling: CUDA releases, torch releases, Pythons, platforms and GPU architectures."""
+
+from __future__ import annotations
+
+import functools
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
+
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.names.text import CudaTag, ProjectName, bounded
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+
+class Word(ABC):
+    """A value with one spelling: an object in records, that text in JSON and YAML."""
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, text: str) -> Self:
+        """Read the text form. Raises ValueError that says what was expected."""
+
+    @classmethod
+    def _validated(cls, value: object) -> Self:
+        if isinstance(value, str):
+            return cast(Self, _read_once(cls, value))
+        if isinstance(value, cls):
+            return value
+        raise ValueError(f"expected text in quotes, not {value!r}")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        """Let pydantic read and write the text form."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - the client chooses wheels without pydantic
+
+        return core_schema.no_info_plain_validator_function(
+            cls._validated,
+            json_schema_input_schema=core_schema.str_schema(),
+            serialization=core_schema.to_string_ser_schema(),
+        )
+
+
+_Kind = TypeVar("_Kind", bound=Word)
+
+
+@lru_cache(maxsize=4096)
+def _read_once(kind: type[_Kind], text: str) -> _Kind:
+    """Read the text form; cached, since a ledger of 100,000 wheels has a few dozen different words."""
+    return kind.parse(text)
+
+
+def release_numbers(text: str, example: str, *, lengths: tuple[int, ...] = (2, 3)) -> tuple[int, ...]:
+    """Read numbers with dots between them.
+
+    Args:
+        text: what somebody wrote.
+        example: what the refusal says was expected.
+        lengths: how many numbers there may be.
+
+    Raises:
+        ValueError: there are too few or too many, or one is not written as in a version.
+    """
+    try:
+        version = Version(bounded(text))
+    except InvalidVersion:
+        version = None
+    if version is None or str(version) != ".".join(map(str, version.release)) or len(version.release) not in lengths:
+        raise ValueError(f"expected {example}, not {text!r}")
+    return version.release
+
+
+_PLATFORM: Final = re.compile(r"(?P<system>linux|win|macosx(?:_[0-9]+)*)_(?P<machine>[a-z][a-z0-9_]*)")
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class CudaVersion(Word):
+    """A CUDA release, major and minor: what wheels of one label share. Patch releases do not matter here."""
+
+    major: int
+    minor: int
+
+    @classmethod
+    def parse(cls, text: str) -> CudaVersion:
+        """Read ``13.0``, ``13.0.2``, ``130`` or ``cu130``."""
+        example = "a CUDA version such as '13.0' or 'cu130'"
+        digits = text.strip().removeprefix("cu")
+        if digits.isascii() and digits.isdigit() and len(digits) >= 3:  # noqa: PLR2004 - "12" is no version
+            digits = f"{digits[:-1]}.{digits[-1]}"
+        major, minor, *_ = release_numbers(digits, example)
+        if not 10 <= major < 100 or minor > 9:  # noqa: PLR2004 - cu92 and cu1310 could not be read back; 1281 is a slip
+            raise ValueError(f"expected {example}, not {text!r}")
+        return cls(major, minor)
+
+    @property
+    def tag(self) -> CudaTag:
+        """The form that labels and index paths use: ``cu130``."""
+        return CudaTag(f"cu{self.major}{self.minor}")
+
+    def __str__(self) -> str:
+        """``13.0``."""
+        return f"{self.major}.{self.minor}"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class PythonVersion(Word):
+    """A CPython minor release, free-threaded or not (PEP 703)."""
+
+    major: int
+    minor: int
+    free_threaded: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> PythonVersion:
+        """Read ``3.12``, ``3.13t``, ``312`` or ``cp312``."""
+        example = "a Python version such as '3.12' or '3.13t'"
+        digits = text.strip().removeprefix("cp")
+        free_threaded = digits.endswith("t")
+        digits = digits.removesuffix("t")
+        if digits.isascii() and digits.isdigit() and len(digits) > 1:
+            digits = f"{digits[:1]}.{digits[1:]}"
+        major, minor, *_ = release_numbers(digits, example)
+        return cls(major, minor, free_threaded)
+
+    @property
+    def interpreter(self) -> str:
+        """The interpreter part of a wheel tag: ``cp312`` (PEP 425)."""
+        return f"cp{self.major}{self.minor}"
+
+    @property
+    def abi(self) -> str:
+        """The ABI part of a wheel tag: ``cp312``, or ``cp313t`` when free-threaded."""
+        return f"{self.interpreter}{'t' if self.free_threaded else ''}"
+
+    def __str__(self) -> str:
+        """``3.12`` or ``3.13t``."""
+        return f"{self.major}.{self.minor}{'t' if self.free_threaded else ''}"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Platform(Word):
+    """A system and a machine that wheels run on, as the platform tag of a plain wheel writes them (PEP 425)."""
+
+    system: str
+    """``linux``, ``win`` or ``macosx``, the last with a release where one is known: ``macosx_14_0``."""
+    machine: str
+    """The processor as its system calls it: ``x86_64`` and ``aarch64`` on Linux, ``amd64`` on Windows."""
+
+    @classmethod
+    def parse(cls, text: str) -> Platform:
+        """Read ``linux_x86_64``, ``win_amd64`` or ``macosx_14_0_arm64``."""
+        parts = _PLATFORM.fullmatch(text.strip())
+        if parts is None:
+            raise ValueError(f"expected a platform such as 'linux_x86_64' or 'win_amd64', not {text!r}")
+        return cls(**parts.groupdict())
+
+    @classmethod
+    def of_tag(cls, tag: str) -> Platform | None:
+        """The platform that a wheel's platform tag is for, whatever its C library; None for ``any``."""
+        plain = re.sub(r"^(many|musl)linux[0-9]*(_[0-9]+_[0-9]+)?_", "linux_", tag)
+        return cls(**parts.groupdict()) if (parts := _PLATFORM.fullmatch(plain)) else None
+
+    @property
+    def is_linux(self) -> bool:
+        """Whether its wheels are told apart by their C library."""
+        return self.system == "linux"
+
+    def tag(self, policy: str) -> str:
+        """The platform tag of a policy on this machine: ``manylinux_2_28_x86_64`` (PEP 600)."""
+        return f"{policy}_{self.machine}"
+
+    def __str__(self) -> str:
+        """``linux_x86_64``."""
+        return f"{self.system}_{self.machine}"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Architecture(Word):
+    """One GPU architecture to compile for, as ``TORCH_CUDA_ARCH_LIST`` writes it: ``9.0``, ``9.0a``, ``12.0+PTX``.
+
+    https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#gpu-feature-list
+    """
+
+    major: int
+    minor: int
+    feature: str = ""
+    """``a`` (this architecture only), ``f`` (its family) or nothing (forward compatible)."""
+    ptx: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Architecture:
+        """Read a compute capability with an optional feature letter and ``+PTX``."""
+        number = text.strip()
+        ptx = number.endswith("+PTX")
+        number = number.removesuffix("+PTX")
+        feature = number[-1:] if number[-1:] in ("a", "f") else ""
+        example = "a compute capability such as '9.0', '9.0a' or '12.0+PTX'"
+        major, minor = release_numbers(number.removesuffix(feature), example, lengths=(2,))
+        return cls(major, minor, feature, ptx)
+
+    @classmethod
+    def of_code(cls, code: str) -> Architecture:
+        """Read ``sm_90a`` or ``compute_90a``, as `sm` and `compute` write it: the last digit is the minor part."""
+        name = code.partition("_")[2]
+        number = name.rstrip("af")
+        return cls.parse(f"{number[:-1]}.{number[-1:]}{name.removeprefix(number)}")
+
+    @property
+    def capability(self) -> str:
+        """``9.0a``: the name, without ``+PTX``."""
+        return f"{self.major}.{self.minor}{self.feature}"
+
+    @property
+    def sm(self) -> str:
+        """``sm_90a``: what cuobjdump and the evidence call the machine code for it."""
+        return f"sm_{self.major}{self.minor}{self.feature}"
+
+    @property
+    def compute(self) -> str:
+        """``compute_90a``: what the evidence calls portable assembly for it."""
+        return self.sm.replace("sm_", "compute_")
+
+    def __str__(self) -> str:
+        """``12.0+PTX``."""
+        return f"{self.capability}{'+PTX' if self.ptx else ''}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu:
+    """One GPU."""
+
+    capability: Architecture
+    name: str | None = None
+    """``NVIDIA H100``; None when only its compute capability was given."""
+
+
+TORCH: Final = ProjectName("torch")
+"""The project that most wheels are linked to."""
+
+
+@functools.total_ordering
+@dataclass(frozen=True, slots=True)
+class TorchVersion(Word):
+    """A torch minor release, or one of its release candidates.
+
+    Patch releases keep the C++ ABI that extensions link to; between candidates, and from the last to the release, it
+    may change.
+    """
+
+    major: int
+    minor: int
+    candidate: int | None = None
+    """The number of a release candidate, which sorts before the release; None for the release."""
+
+    @classmethod
+    def parse(cls, text: str) -> TorchVersion:
+        """Read ``2.11``, ``2.11.0``, ``2.16rc1`` or ``2.16.0rc1``."""
+        release, found, number = text.strip().partition("rc")
+        major, minor, *patch = release_numbers(release, "a torch version such as '2.11'")
+        if found and (any(patch) or not (number.isascii() and number.isdecimal())):
+            raise ValueError(f"expected a release candidate of torch such as '2.16rc1', not {text!r}")
+        return cls(major, minor, int(number) if found else None)
+
+    @classmethod
+    def of_release(cls, version: Version) -> TorchVersion:
+        """What extensions link to beside a release: ``2.16rc1`` for ``2.16.0rc1+cu130``, ``2.16`` for ``2.16.1rc1``."""
+        kind, number = version.pre or ("", 0)
+        return cls(version.major, version.minor, number if kind == "rc" and not version.micro else None)
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The versions that it may report: ``2.11.0`` to ``2.11.9``; of a candidate ``2.16.0rc1`` and ``2.16.0``."""
+        if self.is_candidate:
+            release = f"{self.major}.{self.minor}.0"
+            return f"{release}rc{self.candidate}", release
+        return tuple(f"{self}.{patch}" for patch in range(10))
+
+    @property
+    def pin(self) -> str:
+        """The narrowest range with every version that it may report: ``==2.11.*``, ``>=2.16.0rc1,<=2.16.0``."""
+        return f">={self.releases[0]},<={self.releases[-1]}" if self.is_candidate else f"=={self}.*"
+
+    @property
+    def is_candidate(self) -> bool:
+        """Whether it is a release candidate."""
+        return self.candidate is not None
+
+    def __lt__(self, other: TorchVersion) -> bool:
+        """Whether it came before another one."""
+        return self._age < other._age
+
+    @property
+    def _age(self) -> tuple[int, int, bool, int]:
+        return self.major, self.minor, not self.is_candidate, self.candidate or 0
+
+    def __str__(self) -> str:
+        """``2.11`` or ``2.16rc1``."""
+        return f"{self.major}.{self.minor}{f'rc{self.candidate}' if self.is_candidate else ''}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StableTorch:
+    """A range of torches: what a wheel needs that links only to torch's stable ABI.
+
+    https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html
+    """
+
+    oldest: TorchVersion
+    below: TorchVersion | None = None
+    """The first torch that is too new; None for no upper bound."""
+
+    def __post_init__(self) -> None:
+        """Refuse an empty range."""
+        if self.below is not None and self.below <= self.oldest:
+            raise ValueError(f"expected 'below' to be a torch newer than {self.oldest}, not {self.below}")
+
+    def __contains__(self, torch: TorchNeed) -> bool:
+        """Whether a torch, or all of another range, is in the range."""
+        if isinstance(torch, TorchVersion):
+            return self.oldest <= torch and (self.below is None or torch < self.below)
+        ends_before = self.below is None or (torch.below is not None and torch.below <= self.below)
+        return self.oldest <= torch.oldest and ends_before
+
+    @property
+    def plain(self) -> dict[str, str]:
+        """What JSON and YAML write: ``{"stable": "2.10", "below": "2.16"}``."""
+        return {"stable": str(self.oldest)} | ({"below": str(self.below)} if self.below else {})
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic read and write that form."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - the client chooses wheels without pydantic
+
+        torch = handler.generate_schema(TorchVersion)
+        below = core_schema.typed_dict_field(torch, required=False)
+        keys = {"stable": core_schema.typed_dict_field(torch), "below": below}
+        return core_schema.no_info_after_validator_function(
+            lambda written: cls(oldest=written["stable"], below=written.get("below")),
+            core_schema.typed_dict_schema(keys, extra_behavior="forbid"),
+            serialization=core_schema.plain_serializer_function_ser_schema(lambda value: value.plain),
+        )
+
+    def __str__(self) -> str:
+        """``>=2.10,<2.16``, a range as requirements write it (PEP 440)."""
+        return f">={self.oldest}" + (f",<{self.below}" if self.below else "")
+
+
+TorchNeed = TorchVersion | StableTorch
+"""What a wheel that links to torch needs: the minor release that it was built against, or any of a range."""
