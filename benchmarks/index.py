@@ -157,7 +157,7 @@ def parts_of(releases: Path) -> dict[str, float]:
     from wheelmill.release.directory import DirectoryStore  # noqa: PLC0415
     from wheelmill.release.ledger.releases import every_manifest  # noqa: PLC0415
     from wheelmill.release.manifest.shared import Shared  # noqa: PLC0415
-    from wheelmill.system.time import SYSTEM_CLOCK  # noqa: PLC0415
+    from wheelmill.system.progress import SYSTEM_CLOCK  # noqa: PLC0415
 
     gc.disable()  # as the command does
     seconds = {"imports": round(time.process_time(), 2)}

@@ -26,7 +26,7 @@ from benchmarks.releases import PER_RELEASE, releases_of, wheels  # noqa: E402 -
 from tests.github_server import REPOSITORY, Asset, GitHub, Release, serving  # noqa: E402
 from tests.unit.release.conftest import certified_wheel  # noqa: E402
 from wheelmill.smoke.verdict import certificate_path  # noqa: E402
-from wheelmill.system.record_files import write_record  # noqa: E402
+from wheelmill.system.records import write_record  # noqa: E402
 
 STORE: Final = f"github:{REPOSITORY}"
 HURRIED: Final = """

@@ -13,7 +13,7 @@ import pytest
 
 from wheelmill.errors import ProcessError
 from wheelmill.system import process
-from wheelmill.system.output import Output
+from wheelmill.system.process import Output
 
 PROGRAM = """\
 #!{python} -IS

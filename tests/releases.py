@@ -8,7 +8,7 @@ from typing import Final
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.releases import Releases, every_manifest
 from wheelmill.release.manifest import ListedRelease
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock
 
 NOW: Final = datetime(2026, 11, 21, 12, 30, 15, 500_000, tzinfo=UTC)
 

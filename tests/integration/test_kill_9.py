@@ -30,7 +30,7 @@ from wheelmill.names import CudaVersion, PythonVersion
 from wheelmill.smoke.verdict import certificate_path
 from wheelmill.system import resources
 from wheelmill.system.guard import children_of
-from wheelmill.system.record_files import write_record
+from wheelmill.system.records import write_record
 
 SEED = 19
 MANY = int(os.environ.get("WHEELMILL_KILLS", "3"))

@@ -10,7 +10,7 @@ from tests.integration.conftest import Command
 from tests.reference.schemas import strict_validator
 from tests.unit.release.conftest import certified_wheel
 from wheelmill.smoke.verdict import certificate_path
-from wheelmill.system.record_files import write_record
+from wheelmill.system.records import write_record
 from wheelmill.wheel.build_facts import build_facts_bytes
 
 

@@ -18,8 +18,8 @@ from tests.wheels import write_wheel
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.smoke.verdict import certificate_path
 from wheelmill.system.files import sha256_of, sha256_of_bytes
-from wheelmill.system.record_files import write_record
-from wheelmill.system.time import SYSTEM_CLOCK
+from wheelmill.system.progress import SYSTEM_CLOCK
+from wheelmill.system.records import write_record
 from wheelmill.wheel.attestation import TRUSTED_ROOT
 from wheelmill.wheel.metadata import metadata_bytes
 

@@ -21,7 +21,7 @@ from wheelmill.cli.factory.inputs import store_at
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import certificate_path
 from wheelmill.system.progress import QUIET
-from wheelmill.system.record_files import write_record
+from wheelmill.system.records import write_record
 
 NAME = "demo-1.0+cu130-py3-none-any.whl"
 PLAIN = "demo-1.0-py3-none-any.whl"

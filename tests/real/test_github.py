@@ -17,7 +17,7 @@ from tests.real.conftest import Command
 from tests.real.github_description import Description
 from tests.unit.release.conftest import certified_wheel
 from wheelmill.smoke.verdict import certificate_path
-from wheelmill.system.record_files import write_record
+from wheelmill.system.records import write_record
 
 pytestmark = pytest.mark.real
 

@@ -14,8 +14,7 @@ from wheelmill.hosting.rules import examine
 from wheelmill.hosting.wrong import WrongSetting
 from wheelmill.release.github import Repository
 from wheelmill.release.github.calls import Calls, Pace
-from wheelmill.system.progress import QUIET
-from wheelmill.system.time import SYSTEM_CLOCK
+from wheelmill.system.progress import QUIET, SYSTEM_CLOCK
 
 pytestmark = pytest.mark.real
 

@@ -29,7 +29,7 @@ from wheelmill.index.write import write_site
 from wheelmill.release.publish import publish
 from wheelmill.release.s3 import Bucket, S3Store
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.time import SYSTEM_CLOCK
+from wheelmill.system.progress import SYSTEM_CLOCK
 
 pytestmark = pytest.mark.real
 

@@ -20,8 +20,7 @@ from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import sha256_of
 from wheelmill.system.folders import claim_folder, workspaces
-from wheelmill.system.progress import Progress
-from wheelmill.system.units import number_of, size
+from wheelmill.system.progress import Progress, number_of, size
 
 _CUDA_FILES: Final = (".cu", ".cuh", ".hip")
 

@@ -20,9 +20,8 @@ from wheelmill.build.identity import COMPILERS, BuildPlace, identity_of
 from wheelmill.build.provenance import CacheCounts
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process, resources
-from wheelmill.system.progress import Progress
+from wheelmill.system.progress import Progress, number_of
 from wheelmill.system.sandbox import Sandbox
-from wheelmill.system.units import number_of
 
 MAX_SIZE: Final = 10 << 30
 """Bytes of one cache."""

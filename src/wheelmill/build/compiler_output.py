@@ -15,7 +15,7 @@ from wheelmill.build.known_causes import DISK, MEMORY, NETWORK, any_of, hint_for
 from wheelmill.build.parts import UNITS
 from wheelmill.config.model import Package
 from wheelmill.errors import BuildError, CompileError, ProcessError
-from wheelmill.system.output import MAX_LINE, printable
+from wheelmill.system.process import MAX_LINE, printable
 
 _REFUSAL: Final = re.compile(
     r"""

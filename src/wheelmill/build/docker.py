@@ -24,9 +24,8 @@ from wheelmill.errors import BuildError, ProcessError, UsageError
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import containers, resources
-from wheelmill.system.images import base_image, own_image
-from wheelmill.system.progress import Progress
-from wheelmill.system.units import number_of
+from wheelmill.system.containers import base_image, own_image
+from wheelmill.system.progress import Progress, number_of
 
 FREE_DISK: Final = 20 << 30
 """Bytes: the images take up to 12 GiB unpacked, torch with CUDA 5, a build 2."""

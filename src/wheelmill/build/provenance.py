@@ -9,7 +9,7 @@ from typing import Final
 from wheelmill.config.model import Expectations, RequiresDist, SystemPackages
 from wheelmill.names import Architecture, PythonVersion, Sha256
 from wheelmill.plan.targets import Cell
-from wheelmill.system.record_files import read_record, write_record
+from wheelmill.system.records import read_record, write_record
 from wheelmill.wheel.build_facts import SourceFacts
 from wheelmill.wheel.name import WheelFile
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wheelmill.conformance.violation import Rule, Violation
-from wheelmill.system.output import printable
+from wheelmill.system.process import printable
 
 _EXAMPLES: Final = 10
 """Places of a finding that reports name."""

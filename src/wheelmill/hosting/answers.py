@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from wheelmill.errors import IntegrityError, NetworkError, RejectedError
 from wheelmill.hosting.settings import Unseen
 from wheelmill.release.github.calls import Calls
-from wheelmill.system.record_files import record_from
+from wheelmill.system.records import record_from
 
 ADMINISTRATION: Final = "Administration: read"
 """The permission that most settings need."""

@@ -24,9 +24,8 @@ from wheelmill.release.s3.content_types import JSON_PAGES
 from wheelmill.release.s3.ledger import LEDGER
 from wheelmill.release.s3.publisher import FILES
 from wheelmill.release.tags import is_date_tag
-from wheelmill.system.progress import Progress
-from wheelmill.system.record_files import record_bytes, record_from
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import Progress, number_of
+from wheelmill.system.records import record_bytes, record_from
 from wheelmill.web.side_by_side import begin
 
 _INDEX: Final = "index.html"

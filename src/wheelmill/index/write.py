@@ -22,7 +22,7 @@ from wheelmill.index.tree import ALIASES, DOCUMENTS, INVENTORY, VARIANTS, WHEELS
 from wheelmill.system.files import PUBLIC_FOLDER, behind_links, exchange, link_or_copy, make_public_folder
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold, wait_silently
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 MAX_BYTES: Final = 1_000_000_000
 """The most bytes of a site on GitHub Pages.

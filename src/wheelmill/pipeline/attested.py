@@ -15,7 +15,7 @@ from wheelmill.release.store import Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes, write_bytes
 from wheelmill.system.folders import temporary_folder
-from wheelmill.system.record_files import record_bytes
+from wheelmill.system.records import record_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.archive import open_archive
 from wheelmill.wheel.attestation import MAX_BUNDLE, WHEELS_WORKFLOW, Attested, Signer, verify_bundles

@@ -22,7 +22,7 @@ from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke.examine import examine_bytes
 from wheelmill.smoke.verdict import GPU_SUFFIX, Certificate, TestedWheel, certificate_path, tested_wheel_at
 from wheelmill.system.files import sha256_of, sha256_of_bytes
-from wheelmill.system.record_files import read_record
+from wheelmill.system.records import read_record
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import Attested
 from wheelmill.wheel.metadata import metadata_bytes

@@ -18,7 +18,7 @@ from wheelmill.plan.shards import RUN, SHARD, Load, divide
 from wheelmill.plan.targets import BuildTarget, Cell, Filters, PastBuilds, Plan
 from wheelmill.release.ledger.records import UnreleasedGroup
 from wheelmill.release.store import Quotas
-from wheelmill.system.record_files import read_record
+from wheelmill.system.records import read_record
 from wheelmill.wheel.torch_need import torch_in_json
 
 if TYPE_CHECKING:

@@ -36,8 +36,7 @@ from wheelmill.release.store import Store
 from wheelmill.smoke.environment import SmokeEnvironments
 from wheelmill.smoke.examine import AvailableWheel, check_required, examine_wheel, wheels_on_disk
 from wheelmill.smoke.verdict import TestedWheel, Verdict, certify, verdict_of
-from wheelmill.system.progress import Progress
-from wheelmill.system.time import time_limit
+from wheelmill.system.progress import Progress, time_limit
 from wheelmill.wheel.findings import with_reasons
 
 _LOG: Final = 4000

@@ -12,7 +12,7 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.matrix_plan import PlannedGroup, read_plan
 from wheelmill.release.ledger.records import UnreleasedGroup
 from wheelmill.release.store import RefusedWheel
-from wheelmill.system.record_files import read_record
+from wheelmill.system.records import read_record
 
 _TAIL_LINES: Final = 25
 _MAX_LINE: Final = 300

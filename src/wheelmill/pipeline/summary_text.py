@@ -12,7 +12,7 @@ from typing import Final
 from wheelmill.names import ProjectName
 from wheelmill.pipeline.chain import MAX_ATTEMPTS, RunEnd
 from wheelmill.pipeline.summary import GroupOutcome, ReportedFailure, State, Summary, clip
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 MAX_ROWS: Final = 300
 MAX_FAILURES: Final = 30

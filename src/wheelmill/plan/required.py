@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from wheelmill.names import ProjectName, PythonVersion
 from wheelmill.plan.targets import Cell, Plan
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 
 @dataclass(frozen=True, kw_only=True)

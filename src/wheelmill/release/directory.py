@@ -29,8 +29,7 @@ from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import PUBLIC_FILE, copy_file, make_public_folder, sha256_of, write_bytes
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold
-from wheelmill.system.progress import Progress
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock, Progress
 from wheelmill.wheel.name import WheelFile
 
 

@@ -16,7 +16,7 @@ from wheelmill.release.store import Publication, Publisher, RefusedWheel, Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import QUIET, Progress
-from wheelmill.system.record_files import record_bytes
+from wheelmill.system.records import record_bytes
 from wheelmill.wheel.variant_name import name_without_label
 
 _Published = Mapping[str, tuple[Sha256, ReleaseTag]]

@@ -18,7 +18,7 @@ from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest, listed_o
 from wheelmill.release.pep740 import provenance_of, shared_bundles
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import Progress
-from wheelmill.system.record_files import record_bytes
+from wheelmill.system.records import record_bytes
 from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.limits import MAX_WHEEL

@@ -18,8 +18,7 @@ from wheelmill.errors import NetworkError, ReleaseError, TimeIsOver
 from wheelmill.names import ReleaseTag
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import Lease, LedgerState
-from wheelmill.system.progress import Progress
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock, Progress
 
 PUBLISHING: Final = "publishing"
 """The name of the one lease that publishers share."""

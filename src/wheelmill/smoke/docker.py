@@ -25,9 +25,8 @@ from wheelmill.smoke.environment import (
 )
 from wheelmill.smoke.evidence import Contents
 from wheelmill.system import resources
-from wheelmill.system.containers import Container, claim_run, start_container
-from wheelmill.system.gpus import device_files
-from wheelmill.system.images import base_image, own_image
+from wheelmill.system.containers import Container, base_image, claim_run, own_image, start_container
+from wheelmill.system.hardware import device_files
 from wheelmill.system.progress import Progress
 
 _FOLDER: Final = "/smoke"

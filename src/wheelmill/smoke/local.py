@@ -16,7 +16,7 @@ from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system import process
 from wheelmill.system.folders import temporary_folder
-from wheelmill.system.gpus import device_files
+from wheelmill.system.hardware import device_files
 from wheelmill.system.progress import Progress
 from wheelmill.system.sandbox import Sandbox, certificates
 

@@ -13,7 +13,7 @@ from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.machine import absent_libraries, code_before_import, gpus_in, undefined_symbols
 from wheelmill.smoke.modules import failed_extensions, failed_imports, overwritten_files, uncompiled_modules
 from wheelmill.smoke.verdict import THIS_MACHINE, CleanRoom
-from wheelmill.system.gpus import name_gpus
+from wheelmill.system.hardware import name_gpus
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding, with_reasons
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator
 from wheelmill.build.provenance import Provenance
 from wheelmill.errors import SmokeError
 from wheelmill.names import Sha256
-from wheelmill.system.record_files import read_record, write_record
+from wheelmill.system.records import read_record, write_record
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.sizes import Sizes

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wheelmill.system.units import size
+from wheelmill.system.progress import size
 
 if TYPE_CHECKING:
     import zipfile

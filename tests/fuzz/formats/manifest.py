@@ -15,7 +15,7 @@ from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import line_of, with_releases
 from wheelmill.release.manifest import Manifest, ManifestEntry, manifest_from
 from wheelmill.smoke.verdict import Certificate, CleanRoom, Evidence
-from wheelmill.system.record_files import record_bytes
+from wheelmill.system.records import record_bytes
 
 TAG = ReleaseTag("v2026-11-21")
 ENTRY = ManifestEntry(

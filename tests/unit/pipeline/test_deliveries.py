@@ -21,9 +21,8 @@ from wheelmill.pipeline.matrix_plan import MatrixPlan, PlannedGroup, Shard
 from wheelmill.release.github import JobArtifacts, Repository
 from wheelmill.release.store import Publication
 from wheelmill.smoke.verdict import certificate_path
-from wheelmill.system.progress import QUIET
-from wheelmill.system.record_files import write_record
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import QUIET, Clock
+from wheelmill.system.records import write_record
 
 GROUPS = 5
 RUN = "7"

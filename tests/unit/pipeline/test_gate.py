@@ -28,7 +28,7 @@ from wheelmill.smoke.verdict import (
     TestedWheel,
     certificate_path,
 )
-from wheelmill.system.record_files import write_record
+from wheelmill.system.records import write_record
 from wheelmill.wheel.attestation import Attested, Signer
 from wheelmill.wheel.build_facts import AppliedPatch, BuildFacts, SourceFacts, build_facts_bytes
 from wheelmill.wheel.name import WheelFile

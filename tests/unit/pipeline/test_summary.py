@@ -16,7 +16,7 @@ from wheelmill.pipeline.summary import Published, ReleaseReport, Summary, refuse
 from wheelmill.pipeline.summary_text import MAX_FAILURES, RunText, markdown_of, notice_of
 from wheelmill.release.ledger.records import LedgerRun, UnreleasedGroup
 from wheelmill.release.store import RefusedWheel
-from wheelmill.system.record_files import write_record
+from wheelmill.system.records import write_record
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 TAG = ReleaseTag("v2026-11-21")

@@ -15,7 +15,7 @@ from wheelmill.names import PythonVersion, TorchVersion
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
 from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.verdict import THIS_MACHINE
-from wheelmill.system.output import Output
+from wheelmill.system.process import Output
 from wheelmill.system.progress import Progress
 
 FORKS: Final = """

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fake_docker import FakeDocker, Reply
 from wheelmill.errors import UsageError
-from wheelmill.system.images import base_image, own_image
+from wheelmill.system.containers import base_image, own_image
 from wheelmill.system.progress import Progress
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4

@@ -14,7 +14,7 @@ from wheelmill.cli.shared.target import TargetOptions, projects_of
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.client.choose.combinations import Combination, Offer, find_offer
 from wheelmill.names import Platform, ProjectName, StableTorch
-from wheelmill.system.units import size
+from wheelmill.system.progress import size
 from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 if TYPE_CHECKING:

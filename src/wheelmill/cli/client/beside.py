@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from wheelmill.client.choose.contents import WheelContents
-from wheelmill.system.units import size
+from wheelmill.system.progress import size
 
 _PACKED: Final = "wheel, packed"
 

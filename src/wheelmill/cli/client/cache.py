@@ -10,7 +10,7 @@ import typer
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.client.install.cache import clean_cache, measure_cache
 from wheelmill.errors import UsageError
-from wheelmill.system.units import number_of, size
+from wheelmill.system.progress import number_of, size
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.change_outputs import CacheClean, CacheInfo

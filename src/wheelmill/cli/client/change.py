@@ -14,7 +14,7 @@ import typer
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.shared.output import say, say_warning
 from wheelmill.errors import UsageError
-from wheelmill.system.units import size
+from wheelmill.system.progress import size
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement

@@ -21,7 +21,7 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.errors import FindingsError, UsageError, WheelmillError
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.change_outputs import Doctor

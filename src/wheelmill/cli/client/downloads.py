@@ -16,8 +16,7 @@ from wheelmill.cli.shared.output import Waiting, say
 from wheelmill.cli.shared.terminal import STDERR
 from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache
 from wheelmill.system.folders import temporary_folder
-from wheelmill.system.progress import Progress
-from wheelmill.system.units import size
+from wheelmill.system.progress import Progress, size
 
 
 class DownloadBars(Progress):

@@ -26,7 +26,7 @@ from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.install.chosen import Installation
 from wheelmill.errors import FindingsError, UsageError
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 from wheelmill.wheel.name import WheelName
 
 if TYPE_CHECKING:

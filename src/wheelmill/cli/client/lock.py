@@ -24,7 +24,7 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.errors import FindingsError, NoWheelError, UsageError
 from wheelmill.names import ProjectName
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 if TYPE_CHECKING:
     from packaging.pylock import Pylock

@@ -10,7 +10,7 @@ from wheelmill.cli.client.resolve import outcomes_content, print_outcomes
 from wheelmill.cli.shared.output import print_json, say
 from wheelmill.client.variants.explain import explain_variants
 from wheelmill.client.variants.machine import property_text
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement

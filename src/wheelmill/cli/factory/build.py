@@ -21,8 +21,8 @@ from wheelmill.errors import BuildError, TimeIsOver, UsageError
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import find_missing
 from wheelmill.plan.targets import Filters
+from wheelmill.system.progress import time_limit
 from wheelmill.system.sandbox import check_confinement
-from wheelmill.system.time import time_limit
 
 
 @with_groups

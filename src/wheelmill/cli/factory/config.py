@@ -27,7 +27,7 @@ from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, w
 from wheelmill.config.model import Lock
 from wheelmill.errors import IntegrityError
 from wheelmill.system.files import write_bytes
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 app = typer.Typer(no_args_is_help=True, help="Check, lock and update the files that say what is built.")
 

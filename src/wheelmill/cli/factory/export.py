@@ -9,7 +9,7 @@ import typer
 
 from wheelmill.cli.shared.output import say, say_warning
 from wheelmill.errors import FindingsError, UsageError, WheelmillError
-from wheelmill.system.output import printable
+from wheelmill.system.process import printable
 
 app = typer.Typer(no_args_is_help=True, help="Lay wheels out for other places.")
 

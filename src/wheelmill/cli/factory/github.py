@@ -10,8 +10,8 @@ import typer
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import FindingsError
-from wheelmill.system.output import printable
-from wheelmill.system.time import SYSTEM_CLOCK
+from wheelmill.system.process import printable
+from wheelmill.system.progress import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import GithubCheck

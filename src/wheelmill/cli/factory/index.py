@@ -16,7 +16,7 @@ from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import UsageError
 from wheelmill.index.serve import project_lists_below, root_of, serve_folder
-from wheelmill.system.time import SYSTEM_CLOCK
+from wheelmill.system.progress import SYSTEM_CLOCK
 
 app = typer.Typer(no_args_is_help=True, help="Generate, serve and check static package indexes.")
 app.command()(check)

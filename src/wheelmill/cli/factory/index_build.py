@@ -28,7 +28,7 @@ from wheelmill.config.load import load_compatibility, load_listing
 from wheelmill.errors import UsageError
 from wheelmill.index.tree import SOURCES
 from wheelmill.release.ledger.records import LedgerState
-from wheelmill.system.time import SYSTEM_CLOCK
+from wheelmill.system.progress import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
     from wheelmill.index.deployed import ReadDeployed

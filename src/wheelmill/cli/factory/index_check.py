@@ -22,7 +22,7 @@ from wheelmill.conformance.violation import ConformanceReport
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.names.text import project_name
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import IndexCheck, IndexFinding

@@ -19,7 +19,7 @@ from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
 from wheelmill.system import git, locks, resources
 from wheelmill.system.own_installation import own_origin
-from wheelmill.system.time import SYSTEM_CLOCK
+from wheelmill.system.progress import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
     from wheelmill.release.github import JobArtifacts

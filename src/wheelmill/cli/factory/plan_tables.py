@@ -16,7 +16,7 @@ from wheelmill.names import ProjectName, TorchVersion
 from wheelmill.plan.estimate import GUESSED_SECONDS, Basis, Estimate, estimate
 from wheelmill.plan.groups import groups_of
 from wheelmill.plan.targets import BuildTarget, Filters, Obstacle, PastBuilds, Plan, Skip
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 _REASONS: Final = 3
 """How many reasons of a package stand in its line in full; more of them are put together by their kinds."""

@@ -14,7 +14,7 @@ from wheelmill.cli.factory.release_variants import variants
 from wheelmill.cli.shared.commands import CommandsWithDefault
 from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.terminal import progress
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 
 class ReleaseCommands(CommandsWithDefault):

@@ -12,7 +12,7 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say_warning
 from wheelmill.errors import FindingsError
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import published, rebuild
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import ReleaseLedger

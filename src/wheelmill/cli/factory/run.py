@@ -43,7 +43,7 @@ from wheelmill.plan.required import find_missing
 from wheelmill.plan.sample import smallest_sample_of
 from wheelmill.plan.targets import Cell, FailureOf, Filters, Plan
 from wheelmill.release.ledger.releases import published
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 if TYPE_CHECKING:
     from wheelmill.build.provenance import Provenance

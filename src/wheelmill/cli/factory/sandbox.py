@@ -18,8 +18,8 @@ from wheelmill.config.model import Config
 from wheelmill.errors import TimeOverError, UsageError
 from wheelmill.names import Architecture
 from wheelmill.plan.targets import BuildTarget, Filters
+from wheelmill.system.progress import number_of
 from wheelmill.system.sandbox import check_confinement
-from wheelmill.system.units import number_of
 from wheelmill.wheel.platforms import AUTO_POLICY, PUBLISHED_POLICY
 
 if TYPE_CHECKING:

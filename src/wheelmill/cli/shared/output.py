@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from wheelmill.system.output import printable
+from wheelmill.system.process import printable
 from wheelmill.system.progress import Progress
 
 _HEARTBEAT: Final = 10.0

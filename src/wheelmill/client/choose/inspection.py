@@ -11,8 +11,8 @@ from wheelmill.client.choose.choice import Candidates
 from wheelmill.client.choose.fit import is_for_other_torch, mismatches_inside
 from wheelmill.client.records import Candidate, Choice, Inside, Resolution, TargetEnvironment
 from wheelmill.client.sources.page_cache import PageCache
-from wheelmill.system.plain_records import plain_of, record_of
 from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.records import plain_of, record_of
 
 _ROUNDS: Final = 10
 """The most wheels of a project that are inspected."""

@@ -17,7 +17,7 @@ from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironm
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.system.process import command_line
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 _COST: Final = {
     Aspect.GPU: 1,

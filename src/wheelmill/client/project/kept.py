@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wheelmill.system.files import behind_links, write_durably
-from wheelmill.system.snapshots import count_entries, remove_entry, restore_snapshot, take_snapshot
+from wheelmill.system.folders import count_entries, remove_entry, restore_snapshot, take_snapshot
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,7 @@ from urllib.parse import urljoin, urlsplit
 from wheelmill.client.source_records import Outcome
 from wheelmill.client.sources.page_cache import ABSENT, CachedPage, PageCache
 from wheelmill.errors import NetworkError, UnreadableError
-from wheelmill.system.progress import QUIET, Progress
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import QUIET, Progress, number_of
 from wheelmill.web.credential_stores import variable_for
 from wheelmill.web.credentials import github_api
 from wheelmill.web.origin import Origin, without_credentials

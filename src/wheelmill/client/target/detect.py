@@ -15,7 +15,7 @@ from wheelmill.client.target.interpreter import environment_of, find_interpreter
 from wheelmill.client.target.named_torch import NamedTorch
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, Gpu, Platform, PythonVersion
-from wheelmill.system import gpus
+from wheelmill.system import hardware as gpus
 from wheelmill.wheel.platforms import Libc
 
 PUBLISHED_LIBC: Final = Libc("glibc", 2, 28)

@@ -9,8 +9,7 @@ from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.variant_wheels import VariantList
 from wheelmill.errors import IntegrityError, UnreadableError, WheelmillError
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.system.progress import QUIET, Progress
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import QUIET, Progress, number_of
 from wheelmill.wheel.variant_metadata import MAX_VARIANT_METADATA, VariantMetadata, read_variant_metadata
 
 ReadLists = Mapping[str, VariantMetadata | str]

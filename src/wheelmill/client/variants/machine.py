@@ -14,7 +14,7 @@ from wheelmill.client.variants.namespace import Namespace
 from wheelmill.client.variants.nvidia import nvidia_of
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import read_requirement
-from wheelmill.system.processor import x86_64_level
+from wheelmill.system.hardware import x86_64_level
 from wheelmill.web.pages import shown
 from wheelmill.wheel.cuda_variant import NAMESPACE, PROVIDERS
 from wheelmill.wheel.variant_metadata import Properties, Provider, VariantMetadata

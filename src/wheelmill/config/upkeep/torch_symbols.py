@@ -15,7 +15,7 @@ from wheelmill.config.upkeep.published import LINUX_X86_64
 from wheelmill.errors import UnreadableError, UsageError
 from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.names import TORCH, Platform, ProjectVersion, TorchVersion
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 from wheelmill.wheel.archive import open_archive
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.shared_objects import read_members

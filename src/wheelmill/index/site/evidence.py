@@ -27,7 +27,7 @@ from wheelmill.release.manifest import (
     ListedSizes,
 )
 from wheelmill.smoke.verdict import THIS_MACHINE
-from wheelmill.system.units import duration, number_of, size
+from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.gpu_code import CARDS, running_code
 from wheelmill.wheel.torch_window import TorchWindow
 

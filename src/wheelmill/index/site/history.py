@@ -12,7 +12,7 @@ from typing import Final
 
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.names import ProjectName
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 Points = tuple[tuple[date, int], ...]
 """How many there were from a day on; ascending."""

@@ -15,7 +15,7 @@ from wheelmill.index.site.addresses import in_url, package_folder
 from wheelmill.index.site.packages import Wheels
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.names import ProjectName
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 SHOWN: Final = 50
 """Of a page or a feed: readers look more often than that many releases are made."""

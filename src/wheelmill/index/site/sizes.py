@@ -13,7 +13,7 @@ from wheelmill.index.site.addresses import in_url, wheels_folder
 from wheelmill.index.site.coverage import platform_order, platform_title
 from wheelmill.index.site.wheels import Kind, WheelGroup
 from wheelmill.release.manifest import ListedSizes
-from wheelmill.system.units import size
+from wheelmill.system.progress import size
 
 MAX_ROWS: Final = 60
 """Of one table, which has seven elements in each."""

@@ -17,7 +17,7 @@ from wheelmill.index.rows import escape
 from wheelmill.index.site.addresses import wheel_anchor
 from wheelmill.index.site.coverage import Grid, Outcome, Row, State
 from wheelmill.names import CudaVersion, StableTorch, TorchNeed, TorchVersion
-from wheelmill.system.units import size
+from wheelmill.system.progress import size
 from wheelmill.wheel.torch_need import words_for
 
 MAX_CELLS: Final = 700

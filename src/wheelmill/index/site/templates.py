@@ -13,7 +13,7 @@ from wheelmill.index.site.packages import by_topic
 from wheelmill.index.site.sizes import size_rows
 from wheelmill.index.site.tables import SIGNS, WORDS, Trees, body_of
 from wheelmill.names import ProjectName
-from wheelmill.system.units import duration, number_of, size
+from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.torch_need import words_for
 
 

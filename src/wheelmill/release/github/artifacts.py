@@ -17,8 +17,7 @@ from github.PaginatedList import PaginatedList
 from wheelmill.errors import IntegrityError, NetworkError, UnreadableError
 from wheelmill.release.github.calls import LIMITED, Calls, Pace
 from wheelmill.release.github.connection import Repository
-from wheelmill.system.progress import QUIET
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import QUIET, Clock
 from wheelmill.web.client import Web
 from wheelmill.web.retries import FAILED, Retries
 from wheelmill.wheel.archive import open_archive, open_member

@@ -20,8 +20,7 @@ from github.Repository import Repository as Repo
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, WheelmillError
 from wheelmill.release.github.connection import Repository, WebRequester
 from wheelmill.release.github.turn import CountedTurn
-from wheelmill.system.progress import Progress
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock, Progress
 from wheelmill.web.retries import PATIENT, asked_pause
 
 LIMITED: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)

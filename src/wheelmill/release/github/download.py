@@ -18,7 +18,7 @@ from wheelmill.names import Sha256
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX

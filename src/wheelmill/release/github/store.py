@@ -31,8 +31,7 @@ from wheelmill.release.read_each import read_each
 from wheelmill.release.store import LeftDraft, Quotas
 from wheelmill.release.tags import is_date_tag, is_like_date_tag
 from wheelmill.system.files import atomic_write
-from wheelmill.system.progress import QUIET, Progress
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import QUIET, Clock, Progress
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.limits import MAX_WHEEL
 from wheelmill.wheel.name import WheelFile

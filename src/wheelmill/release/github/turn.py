@@ -14,8 +14,7 @@ from typing import Final
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import AN_HOUR, LedgerState, Reservation
 from wheelmill.release.turn import Turn
-from wheelmill.system.progress import Progress
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock, Progress
 
 STALE: Final = timedelta(minutes=75)
 """Silence after which a publisher counts as dead. One that GitHub told to wait is silent for up to an hour.

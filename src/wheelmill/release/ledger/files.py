@@ -11,7 +11,7 @@ from msgspec.json import decode
 from wheelmill.errors import IntegrityError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.records import Downloads, Failures, LedgerRelease, LedgerState, Work
-from wheelmill.system.record_files import record_bytes, record_from
+from wheelmill.system.records import record_bytes, record_from
 
 _RELEASES: Final = "releases/"
 _FAILURES: Final = "failures.json"

@@ -15,7 +15,7 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.archive import read_archive
 from wheelmill.release.ledger.files import files_of, manifests_in, state_of
 from wheelmill.release.ledger.records import LedgerState
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock
 
 PAUSES: Final = (0.0, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """Seconds before each try of a change: of several concurrent ones, one succeeds each time."""

@@ -17,7 +17,7 @@ from wheelmill.release.ledger.records import LedgerRelease, LedgerState, Release
 from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, manifest_from
 from wheelmill.release.tags import is_date_tag
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock
 from wheelmill.web.pages import SIDECAR_SUFFIX
 
 Warn = Callable[[str], None]

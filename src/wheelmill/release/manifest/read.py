@@ -14,7 +14,7 @@ from wheelmill.errors import ManifestError, ReleaseError
 from wheelmill.release.manifest.faults import Fault, faults_of_types, shown, told, values_in
 from wheelmill.release.manifest.listed import ListedRelease
 from wheelmill.release.manifest.record import MANIFEST, Manifest
-from wheelmill.system.record_files import record_bytes
+from wheelmill.system.records import record_bytes
 
 _OLDEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _CLOCKS_DIFFER: Final = timedelta(days=1)

@@ -25,7 +25,7 @@ from wheelmill.release.asset import Asset
 from wheelmill.release.s3.answers import configured, etag_of, sha256_in, understood
 from wheelmill.release.s3.connection import Connection
 from wheelmill.release.s3.content_types import type_of
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock
 from wheelmill.web.retries import PATIENT
 
 _PIECE: Final = 32 << 20

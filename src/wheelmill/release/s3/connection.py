@@ -19,7 +19,7 @@ from botocore import UNSIGNED
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
 from wheelmill.web.origin import without_credentials

@@ -24,8 +24,7 @@ from wheelmill.release.store import LeftDraft, Quotas
 from wheelmill.release.tags import is_date_tag, is_like_date_tag
 from wheelmill.release.turn import Turn
 from wheelmill.system.files import atomic_write
-from wheelmill.system.progress import Progress
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock, Progress
 from wheelmill.wheel.name import WheelFile
 
 MAX_OBJECT: Final = 5 * 10**9

@@ -16,7 +16,7 @@ from wheelmill.client.records import Inside, Resolution
 from wheelmill.names import Architecture, CudaVersion, Gpu, ReleaseTag, Sha256, TorchVersion, project_version
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.smoke.verdict import Certificate, Evidence
-from wheelmill.system.record_files import record_bytes
+from wheelmill.system.records import record_bytes
 
 WHEEL = "demo-1.1+cu128torch2.8-cp312-cp312-linux_x86_64.whl"
 SHA = Sha256("ab" * 32)

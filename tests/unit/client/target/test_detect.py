@@ -12,7 +12,7 @@ from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target import detect
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, TorchVersion
-from wheelmill.system import gpus
+from wheelmill.system import hardware
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An environment with torch 2.8.0+cu128, and no driver."""
     found = replace(TARGET, torch_release="2.8.0+cu128", cxx11_abi=True, interpreter=Path("python"))
     monkeypatch.setattr(detect, "environment_of", lambda _interpreter: found)
-    monkeypatch.setattr(gpus, "driver_version", lambda: (None, ""))
+    monkeypatch.setattr(hardware, "driver_version", lambda: (None, ""))
 
 
 def given(**options: str) -> TargetEnvironment:

@@ -18,7 +18,7 @@ from wheelmill.index.site.evidence import build_facts, build_key, evidence_facts
 from wheelmill.names import project_name
 from wheelmill.release.manifest import ListedCertificate, ListedExternal, ListedProvenance, ListedRelease
 from wheelmill.release.manifest.listed import ListedFinding, ListedRoom, ListedSizes
-from wheelmill.system.record_files import record_bytes
+from wheelmill.system.records import record_bytes
 from wheelmill.wheel.build_facts import SourceFacts
 
 ROOM = ListedRoom(python="3.11.7", skipped=())

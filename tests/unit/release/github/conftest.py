@@ -8,7 +8,7 @@ from tests.github_server import REPOSITORY, GitHub, serving
 from tests.unit.release.conftest import NOW
 from wheelmill.release.github import GitHubStore, Repository
 from wheelmill.release.github.calls import Pace
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock
 
 
 class FakeClock:

@@ -16,8 +16,7 @@ from wheelmill.errors import NetworkError, RejectedError, ReleaseError
 from wheelmill.release.github import Repository
 from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.release.github.drafts import all_releases
-from wheelmill.system.progress import Progress
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock, Progress
 from wheelmill.web.retries import PATIENT
 
 SECONDARY = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}

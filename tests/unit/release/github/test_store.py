@@ -23,7 +23,7 @@ from wheelmill.release.manifest import MANIFEST, Manifest, listed_of
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Quotas
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.record_files import record_from
+from wheelmill.system.records import record_from
 
 NAMES = tuple(f"demo-1.{number}+cu130-cp311-cp311-manylinux_2_28_x86_64.whl" for number in range(4))
 ENDS = ("", ".metadata", ".cdx.json")

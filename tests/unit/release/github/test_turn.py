@@ -20,8 +20,7 @@ from wheelmill.release.publish import publish, publish_each
 from wheelmill.release.store import Publication
 from wheelmill.release.turn import PUBLISHING
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.progress import QUIET, Progress
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import QUIET, Clock, Progress
 
 NAMES = tuple(f"demo-1.{number}-py3-none-any.whl" for number in range(4))
 

@@ -24,7 +24,7 @@ from wheelmill.release.ledger.records import (
     ReleasedWheel,
     Reservation,
 )
-from wheelmill.system.record_files import record_bytes
+from wheelmill.system.records import record_bytes
 
 NOW = datetime(2026, 11, 21, 12, 30, tzinfo=UTC)
 TAG = ReleaseTag("v2026-11-21")

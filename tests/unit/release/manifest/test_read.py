@@ -20,7 +20,7 @@ from wheelmill.names import CudaVersion, StableTorch, TorchVersion
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.manifest import MANIFEST, ListedRelease, Manifest, manifest_from
 from wheelmill.release.publish import publish
-from wheelmill.system.record_files import record_bytes
+from wheelmill.system.records import record_bytes
 from wheelmill.wheel.torch_window import TorchWindow
 
 NAME = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"

@@ -7,7 +7,7 @@ import pytest
 from tests.s3_server import BUCKET, S3, serving
 from tests.unit.release.github.conftest import FakeClock, clock
 from wheelmill.release.s3 import Bucket, S3Store
-from wheelmill.system.time import Clock
+from wheelmill.system.progress import Clock
 
 __all__ = ["clock"]
 

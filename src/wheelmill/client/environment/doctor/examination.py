@@ -28,7 +28,7 @@ from wheelmill.client.lock.files import read_lock
 from wheelmill.client.project.project import Project
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.errors import NoWheelError
-from wheelmill.system.units import number_of
+from wheelmill.system.progress import number_of
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web

@@ -1,4 +1,4 @@
-"""The NVIDIA driver and the GPUs of this machine, looked up in the order that uv documents.
+"""Processor, NVIDIA driver and GPUs of this machine, looked up in the order that uv documents.
 
 https://docs.astral.sh/uv/guides/integration/pytorch/#automatic-backend-selection
 """
@@ -90,3 +90,28 @@ def _is_driver_version(word: str) -> bool:
     """``580.65.06``, and not the ``12.2.0`` of the compiler on the next line, which comes later."""
     parts = word.split(".")
     return len(parts) > 1 and all(part.isascii() and part.isdigit() for part in parts)
+
+
+_CPUINFO: Final = Path("/proc/cpuinfo")
+_LEVELS: Final = (
+    frozenset({"cmov", "cx8", "fpu", "fxsr", "mmx", "syscall", "sse", "sse2"}),
+    frozenset({"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"}),
+    frozenset({"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"}),
+    frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
+)
+"""What each level of the x86-64 psABI adds, in Linux's words: https://gitlab.com/x86-psABIs/x86-64-ABI"""
+
+
+def x86_64_level() -> int | None:
+    """The microarchitecture level of this machine, 1 to 4; None where Linux says nothing of an x86-64 processor."""
+    try:
+        lines = _CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    flags = next((frozenset(line.partition(":")[2].split()) for line in lines if line.startswith("flags")), frozenset())
+    reached = 0
+    for level in _LEVELS:
+        if not level <= flags:
+            break
+        reached += 1
+    return reached or None
