@@ -23,8 +23,7 @@ from wheelmill.errors import NetworkError, ReleaseError
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Store
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.web.answer import Answer
-from wheelmill.web.client import Web
+from wheelmill.web.client import Answer, Web
 
 KILLED: Final = "killed"
 """The process ends as soon as the call is answered."""

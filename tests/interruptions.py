@@ -20,7 +20,7 @@ from wheelmill.cli import main
 from wheelmill.conformance import limits
 from wheelmill.system.apart import Limits
 from wheelmill.web import pages_apart
-from wheelmill.web.exchange import TimeLeft
+from wheelmill.web.transport import TimeLeft
 TimeLeft.__index__ = lambda self: 600  # for so long nothing is given up
 limits.LIMITS = pages_apart.LIMITS = Limits(seconds=600)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it

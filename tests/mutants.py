@@ -37,7 +37,6 @@ MODULES: Final = (
     "smoke/rules/machine_code.py",
     "smoke/rules/promises.py",
     "web/credentials.py",
-    "web/origin.py",
     "wheel/label.py",
 )
 """Where a lost rule lets a wrong wheel through, or harms what belongs to somebody."""

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.unit.conformance.conftest import call_here
 from wheelmill.conformance import pages
-from wheelmill.web import pages_apart
+from wheelmill.web import pages as pages_apart
 
 
 def pytest_configure(config: pytest.Config) -> None:

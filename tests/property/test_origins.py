@@ -6,7 +6,7 @@ import httpx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wheelmill.web.origin import Origin
+from wheelmill.web.credentials import Origin
 
 _PIECES = st.sampled_from(
     [

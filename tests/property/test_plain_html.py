@@ -12,7 +12,7 @@ from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.page_forms import read_listing, read_page
 from wheelmill.client.sources.plain_html import sort_plain_links
 from wheelmill.names import project_name
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import without_credentials
 from wheelmill.web.pages import Link, absolute
 
 ADDRESS = "https://index.example/simple/demo/"

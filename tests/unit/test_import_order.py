@@ -134,5 +134,5 @@ def test_no_circles_inside_a_layer() -> None:
 
 
 def test_files_are_of_one_idea() -> None:
-    long = [f"{path}: {lines}" for path in ROOT.rglob("*.py") if (lines := path.read_text().count("\n")) > 400]
+    long = [f"{path}: {lines}" for path in ROOT.rglob("*.py") if (lines := path.read_text().count("\n")) > 550]
     assert long == []

@@ -21,7 +21,7 @@ from wheelmill.config.model.listing import Removed, Yanked
 from wheelmill.config.model.packages import Packages
 from wheelmill.config.package_fields import BuildArguments
 from wheelmill.config.read import adapter_of
-from wheelmill.system.records import plain_of
+from wheelmill.system.plain_records import plain_of
 
 FACTS: Final = "compatibility.json"
 

@@ -23,7 +23,7 @@ from wheelmill.installers.package_index import sdists_of
 from wheelmill.names import ProjectName, ProjectVersion
 from wheelmill.system.files import write_bytes
 from wheelmill.system.git import find_commit
-from wheelmill.system.records import plain_of
+from wheelmill.system.plain_records import plain_of
 from wheelmill.web.pages import Link
 
 Sources = dict[ProjectVersion, LockedSdist | LockedCommit]

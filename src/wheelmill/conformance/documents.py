@@ -8,8 +8,7 @@ from typing import Final
 from wheelmill.conformance import json_text, pep503, pep691, pep700, pep740, pep792
 from wheelmill.conformance.served import Document
 from wheelmill.conformance.violation import Rule, Violation
-from wheelmill.web.html_pages import parse_html
-from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Form, Page
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Form, Page, parse_html
 
 _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
     "base": pep503.FILE,

@@ -14,7 +14,7 @@ from wheelmill.conformance.fetch import Fetcher
 from wheelmill.conformance.served import Document, ExaminedFile, Inside
 from wheelmill.conformance.values import is_hash
 from wheelmill.errors import UnreadableError, WheelmillError
-from wheelmill.web.origin import is_secure
+from wheelmill.web.credentials import is_secure
 from wheelmill.web.pages import SIDECAR_SUFFIX, Link
 from wheelmill.web.ranges import RangeFile
 from wheelmill.wheel.archive import check_archive, open_archive, read_member

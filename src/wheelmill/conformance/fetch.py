@@ -14,10 +14,9 @@ import httpx
 from wheelmill.conformance.served import Document
 from wheelmill.errors import IntegrityError, NetworkError, SlowServerError
 from wheelmill.web.client import MAX_CONTENT, Web
-from wheelmill.web.credentials import own_credentials
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import own_credentials, without_credentials
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE
-from wheelmill.web.retries import Retries, Sleep
+from wheelmill.web.transport import Retries, Sleep
 
 MAX_PART: Final = 8 << 20
 """Bytes of METADATA or of a provenance object."""

@@ -10,9 +10,8 @@ from urllib.parse import urlsplit
 
 from wheelmill.conformance.violation import Observation
 from wheelmill.errors import NetworkError
-from wheelmill.web.answer import Answer
-from wheelmill.web.client import Web
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.client import Answer, Web
+from wheelmill.web.credentials import without_credentials
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE
 
 _SHOWN: Final = 200

@@ -16,8 +16,8 @@ from wheelmill.conformance.served import Document
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName
 from wheelmill.system.apart import Limits, call_apart
-from wheelmill.web.origin import without_credentials
-from wheelmill.web.side_by_side import in_turn
+from wheelmill.web.client import in_turn
+from wheelmill.web.credentials import without_credentials
 
 MAX_KEPT: Final = 3_000_000
 """Projects, files and violations that pages may have together: about 3 GB of memory."""

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from wheelmill.conformance.served import ExaminedFile, ProjectDetail
 from wheelmill.conformance.values import parse_filename
 from wheelmill.conformance.violation import Violation, installs, rule
-from wheelmill.web.origin import is_secure
+from wheelmill.web.credentials import is_secure
 
 _UNREAD: Final = installs("does not look at attestations")
 

@@ -19,7 +19,7 @@ from wheelmill.index.serve import is_project_list, project_lists_below, root_of
 from wheelmill.names import ProjectName
 from wheelmill.system.apart import Limits
 from wheelmill.system.progress import QUIET, Progress
-from wheelmill.web.retries import Sleep
+from wheelmill.web.transport import Sleep
 
 _UNBOUNDED: Final = 1e6
 

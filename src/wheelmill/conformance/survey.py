@@ -20,8 +20,8 @@ from wheelmill.conformance.violation import ConformanceReport, Observation, Viol
 from wheelmill.names import ProjectName
 from wheelmill.system.apart import Limits
 from wheelmill.system.progress import Progress
+from wheelmill.web.client import in_turn
 from wheelmill.web.pages import Link
-from wheelmill.web.side_by_side import in_turn
 
 MAX_PAGES: Final = 200
 MAX_FILES: Final = 50

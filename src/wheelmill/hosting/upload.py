@@ -26,7 +26,7 @@ from wheelmill.release.s3.publisher import FILES
 from wheelmill.release.tags import is_date_tag
 from wheelmill.system.progress import Progress, number_of
 from wheelmill.system.records import record_bytes, record_from
-from wheelmill.web.side_by_side import begin
+from wheelmill.web.client import begin
 
 _INDEX: Final = "index.html"
 _INDEX_JSON: Final = "index.json"

@@ -13,7 +13,7 @@ from wheelmill.index.sort import NO_TORCHES, Torches, site_of
 from wheelmill.index.tree import IndexFile, Site, folder_url, quote_name
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.manifest import ListedRelease, ListedWheel
-from wheelmill.web.origin import is_secure
+from wheelmill.web.credentials import is_secure
 from wheelmill.web.pages import PROVENANCE_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.name import WheelName

@@ -21,7 +21,7 @@ from wheelmill.index.tree import WHEELS_JSON
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.manifest import SCHEMA, ListedRelease, manifest_from
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.attestation import ATTESTATIONS
 
 _T = TypeVar("_T")

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from wheelmill.index.write import MAX_BYTES
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import without_credentials
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from wheelmill.errors import SiteError
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import Plan
 from wheelmill.release.manifest import ListedCertificate, ListedExternal
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.torch_need import needed_torch, runs_beside

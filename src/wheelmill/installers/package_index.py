@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from wheelmill.errors import NetworkError
 from wheelmill.installers.index_settings import pip_configuration
-from wheelmill.web.credentials import keep_credential
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import keep_credential, without_credentials
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Link, Page, absolute, with_sound_links
 
 if TYPE_CHECKING:
     from wheelmill.names import ProjectName
-    from wheelmill.web.answer import Answer
-    from wheelmill.web.client import Web
+    from wheelmill.web.client import Answer, Web
 
 _ACCEPT: Final = ", ".join((JSON_TYPE, *HTML_TYPES))
 _SDIST_SUFFIXES: Final = (".tar.gz", ".zip")
@@ -107,8 +105,8 @@ def _read(answer: Answer) -> Page:
     Raises:
         ValueError: it has neither, or is of a newer version of the API (PEP 629).
     """
-    from wheelmill.web.html_pages import read_html  # noqa: PLC0415 - its parser takes long to load
     from wheelmill.web.json_pages import read_project_detail  # noqa: PLC0415 - the same
+    from wheelmill.web.pages import read_html  # noqa: PLC0415 - its parser takes long to load
 
     if not answer.ok:
         raise ValueError(answer.outcome)

@@ -20,8 +20,7 @@ from wheelmill.installers.uv_credentials import write_credentials
 from wheelmill.system import process
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
-from wheelmill.web.credentials import credential_for, known_credentials
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import credential_for, known_credentials, without_credentials
 
 PYLOCK: Final = "pylock.toml"
 """The name under which uv writes a lock of PEP 751."""

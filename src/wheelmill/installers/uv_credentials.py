@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from wheelmill.web.origin import Credential, Origin
+from wheelmill.web.credentials import Credential, Origin
 
 VARIABLE: Final = "UV_CREDENTIALS_DIR"
 """Names the folder of the file."""

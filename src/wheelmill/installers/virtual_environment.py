@@ -16,7 +16,7 @@ from wheelmill.installers.uv import index_only_environment, index_variables, own
 from wheelmill.names import PythonVersion
 from wheelmill.system import process
 from wheelmill.system.sandbox import Sandbox
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import without_credentials
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
 from wheelmill.release.ledger.records import DownloadCount
 from wheelmill.system.progress import QUIET, Progress
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.gpu_code import CARDS
 
 

@@ -11,7 +11,7 @@ from platformdirs import user_cache_path
 from wheelmill.errors import NetworkError, ReleaseError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.system.files import sha256_of_bytes, write_bytes
-from wheelmill.web.side_by_side import in_turn
+from wheelmill.web.client import in_turn
 
 _AT_ONCE: Final = 8
 

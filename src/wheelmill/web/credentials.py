@@ -1,22 +1,327 @@
-"""Which credential belongs to which server. None is ever sent to another one."""
+"""Servers and their credentials: a credential belongs to one origin (RFC 6454) and goes to no other.
+
+Users keep them in a file of ours, in variables, in netrc, in a keyring or with GitHub's own command.
+"""
 
 from __future__ import annotations
 
+import base64
+import functools
+import netrc
 import os
+import re
+import shutil
+import stat
+import sys
+import threading
 from collections.abc import Callable, Mapping
-from typing import Final
-from urllib.parse import unquote, urlsplit
+from contextlib import suppress
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final, Self
+from urllib.parse import quote, unquote, urlsplit
 
-from wheelmill.errors import UsageError
-from wheelmill.web.credential_stores import (
-    Stored,
-    ask_github,
-    ask_keyring,
-    ask_netrc,
-    read_credentials_file,
-    read_variables,
-)
-from wheelmill.web.origin import Credential, Origin, without_credentials
+from platformdirs import user_config_path
+
+from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
+from wheelmill.system import process
+
+_PORTS: Final = {"http": 80, "https": 443}
+_IN_HOSTS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.:")
+"""Characters of names and IP addresses; programs disagree about how to read others in a URL."""
+_USERINFO: Final = re.compile(r"(?<=://)[^/?#\s]*@")
+"""RFC 3986, section 3.2.1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """A server: scheme, host and port."""
+
+    scheme: str
+    """``http`` or ``https``."""
+    host: str
+    """In lower case; beyond ASCII as DNS has it, such as ``xn--bcher-kva.example`` (RFC 5891)."""
+    port: int
+
+    @classmethod
+    def of(cls, url: str) -> Self:
+        """The server of a URL.
+
+        Raises:
+            ValueError: it is no URL of http or https.
+        """
+        with suppress(ValueError):  # a port that is no number, half of an IPv6 address
+            address = urlsplit(url)
+            if address.scheme in _PORTS and address.hostname:
+                port = address.port or _PORTS[address.scheme]
+                return cls(scheme=address.scheme, host=_name_in_dns(address.hostname), port=port)
+        raise ValueError(f"expected a URL that begins with https://, not {without_credentials(url)!r}")
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the connection is encrypted."""
+        return self.scheme == "https"
+
+    @property
+    def netloc(self) -> str:
+        """The host, and the port where it is not the usual one."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    def __str__(self) -> str:
+        """``https://index.example``, with the port where it is not the usual one."""
+        return f"{self.scheme}://{self.netloc}"
+
+
+def is_secure(url: str) -> bool:
+    """Whether nobody on the way can change what comes from a URL: it is https, or on this machine.
+
+    https://www.w3.org/TR/secure-contexts/#is-origin-trustworthy
+    """
+    try:
+        address = urlsplit(url)
+        host = address.hostname or ""
+        loopback = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:  # a name, not an address
+        loopback = False
+    return url.startswith("https://") or (url.startswith("http://") and loopback)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Credential:
+    """A user and a password (RFC 7617), or a token (RFC 6750)."""
+
+    username: str | None
+    """None for a token."""
+    secret: str = field(repr=False)
+    """The password or the token."""
+
+    def __post_init__(self) -> None:
+        """Refuse what could end a header or a line of a file.
+
+        Raises:
+            ValueError: it says what is wrong, without the secret.
+        """
+        if not (self.secret.isprintable() and (self.username or "").isprintable()):
+            raise ValueError("a credential cannot contain line breaks or control characters")
+        if self.username is None and not (self.secret.isascii() and self.secret and " " not in self.secret):
+            raise ValueError("a token has only ASCII characters and no spaces")
+        if ":" in (self.username or ""):
+            raise ValueError("a user name cannot contain a colon (RFC 7617)")
+
+    @property
+    def authorization(self) -> str:
+        """The value of the header."""
+        if self.username is None:
+            return f"Bearer {self.secret}"
+        return f"Basic {base64.b64encode(f'{self.username}:{self.secret}'.encode()).decode()}"
+
+    def put_into(self, url: str) -> str:
+        """Put the credential into a URL that has none; a token cannot be put into one."""
+        if self.username is None:
+            return url
+        scheme, _, rest = url.partition("://")
+        return f"{scheme}://{quote(self.username, safe='')}:{quote(self.secret, safe='')}@{rest}"
+
+
+def without_credentials(text: str) -> str:
+    """A URL, or a text with URLs in it, as it may be shown, stored and sent to others."""
+    return _USERINFO.sub("", text) if "@" in text else text
+
+
+def _name_in_dns(host: str) -> str:
+    """The name of a host as DNS has it, in which lookalikes differ.
+
+    Raises:
+        ValueError: there is no such host.
+    """
+    if not host.isascii():
+        import httpx  # noqa: PLC0415 - what connects decides; hardly any host needs it
+
+        try:
+            host = httpx.URL(scheme="https", host=host).raw_host.decode()
+        except httpx.InvalidURL as error:
+            raise ValueError(str(error)) from None
+    if not _IN_HOSTS.issuperset(host):
+        raise ValueError(f"not a host name: {host!r}")
+    return host
+
+
+CREDENTIALS_VARIABLE: Final = "WHEELMILL_CREDENTIALS"
+"""Names the file in the place of ``credentials.toml`` in the folder of settings."""
+_TOKEN: Final = "WHEELMILL_TOKEN_"  # noqa: S105 - the beginning of a variable's name
+_KEYRING_SECONDS: Final = 60.0
+"""Seconds for a keyring: a locked one asks its owner."""
+_GH_SECONDS: Final = 10.0
+_asking: Final = threading.Lock()
+"""Held while a program is asked, so that parallel requests ask it once."""
+
+Stored = Mapping[Origin, Credential | str]
+"""Credentials by server; a text is the name of a user whose password is in the keyring."""
+
+
+def read_credentials_file() -> Stored:
+    """Read ``credentials.toml``: a table for each origin, with a ``token``, or a ``username`` and its ``password``.
+
+    Raises:
+        UsageError: others may read the file, or it is named and cannot be read.
+        ConfigurationError: it has faults; each is told with its key and without its value.
+    """
+    import tomllib  # noqa: PLC0415 - hardly anybody has such a file
+
+    named = os.environ.get(CREDENTIALS_VARIABLE)
+    path = Path(named) if named else user_config_path("wheelmill") / "credentials.toml"
+    try:
+        with path.open("rb") as file:
+            if os.name == "posix" and os.fstat(file.fileno()).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise UsageError(
+                    "credentials-open", f"{path} is open to other users of this machine", hint=f"chmod 600 {path}"
+                )
+            content = tomllib.load(file)
+    except FileNotFoundError:
+        if named:
+            raise UsageError("credentials-absent", f"{CREDENTIALS_VARIABLE}: there is no {path}") from None
+        return {}
+    except OSError as error:
+        raise UsageError("credentials-unreadable", f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError((f"{path}: {error}",)) from None
+    return _read_entries(path, content)
+
+
+def _read_entries(path: Path, content: Mapping[str, object]) -> Stored:
+    found: dict[Origin, Credential | str] = {}
+    faults = []
+    for key, entry in content.items():
+        try:
+            origin = _origin_of_key(key)
+            again = origin in found
+            found[origin] = _read_entry(entry)
+        except ValueError as error:
+            faults.append(f'{path}: "{without_credentials(key)}": {error}')
+        else:
+            faults += [f'{path}: "{key}": there is another table for {origin}'] if again else []
+    if faults:
+        raise ConfigurationError(tuple(faults))
+    return found
+
+
+def _origin_of_key(key: str) -> Origin:
+    origin, address = Origin.of(key), urlsplit(key)
+    if address.path.strip("/") or address.query or address.fragment or "@" in address.netloc:
+        raise ValueError(f"expected a server and nothing beside it, such as {origin}")
+    return origin
+
+
+def _read_entry(entry: object) -> Credential | str:
+    match entry:
+        case {"token": str(token), **rest} if not rest:
+            return Credential(username=None, secret=token)
+        case {"username": str(username), "password": str(password), **rest} if not rest:
+            return Credential(username=username, secret=password)
+        case {"username": str(username), **rest} if not rest:
+            return username
+    raise ValueError("expected token, or username and password, or username alone where the keyring has the password")
+
+
+def variable_for(origin: Origin) -> str | None:
+    """The variable that gives a token for a server; None for servers whose name it cannot tell from others.
+
+    ``_`` stands for a dot, so that no other host has the same variable: ``WHEELMILL_TOKEN_INDEX_EXAMPLE``. It is sent
+    over https to the usual port only.
+    """
+    plain = origin.host.replace(".", "").isalnum()
+    usual = origin.is_secure and origin.netloc == origin.host
+    return _TOKEN + origin.host.upper().replace(".", "_") if plain and usual else None
+
+
+def read_variables() -> Stored:
+    """The tokens that variables give.
+
+    Raises:
+        UsageError: one is no token.
+    """
+    found = {}
+    for name, token in os.environ.items():
+        host = name.removeprefix(_TOKEN).lower().replace("_", ".")
+        if not (name.startswith(_TOKEN) and token and host.isascii()):
+            continue
+        try:
+            origin = Origin.of(f"https://{host}")
+            if variable_for(origin) == name:
+                found[origin] = Credential(username=None, secret=token)
+        except ValueError as error:
+            raise UsageError("credentials-invalid", f"{name}: {error}") from None
+    return found
+
+
+def ask_netrc(origin: Origin) -> Credential | None:
+    """What ``~/.netrc``, or the file that ``NETRC`` names, has for a host, whatever the port; for https only.
+
+    An entry for any host (``default``) belongs to none.
+
+    Raises:
+        UsageError: the file cannot be read.
+    """
+    if not origin.is_secure:
+        return None
+    try:
+        login, _, password = netrc.netrc(os.environ.get("NETRC")).hosts.get(origin.host, ("", "", ""))
+        return Credential(username=login, secret=password) if login or password else None
+    except FileNotFoundError:
+        return None
+    except (netrc.NetrcParseError, OSError, ValueError) as error:
+        raise UsageError("netrc-invalid", f"netrc: {error}") from None
+
+
+def ask_keyring(origin: Origin, username: str) -> str | None:
+    """The password that the ``keyring`` command has for a user of a server; None without it, and over plain http.
+
+    As uv and pip do, it is asked for the URL and for the host (https://pypi.org/project/keyring/).
+    """
+    program = shutil.which("keyring") or shutil.which("keyring", path=Path(sys.executable).parent)
+    if program is None or not origin.is_secure:
+        return None
+    with _asking:
+        return _password_in_keyring(program, origin, username)
+
+
+@functools.cache
+def _password_in_keyring(program: str, origin: Origin, username: str) -> str | None:
+    environment = dict(os.environ) | {"PYTHONWARNINGS": "ignore", "PYTHONIOENCODING": "utf-8"}
+    for service in (str(origin), origin.netloc):
+        try:
+            printed = process.run([program, "get", service, username], env=environment, timeout=_KEYRING_SECONDS)
+        except WheelmillError:  # it has none, or is locked
+            continue
+        return printed.splitlines()[-1] if printed else ""
+    return None
+
+
+def ask_github(api: Origin) -> Credential | None:
+    """The token for GitHub's REST API, of ``GITHUB_TOKEN`` or else of the gh command.
+
+    Raises:
+        UsageError: it is no token.
+    """
+    token = os.environ.get("GITHUB_TOKEN")
+    if not token and (program := shutil.which("gh")):
+        with _asking:
+            token = _token_of_gh(program, api.host.removeprefix("api."))
+    try:
+        return Credential(username=None, secret=token) if token else None
+    except ValueError as error:
+        raise UsageError("token-invalid", f"GITHUB_TOKEN: {error}") from None
+
+
+@functools.cache
+def _token_of_gh(program: str, host: str) -> str | None:
+    try:
+        return process.run([program, "auth", "token", "--hostname", host], timeout=_GH_SECONDS).strip()
+    except WheelmillError:  # nobody is logged in
+        return None
+
 
 Credentials = Callable[[str], str | None]
 """Gives the Authorization header for a URL."""

@@ -1,20 +1,29 @@
-"""Pages of the simple API as records: what their HTML (PEP 503) and their JSON (PEP 691) say, in the same words.
+"""Pages of the simple API as records: HTML (PEP 503) and JSON (PEP 691) in the same words.
 
 https://packaging.python.org/en/latest/specifications/simple-repository-api/
+
+Any bytes can be parsed as HTML, but time and memory grow with the square of a page that was made for it: attributes of
+a tag are compared with each other, and open formatting elements are opened again in each paragraph. So a page is read
+in a process of its own, within limits that no list of wheels reaches.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+from wheelmill.errors import UnreadableError
+from wheelmill.system.apart import Limits, call_apart
 from wheelmill.system.files import MAX_FILENAME
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import without_credentials
 
 HTML_TYPES: Final = ("text/html", "application/vnd.pypi.simple.v1+html")
 JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
@@ -229,3 +238,133 @@ def last_part(url: str) -> str:
         name = name.replace("%2B", "+")  # nearly always the only one, and unquote() takes long
         name = unquote(name) if "%" in name else name
     return name
+
+
+LIMITS: Final = Limits(seconds=10, memory=1 << 30)
+"""A list of 30,000 wheels takes a fiftieth of the time and an eighth of the memory."""
+
+
+def read_apart(read: Callable[[bytes, str], Page], content: bytes, address: str) -> Page:
+    """Read a page in a process apart.
+
+    Args:
+        read: makes a page of bytes and their URL; can be pickled.
+        content: the bytes of the page.
+        address: the URL that the page came from, after redirects.
+
+    Raises:
+        UnreadableError: it goes beyond the limits, or as `read` says.
+    """
+    (parts,) = call_apart([partial(_parts_of_page, read, content, address)], LIMITS)
+    if isinstance(parts, UnreadableError):
+        raise UnreadableError("page-invalid", f"the page {parts}")
+    if isinstance(parts, str):
+        raise UnreadableError("page-invalid", parts)
+    parts["form"] = Form(parts["form"])
+    parts["links"] = [Link(*link) for link in parts["links"]]
+    parts["faults"] = [Fault(**fault) for fault in parts["faults"]]
+    parts["versions"] = None if parts["versions"] is None else tuple(parts["versions"])
+    return Page(**parts)
+
+
+def _parts_of_page(read: Callable[[bytes, str], Page], content: bytes, address: str) -> dict[str, Any] | str:
+    """Read a page; returns its fields as plain JSON values, or what is wrong with the whole page."""
+    try:
+        page = vars(read(content, address))
+    except UnreadableError as error:
+        return str(error)
+    return page | {"faults": [*map(vars, page["faults"])]}
+
+
+_SMALL: Final = 8 << 10
+"""Bytes of a page that is read in this process: at most 0.1 s and 200 MB, whatever is in it."""
+
+
+def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
+    """Read a project list or a project's page that anybody may have written; a large one in a process apart.
+
+    Args:
+        content: the bytes of the page.
+        address: the URL that the page came from, after redirects.
+        texts: whether the anchors' texts are read too, which takes time and few callers need.
+
+    Raises:
+        UnreadableError: it takes more time or memory than any list of wheels.
+    """
+    if len(content) <= _SMALL:
+        return parse_html(content, address, texts=texts)
+
+    return read_apart(partial(parse_html, texts=texts), content, address)
+
+
+def parse_html(content: bytes, address: str, *, texts: bool = False) -> Page:
+    """Read a page in this process, which nothing can interrupt; see `read_html`.
+
+    Raises:
+        MemoryError: there is none for its tree; nothing else keeps the parser from making one.
+    """
+    try:
+        tree = LexborHTMLParser(content)
+    except SelectolaxError:
+        raise MemoryError from None
+    links: list[Link] = []
+    faults: list[Fault] = []
+    metas: dict[str | None, str | None] = {}
+    base = None
+    for node in tree.css('a[href], base[href], meta[name^="pypi:"]'):  # one walk; of several bases the first counts
+        attributes = node.attributes
+        if node.tag == "a":
+            link = _link(attributes, faults)
+            links.append(link._replace(text=node.text(strip=True)) if texts else link)
+        elif node.tag == "meta":
+            metas.setdefault(attributes["name"], attributes.get("content"))
+        elif base is None:
+            base = absolute(address, attributes["href"] or "")
+            if base is None:
+                base = address
+                faults.append(Fault(key="base", problem=f"the page's base, {attributes['href']!r:.255}, is no URL"))
+    document = tree.root.parent if tree.root else None
+    return Page(
+        form=Form.HTML,
+        base=base or address,
+        links=links,
+        faults=faults,
+        version=metas.get("pypi:repository-version"),
+        status=metas.get("pypi:project-status"),
+        status_reason=metas.get("pypi:project-status-reason"),
+        has_doctype=bool(document and document.child and document.child.tag == "-doctype"),
+    )
+
+
+def _link(attributes: Mapping[str, str | None], faults: list[Fault]) -> Link:
+    url, _, fragment = (attributes["href"] or "").partition("#")
+    filename = last_part(url)
+    sha256 = fragment[7:] if fragment.startswith("sha256=") else None
+    if len(attributes) == 1 and sha256:  # most links, and the shortest way for them
+        return Link(filename, url, sha256)
+    function, equals, digest = fragment.partition("=")
+    get = attributes.get
+    core, legacy = get("data-core-metadata"), get("data-dist-info-metadata")
+    return Link(
+        filename,
+        url,
+        sha256,
+        _size(filename, get("data-size"), faults),
+        get("data-requires-python"),
+        core,
+        None if legacy == core else legacy,
+        get("data-upload-time"),
+        (attributes["data-yanked"] or "") if "data-yanked" in attributes else None,
+        {function: digest} if equals and sha256 is None else None,
+        get("data-provenance"),
+        get("data-gpg-sig"),
+    )
+
+
+def _size(filename: str, text: str | None, faults: list[Fault]) -> int | None:
+    if text is None:
+        return None
+    if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS:
+        return int(text)
+    faults.append(Fault(key="size", problem=f"{shown(filename)} has the size {text!r:.80}"))
+    return None

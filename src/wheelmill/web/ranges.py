@@ -12,8 +12,7 @@ from http import HTTPStatus
 from typing import Final
 
 from wheelmill.errors import NetworkError
-from wheelmill.web.answer import Answer
-from wheelmill.web.client import Web
+from wheelmill.web.client import Answer, Web
 
 BUDGET: Final = 16 << 20
 """Bytes of a file that are asked for in all. The central directory of the largest CUDA wheels has 3 MB."""

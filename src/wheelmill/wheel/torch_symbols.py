@@ -21,7 +21,7 @@ from typing import Final, Self
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectVersion, TorchVersion
 from wheelmill.system import resources
-from wheelmill.system.records import plain_of, record_of
+from wheelmill.system.plain_records import plain_of, record_of
 from wheelmill.wheel.shared_objects import SharedObject
 
 TABLE: Final = "torch-symbols.gz"

@@ -9,7 +9,7 @@ from tests.simple_server import Server
 from tests.unit.conformance.conftest import Serve
 from wheelmill.conformance.host import observe
 from wheelmill.web.client import Web
-from wheelmill.web.retries import Retries
+from wheelmill.web.transport import Retries
 
 FILE = f"/files/{WHEEL}"
 

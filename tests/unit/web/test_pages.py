@@ -11,11 +11,9 @@ from tests.broken_indexes import GROWING, HANGING
 from tests.refusals import coded
 from wheelmill.errors import UnreadableError
 from wheelmill.system.apart import Limits
-from wheelmill.web import pages_apart
-from wheelmill.web.html_pages import parse_html, read_html
+from wheelmill.web import pages as pages_apart
 from wheelmill.web.json_pages import read_project_detail, read_project_list, read_releases, read_tree
-from wheelmill.web.pages import Link, Page, absolute, with_sound_links
-from wheelmill.web.pages_apart import read_apart
+from wheelmill.web.pages import Link, Page, absolute, parse_html, read_apart, read_html, with_sound_links
 
 ADDRESS = "https://index.test/simple/demo/"
 WHEEL = "demo-1.0+cu128-py3-none-any.whl"

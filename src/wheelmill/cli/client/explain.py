@@ -18,8 +18,8 @@ from wheelmill.client.choose.explain import Assessment, Explanation, has_namesak
 from wheelmill.client.choose.explain import explain as explain_requirement
 from wheelmill.client.records import Inside
 from wheelmill.names import StableTorch
+from wheelmill.system.plain_records import plain_of
 from wheelmill.system.progress import number_of
-from wheelmill.system.records import plain_of
 from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.records import Inside
 from wheelmill.errors import NetworkError, UnreadableError, UsageError
 from wheelmill.names import Architecture, Sha256, TorchNeed
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.archive import check_archive, check_list, open_archive, read_member
 from wheelmill.wheel.build_facts import BUILD_FACTS, MAX_BUILD_FACTS, BuildFacts, read_build_facts
 from wheelmill.wheel.findings import Finding

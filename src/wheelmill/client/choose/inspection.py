@@ -11,8 +11,8 @@ from wheelmill.client.choose.choice import Candidates
 from wheelmill.client.choose.fit import is_for_other_torch, mismatches_inside
 from wheelmill.client.records import Candidate, Choice, Inside, Resolution, TargetEnvironment
 from wheelmill.client.sources.page_cache import PageCache
+from wheelmill.system.plain_records import plain_of, record_of
 from wheelmill.system.progress import QUIET, Progress
-from wheelmill.system.records import plain_of, record_of
 
 _ROUNDS: Final = 10
 """The most wheels of a project that are inspected."""
@@ -106,8 +106,7 @@ def look_into_all(
     asked = [] if offline else [each for each in candidates if confirm or each.url not in known]
     if asked:
         from wheelmill.client.choose.look import find_gone, look_into  # noqa: PLC0415 - not for what the cache has
-        from wheelmill.web.client import ATTENDED, PARALLEL, Web  # noqa: PLC0415 - the same
-        from wheelmill.web.side_by_side import begin  # noqa: PLC0415 - the same
+        from wheelmill.web.client import ATTENDED, PARALLEL, Web, begin  # noqa: PLC0415 - the same
 
         with Web(retries=ATTENDED) as web:
 

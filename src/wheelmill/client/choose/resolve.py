@@ -31,8 +31,8 @@ from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, words_like
 from wheelmill.system import resources
+from wheelmill.system.plain_records import record_of
 from wheelmill.system.progress import QUIET, Progress, number_of
-from wheelmill.system.records import record_of
 
 _EXPLAINED: Final = "'wheelmill explain --variants {}' says which this machine gets"
 

@@ -11,8 +11,7 @@ from typing import Final, Self
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaTag, CudaVersion, Platform, TorchVersion
-from wheelmill.web.credentials import keep_credential
-from wheelmill.web.origin import Origin
+from wheelmill.web.credentials import Origin, keep_credential
 
 _TORCH_INDEX: Final = "WHEELMILL_TORCH_INDEX"
 """The variable that names a mirror of torch's own indexes."""

@@ -16,7 +16,7 @@ from wheelmill.client.project.kept import KeptFile, KeptTree
 from wheelmill.errors import UsageError
 from wheelmill.system.files import behind_links, is_mine, sha256_of_bytes, write_durably
 from wheelmill.system.folders import remove_tree
-from wheelmill.system.records import plain_of, record_of
+from wheelmill.system.plain_records import plain_of, record_of
 
 FORMAT: Final = 1
 """Raised when an older program would undo a journal wrongly."""

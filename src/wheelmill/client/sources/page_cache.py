@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from wheelmill.client.sources.links import LinkGroup
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import without_credentials
 from wheelmill.web.pages import Link
 
 _SCHEMA: Final = """
@@ -166,7 +166,7 @@ class PageCache:
         (kept,) = self._run(lambda database: database.execute(query, (group,)).fetchone())
         if isinstance(kept, str):
             return (Link(*row) for row in json.loads(kept))
-        from wheelmill.web.html_pages import parse_html  # noqa: PLC0415 - not for pages in JSON
+        from wheelmill.web.pages import parse_html  # noqa: PLC0415 - not for pages in JSON
 
         return iter(parse_html(kept, "").links)  # which are plain, so that this takes no long time
 

@@ -10,10 +10,8 @@ from wheelmill.client.sources.links import LinkGroup, group_links
 from wheelmill.client.sources.plain_html import sort_plain_links
 from wheelmill.client.sources.plain_releases import sort_plain_releases
 from wheelmill.errors import UnreadableError
-from wheelmill.web.html_pages import read_html
 from wheelmill.web.json_pages import read_project_detail, read_releases, read_tree
-from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Fault, Form, Link, Page, with_sound_links
-from wheelmill.web.pages_apart import read_apart
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Fault, Form, Link, Page, read_apart, read_html, with_sound_links
 from wheelmill.wheel.variant_label import WHEEL_SUFFIX
 from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
 

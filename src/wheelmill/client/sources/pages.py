@@ -12,14 +12,11 @@ from wheelmill.client.source_records import Outcome
 from wheelmill.client.sources.page_cache import ABSENT, CachedPage, PageCache
 from wheelmill.errors import NetworkError, UnreadableError
 from wheelmill.system.progress import QUIET, Progress, number_of
-from wheelmill.web.credential_stores import variable_for
-from wheelmill.web.credentials import github_api
-from wheelmill.web.origin import Origin, without_credentials
+from wheelmill.web.credentials import Origin, github_api, variable_for, without_credentials
 from wheelmill.web.pages import JSON_TYPE
 
 if TYPE_CHECKING:
-    from wheelmill.web.answer import Answer
-    from wheelmill.web.client import Web
+    from wheelmill.web.client import Answer, Web
 
 _LIFETIME: Final = 600.0
 """Seconds that a page is fresh if the server does not say; those of GitHub Pages."""
@@ -109,8 +106,7 @@ class Pages:
     def _ask(self, urls: list[str]) -> None:
         if not urls:
             return
-        from wheelmill.web.client import ATTENDED, PARALLEL, Web  # noqa: PLC0415 - not for what is fresh
-        from wheelmill.web.side_by_side import begin, completed  # noqa: PLC0415 - the same
+        from wheelmill.web.client import ATTENDED, PARALLEL, Web, begin, completed  # noqa: PLC0415 - not for what is fresh  # noqa: PLC0415 - the same
 
         known = {url: self.cache.page(url) for url in urls}
         with Web(retries=ATTENDED) as web:

@@ -50,8 +50,8 @@ def _listed_at(url: str, cache: PageCache, *, ask: bool) -> set[ProjectName]:
 
 def _ask_for_list(url: str) -> set[ProjectName]:
     from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - not for what the cache has
-    from wheelmill.web.html_pages import read_html  # noqa: PLC0415 - the same
     from wheelmill.web.json_pages import read_project_list  # noqa: PLC0415 - the same
+    from wheelmill.web.pages import read_html  # noqa: PLC0415 - the same
 
     try:
         with Web(retries=ATTENDED, seconds=_SECONDS) as web:

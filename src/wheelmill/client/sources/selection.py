@@ -18,10 +18,9 @@ from wheelmill.errors import IntegrityError, UsageError, WheelmillError
 from wheelmill.system import resources
 from wheelmill.system.files import sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import temporary_folder
+from wheelmill.system.plain_records import plain_of, record_of
 from wheelmill.system.progress import QUIET, Progress
-from wheelmill.system.records import plain_of, record_of
-from wheelmill.web.credentials import github_api, keep_credential
-from wheelmill.web.origin import Origin
+from wheelmill.web.credentials import Origin, github_api, keep_credential
 
 SHIPPED: Final = resources.CONFIG / "sources.yml"
 _LIFETIME: Final = 24 * 60 * 60

@@ -14,7 +14,7 @@ from wheelmill.config.model.sources import SourceEntry, SourceFacts, Sources, li
 from wheelmill.config.read import read_file
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name, read_range
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import without_credentials
 
 
 def read_sources_file(path: Path) -> SourceList:

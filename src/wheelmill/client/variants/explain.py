@@ -19,7 +19,7 @@ from wheelmill.client.variants.lists import ReadLists, read_lists
 from wheelmill.client.variants.machine import Machine, machine_of
 from wheelmill.client.variants.verdict import Judge, VariantVerdict, is_seen, plain_mismatches
 from wheelmill.system.process import command_line
-from wheelmill.web.origin import without_credentials
+from wheelmill.web.credentials import without_credentials
 from wheelmill.web.pages import shown
 
 _MOST_LISTS: Final = 20

@@ -17,11 +17,9 @@ from urllib.request import parse_http_list, parse_keqv_list
 from wheelmill.config.model.images import ImageReference, is_digest
 from wheelmill.errors import NetworkError
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.web.answer import Answer
-from wheelmill.web.client import Web
-from wheelmill.web.credentials import no_credentials
-from wheelmill.web.origin import Origin
-from wheelmill.web.retries import Retries, Sleep
+from wheelmill.web.client import Answer, Web
+from wheelmill.web.credentials import Origin, no_credentials
+from wheelmill.web.transport import Retries, Sleep
 
 _API_HOSTS: Final[Mapping[str, str]] = {"docker.io": "registry-1.docker.io"}
 """Where the API of a registry is, if not under the host in the names of its images. There is one such registry:

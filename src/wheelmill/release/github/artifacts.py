@@ -19,7 +19,7 @@ from wheelmill.release.github.calls import LIMITED, Calls, Pace
 from wheelmill.release.github.connection import Repository
 from wheelmill.system.progress import QUIET, Clock
 from wheelmill.web.client import Web
-from wheelmill.web.retries import FAILED, Retries
+from wheelmill.web.transport import FAILED, Retries
 from wheelmill.wheel.archive import open_archive, open_member
 
 MAX_ARTIFACT: Final = 5_000_000_000

@@ -16,7 +16,7 @@ from github.GitReleaseAsset import GitReleaseAsset
 from wheelmill.errors import NetworkError, RejectedError
 from wheelmill.release.asset import Asset
 from wheelmill.release.github.calls import Calls
-from wheelmill.web.retries import PATIENT
+from wheelmill.web.transport import PATIENT
 
 _TOO_MANY_OUTAGES: Final = 3
 """Failures in a row, after which GitHub is considered out of reach, and the other files wait."""

@@ -21,7 +21,7 @@ from wheelmill.errors import NetworkError, RejectedError, ReleaseError, Wheelmil
 from wheelmill.release.github.connection import Repository, WebRequester
 from wheelmill.release.github.turn import CountedTurn
 from wheelmill.system.progress import Clock, Progress
-from wheelmill.web.retries import PATIENT, asked_pause
+from wheelmill.web.transport import PATIENT, asked_pause
 
 LIMITED: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 """Statuses of an answer that may ask for a pause."""

@@ -16,7 +16,7 @@ from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectio
 from wheelmill.errors import NetworkError, UsageError
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
-from wheelmill.web.retries import FAILED, PATIENT, Retries
+from wheelmill.web.transport import FAILED, PATIENT, Retries
 
 _NAME_CHARACTERS: Final = frozenset(string.ascii_letters + string.digits + "-_.")
 

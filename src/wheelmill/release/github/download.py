@@ -22,7 +22,7 @@ from wheelmill.system.progress import Clock
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX
-from wheelmill.web.retries import PATIENT, Retries
+from wheelmill.web.transport import PATIENT, Retries
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.github.download import downloads_from
 from wheelmill.system.progress import QUIET
-from wheelmill.web.retries import PATIENT
+from wheelmill.web.transport import PATIENT
 
 BRANCH: Final = "ledger"
 _PIECE: Final = 4 << 20

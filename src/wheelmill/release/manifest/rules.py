@@ -24,7 +24,7 @@ from wheelmill.names import (
 )
 from wheelmill.release.manifest.faults import shown
 from wheelmill.release.manifest.listed import ListedEvidence, ListedProvenance, ListedWheel
-from wheelmill.web.origin import Origin
+from wheelmill.web.credentials import Origin
 from wheelmill.web.pages import MAX_DIGITS
 from wheelmill.wheel.limits import MAX_WHEEL
 from wheelmill.wheel.name import WheelName, written_parts

@@ -26,7 +26,7 @@ from wheelmill.release.s3.answers import configured, etag_of, sha256_in, underst
 from wheelmill.release.s3.connection import Connection
 from wheelmill.release.s3.content_types import type_of
 from wheelmill.system.progress import Clock
-from wheelmill.web.retries import PATIENT
+from wheelmill.web.transport import PATIENT
 
 _PIECE: Final = 32 << 20
 """Bytes that are asked for at once of what may be large; a broken connection costs no more."""

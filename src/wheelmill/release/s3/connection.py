@@ -21,9 +21,8 @@ from botocore.config import Config
 
 from wheelmill.system.progress import Clock
 from wheelmill.web.client import Web
-from wheelmill.web.credentials import no_credentials
-from wheelmill.web.origin import without_credentials
-from wheelmill.web.retries import PATIENT, Retries
+from wheelmill.web.credentials import no_credentials, without_credentials
+from wheelmill.web.transport import PATIENT, Retries
 
 _OWN: Final = frozenset({"expect", "user-agent"})
 """Headers that `Web` sets itself, or does without; neither is signed."""

@@ -26,7 +26,7 @@ from wheelmill.release.tags import date_tags
 from wheelmill.release.turn import Turn
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import Progress
-from wheelmill.web.retries import PATIENT
+from wheelmill.web.transport import PATIENT
 
 FILES: Final = "files"
 """The folder with a folder for each wheel."""

@@ -15,7 +15,7 @@ from wheelmill.client.records import Resolution
 from wheelmill.client.sources import pages
 from wheelmill.client.sources.links import group_links
 from wheelmill.system.apart import Limits
-from wheelmill.web import pages_apart
+from wheelmill.web import pages as pages_apart
 from wheelmill.web.json_pages import read_project_detail
 from wheelmill.web.pages import Link
 

@@ -17,7 +17,7 @@ from wheelmill.release.github import Repository
 from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.release.github.drafts import all_releases
 from wheelmill.system.progress import Clock, Progress
-from wheelmill.web.retries import PATIENT
+from wheelmill.web.transport import PATIENT
 
 SECONDARY = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}
 

@@ -1,0 +1,197 @@
+"""One request and its answer, within limits of bytes and time, and when a request is sent again.
+
+https://www.rfc-editor.org/rfc/rfc9110#name-retry-after
+
+A page of GitHub's list of releases gets smaller where the server has no time for a large one: a release of hundreds of
+assets makes a page of many megabytes, and GitHub answers 502 or 504.
+https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#timeouts
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import ssl
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from http import HTTPStatus
+from itertools import pairwise
+from typing import Final
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx
+from httpx_retries import Retry
+
+from wheelmill.errors import NetworkError, SlowServerError
+
+Sleep = Callable[[float], None]
+"""Waits for so many seconds."""
+
+SAFE: Final = frozenset({"GET", "HEAD"})
+"""Methods that change nothing (RFC 9110, section 9.2.1)."""
+FAILED: Final = frozenset(range(500, 600))
+"""Statuses of a server that is at fault itself."""
+
+PATIENT: Final = (1.0, 10.0, 60.0)
+"""Seconds between tries of something that failed on the other side, where nobody sits and waits."""
+_PAUSES: Final = (1.0, 2.0)
+_LONGEST_PAUSE: Final = 60.0
+"""Seconds. A server that asks for more is not asked again."""
+
+
+class Retries(Retry):
+    """What is sent again: requests that change nothing, when the server is busy or cannot be reached.
+
+    Args:
+        sleep: waits between tries.
+        pauses: seconds between tries, where the server does not ask for more.
+        statuses: of answers that may be others a little later.
+    """
+
+    def __init__(
+        self,
+        sleep: Sleep,
+        *,
+        pauses: Sequence[float] = _PAUSES,
+        statuses: Collection[int] = FAILED | {HTTPStatus.TOO_MANY_REQUESTS},
+    ) -> None:
+        super().__init__(total=len(pauses), allowed_methods=SAFE, status_forcelist=statuses)
+        self._sleep, self._pauses = sleep, pauses
+
+    def increment(self) -> Retries:
+        """Count one more try."""
+        counted = copy.copy(self)
+        counted.attempts_made += 1
+        return counted
+
+    def is_retryable_exception(self, exception: Exception) -> bool:
+        """Whether it may go better a little later: a certificate is as little trusted then."""
+        return super().is_retryable_exception(exception) and not is_untrusted(exception)
+
+    def sleep(self, response: httpx.Response | Exception) -> None:
+        """Wait before the next try.
+
+        Raises:
+            NetworkError: the server asks for a longer pause, which the library would shorten.
+        """
+        asked = 0.0
+        if isinstance(response, httpx.Response) and (asked := asked_pause(response.headers)) > _LONGEST_PAUSE:
+            outcome = f"{response.status_code} {response.reason_phrase}"
+            raise NetworkError(
+                "server-busy",
+                f"{response.request.url} does not answer: {outcome}; try again in {asked:.0f} seconds",
+                status=response.status_code,
+            )
+        self._sleep(max(asked, self._pauses[self.attempts_made - 1]))
+
+
+def is_untrusted(exception: BaseException | None) -> bool:
+    """Whether it came of a certificate that this machine does not trust."""
+    while exception and not isinstance(exception, ssl.SSLCertVerificationError):
+        exception = exception.__cause__ or exception.__context__
+    return exception is not None
+
+
+def asked_pause(headers: Mapping[str, str]) -> float:
+    """The seconds that Retry-After asks for, as a number or as a date; 0 when it does not."""
+    try:
+        return Retry().parse_retry_after(headers.get("retry-after", ""))
+    except (ValueError, OverflowError):  # not a date, or one of a year with ten digits
+        return 0.0
+
+
+SIZES: Final = (30, 10, 5, 1)
+"""Releases of a page; each divides the one before, so that a smaller page begins where the larger would."""
+LARGEST: Final = SIZES[0]
+
+
+def smaller_page(url: str) -> str | None:
+    """The URL of a page with fewer releases that begins with the same one; None when a page cannot be smaller."""
+    parts = urlsplit(url)
+    asked = parse_qs(parts.query)
+    size, number = (asked.get(name, ["1"])[0] for name in ("per_page", "page"))
+    smaller = next((after for before, after in pairwise(SIZES) if str(before) == size), None)
+    if smaller is None or not number.isdecimal():
+        return None
+    first = (int(number) - 1) * int(size)
+    return parts._replace(query=urlencode({"per_page": smaller, "page": first // smaller + 1})).geturl()
+
+
+Send = Callable[[httpx.Request], httpx.Response]
+"""Sends a request over a connection, and leaves the content of the answer to be read."""
+Read = Callable[[Iterator[bytes], int], None]
+"""Takes the content of an answer, in pieces, and its status."""
+
+BYTES_PER_SECOND: Final = 64 << 10
+"""The average rate that a download must keep up."""
+PIECE: Final = 1 << 20
+"""Bytes that are read from an answer or a file at once."""
+
+_SILENCE: Final = 30
+"""Seconds without a byte."""
+_CONNECT: Final = 10.0
+"""Seconds until there is a connection."""
+_ENCODINGS: Final = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+"""Encodings that expand a piece at most a thousandfold; nested ones would expand it further."""
+_TOO_LONG: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT})
+"""What gateways answer for a server that took too long."""
+
+
+class TimeLeft:
+    """The time of a request, looked at whenever a socket is about to wait: `socket.settimeout` asks for `__index__`.
+
+    Without it a server that sends a byte now and then could hold a request for as long as it likes.
+    """
+
+    def __init__(self, url: str, seconds: float) -> None:
+        self.url, self.seconds = url, seconds
+        self.timeouts = {"connect": _CONNECT, "read": self, "write": self}
+        self._began = time.monotonic()
+
+    def __index__(self) -> int:
+        """Seconds to wait for the next bytes."""
+        left = self._began + self.seconds - time.monotonic()
+        if left <= 0:
+            raise SlowServerError("server-slow", f"{self.url}: took longer than {self.seconds:.0f} seconds")
+        return min(_SILENCE, math.ceil(left))
+
+
+class Exchange(httpx.BaseTransport):
+    """A request and its whole answer; a connection that breaks while the answer is read counts as no answer."""
+
+    def __init__(self, send: Send, read: Read, time_left: TimeLeft, limit: int) -> None:
+        self._send, self._read, self._time_left, self._limit = send, read, time_left, limit
+        self.tries = 0
+        """How many tries were begun."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send it, and read what comes; where that took the server too long, ask for a smaller page at once."""
+        answer = self._send_once(request)
+        while answer.status_code in _TOO_LONG and (smaller := smaller_page(str(answer.url))):
+            asked = httpx.Request(request.method, smaller, headers=request.headers, extensions=request.extensions)
+            answer = self._send_once(asked)
+        return answer
+
+    def _send_once(self, request: httpx.Request) -> httpx.Response:
+        self.tries += 1
+        answer = self._send(request)
+        try:
+            if not answer.has_redirect_location and answer.status_code not in FAILED:
+                self._read(self._pieces(answer), answer.status_code)
+        finally:
+            answer.close()
+        return answer
+
+    def _pieces(self, answer: httpx.Response) -> Iterator[bytes]:
+        if (encoding := answer.headers.get("Content-Encoding", "").strip().lower()) not in _ENCODINGS:
+            raise NetworkError(
+                "encoding-unasked", f"{self._time_left.url}: is compressed as {encoding!r}, which was not asked for"
+            )
+        size = came = 0
+        for piece in answer.iter_bytes(PIECE):
+            size += len(piece)
+            if size > self._limit:
+                raise NetworkError("answer-too-large", f"{self._time_left.url}: has more than {self._limit} bytes")
+            self._time_left.seconds += (answer.num_bytes_downloaded - came) / BYTES_PER_SECOND  # as packed
+            came = answer.num_bytes_downloaded
+            yield piece
