@@ -9,7 +9,7 @@ import pytest
 
 from tests.real.conftest import DEMO, Command, another_person
 from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
-from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import CudaVersion, PythonVersion
 from wheelmill.wheel.fatbin import DeviceCode, read_device_code
 

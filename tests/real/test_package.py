@@ -16,8 +16,8 @@ from tests.machine_folders import constraints
 from tests.real.conftest import ROOT, sampled
 from wheelmill.cli import COMMANDS
 from wheelmill.errors import ProcessError
+from wheelmill.installers.environments import VirtualEnvironment, create
 from wheelmill.installers.uv import own_uv
-from wheelmill.installers.virtual_environment import VirtualEnvironment, create
 from wheelmill.names import PythonVersion
 
 pytestmark = pytest.mark.real

@@ -9,7 +9,7 @@ from typing import Final, get_args
 
 from wheelmill.config.model import Component, OwnWheel
 from wheelmill.errors import BuildError, ProcessError
-from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.installers.environments import PackageFolder
 from wheelmill.plan.targets import BuildTarget
 
 HEADERS: Final[dict[Component, str]] = {

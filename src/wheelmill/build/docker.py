@@ -21,7 +21,7 @@ from wheelmill.build.parts import BuildPart, CompiledPart, part_in
 from wheelmill.build.variables import variables_of
 from wheelmill.config.model import Compatibility, CudaImages, ImageReference, Images
 from wheelmill.errors import BuildError, ProcessError, UsageError
-from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.installers.environments import PackageFolder
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import containers, resources
 from wheelmill.system.containers import base_image, own_image

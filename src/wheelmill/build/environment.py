@@ -16,9 +16,8 @@ from wheelmill.build.parallelism import parallelism_for
 from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
 from wheelmill.build.variables import variables_of
 from wheelmill.errors import BuildError, ProcessError
-from wheelmill.installers import virtual_environment
-from wheelmill.installers.package_folder import PackageFolder
-from wheelmill.installers.virtual_environment import VirtualEnvironment
+from wheelmill.installers import environments
+from wheelmill.installers.environments import PackageFolder, VirtualEnvironment
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process, resources
 from wheelmill.system.sandbox import Sandbox
@@ -49,7 +48,7 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
     """
     python = target.cell.python
     try:
-        venv = virtual_environment.create(workspace / "venv", python=python)
+        venv = environments.create(workspace / "venv", python=python)
     except ProcessError as error:
         raise BuildError(
             "no-build-environment",

@@ -15,7 +15,7 @@ from wheelmill.build import gpu_answers
 from wheelmill.build.components import install_own_wheels
 from wheelmill.config.model import EVERY_BUILD_NEEDS, LockedRequirement
 from wheelmill.errors import BuildError, ProcessError
-from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import Architecture
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import write_bytes

@@ -11,8 +11,8 @@ from typing import Final
 
 from wheelmill.config.model import LockedCommit, LockedSdist, Package
 from wheelmill.errors import BuildError, IntegrityError, NetworkError, ProcessError, UnreadableError
-from wheelmill.installers.mirror import cached_sdist
-from wheelmill.installers.sdist import unpack_sdist
+from wheelmill.installers.environments import cached_sdist
+from wheelmill.installers.package_index import unpack_sdist
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process

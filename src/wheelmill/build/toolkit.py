@@ -11,7 +11,7 @@ from typing import Final
 from wheelmill.build.components import extras_of, link_plain_names, missing_in
 from wheelmill.config.model import Component
 from wheelmill.errors import BuildError, ProcessError
-from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import CudaVersion
 from wheelmill.wheel.driver_stub import compile_stub, driver_functions_in
 from wheelmill.wheel.libraries import DRIVER

@@ -22,7 +22,7 @@ from wheelmill.config.model import (
 )
 from wheelmill.config.pyproject import MAX_BYTES, PYPROJECT, Pyproject
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.installers.mirror import cached_sdist
+from wheelmill.installers.environments import cached_sdist
 from wheelmill.installers.uv import compile_requirements, failure_of
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.folders import temporary_folder

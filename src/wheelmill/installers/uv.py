@@ -1,11 +1,14 @@
-"""uv and pip as programs: where they are, what they are told of this machine, and what uv resolves."""
+"""uv and pip as programs: where they are, their settings and credentials, and what uv resolves.
+
+https://docs.astral.sh/uv/concepts/authentication/cli/
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -15,12 +18,45 @@ import tomlkit
 from wheelmill.errors import InstallError, IntegrityError, NetworkError, ProcessError, WheelmillError
 from wheelmill.installers.index_settings import UV_CONFIG_FILE, index_only_variables, uv_index_settings
 from wheelmill.installers.package_index import configured_index
-from wheelmill.installers.uv_credentials import VARIABLE as CREDENTIALS_FOLDER
-from wheelmill.installers.uv_credentials import write_credentials
 from wheelmill.system import process
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
-from wheelmill.web.credentials import credential_for, known_credentials, without_credentials
+from wheelmill.web.credentials import Credential, Origin, credential_for, known_credentials, without_credentials
+
+CREDENTIALS_FOLDER: Final = "UV_CREDENTIALS_DIR"
+"""Names the folder of the file."""
+
+_NAME: Final = "credentials.toml"
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+"""Servers for which uv takes credentials without https."""
+
+
+def write_credentials(folder: Path, known: Mapping[Origin, Credential], own: Path | None) -> None:
+    """Write the file of a run of uv.
+
+    Args:
+        folder: gets the file; nobody else may read what is in it.
+        known: the credentials that are added to those of the person.
+        own: the folder in which uv keeps what the person told it.
+    """
+    import tomlkit  # noqa: PLC0415 - only where there are credentials
+
+    kept = own / _NAME if own else None
+    text = kept.read_text(encoding="utf-8") if kept and kept.exists() else ""
+    entries = [
+        _entry(origin, credential)
+        for origin, credential in known.items()
+        if origin.is_secure or origin.host in _LOOPBACK
+    ]
+    (folder / _NAME).write_text(f"{text}\n{tomlkit.dumps({'credential': entries})}", encoding="utf-8")
+
+
+def _entry(origin: Origin, credential: Credential) -> dict[str, str]:
+    if credential.username is None:
+        return {"service": str(origin), "scheme": "bearer", "token": credential.secret}
+    shown = {"username": credential.username, "password": credential.secret}
+    return {"service": str(origin), "scheme": "basic", **shown}
+
 
 PYLOCK: Final = "pylock.toml"
 """The name under which uv writes a lock of PEP 751."""

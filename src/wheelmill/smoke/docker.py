@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.config.model import Compatibility, ImageReference, Images
-from wheelmill.installers.mirror import mirror
+from wheelmill.installers.environments import mirror
 from wheelmill.names import PythonVersion, TorchVersion
 from wheelmill.smoke.environment import (
     MEMORY_LIMIT,

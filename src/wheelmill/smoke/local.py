@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wheelmill.config.model import Compatibility
-from wheelmill.installers import virtual_environment
-from wheelmill.installers.virtual_environment import VirtualEnvironment
+from wheelmill.installers import environments
+from wheelmill.installers.environments import VirtualEnvironment
 from wheelmill.names import PythonVersion, TorchVersion
 from wheelmill.smoke.environment import TIME_LIMIT, CandidateIndex, SmokeEnvironment, torches_for
 from wheelmill.smoke.evidence import Contents
@@ -76,7 +76,7 @@ def _environment(
     python: PythonVersion | None, torch: TorchVersion | None, torch_place: str | None, index: CandidateIndex
 ) -> Iterator[SmokeEnvironment]:
     with temporary_folder() as folder:
-        venv = virtual_environment.create(folder, python=python, with_pip=True)
+        venv = environments.create(folder, python=python, with_pip=True)
         prefix = venv.evaluate("import json, sys; print(json.dumps(sys.base_prefix))")
         yield LocalEnvironment(
             venv=venv,

@@ -14,7 +14,7 @@ from wheelmill.build.compiler_cache import CompilerCache, cache_of, link_toolkit
 from wheelmill.build.identity import BuildPlace
 from wheelmill.build.provenance import CacheCounts
 from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
-from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import PythonVersion
 from wheelmill.system import resources
 from wheelmill.system.progress import Progress

@@ -14,7 +14,7 @@ from wheelmill.build.components import HEADERS, install_own_wheels, library_vari
 from wheelmill.config.model import OwnWheel
 from wheelmill.config.package_fields import Component
 from wheelmill.errors import BuildError
-from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import PythonVersion
 
 PACKAGES, TOOLKIT = PurePosixPath("/packages"), PurePosixPath("/cuda")

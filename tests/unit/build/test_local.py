@@ -18,7 +18,7 @@ from wheelmill.build.local import LocalBuilder, build_raw_wheel
 from wheelmill.build.parts import BuildPart
 from wheelmill.config.model import BuildArguments, LockedCommit
 from wheelmill.errors import BuildError
-from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import PythonVersion
 from wheelmill.system.progress import Progress
 from wheelmill.system.sandbox import Sandbox

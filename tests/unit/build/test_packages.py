@@ -15,7 +15,7 @@ from tests.wheels import write_wheel
 from wheelmill.build.packages import install_packages, install_requirements, install_torch
 from wheelmill.config.model import LockedRequirement
 from wheelmill.errors import BuildError, ProcessError
-from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import Architecture, PythonVersion
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process

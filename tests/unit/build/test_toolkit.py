@@ -13,7 +13,7 @@ from tests.wheels import write_wheel
 from wheelmill.build.toolkit import complete_toolkit, has_toolkit, provide_toolkit
 from wheelmill.config.model import Component
 from wheelmill.errors import BuildError
-from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import CudaVersion, PythonVersion
 
 CUDA_12 = CudaVersion(12, 9)

@@ -17,7 +17,7 @@ from tests.refusals import coded
 from tests.unit.build.conftest import package_index_of
 from tests.wheels import write_wheel
 from wheelmill.errors import IntegrityError, NetworkError, ProcessError
-from wheelmill.installers.mirror import mirror
+from wheelmill.installers.environments import mirror
 from wheelmill.names import Platform, PythonVersion
 from wheelmill.system.files import sha256_of
 

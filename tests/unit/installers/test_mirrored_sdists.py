@@ -9,7 +9,7 @@ import pytest
 from tests.page_server import Answer, PageServer, links_page
 from tests.refusals import coded
 from wheelmill.errors import IntegrityError, NetworkError
-from wheelmill.installers.mirror import cached_sdist
+from wheelmill.installers.environments import cached_sdist
 from wheelmill.names import Sha256, project_name
 
 DEMO = project_name("demo")

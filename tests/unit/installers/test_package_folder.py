@@ -14,7 +14,7 @@ import pytest
 from tests.unit.build.conftest import package_index_of
 from tests.wheels import write_wheel
 from wheelmill.errors import ProcessError
-from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import Platform, PythonVersion
 
 MACHINE = platform.machine()

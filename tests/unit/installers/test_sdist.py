@@ -8,8 +8,8 @@ import pytest
 
 from tests.refusals import coded
 from wheelmill.errors import UnreadableError
-from wheelmill.installers import sdist
-from wheelmill.installers.sdist import unpack_sdist
+from wheelmill.installers import package_index
+from wheelmill.installers.package_index import unpack_sdist
 
 SETUP = tarfile.TarInfo("demo-1.0/setup.py")
 
@@ -73,7 +73,7 @@ def changed(name: str = "demo-1.0/x", **headers: str) -> tarfile.TarInfo:
         (changed(mtime="1e30"), "timestamp out of range"),
         (changed("demo-1.0/" + "a/" * 2000), ""),  # each Python has other words for it
         (changed(**{"GNU.sparse.map": "0,x"}), "invalid literal"),
-        (changed(comment="x" * sdist.MAX_HEADER), "a member has 1048593 bytes and is no file"),
+        (changed(comment="x" * package_index.MAX_HEADER), "a member has 1048593 bytes and is no file"),
     ],
     ids=["its time", "its depth", "its gaps", "its header"],
 )
@@ -97,11 +97,11 @@ def test_two_folders_are_refused(tmp_path: Path) -> None:
 def test_more_than_any_real_source_is_refused_before_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sdist, "MAX_MEMBERS", 3)
+    monkeypatch.setattr(package_index, "MAX_MEMBERS", 3)
     many = archive(tmp_path, *(tarfile.TarInfo(f"demo-1.0/{number}") for number in range(4)))
     with pytest.raises(UnreadableError, check=coded("sdist-too-large", "3")):
         unpack_sdist(many, tmp_path / "source")
-    monkeypatch.setattr(sdist, "MAX_UNPACKED", 1 << 10)
+    monkeypatch.setattr(package_index, "MAX_UNPACKED", 1 << 10)
     large = tarfile.TarInfo("demo-1.0/zeros")
     large.size = (1 << 10) + 1
     with pytest.raises(UnreadableError, check=coded("sdist-too-large", "3", "0")):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.files import write_private
-from wheelmill.installers.virtual_environment import VirtualEnvironment
+from wheelmill.installers.environments import VirtualEnvironment
 from wheelmill.system.sandbox import Sandbox
 
 

@@ -14,9 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 from wheelmill.config.lock import offered_sdists
 from wheelmill.config.package_fields import GitRef, GitUrl
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.installers.mirror import cached_sdist
-from wheelmill.installers.package_index import files_of, open_index
-from wheelmill.installers.sdist import unpack_sdist
+from wheelmill.installers.environments import cached_sdist
+from wheelmill.installers.package_index import files_of, open_index, unpack_sdist
 from wheelmill.names import ProjectName, project_name, project_version
 from wheelmill.system.git import fetch_commit, find_commit
 from wheelmill.wheel.reserved import reservation

@@ -1,0 +1,303 @@
+"""Virtual environments, folders of installed packages, and mirrors of the package index, all filled by uv.
+
+uv finds interpreters, decides which wheels an environment gets, and links big wheels instead of copying them. A mirror
+holds each file of the index once, under its hash, for environments that reach no index.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from platformdirs import user_cache_path
+
+from wheelmill.errors import IntegrityError, NetworkError
+from wheelmill.installers.index_settings import index_only_variables
+from wheelmill.installers.package_index import files_of, open_index
+from wheelmill.installers.uv import compile_requirements, index_only_environment, index_variables, own_uv, torch_options
+from wheelmill.names import Platform, ProjectName, PythonVersion, Sha256
+from wheelmill.system import process
+from wheelmill.system.files import link_or_copy, sha256_of
+from wheelmill.system.folders import temporary_folder
+from wheelmill.system.sandbox import Sandbox
+from wheelmill.web.credentials import without_credentials
+
+if TYPE_CHECKING:
+    from wheelmill.web.client import Web
+
+
+@dataclass(frozen=True, kw_only=True)
+class VirtualEnvironment:
+    """A virtual environment on disk."""
+
+    directory: Path
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return self.directory / "bin" / "python"
+
+    def install(self, requirements: Sequence[str], *, torch_backend: str | None = None) -> None:
+        """Install wheels from the index that pip or uv is configured with; source distributions are refused.
+
+        Constraints of this machine are left out; see `index_only_environment`.
+
+        Args:
+            requirements: what to install, in the form of PEP 508.
+            torch_backend: where torch is, as `torch_options` takes it.
+
+        Raises:
+            ProcessError: uv could not.
+        """
+        argv = (own_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python)
+        with index_only_environment() as variables:
+            process.run([*argv, *torch_options(torch_backend), *requirements], env=variables)
+
+    def pip_install(self, requirements: Sequence[str], *, extra_index: str, sandbox: Sandbox) -> None:
+        """Install wheels with pip, as a user would: from an extra index, and what they depend on from any.
+
+        Constraints of this machine are left out; see `index_only_variables`.
+        Where pip has to know a password, it installs wheels only: a ``setup.py`` would find it.
+
+        Args:
+            requirements: what to install, in the form of PEP 508.
+            extra_index: the URL of the index that has them.
+            sandbox: where pip runs: what is needed beside them may have only a source distribution.
+
+        Raises:
+            ProcessError: pip could not.
+        """
+        variables = {**index_only_variables(), **index_variables()}
+        settings = {name: value for name, value in variables.items() if name.startswith("PIP_")}
+        settings |= process.proxy_variables()
+        wheels_only = any(without_credentials(value) != value for value in settings.values())
+        names = ":all:" if wheels_only else ",".join(Requirement(text).name for text in requirements)
+        sandbox.run(
+            [
+                *(self.python, "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir"),
+                *("--only-binary", names, "--extra-index-url", extra_index, *requirements),
+            ],
+            cwd=self.directory,
+            env=process.environment_for_foreign_code()
+            | settings
+            | {"TMPDIR": str(self.directory)},  # pip unpacks gigabytes
+        )
+
+    def evaluate(self, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
+        """Run Python code of ours in it and read the JSON it prints last.
+
+        Raises:
+            ProcessError: the code failed.
+        """
+        printed = process.run(
+            [self.python, "-I", "-c", code, *arguments],
+            cwd=self.directory,
+            env=process.environment_for_foreign_code(),
+        )
+        return json.loads(printed.splitlines()[-1])
+
+
+def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bool = False) -> VirtualEnvironment:
+    """Make an empty virtual environment, replacing what was there.
+
+    Args:
+        directory: the folder of the new environment.
+        python: which interpreter to look for; None takes the running one, and so does its own version.
+        with_pip: whether pip is installed into it.
+
+    Raises:
+        ProcessError: this machine has no such interpreter and uv cannot get one.
+    """
+    running = f"{sys.version_info.major}.{sys.version_info.minor}"
+    wanted = sys.executable if python is None or str(python) == running else str(python)
+    with index_only_environment() as variables:
+        process.run(
+            [own_uv(), "venv", "--clear", *(["--seed"] if with_pip else []), "--python", wanted, directory],
+            # pyenv's shims answer only for the versions that this variable names.
+            env=variables | ({"PYENV_VERSION": wanted} if wanted == str(python) else {}),
+        )
+    return VirtualEnvironment(directory=directory)
+
+
+_VIA_SHELL: Final = b"#!/bin/sh\n'''exec' "
+"""How a script begins whose interpreter has a space in its path, or a path that is too long for ``#!``; three lines."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageFolder:
+    """Packages for one Python and one platform."""
+
+    directory: Path
+    python: PythonVersion
+    interpreter: Path | None = None
+    """One of this machine that the packages are for; None when they will run on another system."""
+    platform: Platform | None = None
+    """The system, if it is another one; its glibc is at least 2.28."""
+    sealed: bool = False
+    """Whether it is complete: then, `install` only checks that what it is asked for is there."""
+
+    @property
+    def scripts(self) -> Path:
+        """The folder of programs."""
+        return self.directory / "bin"
+
+    def install(
+        self, requirements: Sequence[str], *, torch_backend: str | None = None, log: Path | None = None
+    ) -> None:
+        """Install wheels from the index that pip or uv is configured with; source distributions are refused.
+
+        Args:
+            requirements: the requirements, in the form of PEP 508.
+            torch_backend: where torch is, as `torch_options` takes it.
+            log: the file that gets what uv prints.
+
+        Raises:
+            ProcessError: uv could not.
+        """
+        offline = ["--no-index", "--no-config"] if self.sealed else []
+        if requirements:
+            self._install(*offline, *torch_options(torch_backend), *requirements, log=log)
+
+    def install_locked(self, requirements: Path, *, log: Path | None = None) -> PackageFolder:
+        """Install exactly what a requirements file pins, and only wheels that have one of its hashes.
+
+        What is there already is replaced, for nobody knows its hash.
+
+        Returns:
+            The folder, sealed.
+
+        Raises:
+            ProcessError: uv could not.
+        """
+        self._install("--require-hashes", "--no-deps", "--reinstall", "-r", requirements, log=log)
+        return replace(self, sealed=True)
+
+    def distributions(self) -> dict[str, str]:
+        """The version of every project in it, by name."""
+        found = importlib.metadata.distributions(path=[str(self.directory)])
+        return dict(sorted((canonicalize_name(each.metadata["Name"]), each.version) for each in found))
+
+    def _install(self, *arguments: str | Path, log: Path | None) -> None:
+        target = ("--only-binary", ":all:", "--target", self.directory)
+        here = ("--python", self.interpreter or str(self.python))
+        system = another_system(self.python, self.platform) if self.platform else here
+        # It reaches nothing then, but makes its cache all the same, and a home may be read-only.
+        cache = {name: os.environ[name] for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME") if name in os.environ}
+        nothing = nullcontext({**process.environment_for_foreign_code(), **cache})
+        with nothing if self.sealed else index_only_environment() as variables:
+            process.run([own_uv(), "pip", "install", *target, *system, *arguments], env=variables, log=log)
+        self._free_scripts()
+
+    def _free_scripts(self) -> None:
+        """Let scripts start the first Python on PATH, not the one that uv happened to run with."""
+        for script in self.scripts.glob("*"):
+            content = script.read_bytes()
+            first, _, rest = content.partition(b"\n")
+            if content.startswith(_VIA_SHELL):
+                rest = rest.split(b"\n", 2)[2]
+            elif not (first.startswith(b"#!") and b"python" in first):
+                continue
+            script.write_bytes(b"#!/usr/bin/env python3\n" + rest)
+
+
+def another_system(python: PythonVersion, platform: Platform) -> tuple[str, ...]:
+    """The options with which uv chooses wheels for a system that is not this one and has glibc 2.28 or newer."""
+    system = ("--python-platform", f"{platform.machine}-manylinux_2_28")
+    if python.free_threaded:  # uv must see such an interpreter to know its tags
+        return ("--python", str(python), *system)
+    return ("--python", sys.executable, "--python-version", str(python), *system)
+
+
+_AT_ONCE: Final = 4
+"""Downloads."""
+
+
+def mirror(
+    requirements: Sequence[str],
+    folder: Path,
+    *,
+    python: PythonVersion,
+    platform: Platform,
+    torch_backend: str | None = None,
+) -> list[Path]:
+    """Put into a folder the wheels that requirements need, dependencies included.
+
+    Args:
+        requirements: the requirements, in the form of PEP 508.
+        folder: gets the wheels, which may be links to a cache: do not write to them.
+        python: the CPython that the packages are for.
+        platform: the system they are for; its glibc is at least 2.28.
+        torch_backend: where torch is, as `torch_options` takes it.
+
+    Returns:
+        The wheels in the folder.
+
+    Raises:
+        ProcessError: there are no wheels that fit together, or the package index does not answer.
+        NetworkError: one of them cannot be downloaded.
+        IntegrityError: the package index has other bytes under its name.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if not requirements:
+        return []
+    from packaging.pylock import Pylock  # noqa: PLC0415 - takes long, and plans mirror nothing
+
+    lock = compile_requirements(requirements, *another_system(python, platform), *torch_options(torch_backend))
+    packages = Pylock.from_dict(tomllib.loads(lock)).packages
+    wheels = [
+        (wheel.filename, Sha256(wheel.hashes["sha256"]), wheel.url)
+        for package in packages
+        for wheel in package.wheels or ()
+        if wheel.url
+    ]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        cached = list(pool.map(lambda each: _cached_wheel(*each), wheels))
+    return [link_or_copy(wheel, folder / wheel.name) for wheel in cached]
+
+
+def _cached_wheel(filename: str, sha256: Sha256, url: str) -> Path:
+    return _cached_file(Path("mirror", sha256, filename), sha256, lambda _web: url)
+
+
+def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:
+    """The path of a source distribution with this hash, downloaded if need be.
+
+    Raises:
+        NetworkError: the index does not have the file or does not answer.
+        IntegrityError: it has other bytes under that name.
+    """
+
+    def find(web: Web) -> str:
+        url = next((file.url for file in files_of(project, web) if file.filename == filename), None)
+        if url is None:
+            raise NetworkError("file-gone", f"the package index no longer has {filename}")
+        return url
+
+    return _cached_file(Path("sdists", sha256, filename), sha256, find)
+
+
+def _cached_file(place: Path, sha256: Sha256, find: Callable[[Web], str]) -> Path:
+    """A file of the cache; what is downloaded appears in it whole, or not at all."""
+    path = user_cache_path("wheelmill") / place
+    if path.exists() and sha256_of(path) == sha256:
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with temporary_folder(user_cache_path("wheelmill")) as own:  # others may want the file too
+        partial = own / path.name
+        with open_index() as web, partial.open("wb") as file:
+            web.download(find(web), file)
+        if (found := sha256_of(partial)) != sha256:
+            raise IntegrityError("hash-differs", f"{path.name} has sha256 {found}, not the promised {sha256}")
+        partial.replace(path)
+    return path
