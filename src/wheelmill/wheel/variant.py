@@ -121,12 +121,12 @@ def plain_of(wheel: Path) -> PlainWheel | None:
         return None
     try:
         with wheel.open("rb") as file, open_archive(file) as archive:
-            return _decoder.decode(read_member(archive, f"{dist_info_of(archive)}/{PLAIN_FILE}", MAX_METADATA))
+            return _plain_decoder.decode(read_member(archive, f"{dist_info_of(archive)}/{PLAIN_FILE}", MAX_METADATA))
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableError("plain-file-invalid", f"{wheel.name}: {PLAIN_FILE}: {error}") from None
 
 
-_decoder: Final = Decoder(PlainWheel)
+_plain_decoder: Final = Decoder(PlainWheel)
 
 
 @contextmanager

@@ -1,7 +1,4 @@
-"""What uv and pip print tells what was at fault; each text was printed by one of them.
-
-What uv is told of servers, in a folder that is there while it runs.
-"""
+"""What uv and pip print when they fail, each as one of them printed it, and the credentials that uv gets."""
 
 import os
 import tomllib
