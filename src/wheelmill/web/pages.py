@@ -18,8 +18,6 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
-from selectolax.lexbor import LexborHTMLParser, SelectolaxError
-
 from wheelmill.errors import UnreadableError
 from wheelmill.system.apart import Limits, call_apart
 from wheelmill.system.files import MAX_FILENAME
@@ -303,6 +301,8 @@ def parse_html(content: bytes, address: str, *, texts: bool = False) -> Page:
     Raises:
         MemoryError: there is none for its tree; nothing else keeps the parser from making one.
     """
+    from selectolax.lexbor import LexborHTMLParser, SelectolaxError  # noqa: PLC0415 - most pages are JSON or were kept
+
     try:
         tree = LexborHTMLParser(content)
     except SelectolaxError:
