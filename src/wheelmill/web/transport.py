@@ -1,10 +1,6 @@
 """One request and its answer, within limits of bytes and time, and when a request is sent again.
 
 https://www.rfc-editor.org/rfc/rfc9110#name-retry-after
-
-A page of GitHub's list of releases gets smaller where the server has no time for a large one: a release of hundreds of
-assets makes a page of many megabytes, and GitHub answers 502 or 504.
-https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#timeouts
 """
 
 from __future__ import annotations
@@ -15,14 +11,13 @@ import ssl
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from itertools import pairwise
 from typing import Final
-from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 from httpx_retries import Retry
 
 from wheelmill.errors import NetworkError, SlowServerError
+from wheelmill.web.github_pages import smaller_page
 
 Sleep = Callable[[float], None]
 """Waits for so many seconds."""
@@ -98,23 +93,6 @@ def asked_pause(headers: Mapping[str, str]) -> float:
         return Retry().parse_retry_after(headers.get("retry-after", ""))
     except (ValueError, OverflowError):  # not a date, or one of a year with ten digits
         return 0.0
-
-
-SIZES: Final = (30, 10, 5, 1)
-"""Releases of a page; each divides the one before, so that a smaller page begins where the larger would."""
-LARGEST: Final = SIZES[0]
-
-
-def smaller_page(url: str) -> str | None:
-    """The URL of a page with fewer releases that begins with the same one; None when a page cannot be smaller."""
-    parts = urlsplit(url)
-    asked = parse_qs(parts.query)
-    size, number = (asked.get(name, ["1"])[0] for name in ("per_page", "page"))
-    smaller = next((after for before, after in pairwise(SIZES) if str(before) == size), None)
-    if smaller is None or not number.isdecimal():
-        return None
-    first = (int(number) - 1) * int(size)
-    return parts._replace(query=urlencode({"per_page": smaller, "page": first // smaller + 1})).geturl()
 
 
 Send = Callable[[httpx.Request], httpx.Response]

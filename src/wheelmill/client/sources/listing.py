@@ -19,8 +19,8 @@ from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.sources import PLACEHOLDERS
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName, Sha256
+from wheelmill.web.github_pages import LARGEST
 from wheelmill.web.pages import Link, absolute
-from wheelmill.web.transport import LARGEST
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import read_tags
 from wheelmill.wheel.variant_label import WHEEL_SUFFIX, split_label

@@ -18,7 +18,7 @@ from wheelmill.release.github.connection import Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.release.store import KEPT, LeftDraft
 from wheelmill.release.tags import is_date_tag
-from wheelmill.web.transport import SIZES
+from wheelmill.web.github_pages import SIZES
 from wheelmill.wheel.torch_need import needed_torch
 from wheelmill.wheel.variant_name import name_without_label
 

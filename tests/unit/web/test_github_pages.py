@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from wheelmill.web.transport import SIZES, smaller_page
+from wheelmill.web.github_pages import SIZES, smaller_page
 
 URL = "https://api.github.test/repos/a/b/releases"
 
