@@ -11,7 +11,7 @@ from tests.real.conftest import DEMO, Command, another_person
 from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import CudaVersion, PythonVersion
-from wheelmill.wheel.fatbin import DeviceCode, read_device_code
+from wheelmill.wheel.gpu_code import DeviceCode, read_device_code
 
 pytestmark = pytest.mark.real
 

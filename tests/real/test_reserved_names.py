@@ -7,7 +7,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from wheelmill.names import project_name
-from wheelmill.wheel.reserved import is_reserved
+from wheelmill.wheel.metadata import is_reserved
 
 pytestmark = pytest.mark.real
 

@@ -14,7 +14,7 @@ from wheelmill.web.ranges import RangeFile
 from wheelmill.wheel.archive import open_archive
 from wheelmill.wheel.shared_objects import read_members
 from wheelmill.wheel.torch_links import window_of
-from wheelmill.wheel.torch_window import TorchWindow
+from wheelmill.wheel.torch_symbols import TorchWindow
 
 pytestmark = pytest.mark.real
 

@@ -15,11 +15,17 @@ from wheelmill.errors import BuildError, UnreadableError
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget, Source
 from wheelmill.system.files import sha256_of, sha256_of_bytes
-from wheelmill.wheel.build_facts import BUILD_FACTS, AppliedPatch, BuildFacts, SourceFacts, build_facts_bytes
+from wheelmill.wheel.build_facts import (
+    BUILD_FACTS,
+    OWN_SBOM,
+    SBOMS,
+    AppliedPatch,
+    BuildFacts,
+    SourceFacts,
+    build_facts_bytes,
+)
 from wheelmill.wheel.libraries import is_bundled
-from wheelmill.wheel.licence import LICENCES, is_licence_file, licence_files, licence_in
-from wheelmill.wheel.metadata import read_fields
-from wheelmill.wheel.sboms import OWN_SBOM, SBOMS
+from wheelmill.wheel.metadata import LICENCES, is_licence_file, licence_files, licence_in, read_fields
 from wheelmill.wheel.shared_objects import SharedObject, read_folder
 
 _LARGEST_LICENCE: Final = 1 << 20

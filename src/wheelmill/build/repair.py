@@ -11,9 +11,8 @@ from wheelmill.errors import BuildError, ProcessError
 from wheelmill.names import Platform
 from wheelmill.system import process
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
-from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
 from wheelmill.wheel.libraries import PROVIDED_BY_OTHERS
-from wheelmill.wheel.platforms import AUTO_POLICY
+from wheelmill.wheel.platforms import AUTO_POLICY, promised_glibc, symbols_newer_than
 from wheelmill.wheel.shared_objects import shared_objects_of
 
 

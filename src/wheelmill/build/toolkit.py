@@ -13,8 +13,7 @@ from wheelmill.config.model import Component
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import CudaVersion
-from wheelmill.wheel.driver_stub import compile_stub, driver_functions_in
-from wheelmill.wheel.libraries import DRIVER
+from wheelmill.wheel.libraries import DRIVER, compile_stub, driver_functions_in
 
 FIRST_WITH_COMPILER: Final = 13
 """NVIDIA's wheels hold nvcc and cicc from this CUDA major on; those for CUDA 12 hold ptxas only."""

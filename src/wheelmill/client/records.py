@@ -30,7 +30,7 @@ from wheelmill.names import (
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
 from wheelmill.wheel.torch_need import needed_torch
-from wheelmill.wheel.torch_window import TorchWindow
+from wheelmill.wheel.torch_symbols import TorchWindow
 
 
 @dataclass(frozen=True, kw_only=True)

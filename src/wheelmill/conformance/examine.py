@@ -19,8 +19,8 @@ from wheelmill.web.pages import SIDECAR_SUFFIX, Link
 from wheelmill.web.ranges import RangeFile
 from wheelmill.wheel.archive import check_archive, open_archive, read_member
 from wheelmill.wheel.metadata import metadata_in
-from wheelmill.wheel.variant_metadata import MAX_VARIANT_METADATA, VARIANT_FILE
-from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
+from wheelmill.wheel.name import VARIANTS_SUFFIX
+from wheelmill.wheel.variant import MAX_VARIANT_METADATA, VARIANT_FILE
 
 MAX_HASHED: Final = 32 << 20
 """Bytes. Of larger files METADATA is read and no hash computed, unless every byte is asked for."""

@@ -13,9 +13,8 @@ from wheelmill.conformance.served import ExaminedFile, ProjectDetail
 from wheelmill.conformance.values import name_and_version
 from wheelmill.conformance.violation import Violation, installs, rule
 from wheelmill.errors import UnreadableError
-from wheelmill.wheel.variant_label import split_label
-from wheelmill.wheel.variant_metadata import VARIANT_FILE, VariantMetadata, read_variant_metadata
-from wheelmill.wheel.variant_name import VARIANTS_SUFFIX, variants_filename
+from wheelmill.wheel.name import VARIANTS_SUFFIX, split_label, variants_filename
+from wheelmill.wheel.variant import VARIANT_FILE, VariantMetadata, read_variant_metadata
 
 LISTED: Final = rule(
     "825.1",

@@ -7,9 +7,7 @@ import hashlib
 from packaging.utils import NormalizedName, parse_sdist_filename
 from packaging.version import Version
 
-from wheelmill.wheel.name import WheelName, written_parts
-from wheelmill.wheel.variant_label import split_label
-from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
+from wheelmill.wheel.name import VARIANTS_SUFFIX, WheelName, split_label, written_parts
 
 
 def parse_filename(filename: str) -> tuple[NormalizedName, Version, *tuple[object, ...]] | None:

@@ -12,9 +12,8 @@ from wheelmill.release.manifest import name_faults
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.archive import check_archive
-from wheelmill.wheel.metadata import metadata_bytes, read_metadata
+from wheelmill.wheel.metadata import metadata_bytes, read_metadata, reservation
 from wheelmill.wheel.name import WheelFile, WheelName
-from wheelmill.wheel.reserved import reservation
 
 
 def site_of_folder(

@@ -23,11 +23,8 @@ from wheelmill.index.tree import VARIANTS, IndexFile, Site, Tree, VersionFiles
 from wheelmill.names import ProjectName, ReleaseTag, Sha256, TorchVersion
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant, metadata_of
-from wheelmill.wheel.name import WheelName
-from wheelmill.wheel.variant import variant_name
-from wheelmill.wheel.variant_metadata import variant_metadata_bytes
-from wheelmill.wheel.variant_name import VariantWheelName, variants_filename
+from wheelmill.wheel.name import VariantWheelName, WheelName, variants_filename
+from wheelmill.wheel.variant import NULL_VARIANT, Variant, metadata_of, variant_metadata_bytes, variant_name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,11 +23,10 @@ from wheelmill.smoke.evidence import Contents
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.archive import open_archive, read_member
-from wheelmill.wheel.build_facts import BUILD_FACTS, MAX_BUILD_FACTS, read_build_facts
+from wheelmill.wheel.build_facts import BUILD_FACTS, MAX_BUILD_FACTS, MAX_SBOM, OWN_SBOM, SBOMS, read_build_facts
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.platforms import tag_places
-from wheelmill.wheel.sboms import MAX_SBOM, OWN_SBOM, SBOMS
 
 
 def is_named_for(name: WheelName, cell: Cell, pythons: Iterable[PythonVersion]) -> bool:

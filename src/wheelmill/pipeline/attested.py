@@ -20,9 +20,9 @@ from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.archive import open_archive
 from wheelmill.wheel.attestation import MAX_BUNDLE, WHEELS_WORKFLOW, Attested, Signer, verify_bundles
 from wheelmill.wheel.metadata import dist_info_of, metadata_bytes
+from wheelmill.wheel.name import VariantWheelName
 from wheelmill.wheel.record import check_record
 from wheelmill.wheel.variant import unmake_variant
-from wheelmill.wheel.variant_name import VariantWheelName
 
 
 def write_wheel_checksums(path: Path, wheels: Iterable[TestedWheel]) -> None:

@@ -25,9 +25,8 @@ from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.records import read_record
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import Attested
-from wheelmill.wheel.metadata import metadata_bytes
+from wheelmill.wheel.metadata import metadata_bytes, reservation
 from wheelmill.wheel.name import WheelName
-from wheelmill.wheel.reserved import reservation
 
 
 @dataclass(frozen=True, kw_only=True)

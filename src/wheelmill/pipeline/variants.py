@@ -20,11 +20,9 @@ from wheelmill.smoke.examine import examine_bytes
 from wheelmill.smoke.verdict import Certificate, Evidence, TestedWheel
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
-from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant
 from wheelmill.wheel.label import Label
-from wheelmill.wheel.name import WheelFile, WheelName
-from wheelmill.wheel.variant import make_variant, variant_name
-from wheelmill.wheel.variant_label import split_label
+from wheelmill.wheel.name import WheelFile, WheelName, split_label
+from wheelmill.wheel.variant import NULL_VARIANT, Variant, make_variant, variant_name
 
 _TOGETHER: Final = 240
 """Wheels per release, in a store without a limit: a run that is killed loses at most as many."""

@@ -17,7 +17,7 @@ from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.records import record_bytes
-from wheelmill.wheel.variant_name import name_without_label
+from wheelmill.wheel.name import name_without_label
 
 _Published = Mapping[str, tuple[Sha256, ReleaseTag]]
 """The hash of every published wheel and the release that has it, by file name."""

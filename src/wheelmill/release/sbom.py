@@ -7,12 +7,11 @@ from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.archive import open_archive, read_member
 from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes
+from wheelmill.wheel.build_facts import MAX_SBOM, OWN_SBOM, SBOMS, read_sbom
 from wheelmill.wheel.libraries import is_bundled
-from wheelmill.wheel.licence import licence_in
-from wheelmill.wheel.metadata import dist_info_of, metadata_in, read_fields
-from wheelmill.wheel.sboms import MAX_SBOM, OWN_SBOM, SBOMS, read_sbom
+from wheelmill.wheel.metadata import dist_info_of, licence_in, metadata_in, read_fields
+from wheelmill.wheel.name import name_without_label
 from wheelmill.wheel.shared_objects import shared_objects_of
-from wheelmill.wheel.variant_name import name_without_label
 
 
 def sbom_of(wheel: TestedWheel) -> bytes:

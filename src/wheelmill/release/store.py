@@ -20,8 +20,8 @@ from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import Progress
 from wheelmill.system.records import record_bytes
 from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
+from wheelmill.wheel.archive import MAX_WHEEL
 from wheelmill.wheel.attestation import ATTESTATIONS
-from wheelmill.wheel.limits import MAX_WHEEL
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelFile
 

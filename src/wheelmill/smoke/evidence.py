@@ -15,8 +15,6 @@ from wheelmill.names import PythonVersion, StableTorch, TorchNeed
 from wheelmill.smoke.verdict import Evidence
 from wheelmill.wheel.archive import check_archive, open_archive
 from wheelmill.wheel.findings import Code, Finding
-from wheelmill.wheel.glibc import newest
-from wheelmill.wheel.installed import InstalledFile, installed_files
 from wheelmill.wheel.libraries import cuda_major_of
 from wheelmill.wheel.metadata import (
     commands_of,
@@ -26,7 +24,8 @@ from wheelmill.wheel.metadata import (
     wheel_file_in,
 )
 from wheelmill.wheel.name import WheelFile, WheelName
-from wheelmill.wheel.record import check_record
+from wheelmill.wheel.platforms import newest
+from wheelmill.wheel.record import InstalledFile, check_record, installed_files
 from wheelmill.wheel.shared_objects import SharedObject, open_symbols, shared_objects_of
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_links import window_of

@@ -12,9 +12,8 @@ from wheelmill.config.model import Need
 from wheelmill.smoke.environment import SmokeEnvironment, evaluate
 from wheelmill.smoke.evidence import Contents
 from wheelmill.system.folders import temporary_folder
-from wheelmill.wheel.driver_stub import compile_stub, is_of_driver
 from wheelmill.wheel.findings import Code, Finding, some_of
-from wheelmill.wheel.libraries import DRIVER, is_of_toolkit
+from wheelmill.wheel.libraries import DRIVER, compile_stub, is_of_driver, is_of_toolkit
 from wheelmill.wheel.shared_objects import open_symbols
 
 _LOADABLE: Final = """

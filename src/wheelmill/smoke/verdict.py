@@ -17,7 +17,7 @@ from wheelmill.system.records import read_record, write_record
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.sizes import Sizes
-from wheelmill.wheel.torch_window import TorchWindow
+from wheelmill.wheel.torch_symbols import TorchWindow
 
 SUFFIX: Final = ".tested.json"
 GPU_SUFFIX: Final = ".gpu.json"

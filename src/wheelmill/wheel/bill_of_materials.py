@@ -36,7 +36,7 @@ from packageurl import PackageURL
 from wheelmill.names import Sha256
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
 from wheelmill.wheel.build_facts import BuildFacts
-from wheelmill.wheel.licence import spdx_expression
+from wheelmill.wheel.metadata import spdx_expression
 
 _CUDA_LICENCE: Final = XsUri("https://docs.nvidia.com/cuda/eula/")
 _PATCH: Final = "text/x-diff"

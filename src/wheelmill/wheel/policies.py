@@ -11,7 +11,7 @@ from auditwheel.libc import Libc
 from auditwheel.policy import WheelPolicies
 from packaging.version import Version
 
-from wheelmill.wheel.glibc import promised_glibc
+from wheelmill.wheel.platforms import promised_glibc
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,11 +17,19 @@ from elftools.elf.elffile import ELFFile
 
 from wheelmill.errors import UnreadableError
 from wheelmill.system.folders import temporary_folder
-from wheelmill.wheel.archive import open_archive, open_member
-from wheelmill.wheel.dynamic import DynamicForm, Symbol
-from wheelmill.wheel.elf import COMMENT, ELF_MAGIC, FATBIN, Budget, Metered, has_executable_stack, sections_of
-from wheelmill.wheel.fatbin import DeviceCode, read_device_code
-from wheelmill.wheel.limits import MAX_SYMBOLS
+from wheelmill.wheel.archive import MAX_SYMBOLS, open_archive, open_member
+from wheelmill.wheel.elf import (
+    COMMENT,
+    ELF_MAGIC,
+    FATBIN,
+    Budget,
+    DynamicForm,
+    Metered,
+    Symbol,
+    has_executable_stack,
+    sections_of,
+)
+from wheelmill.wheel.gpu_code import DeviceCode, read_device_code
 
 _MAX_COMMENT: Final = 1 << 14
 """Bytes of what compilers say of themselves; a linker keeps each text once."""

@@ -1,13 +1,25 @@
-"""What the libraries of a wheel need from torch's libraries."""
+"""Symbols that the libraries of a wheel need of torch's, and whether they keep to the stable ABI of torch.
+
+The stable ABI has functions of C and no C++. Of a C++ name only the beginning is read: demanglers read all of it, and
+they are programs in C++ that foreign bytes would reach.
+
+https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling
+https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from torch_abi_audit import minimum_version
+
+from wheelmill.names import TorchVersion
+from wheelmill.web.pages import shown
 from wheelmill.wheel.shared_objects import SharedObject, open_symbols
-from wheelmill.wheel.torch_symbols import TorchSymbols, may_be_torchs, shipped_symbols
-from wheelmill.wheel.torch_window import TorchFit, TorchWindow
+from wheelmill.wheel.torch_symbols import TorchFit, TorchSymbols, TorchWindow, may_be_torchs, shipped_symbols
 
 _NAMESPACES: Final = ("2at", "3c10", "5torch", "6caffe2")
 _SURE: Final = tuple(f"_ZN{kind}{name}" for name in _NAMESPACES for kind in ("", "K"))
@@ -70,3 +82,70 @@ def cxx11_abi_of(libraries: Iterable[SharedObject]) -> bool | None:
     if any("__cxx11" in name for name in names):
         return True
     return False if any("RKSs" in name for name in names) else None
+
+
+MANGLED: Final = "_Z"
+ENTITY: Final = r"_Z(?:T[VTISHW]|GV|Z)*"
+"""Before the name of what a table, a type's description or a guard belongs to."""
+NESTED: Final = r"N[rVK]*[RO]?"
+"""Before a name that stands in a namespace or a class."""
+
+_NESTED_NAME: Final = re.compile(ENTITY + NESTED)
+_LENGTH: Final = re.compile(r"[0-9]+")
+"""Of the part of a name that follows it."""
+_LONGEST: Final = 200
+"""Characters of a name that are looked at."""
+
+
+def name_in(symbol: str) -> str:
+    """The namespaces and the name that a symbol begins with: ``c10::SymInt::sym_ne``; else the symbol itself."""
+    symbol = symbol[:_LONGEST]
+    parts = []
+    at = begin.end() if (begin := _NESTED_NAME.match(symbol)) else len(symbol)
+    while length := _LENGTH.match(symbol, at):
+        at = length.end() + int(length[0])
+        parts.append(symbol[length.end() : at])
+    return shown("::".join(parts) or symbol)
+
+
+def describe_symbol(symbol: str) -> str:
+    """A name with its symbol, which tells functions with other arguments apart: ``c10::gone (_ZN3c104goneEv)``."""
+    name, whole = name_in(symbol), shown(symbol)
+    return name if name == whole else f"{name} ({whole})"
+
+
+_SHIMS: Final = ("aoti_torch_", "torch_")
+_OF_THE_RUNTIME: Final = re.compile(
+    rf"{ENTITY}(?:{NESTED})?(?:S[abdiost]|9__gnu_cxx|10__cxxabiv1) | _Z(?:nw|na|dl|da)", re.VERBOSE
+)
+"""``std::`` and its like, and the operators ``new`` and ``delete``. Older systems leave some without a version."""
+_OF_TORCH: Final = re.compile(rf"{NESTED}(?:2at|3c10|5torch|6caffe2)")
+"""Torch's namespaces, wherever they stand in a name: ``std::vector<at::Tensor>`` is torch's, too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShimsUsed:
+    """The functions of torch's stable ABI that a wheel calls."""
+
+    oldest: TorchVersion | None
+    """The first torch that has all of them; None where it calls none that is known."""
+    newest_ones: tuple[str, ...]
+    """Those that no older torch has; none where that is the first with a stable ABI."""
+    unknown: tuple[str, ...]
+    """Those of a torch that is newer than what is known of them."""
+
+
+def shims_in(symbols: Iterable[str]) -> ShimsUsed:
+    """Say which torch has the shims among the symbols that a wheel leaves open."""
+    oldest, newest_ones, unknown = minimum_version(sorted(name for name in symbols if name.startswith(_SHIMS)))
+    return ShimsUsed(oldest=TorchVersion(*oldest[:2]) if oldest else None, newest_ones=newest_ones, unknown=unknown)
+
+
+def beyond_stable_abi(symbols: Iterable[str]) -> tuple[str, ...]:
+    """What a wheel leaves open and only torch's C++ can define, by names that people know: ``at::_ops::empty::call``.
+
+    That is every name of C++ but those of its own runtime: what the wheel and its libraries define is not open, and
+    CUDA and Python have names of C.
+    """
+    found = (name for name in symbols if name.startswith(MANGLED))
+    return tuple(sorted({name_in(name) for name in found if _OF_TORCH.search(name) or not _OF_THE_RUNTIME.match(name)}))

@@ -1,8 +1,11 @@
-"""Which torch defines which symbol: a table of what torch's own wheels export, that ships with wheelmill.
+"""Table of the symbols that each torch exports, and the torches in which a wheel could load by it.
 
-Packed by gzip: a line of JSON that says what was read, then a line a symbol: its name, the torches that define it, and,
-where those are fewer, the torches that define it outside of their CUDA libraries. Both are sets of bits in hexadecimal,
-the lowest for the first torch. Names are kept whole, not as hashes: none can be taken for another.
+The table is packed by gzip: a line of JSON with its sources, then a line a symbol: its name, the torches that define
+it, and, if those are fewer, the torches that define it outside of their CUDA libraries. Both are sets of bits in
+hexadecimal, the lowest for the first torch. Names are kept whole, not as hashes: none can be taken for another.
+
+That all symbols exist is necessary and not sufficient: the same name may stand for something else. So this never makes
+a wheel fit, and it says nothing of a torch that is not in the table.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import gzip
 import json
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
@@ -191,3 +194,54 @@ def shipped_symbols(wanted: AbstractSet[str]) -> TorchSymbols | None:
 def _look_up(path: Path, _changed: int, wanted: frozenset[str]) -> TorchSymbols:
     """Look symbols up: wheels of one group need the same ones, and to unpack the table takes a third of a second."""
     return TorchSymbols.read(path, wanted)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TorchFit:
+    """What one torch has of the symbols that a wheel needs."""
+
+    torch: TorchVersion
+    lacks: tuple[str, ...] = ()
+    """The first few that it does not define, mangled; none when it defines all."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TorchWindow:
+    """In which torches a wheel could load."""
+
+    symbols: int
+    """How many of torch's it needs."""
+    cuda: bool
+    """Whether some of them are only in torches that are built with CUDA."""
+    torches: tuple[TorchFit, ...]
+    """Those that are known, ascending: of any other nothing can be said."""
+
+    def lacking(self, torch: TorchVersion) -> tuple[str, ...] | None:
+        """The first few symbols that a torch does not define, none when it defines all; None when it is not known."""
+        return next((fit.lacks for fit in self.torches if fit.torch == torch), None)
+
+    def __str__(self) -> str:
+        """``its symbols exist in torch 2.10 and 2.11 only``."""
+        runs = list(_runs(self.torches))
+        known = f"{self.torches[0].torch} to {self.torches[-1].torch}" if self.torches else ""
+        if not known:
+            return "in which torches its symbols exist is not known"
+        if not runs:
+            return f"its symbols exist in no torch from {known}"
+        if all(not fit.lacks for fit in self.torches):
+            return f"its symbols exist in every torch from {known}"
+        texts = [f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(map(str, run)) for run in runs]  # noqa: PLR2004
+        return f"its symbols exist in torch {', '.join(texts)} only"
+
+
+def _runs(torches: Sequence[TorchFit]) -> Iterator[list[TorchVersion]]:
+    """Neighbours that define all."""
+    run: list[TorchVersion] = []
+    for fit in torches:
+        if not fit.lacks:
+            run.append(fit.torch)
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run

@@ -1,35 +1,236 @@
-"""Turning a wheel into a variant wheel (PEP 825, a draft), and back; each can be reproduced from the other.
+"""Variant wheels (PEP 825, a draft): how one is made of a plain wheel and back, and which machines it is for.
 
 Variants of one version share it, so the CUDA of the label is not in it: ``2.8.3+cu130torch2.11`` becomes
-``2.8.3+torch2.11`` in file name, METADATA and ``.dist-info``. Beside ``variant.json`` stands which plain wheel it was.
+``2.8.3+torch2.11`` in file name, METADATA and ``.dist-info``. ``variant.json`` names the plain wheel it was, and driver
+and GPUs as properties, which uv and others compare.
+
+https://peps.python.org/pep-0825/#variant-metadata and https://peps.python.org/pep-0850/
+
+NVIDIA's provider knows the properties (``nvidia-variant-provider`` on the package index); uv stands in for it. To it
+``90_real`` is a GPU of the same major release and no older minor one, ``90_virtual`` the same, and several are "or".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import string
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import takewhile
+from dataclasses import dataclass, replace
+from itertools import chain, takewhile
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final, Self
 
-from msgspec import DecodeError, Struct, structs
+from msgspec import DecodeError, Meta, Struct, field, structs
 from msgspec.json import Decoder, encode
+from msgspec.json import format as indented
 from packaging.version import Version
 
 from wheelmill.errors import IntegrityError, UnreadableError
-from wheelmill.names import Sha256
+from wheelmill.names import Architecture, CudaVersion, Sha256
 from wheelmill.system.folders import temporary_folder
-from wheelmill.wheel.archive import check_archive, open_archive, pack, read_member, unpack
-from wheelmill.wheel.cuda_variant import Variant, metadata_of
+from wheelmill.wheel.archive import MAX_METADATA, check_archive, open_archive, pack, read_member, unpack
+from wheelmill.wheel.gpu_code import CARDS, is_for_one_gpu
 from wheelmill.wheel.label import Label
-from wheelmill.wheel.limits import MAX_METADATA
 from wheelmill.wheel.metadata import dist_info_of
-from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.name import NULL, VariantLabel, VariantWheelName, WheelFile, WheelName, is_label, split_label
 from wheelmill.wheel.record import record_of
-from wheelmill.wheel.variant_label import VariantLabel, split_label
-from wheelmill.wheel.variant_metadata import VARIANT_FILE, variant_metadata_bytes
-from wheelmill.wheel.variant_name import VariantWheelName
+
+VARIANT_FILE: Final = "variant.json"
+"""Its name in ``.dist-info``."""
+SCHEMA: Final = "https://variants-schema.wheelnext.dev/peps/850/v0.2.0.json"
+"""The draft that our variant wheels follow, and which uv 0.13.8 reads without a warning."""
+KNOWN_SCHEMAS: Final = frozenset(
+    {
+        SCHEMA,
+        "https://variants-schema.wheelnext.dev/peps/825/v0.1.1.json",
+        "https://variants-schema.wheelnext.dev/v0.2.0.json",  # variantlib 0.2.2 writes it
+    }
+)
+"""The drafts that we read: of others nobody knows what their values mean."""
+MAX_VARIANT_METADATA: Final = 1 << 20
+"""Bytes. A list of a hundred variants has 20,000."""
+MAX_VALUES: Final = 10_000
+"""Of all variants of a list together."""
+
+Text = Annotated[str, Meta(max_length=1_000)]
+Properties = Mapping[str, Mapping[str, tuple[Text, ...]]]
+"""The properties of a variant, by namespace and feature: of each feature, a machine must have one of the values."""
+
+_IN_NAME: Final = frozenset(string.digits + string.ascii_lowercase + "_")
+_IN_VALUE: Final = _IN_NAME | {"."}
+
+
+class Priorities(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What decides between variants that a machine could all take; the first counts most."""
+
+    namespace: tuple[Text, ...]
+    feature: dict[str, tuple[Text, ...]] = field(default_factory=dict)
+    """By namespace."""
+    property: dict[str, dict[str, tuple[Text, ...]]] = field(default_factory=dict)
+    """By namespace and feature."""
+
+
+class Provider(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="kebab"):
+    """Who knows what a machine has of a namespace: a distribution that an installer asks, or stands in for."""
+
+    requires: tuple[Text, ...] = ()
+    plugin_api: Text | None = None
+    """The object in it that is asked: ``module:object``."""
+    enable_if: Text | None = None
+    """A marker (PEP 508)."""
+    optional: bool = False
+
+
+class VariantMetadata(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="kebab"):
+    """The properties of variants: of one in a wheel, of all in a list."""
+
+    schema: Text = field(name="$schema")
+    default_priorities: Priorities
+    providers: dict[str, Provider] = field(default_factory=dict)
+    """By namespace."""
+    variants: dict[str, dict[str, dict[str, tuple[Text, ...]]]]
+    """The properties of each, by its label."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it follows a draft that we read."""
+        return self.schema in KNOWN_SCHEMAS
+
+
+def read_variant_metadata(content: bytes) -> VariantMetadata:
+    """Read a ``variant.json``, or the list of a version's variants; keys that the drafts lack are passed over.
+
+    Raises:
+        UnreadableError: it is none, or larger than any real one.
+    """
+    if len(content) > MAX_VARIANT_METADATA:
+        raise UnreadableError(
+            "variant-metadata-too-large", f"it has {len(content)} bytes, more than {MAX_VARIANT_METADATA}"
+        )
+    try:
+        metadata = _decoder.decode(content)
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableError("variant-metadata-invalid", f"it says nothing of variants: {error}") from None
+    if fault := next(_faults(metadata), None):
+        raise UnreadableError("variant-metadata-invalid", fault)
+    return metadata
+
+
+def variant_metadata_bytes(metadata: VariantMetadata) -> bytes:
+    """Write one: the same content gives the same bytes."""
+    return indented(encode(metadata, order="sorted"), indent=2) + b"\n"
+
+
+_decoder: Final = Decoder(VariantMetadata)
+
+
+def _faults(metadata: VariantMetadata) -> Iterator[str]:
+    namespaces = metadata.default_priorities.namespace
+    known, properties = frozenset(namespaces), metadata.variants.values()
+    if len(known) != len(namespaces):
+        yield "default-priorities.namespace names one twice"
+    values = (each for namespaced in properties for features in namespaced.values() for each in features.values())
+    if sum(map(len, values)) > MAX_VALUES:
+        yield f"it has more than {MAX_VALUES} values"
+    for label, namespaced in metadata.variants.items():
+        if not is_label(label):
+            yield f"expected a variant's label, not {label!r:.100}"
+        if label == NULL and any(namespaced.values()):
+            yield f"the variant {NULL!r} has properties"
+        for namespace, features in namespaced.items():
+            if namespace not in known:
+                yield f"variants.{label} has properties of {namespace!r:.100}, which is not in default-priorities"
+            yield from _faults_of_features(f"variants.{label}", namespace, features)
+
+
+def _faults_of_features(place: str, namespace: str, features: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    words: Iterable[str] = chain([namespace], features)
+    for word in words:
+        if not word or not _IN_NAME.issuperset(word):
+            yield f"{place}: expected a name of a-z, 0-9 and _, not {word!r:.100}"
+    for feature, values in features.items():
+        if not values or len({*values}) != len(values):
+            yield f"{place}.{namespace}.{feature}: expected values, each once"
+        for value in values:
+            if not value or not _IN_VALUE.issuperset(value):
+                yield f"{place}.{namespace}.{feature}: expected a value of a-z, 0-9, _ and ., not {value!r:.100}"
+
+
+NAMESPACE: Final = "nvidia"
+DRIVER: Final = "cuda_version_lower_bound"
+"""The newest CUDA that the driver knows must be this one, or later."""
+GPU: Final = "sm_arch"
+PROVIDERS: Final = {
+    NAMESPACE: Provider(
+        requires=("nvidia-variant-provider>=0.0.1,<1.0.0",),
+        plugin_api="nvidia_variant_provider.plugin:NvidiaVariantPlugin",
+    )
+}
+_DIGITS: Final = 8
+"""Of the hash in a label: of a version there are some dozens of variants at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """One variant of a version."""
+
+    label: VariantLabel
+    properties: Properties
+
+    @classmethod
+    def of(cls, cuda: CudaVersion, sass: Iterable[Architecture], ptx: Iterable[Architecture]) -> Self | None:
+        """The variant that a wheel is; None where these words cannot say which of the GPUs it runs on.
+
+        A label stands for the same properties in every wheel of a version, so it ends in their hash: wheels of one CUDA
+        have code for other GPUs on another platform, or since ``packages.yml`` was changed.
+
+        Args:
+            cuda: the release that it was built with.
+            sass: what it has machine code for.
+            ptx: what it has portable assembly for.
+        """
+        machine, portable = frozenset(sass), frozenset(ptx)
+        values = [f"{each.major}{each.minor}_real" for each in sorted(machine) if _is_for_later_ones(each)]
+        values += [f"{each.major}{each.minor}_virtual" for each in sorted(portable) if not each.feature]
+        if not values and (machine or portable):
+            return None
+        features = {DRIVER: (str(cuda),), **({GPU: tuple(dict.fromkeys(values))} if values else {})}
+        digest = hashlib.sha256(encode(features, order="sorted")).hexdigest()
+        return cls(label=VariantLabel(f"{cuda.tag}_{digest[:_DIGITS]}"), properties={NAMESPACE: features})
+
+    @classmethod
+    def of_code(cls, cuda: CudaVersion, sass: Iterable[str], ptx: Iterable[str]) -> Self | None:
+        """The same, of the words in a wheel's evidence: ``sm_90``, ``compute_120``.
+
+        Raises:
+            ValueError: one of them is no GPU architecture.
+        """
+        return cls.of(cuda, *(map(Architecture.of_code, code) for code in (sass, ptx)))
+
+
+NULL_VARIANT: Final = Variant(label=NULL, properties={})
+"""What a machine takes that can take no other: one without a driver, such as where an image is made."""
+
+
+def metadata_of(variants: Mapping[VariantLabel, Properties]) -> VariantMetadata:
+    """What is said of these variants, in one of them or in the list of all."""
+    return VariantMetadata(
+        schema=SCHEMA,
+        default_priorities=Priorities(namespace=(NAMESPACE,)),
+        providers=PROVIDERS,
+        variants={
+            label: {namespace: dict(features) for namespace, features in properties.items()}
+            for label, properties in variants.items()
+        },
+    )
+
+
+def _is_for_later_ones(code: Architecture) -> bool:
+    """Whether machine code runs on all GPUs of its major release from its minor one on, as ``_real`` says."""
+    later = (gpu for gpu in CARDS if gpu.major == code.major and gpu.minor > code.minor)
+    return not is_for_one_gpu(code) or not any(later)
+
 
 PLAIN_FILE: Final = "wheelmill-plain.json"
 """Its name in ``.dist-info``: tells in an environment, too, which CUDA an installed variant is for."""

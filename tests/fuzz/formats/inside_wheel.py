@@ -6,8 +6,14 @@ from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated
 from wheelmill.errors import UnreadableError
 from wheelmill.names import Sha256
-from wheelmill.wheel.build_facts import AppliedPatch, BuildFacts, SourceFacts, build_facts_bytes, read_build_facts
-from wheelmill.wheel.sboms import read_sbom
+from wheelmill.wheel.build_facts import (
+    AppliedPatch,
+    BuildFacts,
+    SourceFacts,
+    build_facts_bytes,
+    read_build_facts,
+    read_sbom,
+)
 
 BUILT = BuildFacts(
     wheelmill="0.1.0",

@@ -6,9 +6,7 @@ from wheelmill.client.sources.links import group_links
 from wheelmill.client.sources.listing import tags_in, version_of
 from wheelmill.web.pages import Form, Link, Page, with_sound_links
 from wheelmill.wheel.label import BuiltFor
-from wheelmill.wheel.name import WheelName
-from wheelmill.wheel.variant_label import is_label, split_label
-from wheelmill.wheel.variant_name import VARIANTS_SUFFIX, VariantWheelName
+from wheelmill.wheel.name import VARIANTS_SUFFIX, VariantWheelName, WheelName, is_label, split_label
 
 NAMES = [
     "demo-1.0-py3-none-any.whl",

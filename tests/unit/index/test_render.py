@@ -22,7 +22,7 @@ from wheelmill.index.folder import site_of_folder
 from wheelmill.index.render import pages_of, pages_of_sources
 from wheelmill.index.write import write_site
 from wheelmill.names import TorchVersion, project_name
-from wheelmill.wheel.torch_window import TorchFit, TorchWindow
+from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
 
 NO_TORCH = EVERY_KIND[3]
 PAGE = "simple/plain-cuda/index.html"

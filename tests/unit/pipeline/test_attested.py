@@ -26,7 +26,7 @@ from wheelmill.system.progress import QUIET
 from wheelmill.wheel.archive import pack_members
 from wheelmill.wheel.attestation import ATTESTATIONS, TRUSTED_ROOT, Signer
 from wheelmill.wheel.metadata import metadata_bytes
-from wheelmill.wheel.variant_label import split_label
+from wheelmill.wheel.name import split_label
 
 
 class Silent(DirectoryStore):

@@ -149,7 +149,7 @@ def on_machine(content: bytes, machine: int) -> bytes:
 
 
 def device_code(*, sass: Sequence[int] = (), ptx: Sequence[int] = ()) -> str:
-    """C for a ``.nv_fatbin`` section, laid out as `wheelmill.wheel.fatbin` describes it."""
+    """C for a ``.nv_fatbin`` section, laid out as `wheelmill.wheel.gpu_code` describes it."""
     kinds = [(1, architecture) for architecture in ptx] + [(2, architecture) for architecture in sass]
     entries = b"".join(struct.pack("<HxxIQ12xI8xQ", kind, 48, 0, architecture, 0) for kind, architecture in kinds)
     section = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries

@@ -14,9 +14,17 @@ from tests.refusals import coded
 from tests.wheels import write_wheel
 from wheelmill.errors import UnreadableError
 from wheelmill.wheel import archive
-from wheelmill.wheel.archive import SOURCE_DATE_EPOCH, check_archive, open_archive, pack, read_member
+from wheelmill.wheel.archive import (
+    MAX_DIRECTORY,
+    MAX_FINDINGS,
+    MAX_RATIO,
+    SOURCE_DATE_EPOCH,
+    check_archive,
+    open_archive,
+    pack,
+    read_member,
+)
 from wheelmill.wheel.findings import Code
-from wheelmill.wheel.limits import MAX_DIRECTORY, MAX_FINDINGS, MAX_RATIO
 
 CENTRAL_ENTRY = b"PK\1\2"
 FLAGS_AT = 8

@@ -1,8 +1,20 @@
-"""Which libraries torch, CUDA and the driver have."""
+"""Libraries of torch, CUDA and the driver, and the stub of the driver's."""
+
+import ctypes
+from pathlib import Path
 
 import pytest
 
-from wheelmill.wheel.libraries import cuda_major_of, cuda_majors_of, is_of_toolkit, is_provided, original_name
+from wheelmill.wheel.libraries import (
+    compile_stub,
+    cuda_major_of,
+    cuda_majors_of,
+    driver_functions_in,
+    is_of_driver,
+    is_of_toolkit,
+    is_provided,
+    original_name,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,3 +60,33 @@ def test_other_names_are_nobodys(library: str) -> None:
 )
 def test_a_copied_library_is_known_by_the_name_it_had(copy: str, original: str) -> None:
     assert original_name(copy) == original
+
+
+HEADER = """
+#define cuMemAlloc                          cuMemAlloc_v2
+CUresult CUDAAPI cuInit(unsigned int Flags);
+CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize);
+typedef void (CUDA_CB *CUhostFn)(void *userData);
+"""
+
+
+def test_the_functions_of_a_header_are_found(tmp_path: Path) -> None:
+    (tmp_path / "cuda.h").write_text(HEADER)
+    assert driver_functions_in(tmp_path / "cuda.h") >= {"cuInit", "cuMemAlloc_v2"}
+
+
+@pytest.mark.parametrize(
+    ("symbol", "is_one"),
+    [
+        *(("cuTensorMapEncodeTiled", True), ("cuMemcpyHtoD_v2_ptds", True), ("cudaMalloc", False)),
+        *(("cublasCreate_v2", False), ("cu", False), ("cuInit(); int evil", False), ("_cuInit", False)),
+    ],
+)
+def test_a_function_of_the_driver_is_known_by_its_name(symbol: str, is_one: bool) -> None:  # noqa: FBT001
+    assert is_of_driver(symbol) is is_one
+
+
+def test_every_function_says_that_it_is_a_stub(tmp_path: Path) -> None:
+    library = tmp_path / "libcuda.so"
+    compile_stub({"cuInit", "cuMemAlloc_v2"}, library)
+    assert ctypes.CDLL(str(library)).cuMemAlloc_v2(None, 8) == 34  # CUDA_ERROR_STUB_LIBRARY

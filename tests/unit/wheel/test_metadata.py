@@ -1,12 +1,28 @@
+"""
+
+The licence of a wheel.
+Names that belong to others: whoever took one would be installed in their place.
+"""
+
 import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.metadata import RawMetadata
 
 from tests.refusals import coded
 from tests.wheels import write_wheel
 from wheelmill.errors import UnreadableError
-from wheelmill.wheel.metadata import dist_info_of, is_pure, metadata_bytes, read_metadata
+from wheelmill.names import project_name
+from wheelmill.wheel.metadata import (
+    dist_info_of,
+    is_pure,
+    licence_files,
+    licence_in,
+    metadata_bytes,
+    read_metadata,
+    reservation,
+)
 
 HEAD = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n"
 
@@ -77,3 +93,39 @@ def test_what_is_quoted_of_metadata_is_cut() -> None:
     with pytest.raises(UnreadableError) as refused:
         read_metadata(f"{HEAD}Requires-Dist: {'x ' * 100_000}\n".encode())
     assert len(str(refused.value)) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("metadata", "licence"),
+    [
+        ({"license_expression": "MIT", "license": "old"}, "MIT"),
+        ({"license": "BSD 3-Clause License"}, "BSD 3-Clause License"),
+        ({"license": "UNKNOWN"}, None),
+        ({"license": "Permission is hereby granted,\nfree of charge"}, None),
+        ({"license": "x" * 1000}, None),
+        ({}, None),
+    ],
+)
+def test_it_is_the_expression_or_a_short_name(metadata: RawMetadata, licence: str | None) -> None:
+    assert licence_in(metadata) == licence
+
+
+def test_its_files_lie_in_their_folder_or_beside_metadata() -> None:
+    members = ("d.dist-info/METADATA", "d.dist-info/LICENSE", "d.dist-info/licenses/x/own.txt", "demo/LICENSE")
+    assert licence_files(members, "d.dist-info") == ("d.dist-info/LICENSE", "d.dist-info/licenses/x/own.txt")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("torch", "Torch", "torchvision", "numpy", "pip", "setuptools", "nvidia-cublas-cu12", "triton", "uv"),
+        *("typing_extensions", "sympy", "pillow", "ninja", "scikit-build-core", "wheelmill"),
+    ],
+)
+def test_a_name_that_every_environment_knows_is_reserved(name: str) -> None:
+    assert "is reserved" in (reservation(project_name(name)) or "")
+
+
+@pytest.mark.parametrize("name", ["flash-attn", "torch-scatter", "numpy-kernels", "pip-tools", "nvidia", "demo"])
+def test_a_name_that_only_begins_like_one_is_not(name: str) -> None:
+    assert reservation(project_name(name)) is None

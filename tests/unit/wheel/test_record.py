@@ -1,4 +1,4 @@
-"""RECORD against the files of a wheel."""
+"""RECORD against the files of a wheel, and where installers put them."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ from tests.refusals import coded
 from tests.wheels import write_wheel
 from wheelmill.errors import UnreadableError
 from wheelmill.wheel.findings import Code
-from wheelmill.wheel.record import check_record, read_rows, record_of
+from wheelmill.wheel.record import check_record, installed_files, read_rows, record_of
 
 DIST_INFO = "demo-1.0.dist-info"
 RECORD = f"{DIST_INFO}/RECORD"
@@ -84,3 +84,32 @@ def test_a_record_that_is_missing_or_cannot_be_read_is_one_fault(tmp_path: Path,
 def test_a_record_of_too_many_rows_is_refused() -> None:
     with pytest.raises(UnreadableError, check=coded("record-too-large", "50000")):
         read_rows(b"x,,\n" * 50_001)
+
+
+@pytest.mark.parametrize(
+    ("member", "place", "path"),
+    [
+        ("demo/_C.so", "library", "demo/_C.so"),
+        ("demo-1.0.data/purelib/demo/x.py", "library", "demo/x.py"),
+        ("demo-1.0.data/platlib/demo/x.so", "library", "demo/x.so"),
+        ("demo-1.0.data/scripts/demo", "programs", "demo"),
+        ("demo-1.0.data/data/bin/demo", "programs", "demo"),
+        ("demo-1.0.data/data/Scripts/demo.exe", "programs", "demo.exe"),
+        ("demo-1.0.data/data/lib/python3.12/site-packages/x.pth", "library", "x.pth"),
+        ("demo-1.0.data/data/lib/python3/dist-packages/pip/x.py", "library", "pip/x.py"),
+        ("demo-1.0.data/data/share/demo.txt", "environment", "share/demo.txt"),
+        ("demo-1.0.data/data/bin", "environment", "bin"),
+        ("demo-1.0.data/headers/bin/demo.h", "elsewhere", "bin/demo.h"),
+        ("demo-1.0.data/readme", "library", "demo-1.0.data/readme"),
+        ("demo.data/x.py", "library", "demo.data/x.py"),
+    ],
+)
+def test_a_member_has_a_place(member: str, place: str, path: str) -> None:
+    (file,) = installed_files([member])
+    assert (file.place, str(file.path)) == (place, path)
+
+
+@pytest.mark.parametrize(("member", "top"), [("demo/_C.so", "demo"), ("demo.abi3.so", "demo"), ("x.pth", "x")])
+def test_a_file_belongs_to_a_module_or_a_folder(member: str, top: str) -> None:
+    (file,) = installed_files([member])
+    assert file.top == top

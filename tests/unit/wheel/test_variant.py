@@ -1,9 +1,10 @@
-"""Wheels as variant wheels, and back."""
+"""Wheels as variant wheels and back, and the properties that variants are compared by."""
 
 import json
 import os
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.version import Version
@@ -13,14 +14,25 @@ from tests.wheels import packed_wheel, write_wheel
 from wheelmill.errors import IntegrityError, UnreadableError
 from wheelmill.names import Architecture, CudaVersion
 from wheelmill.wheel.archive import check_archive
-from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
-from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.name import VariantLabel, WheelFile, WheelName
 from wheelmill.wheel.record import check_record
-from wheelmill.wheel.variant import PLAIN_FILE, make_variant, unmake_variant, variant_name
-from wheelmill.wheel.variant_label import VariantLabel
-from wheelmill.wheel.variant_metadata import read_variant_metadata
+from wheelmill.wheel.variant import (
+    KNOWN_SCHEMAS,
+    MAX_VALUES,
+    MAX_VARIANT_METADATA,
+    NULL_VARIANT,
+    PLAIN_FILE,
+    SCHEMA,
+    Variant,
+    make_variant,
+    metadata_of,
+    read_variant_metadata,
+    unmake_variant,
+    variant_metadata_bytes,
+    variant_name,
+)
 
 VERSION = "2.8.3+cu130torch2.11"
 METADATA = (
@@ -134,3 +146,102 @@ def test_a_wheel_with_something_in_the_place_of_ours_becomes_none(tmp_path: Path
     with pytest.raises(UnreadableError, match=fault):
         make_variant(WheelFile.at(wheel), NULL_VARIANT, tmp_path)
     assert list(tmp_path.iterdir()) == [wheel]
+
+
+CUDA = CudaVersion(13, 0)
+
+
+def gpus_of(*code: str) -> tuple[str, ...] | None:
+    """The values of ``sm_arch`` of a wheel with such code."""
+    read = [(each, Architecture.of_code(each)) for each in code]
+    sass, ptx = ([arch for name, arch in read if name.startswith(kind)] for kind in ("sm_", "compute_"))
+    variant = Variant.of(CUDA, sass, ptx)
+    return variant.properties["nvidia"].get("sm_arch", ()) if variant else None
+
+
+@pytest.mark.parametrize(
+    ("code", "values"),
+    [
+        (["sm_80", "sm_90", "compute_120", "sm_120"], ("80_real", "90_real", "120_real", "120_virtual")),
+        (["sm_90a"], ("90_real",)),  # no other GPU is of its major release
+        (["sm_100f"], ("100_real",)),  # its family is what that word says
+        (["sm_100", "sm_100a"], ("100_real",)),
+        (["sm_100a", "sm_90"], ("90_real",)),  # 100_real would be taken for a B300, which does not run it
+        (["sm_87", "sm_80"], ("80_real",)),  # for a Jetson, not for what uv thinks is like it
+        (["compute_90a", "sm_80"], ("80_real",)),
+        ([], ()),
+        (["sm_100a"], None),
+        (["sm_87"], None),
+    ],
+)
+def test_gpus_are_named_where_the_words_are_true(code: list[str], values: tuple[str, ...] | None) -> None:
+    assert gpus_of(*code) == values
+
+
+def test_a_label_stands_for_its_properties() -> None:
+    code, more = [Architecture(9, 0)], [Architecture(9, 0), Architecture(12, 0)]
+    variants = [Variant.of(CUDA, code, []), Variant.of(CUDA, more, []), Variant.of(CudaVersion(12, 8), code, [])]
+    labels = [variant.label for variant in variants if variant]
+    assert [label.partition("_")[0] for label in labels] == ["cu130", "cu130", "cu128"]
+    assert len({*labels}) == len(labels)
+    assert max(map(len, labels)) <= 16
+    assert Variant.of(CUDA, reversed(more), []) == variants[1]
+
+
+def test_what_is_said_of_them_follows_a_known_draft() -> None:
+    variant = Variant.of(CUDA, [Architecture(9, 0)], [])
+    assert variant
+    said = metadata_of({variant.label: variant.properties, NULL_VARIANT.label: NULL_VARIANT.properties})
+    assert read_variant_metadata(variant_metadata_bytes(said)) == said
+    assert said.schema in KNOWN_SCHEMAS
+
+
+LIST: dict[str, Any] = {
+    "$schema": SCHEMA,
+    "default-priorities": {"namespace": ["nvidia"]},
+    "providers": {"nvidia": {"plugin-api": "some.plugin:Class", "requires": ["some-provider>=1"]}},
+    "variants": {"cu130": {"nvidia": {"sm_arch": ["90_real", "120_real"]}}, "null": {}},
+}
+
+
+def changed(**keys: object) -> bytes:
+    return json.dumps({**LIST, **{key.replace("_", "-"): value for key, value in keys.items()}}).encode()
+
+
+def test_what_is_written_is_read_again() -> None:
+    metadata = read_variant_metadata(changed())
+    assert metadata.is_known
+    assert metadata.variants == {"cu130": {"nvidia": {"sm_arch": ("90_real", "120_real")}}, "null": {}}
+    assert metadata.providers["nvidia"].plugin_api == "some.plugin:Class"
+    written = variant_metadata_bytes(metadata)
+    assert json.loads(written) == LIST
+    assert variant_metadata_bytes(read_variant_metadata(written)) == written
+
+
+def test_keys_that_the_drafts_lack_are_passed_over_and_other_schemas_are_told() -> None:
+    metadata = read_variant_metadata(changed(**{"$schema": "https://example.org/v9.json", "static_properties": {}}))
+    assert not metadata.is_known
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"[]", "says nothing of variants"),
+        (b"\xff", "says nothing of variants"),
+        (b"[" * 100_000, "says nothing of variants"),
+        (b" " * (MAX_VARIANT_METADATA + 1), "more than 1048576"),
+        (changed(variants={"CU": {}}), "expected a variant's label"),
+        (changed(variants={"null": {"nvidia": {"a": ["b"]}}}), "'null' has properties"),
+        (changed(variants={"x": {"amd": {"a": ["b"]}}}), "not in default-priorities"),
+        (changed(variants={"x": {"nvidia": {"a": []}}}), "expected values, each once"),
+        (changed(variants={"x": {"nvidia": {"a": ["b", "b"]}}}), "expected values, each once"),
+        (changed(variants={"x": {"nvidia": {"a": ["B\x1b"]}}}), r"not 'B\\x1b'"),
+        (changed(variants={"x": {"nvidia": {"A": ["b"]}}}), "expected a name"),
+        (changed(variants={"x": {"nvidia": {"a": list(map(str, range(MAX_VALUES + 1)))}}}), "more than 10000 values"),
+        (changed(default_priorities={"namespace": ["nvidia", "nvidia"]}), "names one twice"),
+        (changed(default_priorities={"namespace": ["n" * 2000]}), "says nothing of variants"),
+    ],
+)
+def test_what_no_real_one_has_is_refused(content: bytes, fault: str) -> None:
+    with pytest.raises(UnreadableError, match=fault):
+        read_variant_metadata(content)

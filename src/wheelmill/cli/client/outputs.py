@@ -10,11 +10,10 @@ from typing_extensions import TypedDict
 
 from wheelmill.client.records import Inside
 from wheelmill.client.source_records import Outcome, SourceKind
-from wheelmill.wheel.build_facts import BuildFacts
-from wheelmill.wheel.sboms import Sbom
+from wheelmill.wheel.build_facts import BuildFacts, Sbom
 from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_need import TorchKeys, TorchRange
-from wheelmill.wheel.torch_window import TorchWindow
+from wheelmill.wheel.torch_symbols import TorchWindow
 
 
 class SourceLooked(TypedDict):

@@ -17,10 +17,9 @@ from wheelmill.errors import UsageError
 from wheelmill.system.plain_records import plain_of
 from wheelmill.system.process import printable
 from wheelmill.system.progress import number_of, size
-from wheelmill.wheel.build_facts import BuildFacts, SourceFacts
+from wheelmill.wheel.build_facts import BuildFacts, Sbom, SourceFacts
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.gpu_code import CARDS
-from wheelmill.wheel.sboms import Sbom
 from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 if TYPE_CHECKING:

@@ -17,25 +17,22 @@ from wheelmill.errors import NetworkError, UnreadableError, UsageError
 from wheelmill.names import Architecture, Sha256, TorchNeed
 from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.archive import check_archive, check_list, open_archive, read_member
-from wheelmill.wheel.build_facts import BUILD_FACTS, MAX_BUILD_FACTS, BuildFacts, read_build_facts
+from wheelmill.wheel.build_facts import BUILD_FACTS, MAX_BUILD_FACTS, BuildFacts, Sbom, read_build_facts, sboms_in
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.gpu_code import CARDS, code_for
 from wheelmill.wheel.libraries import is_bundled
-from wheelmill.wheel.licence import licence_files, licence_in
-from wheelmill.wheel.metadata import dist_info_of, metadata_in, read_fields, read_metadata
-from wheelmill.wheel.name import WheelFile, WheelName
-from wheelmill.wheel.sboms import Sbom, sboms_in
+from wheelmill.wheel.metadata import dist_info_of, licence_files, licence_in, metadata_in, read_fields, read_metadata
+from wheelmill.wheel.name import WheelFile, WheelName, name_without_label
 from wheelmill.wheel.shared_objects import SharedObject, read_members
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_links import window_of
 from wheelmill.wheel.torch_need import needed_torch
-from wheelmill.wheel.variant_metadata import (
+from wheelmill.wheel.variant import (
     MAX_VARIANT_METADATA,
     VARIANT_FILE,
     Properties,
     read_variant_metadata,
 )
-from wheelmill.wheel.variant_name import name_without_label
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web

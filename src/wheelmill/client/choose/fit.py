@@ -21,12 +21,11 @@ from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import Architecture, Platform, PythonVersion, StableTorch, TorchVersion, read_range
 from wheelmill.web.pages import shown
 from wheelmill.wheel.gpu_code import lacks_code_for, runs_on
-from wheelmill.wheel.label import BuiltFor
-from wheelmill.wheel.label_words import ACCELERATORS
-from wheelmill.wheel.mangling import describe_symbol
+from wheelmill.wheel.label import ACCELERATORS, BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
+from wheelmill.wheel.torch_links import describe_symbol
 from wheelmill.wheel.torch_need import has_release_of, torch_requirement, words_for
-from wheelmill.wheel.torch_window import TorchWindow
+from wheelmill.wheel.torch_symbols import TorchWindow
 
 
 def mismatches(

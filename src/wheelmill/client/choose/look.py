@@ -23,14 +23,14 @@ from wheelmill.errors import NetworkError, UnreadableError, WheelmillError
 from wheelmill.names import Architecture, read_requirement
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
+from wheelmill.wheel.archive import MAX_METADATA
 from wheelmill.wheel.label import Label
-from wheelmill.wheel.limits import MAX_METADATA
 
 if TYPE_CHECKING:
     from wheelmill.release.manifest import ListedWheel
     from wheelmill.web.client import Web
     from wheelmill.wheel.shared_objects import SharedObject
-    from wheelmill.wheel.torch_window import TorchWindow
+    from wheelmill.wheel.torch_symbols import TorchWindow
 
 _MOST_CODE: Final = 4 << 20
 """Bytes. More compiled code than this, packed, is not read before the wheel is downloaded."""
@@ -136,8 +136,8 @@ def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> I
         code: every shared object.
         window: in which torches it could load; None where that is not known, or not asked.
     """
-    from wheelmill.wheel.glibc import newest  # noqa: PLC0415 - not for what the cache has
     from wheelmill.wheel.libraries import cuda_major_of  # noqa: PLC0415 - the same
+    from wheelmill.wheel.platforms import newest  # noqa: PLC0415 - not for what the cache has
     from wheelmill.wheel.torch_links import cxx11_abi_of  # noqa: PLC0415 - the same
 
     glibc = newest(code, "GLIBC")

@@ -14,8 +14,8 @@ from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import ProjectName, TorchNeed, project_name
 from wheelmill.system import process
 from wheelmill.wheel.alias import stands_for
+from wheelmill.wheel.archive import MAX_DISTRIBUTIONS, MAX_METADATA
 from wheelmill.wheel.label import BuiltFor
-from wheelmill.wheel.limits import MAX_DISTRIBUTIONS, MAX_METADATA
 from wheelmill.wheel.metadata import read_fields
 from wheelmill.wheel.name import wheel_behind
 from wheelmill.wheel.torch_need import needed_torch

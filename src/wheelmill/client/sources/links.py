@@ -15,8 +15,7 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.names import ProjectName
 from wheelmill.web.pages import Link
-from wheelmill.wheel.variant_label import WHEEL_SUFFIX, split_label
-from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
+from wheelmill.wheel.name import VARIANTS_SUFFIX, WHEEL_SUFFIX, split_label
 
 Written = TypeVar("Written")
 

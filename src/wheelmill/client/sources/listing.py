@@ -22,8 +22,7 @@ from wheelmill.names import ProjectName, Sha256
 from wheelmill.web.github_pages import LARGEST
 from wheelmill.web.pages import Link, absolute
 from wheelmill.wheel.label import BuiltFor
-from wheelmill.wheel.name import read_tags
-from wheelmill.wheel.variant_label import WHEEL_SUFFIX, split_label
+from wheelmill.wheel.name import WHEEL_SUFFIX, read_tags, split_label
 
 Accepts = Callable[["Place", LinkGroup], bool]
 

@@ -12,8 +12,7 @@ from wheelmill.client.sources.plain_releases import sort_plain_releases
 from wheelmill.errors import UnreadableError
 from wheelmill.web.json_pages import read_project_detail, read_releases, read_tree
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Fault, Form, Link, Page, read_apart, read_html, with_sound_links
-from wheelmill.wheel.variant_label import WHEEL_SUFFIX
-from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
+from wheelmill.wheel.name import VARIANTS_SUFFIX, WHEEL_SUFFIX
 
 _SMALL: Final = 2 << 20
 """Bytes of a page in JSON that takes 2 s and 300 MB at most: that many if each entry is wrong."""

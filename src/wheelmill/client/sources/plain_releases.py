@@ -17,8 +17,7 @@ from wheelmill.client.sources.links import LinkGroup, sort_links
 from wheelmill.errors import UnreadableError
 from wheelmill.web.json_pages import read_releases
 from wheelmill.web.pages import SIDECAR_SUFFIX
-from wheelmill.wheel.variant_label import WHEEL_SUFFIX
-from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
+from wheelmill.wheel.name import VARIANTS_SUFFIX, WHEEL_SUFFIX
 
 _FILES: Final = re.compile(r'"assets":\s*\[\s*(?=\{)')
 _MOST: Final = 8192

@@ -13,8 +13,7 @@ from wheelmill.client.sources.listing import Place, candidate_of, sha256_in, ver
 from wheelmill.client.sources.pages import Pages
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.web.pages import Link, absolute
-from wheelmill.wheel.variant_label import VariantLabel
-from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
+from wheelmill.wheel.name import VARIANTS_SUFFIX, VariantLabel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,7 @@ from wheelmill.client.records import Mismatch, TargetEnvironment
 from wheelmill.client.variants.machine import Machine, machine_for, mismatches_of_properties
 from wheelmill.client.variants.nvidia import code_note
 from wheelmill.client.variants.order import Place, place_of, ranks_of
-from wheelmill.wheel.cuda_variant import DRIVER, GPU, NAMESPACE
-from wheelmill.wheel.variant_metadata import Properties, VariantMetadata
+from wheelmill.wheel.variant import DRIVER, GPU, NAMESPACE, Properties, VariantMetadata
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from wheelmill.client.sources.variant_wheels import VariantList
 from wheelmill.errors import IntegrityError, UnreadableError, WheelmillError
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import QUIET, Progress, number_of
-from wheelmill.wheel.variant_metadata import MAX_VARIANT_METADATA, VariantMetadata, read_variant_metadata
+from wheelmill.wheel.variant import MAX_VARIANT_METADATA, VariantMetadata, read_variant_metadata
 
 ReadLists = Mapping[str, VariantMetadata | str]
 """What each list says, by its URL, or why it could not be read."""

@@ -16,8 +16,7 @@ from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import read_requirement
 from wheelmill.system.hardware import x86_64_level
 from wheelmill.web.pages import shown
-from wheelmill.wheel.cuda_variant import NAMESPACE, PROVIDERS
-from wheelmill.wheel.variant_metadata import Properties, Provider, VariantMetadata
+from wheelmill.wheel.variant import NAMESPACE, PROVIDERS, Properties, Provider, VariantMetadata
 
 Machine = Mapping[str, Namespace]
 """Namespaces by their name."""

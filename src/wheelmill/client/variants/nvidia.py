@@ -17,8 +17,8 @@ from wheelmill.client.variants.namespace import Namespace
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion
-from wheelmill.wheel.cuda_variant import DRIVER, GPU
 from wheelmill.wheel.gpu_code import code_for
+from wheelmill.wheel.variant import DRIVER, GPU
 
 FORCED_CUDA: Final = "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION"
 FORCED_GPU: Final = "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"

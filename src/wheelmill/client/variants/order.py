@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Final
 
 from wheelmill.client.variants.machine import Machine
-from wheelmill.wheel.variant_metadata import Priorities, Properties
+from wheelmill.wheel.variant import Priorities, Properties
 
 Place = tuple[int, int, int]
 """Of a namespace, of a feature in it and of a value of that: lower ones are taken first."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from wheelmill.config.annotations import After, Entry, KeyPath
 from wheelmill.config.fields import Name, Truth
 from wheelmill.names import ProjectName
-from wheelmill.wheel.reserved import reservation
+from wheelmill.wheel.metadata import reservation
 
 _SUFFIX: Final = "-cu"
 

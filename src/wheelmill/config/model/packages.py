@@ -16,7 +16,7 @@ from wheelmill.config.model.git_source import GitSource
 from wheelmill.config.model.matrix import Defaults, Part
 from wheelmill.config.model.package import PackageEntry, has_torch
 from wheelmill.names import TorchVersion
-from wheelmill.wheel.reserved import reservation
+from wheelmill.wheel.metadata import reservation
 
 _NO_AXIS: Final = "a package with torch_abi has no torch here: torch_abi says which ones it is for"
 

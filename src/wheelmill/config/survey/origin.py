@@ -18,7 +18,7 @@ from wheelmill.installers.environments import cached_sdist
 from wheelmill.installers.package_index import files_of, open_index, unpack_sdist
 from wheelmill.names import ProjectName, project_name, project_version
 from wheelmill.system.git import fetch_commit, find_commit
-from wheelmill.wheel.reserved import reservation
+from wheelmill.wheel.metadata import reservation
 
 _SHOWN_REF: Final = 12
 """Digits of a commit that a person reads."""

@@ -16,7 +16,7 @@ from wheelmill.config.survey.refusals import check_needs_build
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, project_name, project_version
 from wheelmill.system.folders import temporary_folder
-from wheelmill.wheel.reserved import reservation
+from wheelmill.wheel.metadata import reservation
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,10 +15,9 @@ from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.names import TORCH, CudaVersion, Platform, ProjectVersion, PythonVersion, TorchVersion
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX, Link
-from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.metadata import read_metadata
 from wheelmill.wheel.name import WheelName
-from wheelmill.wheel.platforms import BUILT_FOR
+from wheelmill.wheel.platforms import BUILT_FOR, promised_glibc
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web

@@ -29,7 +29,7 @@ from wheelmill.release.manifest import (
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.gpu_code import CARDS, running_code
-from wheelmill.wheel.torch_window import TorchWindow
+from wheelmill.wheel.torch_symbols import TorchWindow
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,9 +17,9 @@ from wheelmill.index.site.pythons import Pythons, order_of, pythons_of
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, Platform, TorchNeed
 from wheelmill.release.manifest import ListedCertificate
-from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.label import BuiltFor, Label
 from wheelmill.wheel.name import written_parts
+from wheelmill.wheel.platforms import promised_glibc
 from wheelmill.wheel.torch_need import age_of
 
 

@@ -32,11 +32,9 @@ from wheelmill.release.store import LeftDraft, Quotas
 from wheelmill.release.tags import is_date_tag, is_like_date_tag
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Clock, Progress
-from wheelmill.wheel.glibc import promised_glibc
-from wheelmill.wheel.limits import MAX_WHEEL
-from wheelmill.wheel.name import WheelFile
-from wheelmill.wheel.platforms import PUBLISHED_POLICY
-from wheelmill.wheel.variant_name import name_without_label
+from wheelmill.wheel.archive import MAX_WHEEL
+from wheelmill.wheel.name import WheelFile, name_without_label
+from wheelmill.wheel.platforms import PUBLISHED_POLICY, promised_glibc
 
 MAX_WHEELS: Final = 240
 """In one release: GitHub allows 1,000 assets in each and 500 new ones an hour. A wheel is three; four where a bundle

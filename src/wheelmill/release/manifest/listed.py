@@ -29,7 +29,7 @@ from wheelmill.plan.targets import Cell
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.sizes import Sizes
-from wheelmill.wheel.torch_window import TorchFit, TorchWindow
+from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
 
 SCHEMA: Final = "wheelmill.manifest/1"
 Schema = Literal["wheelmill.manifest/1"]

@@ -26,9 +26,9 @@ from wheelmill.release.manifest.faults import shown
 from wheelmill.release.manifest.listed import ListedEvidence, ListedProvenance, ListedWheel
 from wheelmill.web.credentials import Origin
 from wheelmill.web.pages import MAX_DIGITS
-from wheelmill.wheel.limits import MAX_WHEEL
+from wheelmill.wheel.archive import MAX_WHEEL
+from wheelmill.wheel.metadata import reservation
 from wheelmill.wheel.name import WheelName, written_parts
-from wheelmill.wheel.reserved import reservation
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _LONG_NUMBER: Final = re.compile(rf"[0-9]{{{MAX_DIGITS + 1}}}")

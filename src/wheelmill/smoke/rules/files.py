@@ -11,8 +11,8 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.smoke.evidence import Contents
 from wheelmill.wheel.findings import Code, Finding, some_of
-from wheelmill.wheel.installed import InstalledFile
-from wheelmill.wheel.reserved import is_reserved
+from wheelmill.wheel.metadata import is_reserved
+from wheelmill.wheel.record import InstalledFile
 
 _STARTED: Final = ("sitecustomize", "usercustomize")
 """Python imports these modules whenever it starts; https://docs.python.org/3/library/site.html"""

@@ -8,13 +8,13 @@ from typing import Final
 from wheelmill.names import StableTorch
 from wheelmill.smoke.evidence import Contents
 from wheelmill.wheel.findings import Code, Finding, some_of
-from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
 from wheelmill.wheel.libraries import cuda_majors_of, is_of_toolkit, is_provided, original_name
+from wheelmill.wheel.metadata import is_reserved
+from wheelmill.wheel.platforms import promised_glibc, symbols_newer_than
 from wheelmill.wheel.policies import policy_of
-from wheelmill.wheel.reserved import is_reserved
 from wheelmill.wheel.shared_objects import SharedObject, open_symbols
 from wheelmill.wheel.stable_abi import is_in_stable_abi
-from wheelmill.wheel.stable_torch import beyond_stable_abi, shims_in
+from wheelmill.wheel.torch_links import beyond_stable_abi, shims_in
 
 
 def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:

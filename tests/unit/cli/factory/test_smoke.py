@@ -15,7 +15,7 @@ from wheelmill.release.github import store
 from wheelmill.release.store import Quotas
 from wheelmill.smoke.verdict import Evidence, Verdict
 from wheelmill.wheel.name import WheelFile
-from wheelmill.wheel.torch_window import TorchFit, TorchWindow
+from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
 
 
 def test_what_github_would_not_take_is_refused(

@@ -15,7 +15,7 @@ from wheelmill.client.sources.listing import Place
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion, project_name
 from wheelmill.wheel.platforms import Libc
-from wheelmill.wheel.torch_window import TorchFit, TorchWindow
+from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
 
 
 def test_a_wheel_for_a_release_candidate_is_for_nobody_else(facts: Compatibility) -> None:

@@ -14,7 +14,7 @@ from wheelmill.client.sources.pages import Pages
 from wheelmill.client.sources.variant_wheels import VariantWheel, variant_wheels
 from wheelmill.names import project_name
 from wheelmill.web.pages import Link
-from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
+from wheelmill.wheel.name import VARIANTS_SUFFIX
 
 DEMO = project_name("demo")
 NAMES = (

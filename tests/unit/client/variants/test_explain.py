@@ -17,7 +17,7 @@ from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.variants.explain import VariantExplanation, explain_variants
 from wheelmill.names import Architecture, Gpu
-from wheelmill.wheel.variant_metadata import MAX_VARIANT_METADATA
+from wheelmill.wheel.variant import MAX_VARIANT_METADATA
 
 GIVEN = {"driver": "--driver", "gpus": "--gpu"}
 H100 = replace(TARGET, driver="570.86.10", gpus=(Gpu(capability=Architecture(9, 0)),), origins=GIVEN)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from wheelmill.client.variants.machine import Machine
 from wheelmill.client.variants.namespace import Namespace
 from wheelmill.client.variants.order import place_of, ranks_of
-from wheelmill.wheel.variant_metadata import Priorities, Properties
+from wheelmill.wheel.variant import Priorities, Properties
 
 MACHINE: Machine = {
     "cpu": Namespace(values={"level": ("v3", "v2", "v1"), "aes": ("on",)}, says=""),

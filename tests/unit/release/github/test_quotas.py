@@ -9,7 +9,7 @@ from wheelmill.names import Sha256
 from wheelmill.release.github import Repository
 from wheelmill.release.github.calls import Pace
 from wheelmill.release.github.store import GitHubStore
-from wheelmill.wheel.limits import MAX_WHEEL
+from wheelmill.wheel.archive import MAX_WHEEL
 from wheelmill.wheel.name import WheelFile
 
 STORE = GitHubStore(repository=Repository(full_name="octo/wheels"), pace=Pace(stopped_at(NOW)))

@@ -21,7 +21,7 @@ from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.manifest import MANIFEST, ListedRelease, Manifest, manifest_from
 from wheelmill.release.publish import publish
 from wheelmill.system.records import record_bytes
-from wheelmill.wheel.torch_window import TorchWindow
+from wheelmill.wheel.torch_symbols import TorchWindow
 
 NAME = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
 TAG = "v2026-11-21"

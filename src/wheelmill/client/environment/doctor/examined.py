@@ -18,8 +18,7 @@ from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.shared_objects import open_symbols
 from wheelmill.wheel.torch_links import window_of
-from wheelmill.wheel.torch_symbols import may_be_torchs, shipped_symbols
-from wheelmill.wheel.torch_window import TorchWindow
+from wheelmill.wheel.torch_symbols import TorchWindow, may_be_torchs, shipped_symbols
 
 _USUAL: Final = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
 """Where the dynamic linker looks; below them Debian has a folder for each processor."""

@@ -17,11 +17,10 @@ from wheelmill.client.records import Inside
 from wheelmill.errors import UnreadableError
 from wheelmill.names import TORCH
 from wheelmill.system.progress import Progress
+from wheelmill.wheel.archive import MAX_METADATA, MAX_RECORD
 from wheelmill.wheel.elf import ELF_MAGIC, Budget
-from wheelmill.wheel.installed import LIBRARIES
-from wheelmill.wheel.limits import MAX_METADATA, MAX_RECORD
 from wheelmill.wheel.metadata import tags_of
-from wheelmill.wheel.record import RecordRow, digest_of, read_rows
+from wheelmill.wheel.record import LIBRARIES, RecordRow, digest_of, read_rows
 from wheelmill.wheel.shared_objects import SharedObject
 from wheelmill.wheel.torch_need import torch_requirement
 

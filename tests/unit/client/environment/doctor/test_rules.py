@@ -18,7 +18,7 @@ from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.load import load_config
 from wheelmill.names import ProjectName, TorchVersion, project_name
 from wheelmill.system import resources
-from wheelmill.wheel.torch_window import TorchFit, TorchWindow
+from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
 
 FACTS = load_config(resources.CONFIG).compatibility
 FLASH = project_name("flash-attn")

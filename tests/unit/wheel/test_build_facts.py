@@ -8,7 +8,7 @@ import pytest
 
 from tests.wheels import write_wheel
 from wheelmill.errors import UnreadableError
-from wheelmill.wheel.sboms import MAX_SBOM, SbomComponent, read_sbom, sboms_in
+from wheelmill.wheel.build_facts import MAX_SBOM, SbomComponent, read_sbom, sboms_in
 
 DIST_INFO = "demo-1.0.dist-info"
 

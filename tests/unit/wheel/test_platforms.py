@@ -1,9 +1,9 @@
 import pytest
 from packaging.version import Version
 
-from wheelmill.wheel.dynamic import Symbol
-from wheelmill.wheel.fatbin import DeviceCode
-from wheelmill.wheel.glibc import newest, promised_glibc, symbols_newer_than, version_of
+from wheelmill.wheel.elf import Symbol
+from wheelmill.wheel.gpu_code import DeviceCode
+from wheelmill.wheel.platforms import newest, promised_glibc, symbols_newer_than, version_of
 from wheelmill.wheel.shared_objects import SharedObject
 
 
