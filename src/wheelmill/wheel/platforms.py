@@ -8,14 +8,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.names import Platform, PythonVersion
-from wheelmill.wheel.elf import Symbol
-from wheelmill.wheel.shared_objects import SharedObject
+
+if TYPE_CHECKING:
+    from wheelmill.wheel.elf import Symbol
+    from wheelmill.wheel.shared_objects import SharedObject
 
 LEGACY_POLICIES: Final = {"manylinux1": 5, "manylinux2010": 12, "manylinux2014": 17}
 """Legacy names from before PEP 600, and the minor release of glibc 2 that each stands for."""

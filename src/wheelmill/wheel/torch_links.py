@@ -1,9 +1,7 @@
 """Symbols that the libraries of a wheel need of torch's, and whether they keep to the stable ABI of torch.
 
-The stable ABI has functions of C and no C++. Of a C++ name only the beginning is read: demanglers read all of it, and
-they are programs in C++ that foreign bytes would reach.
+The stable ABI has functions of C and no C++.
 
-https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling
 https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html
 """
 
@@ -17,9 +15,18 @@ from typing import Final
 from torch_abi_audit import minimum_version
 
 from wheelmill.names import TorchVersion
-from wheelmill.web.pages import shown
 from wheelmill.wheel.shared_objects import SharedObject, open_symbols
-from wheelmill.wheel.torch_symbols import TorchFit, TorchSymbols, TorchWindow, may_be_torchs, shipped_symbols
+from wheelmill.wheel.torch_symbols import (
+    ENTITY,
+    MANGLED,
+    NESTED,
+    TorchFit,
+    TorchSymbols,
+    TorchWindow,
+    may_be_torchs,
+    name_in,
+    shipped_symbols,
+)
 
 _NAMESPACES: Final = ("2at", "3c10", "5torch", "6caffe2")
 _SURE: Final = tuple(f"_ZN{kind}{name}" for name in _NAMESPACES for kind in ("", "K"))
@@ -82,36 +89,6 @@ def cxx11_abi_of(libraries: Iterable[SharedObject]) -> bool | None:
     if any("__cxx11" in name for name in names):
         return True
     return False if any("RKSs" in name for name in names) else None
-
-
-MANGLED: Final = "_Z"
-ENTITY: Final = r"_Z(?:T[VTISHW]|GV|Z)*"
-"""Before the name of what a table, a type's description or a guard belongs to."""
-NESTED: Final = r"N[rVK]*[RO]?"
-"""Before a name that stands in a namespace or a class."""
-
-_NESTED_NAME: Final = re.compile(ENTITY + NESTED)
-_LENGTH: Final = re.compile(r"[0-9]+")
-"""Of the part of a name that follows it."""
-_LONGEST: Final = 200
-"""Characters of a name that are looked at."""
-
-
-def name_in(symbol: str) -> str:
-    """The namespaces and the name that a symbol begins with: ``c10::SymInt::sym_ne``; else the symbol itself."""
-    symbol = symbol[:_LONGEST]
-    parts = []
-    at = begin.end() if (begin := _NESTED_NAME.match(symbol)) else len(symbol)
-    while length := _LENGTH.match(symbol, at):
-        at = length.end() + int(length[0])
-        parts.append(symbol[length.end() : at])
-    return shown("::".join(parts) or symbol)
-
-
-def describe_symbol(symbol: str) -> str:
-    """A name with its symbol, which tells functions with other arguments apart: ``c10::gone (_ZN3c104goneEv)``."""
-    name, whole = name_in(symbol), shown(symbol)
-    return name if name == whole else f"{name} ({whole})"
 
 
 _SHIMS: Final = ("aoti_torch_", "torch_")

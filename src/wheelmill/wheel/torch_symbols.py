@@ -6,12 +6,17 @@ hexadecimal, the lowest for the first torch. Names are kept whole, not as hashes
 
 That all symbols exist is necessary and not sufficient: the same name may stand for something else. So this never makes
 a wheel fit, and it says nothing of a torch that is not in the table.
+
+Of a name of C++ only the beginning is read: demanglers read all of it, and they are programs in C++ that foreign bytes
+would reach.
+https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,13 +24,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectVersion, TorchVersion
 from wheelmill.system import resources
 from wheelmill.system.plain_records import plain_of, record_of
-from wheelmill.wheel.shared_objects import SharedObject
+from wheelmill.web.pages import shown
+
+if TYPE_CHECKING:
+    from wheelmill.wheel.shared_objects import SharedObject
 
 TABLE: Final = "torch-symbols.gz"
 _WORDS: Final = ("2at", "c10", "torch", "caffe2", "THP", "THC")
@@ -245,3 +253,33 @@ def _runs(torches: Sequence[TorchFit]) -> Iterator[list[TorchVersion]]:
             run = []
     if run:
         yield run
+
+
+MANGLED: Final = "_Z"
+ENTITY: Final = r"_Z(?:T[VTISHW]|GV|Z)*"
+"""Before the name of what a table, a type's description or a guard belongs to."""
+NESTED: Final = r"N[rVK]*[RO]?"
+"""Before a name that stands in a namespace or a class."""
+
+_NESTED_NAME: Final = re.compile(ENTITY + NESTED)
+_LENGTH: Final = re.compile(r"[0-9]+")
+"""Of the part of a name that follows it."""
+_LONGEST: Final = 200
+"""Characters of a name that are looked at."""
+
+
+def name_in(symbol: str) -> str:
+    """The namespaces and the name that a symbol begins with: ``c10::SymInt::sym_ne``; else the symbol itself."""
+    symbol = symbol[:_LONGEST]
+    parts = []
+    at = begin.end() if (begin := _NESTED_NAME.match(symbol)) else len(symbol)
+    while length := _LENGTH.match(symbol, at):
+        at = length.end() + int(length[0])
+        parts.append(symbol[length.end() : at])
+    return shown("::".join(parts) or symbol)
+
+
+def describe_symbol(symbol: str) -> str:
+    """A name with its symbol, which tells functions with other arguments apart: ``c10::gone (_ZN3c104goneEv)``."""
+    name, whole = name_in(symbol), shown(symbol)
+    return name if name == whole else f"{name} ({whole})"

@@ -3,7 +3,8 @@
 import pytest
 
 from wheelmill.names import TorchVersion
-from wheelmill.wheel.torch_links import ShimsUsed, beyond_stable_abi, describe_symbol, shims_in
+from wheelmill.wheel.torch_links import ShimsUsed, beyond_stable_abi, shims_in
+from wheelmill.wheel.torch_symbols import describe_symbol
 
 OF_WHEELS = (
     *("aoti_torch_get_device_type", "torch_call_dispatcher", "cudaLaunchKernel", "PyModule_Create2", "nvrtcVersion"),

@@ -13,8 +13,8 @@ from wheelmill.client.records import Aspect, TargetEnvironment
 from wheelmill.names import TORCH, PythonVersion, StableTorch
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.libraries import DRIVER, cuda_majors_of, is_of_toolkit, is_provided
-from wheelmill.wheel.torch_links import describe_symbol
 from wheelmill.wheel.torch_need import words_for
+from wheelmill.wheel.torch_symbols import describe_symbol
 
 _OF_CODE: Final = {Aspect.GLIBC: DefectCode.GLIBC, Aspect.ABI: DefectCode.ABI, Aspect.GPU: DefectCode.GPU}
 _DRIVERS: Final = (DRIVER, "libnvidia-ml.so.1")
