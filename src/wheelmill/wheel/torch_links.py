@@ -12,8 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from torch_abi_audit import minimum_version
-
 from wheelmill.names import TorchVersion
 from wheelmill.wheel.shared_objects import SharedObject, open_symbols
 from wheelmill.wheel.torch_symbols import (
@@ -114,6 +112,8 @@ class ShimsUsed:
 
 def shims_in(symbols: Iterable[str]) -> ShimsUsed:
     """Say which torch has the shims among the symbols that a wheel leaves open."""
+    from torch_abi_audit import minimum_version  # noqa: PLC0415 - slow to import, and few wheels use shims
+
     oldest, newest_ones, unknown = minimum_version(sorted(name for name in symbols if name.startswith(_SHIMS)))
     return ShimsUsed(oldest=TorchVersion(*oldest[:2]) if oldest else None, newest_ones=newest_ones, unknown=unknown)
 
