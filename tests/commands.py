@@ -188,7 +188,7 @@ def _prepare() -> None:
             importlib.import_module(module.name)
     for name in _LATE:
         importlib.import_module(name)
-    for place in ("typer.main.get_params_from_function", "wheelmill.config.document.parse_document"):
+    for place in ("typer.main.get_params_from_function", "wheelmill.config.yaml.parse_document"):
         patch(place, functools.cache(pkgutil.resolve_name(place))).start()  # of the same, they make the same
     for command in cli.COMMANDS:
         typer.main.get_command(cli.application([command]))

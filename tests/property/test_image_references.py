@@ -3,7 +3,7 @@ from contextlib import suppress
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wheelmill.config.model.images import ImageReference
+from wheelmill.config.model.files import ImageReference
 
 
 def words(*separators: str) -> st.SearchStrategy[str]:

@@ -7,8 +7,8 @@ import pytest
 
 from tests.fake_docker import FakeDocker, put_first_on_path
 from wheelmill.config import load
-from wheelmill.config.annotations import ConfigFile
-from wheelmill.config.read import read_file
+from wheelmill.config.fields import ConfigFile
+from wheelmill.config.yaml import read_file
 from wheelmill.system import containers, resources
 
 

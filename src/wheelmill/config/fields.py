@@ -1,19 +1,22 @@
-"""Single values that several files under ``config/`` hold: what may stand there, and the message for anything else.
+"""Building blocks of the models: tables, annotations, and single values that several files under ``config/`` hold.
 
-Every value is untrusted: whoever may open a pull request may write one.
+Every value is untrusted: anyone who may open a pull request may write one. Reading a file hands the annotations to
+pydantic; no model imports it, because the client has some of these records and must start without it.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar, get_args, get_origin
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_version
 
-from wheelmill.config.annotations import After, Items, Read, Unquoted, shown
 from wheelmill.names import (
     Architecture,
     Platform,
@@ -26,6 +29,210 @@ from wheelmill.names import (
     read_requirement,
 )
 from wheelmill.wheel.platforms import BUILT_FOR
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, ValidatorFunctionWrapHandler
+    from pydantic_core import CoreSchema
+
+
+KeyPath = tuple[str | int, ...]
+"""Where in a file a value stands: its keys, and the numbers of list items."""
+
+Item = TypeVar("Item", bound=Hashable)
+Version = TypeVar("Version")
+Release = TypeVar("Release")
+
+_TEXT: Final[Any] = {"type": "str"}
+"""A pydantic_core schema of what people write, for the JSON schema that editors use."""
+
+
+@dataclass(frozen=True)
+class Unquoted:
+    """A number or a truth value as the file writes it: YAML would make 2.1 of 2.10, and True of yes."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        """``2.10``."""
+        return self.text
+
+
+class Entry:
+    """Keys and values, none of them unknown. A model is a frozen dataclass that has this base."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
+        "extra": "forbid",
+        "arbitrary_types_allowed": True,
+        "use_attribute_docstrings": True,
+    }
+
+
+class ConfigFile(Entry):
+    """All that may stand in one file."""
+
+    def contradictions(self) -> Iterable[tuple[KeyPath, str]]:
+        """Faults that no entry can see by itself: where each is, and what is wrong there."""
+        return ()
+
+
+class ByVersion(Entry, Mapping[Version, Release]):
+    """Facts about releases: a mapping of those by their versions."""
+
+    releases: Mapping[Version, Release]
+
+    def __getitem__(self, version: Version) -> Release:
+        """The facts about one release."""
+        return self.releases[version]
+
+    def __contains__(self, version: object) -> bool:
+        """Whether there are facts about a release; planning asks for every cell."""
+        return version in self.releases
+
+    def __iter__(self) -> Iterator[Version]:
+        """Every version, in the order of the file."""
+        return iter(self.releases)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.releases)
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A field that a function reads from what the file has."""
+
+    function: Callable[[object], object]
+    """Gives equal texts equal values, which nobody changes. Raises a ValueError that says what was expected."""
+    written: Mapping[str, Any] | None = None
+    """A pydantic_core schema of what people write; text by default."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic call the function."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - the client has these records without pydantic
+
+        written: Any = self.written or _TEXT
+        read_text = functools.lru_cache(maxsize=4096)(self.function)  # entries have most of their texts in common
+
+        def read(value: object) -> object:
+            return read_text(value) if isinstance(value, str) else self.function(value)
+
+        return core_schema.no_info_plain_validator_function(read, json_schema_input_schema=written)
+
+
+@dataclass(frozen=True, eq=False)
+class ReadIn:
+    """A field whose function is told the configuration folder, which is None where there is none."""
+
+    function: Callable[[object, Path | None], object]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic call the function."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+
+        return core_schema.with_info_plain_validator_function(
+            lambda value, info: self.function(value, info.context), json_schema_input_schema=_TEXT
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class After:
+    """A field whose value, once read, goes through a function."""
+
+    function: Callable[[Any, Mapping[str, Any]], object]
+    """Takes the value, and the keys before it that have no fault."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic call the function."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+
+        return core_schema.with_info_after_validator_function(
+            lambda value, info: self.function(value, info.data), handler(source)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """A list without repetitions, kept as the tuple or the set that the field says."""
+
+    at_least: int = 0
+    or_one: bool = False
+    """Whether one text may stand for a list of one."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic read the items."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+
+        kind: Any = get_origin(source)  # tuple or frozenset
+
+        listed = core_schema.list_schema(handler.generate_schema(get_args(source)[0]), min_length=self.at_least or None)
+        read: CoreSchema = listed
+        if self.or_one:
+            written: Any = {"type": "union", "choices": [_TEXT, listed]}
+            read = core_schema.no_info_before_validator_function(_list_of_one, listed, json_schema_input_schema=written)
+        written_as = core_schema.plain_serializer_function_ser_schema(list)  # in provenance
+        return core_schema.no_info_after_validator_function(
+            lambda items: kind(distinct(items)), read, serialization=written_as
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Either:
+    """A field that is read in one way if the value in the file has a certain type, and else in another."""
+
+    type: type
+    then: object
+    otherwise: object
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic choose, so that faults are those of what was meant."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+
+        return core_schema.tagged_union_schema(
+            {"[then]": handler.generate_schema(self.then), "[otherwise]": handler.generate_schema(self.otherwise)},
+            discriminator=lambda value: "[then]" if isinstance(value, self.type) else "[otherwise]",
+        )
+
+
+class EachKeyOnce:
+    """A mapping of which no two keys mean the same."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic read the mapping, and compare."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+
+        def read(content: Any, mapping: ValidatorFunctionWrapHandler) -> object:  # noqa: ANN401 - once read, a mapping
+            entries = mapping(content)
+            if len(entries) < len(content):
+                raise ValueError(f"two of these keys mean the same: {', '.join(content)}")
+            return entries
+
+        return core_schema.no_info_wrap_validator_function(read, handler(source))
+
+
+def shown(value: object) -> str:
+    """A value as a fault names it."""
+    match value:
+        case None:
+            return "nothing"
+        case dict():
+            return "keys and values"
+        case list():
+            return "a list"
+        case _:
+            return repr(value)
+
+
+def distinct(items: list[Item]) -> list[Item]:
+    """Refuse a list that holds something twice."""
+    if len(set(items)) < len(items):
+        repeated = sorted(str(item) for item, count in Counter(items).items() if count > 1)
+        raise ValueError(f"{', '.join(repeated)} is in the list more than once")
+    return items
+
+
+def _list_of_one(value: object) -> object:
+    return [value] if isinstance(value, str | Unquoted) else value
+
 
 _EXPRESSION_CHARACTERS: Final = frozenset("`$\\")
 _MAX_DIGITS: Final = 5

@@ -1,21 +1,34 @@
-"""Reading a ``config/`` folder, or the file of one package: either all of it is right, or every fault is named."""
+"""A ``config/`` folder, read as a whole or with every fault named, and the files generated from it.
+
+Generated are JSON schemas for editors, and the facts for the client.
+
+https://json-schema.org/draft/2020-12
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from packaging.specifiers import SpecifierSet
+from pydantic.json_schema import GenerateJsonSchema, NoDefault
+from pydantic_core.core_schema import WithDefaultSchema
 
-from wheelmill.config.annotations import ConfigFile, KeyPath
-from wheelmill.config.model import Compatibility, Config, Images, Listing, Lock, Package, Removed, Yanked
+from wheelmill.config.fields import ConfigFile, KeyPath
+from wheelmill.config.model import Config, Listing, Lock, Package
+from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.config.model.files import Images, Removed, Yanked
+from wheelmill.config.model.package_parts import ArchitectureRule
 from wheelmill.config.model.packages import Packages
+from wheelmill.config.package_fields import BuildArguments
 from wheelmill.config.pyproject import PYPROJECT, Pyproject
-from wheelmill.config.read import faults_at, read_file
+from wheelmill.config.yaml import adapter_of, faults_at, read_file
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import ProjectName, ProjectVersion
 from wheelmill.system import resources
+from wheelmill.system.plain_records import plain_of
 
 PACKAGES: Final = "packages.yml"
 COMPATIBILITY: Final = "compatibility.yml"
@@ -170,3 +183,59 @@ def _package(
     elif isinstance(entry.versions, SpecifierSet):
         keys |= {"versions": lock.versions_in(name, entry.versions), "version_range": entry.versions}
     return Package(name=name, directory=directory, **keys)
+
+
+FACTS: Final = "compatibility.json"
+
+_MODELS: Final[Mapping[str, type]] = {
+    "packages.schema.json": Packages,
+    "compatibility.schema.json": Compatibility,
+    "images.schema.json": Images,
+    "yanked.schema.json": Yanked,
+    "removed.schema.json": Removed,
+}
+
+
+class _AsWritten(GenerateJsonSchema):
+    """Describes what people write; pydantic would describe what is made of it."""
+
+    def get_default_value(self, schema: WithDefaultSchema) -> Any:  # noqa: ANN401 - JSON
+        """The default as a file would write it; none for a key that a file would leave out."""
+        match schema.get("default"):
+            case None | BuildArguments() | (ArchitectureRule(), *_):
+                return NoDefault
+            case tuple(items) | frozenset(items):
+                return [str(item) for item in items]
+            case value:
+                return value
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
+        """Never: a title would repeat the key."""
+        return False
+
+
+def generated_files(directory: Path) -> Mapping[str, bytes]:
+    """The content of each file by its name; equal models and facts give equal bytes.
+
+    The facts are made only where they are already: the client reads those that ship, no others.
+
+    Raises:
+        ConfigurationError: with every fault of ``compatibility.yml``, where the facts are made.
+    """
+    schemas = {name: _json_schema(model) for name, model in _MODELS.items()}
+    return schemas | ({FACTS: facts_json(directory)} if (directory / FACTS).exists() else {})
+
+
+def facts_json(directory: Path) -> bytes:
+    """The facts of a configuration folder as the client reads them.
+
+    Raises:
+        ConfigurationError: with every fault of ``compatibility.yml``.
+    """
+    return json.dumps(plain_of(load_compatibility(directory))).encode() + b"\n"
+
+
+def _json_schema(model: type) -> bytes:
+    schema = adapter_of(model).json_schema(schema_generator=_AsWritten)
+    content = {"$schema": GenerateJsonSchema.schema_dialect, **schema}
+    return json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"

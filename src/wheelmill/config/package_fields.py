@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final, Literal, get_args
 
-from wheelmill.config.annotations import Items, Read, ReadIn, shown
-from wheelmill.config.fields import NUMBER, text_of, text_that, whole_number
+from wheelmill.config.fields import NUMBER, Items, Read, ReadIn, shown, text_of, text_that, whole_number
 from wheelmill.system.files import refuse_links_out
 from wheelmill.wheel.findings import Code, Level
 from wheelmill.wheel.platforms import BUILT_FOR, PLATFORMS

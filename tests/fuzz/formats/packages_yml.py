@@ -7,7 +7,7 @@ from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated
 from wheelmill.config.load import PACKAGES
 from wheelmill.config.model.packages import Packages
-from wheelmill.config.read import read_file
+from wheelmill.config.yaml import read_file
 
 PLAIN = b'packages:\n  demo:\n    versions: ["1.0"]\n'
 FULL = (Path(__file__).parents[3] / "config" / PACKAGES).read_bytes()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.build.conftest import package_index_of
 from tests.wheels import write_wheel
-from wheelmill.config import requirements
+from wheelmill.config import lock
 from wheelmill.installers.uv import compile_requirements
 from wheelmill.system.files import sha256_of
 
@@ -33,5 +33,5 @@ def wheels(tmp_path: Path, resolved: dict[object, str], monkeypatch: pytest.Monk
                 resolved[question] = compile_requirements(wanted, *options, **others)
             return resolved[question]
 
-        monkeypatch.setattr(requirements, "compile_requirements", ask_once)
+        monkeypatch.setattr(lock, "compile_requirements", ask_once)
         yield wheels

@@ -7,7 +7,7 @@ import pytest
 
 from tests.refusals import coded
 from wheelmill.config.load import load_config, load_images
-from wheelmill.config.model.images import CudaImages, ImageReference
+from wheelmill.config.model.files import CudaImages, ImageReference
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import CudaVersion, Platform
 from wheelmill.system import resources

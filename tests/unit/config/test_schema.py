@@ -9,7 +9,7 @@ from packaging.specifiers import SpecifierSet
 from wheelmill.config.load import load_config
 from wheelmill.config.model import ArchitectureRule, BuildArguments
 from wheelmill.config.model.package import PackageEntry
-from wheelmill.config.read import adapter_of
+from wheelmill.config.yaml import adapter_of
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import Architecture, Platform
 

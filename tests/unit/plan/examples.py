@@ -20,7 +20,7 @@ from wheelmill.config.model import (
     TorchFacts,
     TorchRelease,
 )
-from wheelmill.config.model.images import CudaImagesFacts, ManylinuxImages, PlainImage
+from wheelmill.config.model.files import CudaImagesFacts, ManylinuxImages, PlainImage
 from wheelmill.names import (
     Architecture,
     CudaVersion,

@@ -21,8 +21,7 @@ from wheelmill.cli.factory.inputs import (
 )
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.output import say
-from wheelmill.config.generated import generated_files
-from wheelmill.config.load import lock_path
+from wheelmill.config.load import generated_files, lock_path
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
 from wheelmill.config.model import Lock
 from wheelmill.errors import IntegrityError

@@ -14,7 +14,7 @@ from wheelmill.config.load import lock_path
 from wheelmill.config.lock import lock_packages, write_lock
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.amend import amend, entry_text
-from wheelmill.config.upkeep.issue import read_request
+from wheelmill.config.upkeep.request import read_request
 from wheelmill.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def add(
 
     Says every guess with the line it comes from. Exits with 2 where a project needs no build, and says why.
     """
-    from wheelmill.config.survey.survey import survey_project  # noqa: PLC0415 - reads sources, which others do not
+    from wheelmill.config.survey.entry import survey_project  # noqa: PLC0415 - reads sources, which others do not
 
     if bool(project) == bool(issue):
         raise UsageError("nothing-named", "name a project or a git repository, or an issue with --from-issue")

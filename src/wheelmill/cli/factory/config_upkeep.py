@@ -15,13 +15,12 @@ from rich.table import Column, Table
 from wheelmill.cli.factory.inputs import ConfigOption, config_at, config_to_change
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import STDOUT
-from wheelmill.config.generated import FACTS, facts_json
-from wheelmill.config.load import COMPATIBILITY, IMAGES
+from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, facts_json
 from wheelmill.config.model import Config
-from wheelmill.config.model.images import Images
-from wheelmill.config.upkeep import image_drift
+from wheelmill.config.model.files import Images
+from wheelmill.config.upkeep import images as image_drift
 from wheelmill.config.upkeep.drift import TorchDifference, look_for_drift, write_differences
-from wheelmill.config.upkeep.image_registry import ImageRegistry
+from wheelmill.config.upkeep.images import ImageRegistry
 from wheelmill.config.upkeep.names import find_name_differences
 from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
 from wheelmill.errors import FindingsError, UsageError

@@ -13,7 +13,7 @@ import typer
 from wheelmill.cli.shared.output import say
 from wheelmill.config.load import OWN, load_compatibility, load_config, lock_path
 from wheelmill.config.lock import lock_packages, write_lock
-from wheelmill.config.upkeep.own_package import WORKFLOW, read_own_package, workflow_text
+from wheelmill.config.upkeep.request import WORKFLOW, read_own_package, workflow_text
 from wheelmill.errors import UsageError
 from wheelmill.system import resources
 from wheelmill.system.files import write_bytes

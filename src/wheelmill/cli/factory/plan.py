@@ -18,7 +18,7 @@ from wheelmill.cli.factory.sandbox import PlaceOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, plain, print_json, say, say_warning
 from wheelmill.config.model import Config
-from wheelmill.config.upkeep.changes import added_torches, changed_since
+from wheelmill.config.upkeep.amend import added_torches, changed_since
 from wheelmill.errors import UsageError
 from wheelmill.plan.estimate import estimate
 from wheelmill.plan.groups import without_claimed

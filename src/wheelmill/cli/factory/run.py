@@ -33,7 +33,7 @@ from wheelmill.cli.factory.smoke import verdict_content
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.terminal import progress
-from wheelmill.config.annotations import Unquoted
+from wheelmill.config.fields import Unquoted
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.amend import amend
 from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError, WheelmillError

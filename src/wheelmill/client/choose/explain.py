@@ -95,8 +95,8 @@ def has_namesake(project: ProjectName) -> bool:
 
     Only one key of the file is read: a client need not know what the others mean.
     """
-    from wheelmill.config.document import read_document  # noqa: PLC0415 - other commands do without YAML
     from wheelmill.config.load import PACKAGES  # noqa: PLC0415 - the same
+    from wheelmill.config.yaml import read_document  # noqa: PLC0415 - other commands do without YAML
 
     match read_document(resources.CONFIG / PACKAGES).content:
         case {"packages": {**packages}}:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wheelmill.client.source_records import Source, SourceKind, SourceList
 from wheelmill.config.model.sources import SourceEntry, SourceFacts, Sources, listing_url
-from wheelmill.config.read import read_file
+from wheelmill.config.yaml import read_file
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name, read_range
 from wheelmill.web.credentials import without_credentials

@@ -1,4 +1,4 @@
-"""What the files under ``config/`` say, checked: one module per file, imported when something in it is asked for.
+"""Records of the files under ``config/``, each module imported when something in it is asked for.
 
 The client asks for facts and sources alone, and starts sooner without the others.
 """
@@ -16,14 +16,22 @@ from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, words_like
 
 if TYPE_CHECKING:
-    from wheelmill.config.model.aliases import Aliases, with_suffix
     from wheelmill.config.model.compatibility import Compatibility, CudaFacts, CudaRelease, TorchFacts, TorchRelease
-    from wheelmill.config.model.git_source import GitSource
-    from wheelmill.config.model.gpus import DEFAULT_ARCHITECTURES, ArchitectureRule, ArchVariable
-    from wheelmill.config.model.images import CudaImages, ImageReference, Images
-    from wheelmill.config.model.listing import Listing, Removed, Status, StatusEntry, Yanked
-    from wheelmill.config.model.lock import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
-    from wheelmill.config.model.matrix import MatrixRule, Part
+    from wheelmill.config.model.files import (
+        CudaImages,
+        ImageReference,
+        Images,
+        Listing,
+        Lock,
+        LockedCommit,
+        LockedRequirement,
+        LockedRequirements,
+        LockedSdist,
+        Removed,
+        Status,
+        StatusEntry,
+        Yanked,
+    )
     from wheelmill.config.model.package import (
         EVERY_BUILD_NEEDS,
         Expectations,
@@ -33,8 +41,19 @@ if TYPE_CHECKING:
         Topic,
         without_torch,
     )
-    from wheelmill.config.model.requires_dist import RequiresDist, projects_of
-    from wheelmill.config.model.system_packages import SystemPackages
+    from wheelmill.config.model.package_parts import (
+        DEFAULT_ARCHITECTURES,
+        Aliases,
+        ArchitectureRule,
+        ArchVariable,
+        GitSource,
+        MatrixRule,
+        Part,
+        RequiresDist,
+        SystemPackages,
+        projects_of,
+        with_suffix,
+    )
     from wheelmill.config.package_fields import (
         ARCHITECTURES_IN,
         MAX_JOBS,
@@ -44,10 +63,7 @@ if TYPE_CHECKING:
         OwnWheel,
     )
 else:
-    _HOMES = (
-        *("model.compatibility", "model.images", "model.listing", "package_fields"),
-        *("model.gpus", "model.package", "model.lock", "model.aliases"),
-    )
+    _HOMES = ("model.compatibility", "model.files", "package_fields", "model.package_parts", "model.package")
 
     def __getattr__(name: str) -> object:
         """Import the module that has a name."""

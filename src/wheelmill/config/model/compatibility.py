@@ -9,8 +9,24 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from wheelmill.config.annotations import After, ByVersion, ConfigFile, EachKeyOnce, Either, Entry, Items, KeyPath, Read
-from wheelmill.config.fields import KnownPlatform, Platforms, Text, VersionText, WholeNumber, text_of, text_that
+from wheelmill.config.fields import (
+    After,
+    ByVersion,
+    ConfigFile,
+    EachKeyOnce,
+    Either,
+    Entry,
+    Items,
+    KeyPath,
+    KnownPlatform,
+    Platforms,
+    Read,
+    Text,
+    VersionText,
+    WholeNumber,
+    text_of,
+    text_that,
+)
 from wheelmill.names import (
     Architecture,
     CudaTag,

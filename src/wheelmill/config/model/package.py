@@ -10,8 +10,11 @@ from typing import Annotated, Any, Final, Literal
 
 from packaging.specifiers import SpecifierSet
 
-from wheelmill.config.annotations import After, Either, Entry, Items
 from wheelmill.config.fields import (
+    After,
+    Either,
+    Entry,
+    Items,
     Name,
     Platforms,
     Range,
@@ -21,12 +24,18 @@ from wheelmill.config.fields import (
     UpstreamVersions,
     WholeNumber,
 )
-from wheelmill.config.model.aliases import Aliases
-from wheelmill.config.model.git_source import GitSource
-from wheelmill.config.model.gpus import DEFAULT_ARCHITECTURES, ArchitecturesOrRules, ArchVariable
-from wheelmill.config.model.matrix import MatrixRule, Part
-from wheelmill.config.model.requires_dist import RequiresDist, projects_of
-from wheelmill.config.model.system_packages import SystemPackages
+from wheelmill.config.model.package_parts import (
+    DEFAULT_ARCHITECTURES,
+    Aliases,
+    ArchitecturesOrRules,
+    ArchVariable,
+    GitSource,
+    MatrixRule,
+    Part,
+    RequiresDist,
+    SystemPackages,
+    projects_of,
+)
 from wheelmill.config.package_fields import (
     ISOLATED,
     AllowedCode,

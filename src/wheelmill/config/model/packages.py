@@ -8,13 +8,10 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
 
-from wheelmill.config.annotations import ConfigFile, KeyPath
-from wheelmill.config.fields import Name
-from wheelmill.config.model.aliases import faults_of_aliases
+from wheelmill.config.fields import ConfigFile, KeyPath, Name
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.config.model.git_source import GitSource
-from wheelmill.config.model.matrix import Defaults, Part
 from wheelmill.config.model.package import PackageEntry, has_torch
+from wheelmill.config.model.package_parts import Defaults, GitSource, Part, faults_of_aliases
 from wheelmill.names import TorchVersion
 from wheelmill.wheel.metadata import reservation
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Annotated, Final
 
-from wheelmill.config.annotations import ConfigFile, Entry, Items, KeyPath
-from wheelmill.config.fields import Architectures, Name, Range, Text
+from wheelmill.config.fields import Architectures, ConfigFile, Entry, Items, KeyPath, Name, Range, Text
 from wheelmill.names import ProjectName
 from wheelmill.web.credentials import github_api
 

@@ -1,21 +1,151 @@
-"""The entry of ``packages.yml`` that a source asks for: every key with the line that it comes from."""
+"""The entry of ``packages.yml`` for a source, every key with the line that it comes from.
+
+A source may be one that no wheel can, or need, be built of, and its licence may not let others be given wheels.
+"""
 
 from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from wheelmill.config.fields import Unquoted
 from wheelmill.config.model import EVERY_BUILD_NEEDS
+from wheelmill.config.model.packages import Packages
 from wheelmill.config.pyproject import PYPROJECT
 from wheelmill.config.survey.facts import Facts
-from wheelmill.config.survey.licence import find_licence
-from wheelmill.config.survey.source_tree import Place
+from wheelmill.config.survey.scripts import SETUP
+from wheelmill.config.survey.sources import Origin, Place, fetch_origin, released
+from wheelmill.config.yaml import validate
+from wheelmill.errors import UsageError
+from wheelmill.names import ProjectName, project_name, project_version
+from wheelmill.system.folders import temporary_folder
+from wheelmill.wheel.metadata import reservation
+
+_COMPILED_AT_USE: Final = (
+    (re.compile(r"\bcpp_extension\b.*\bload(_inline)?\b|\bload(_inline)?\s*\(\s*name\s*="), "compiles at first use"),
+    (re.compile(r"^[ \t]*(?:import|from) triton\b", re.MULTILINE), "its kernels are Triton's, compiled at first use"),
+    (re.compile(r"\bRawKernel\b|\bnumba\.cuda\b|\bfrom numba import cuda\b"), "compiles at first use"),
+)
+
+
+def check_needs_build(name: str, facts: Facts) -> None:
+    """Make sure that a source has GPU code that somebody must compile before it is used.
+
+    Raises:
+        UsageError: it has not; says the line that shows it.
+    """
+    if missing := facts.missing:
+        place, path = missing
+        urls = [url for url in facts.declared.urls if url.startswith("https://")]
+        hint = f"build it from git: wheelmill config add {urls[0].rstrip('/')}.git" if urls else "build it from git"
+        raise UsageError("source-incomplete", f"the source of {name} lacks {path}, which {place} names", hint=hint)
+    line = facts.setup.extension_line
+    if not (line or facts.build_file):
+        raise UsageError(
+            "no-build-needed",
+            f"{name} needs no build: {_why_not_compiled(facts)}",
+            hint="any installer takes its own wheel",
+        )
+    has_submodules = ".gitmodules" in facts.tree.files  # which may have GPU code
+    if facts.cuda is None and not facts.native.cuda_files and not has_submodules:
+        place = facts.at_setup(line) if line else facts.at_word(facts.build_file or "", "project")
+        raise UsageError(
+            "no-build-needed",
+            f"{name} needs no build: it has no GPU code; {place} compiles for the CPU alone",
+            hint="its own wheels do not depend on CUDA",
+        )
+
+
+def _why_not_compiled(facts: Facts) -> str:
+    if binaries := sorted(name for name in facts.tree.files if name.endswith(".so")):
+        return f"its source holds what is compiled already ({binaries[0]})"
+    for pattern, why in _COMPILED_AT_USE:
+        if found := next(facts.tree.search(pattern, ".py"), None):
+            return f"{why} ({found[0]})"
+    if facts.folder + SETUP in facts.tree.files:
+        return f"{facts.at_word(SETUP, 'setup(')} declares no extension"
+    return f"{facts.at_word(PYPROJECT, 'build-backend')} names a backend that compiles nothing"
+
+
+_PHRASES: Final = (
+    ("AGPL-3.0-only", ("gnu affero general public license",)),
+    ("LGPL-3.0-only", ("gnu lesser general public license",)),
+    ("GPL-3.0-only", ("gnu general public license", "version 3")),
+    ("GPL-2.0-only", ("gnu general public license", "version 2")),
+    ("CC-BY-NC-4.0", ("attribution-noncommercial 4.0",)),
+    ("CC-BY-NC-4.0", ("cc by-nc",)),
+    ("LicenseRef-NonCommercial", ("non-commercial",)),
+    ("LicenseRef-NonCommercial", ("noncommercial",)),
+    ("LicenseRef-Research", ("research and/or evaluation",)),
+    ("LicenseRef-Research", ("research or evaluation",)),
+    ("Apache-2.0", ("apache license", "version 2.0")),
+    ("Apache-2.0", ("apache 2.0",)),
+    ("MPL-2.0", ("mozilla public license", "2.0")),
+    ("BSL-1.0", ("boost software license",)),
+    ("BSD-3-Clause", ("redistribution and use in source and binary forms", "neither the name")),
+    ("BSD-3-Clause", ("redistribution and use in source and binary forms", "names of its contributors may")),
+    ("BSD-2-Clause", ("redistribution and use in source and binary forms",)),
+    ("MIT", ("permission is hereby granted, free of charge, to any person obtaining a copy",)),
+    ("ISC", ("permission to use, copy, modify, and/or distribute this software for any purpose",)),
+    ("Unlicense", ("free and unencumbered software released into the public domain",)),
+    ("MIT", ("license :: osi approved :: mit license",)),
+    ("Apache-2.0", ("license :: osi approved :: apache software license",)),
+)
+"""Phrases of licences, the telling ones first: the GPL speaks of noncommercial use, too."""
+
+_SHORT: Final = {
+    "MIT": "MIT",
+    "MIT LICENSE": "MIT",
+    "APACHE": "Apache-2.0",
+    "APACHE LICENSE": "Apache-2.0",
+    "APACHE SOFTWARE LICENSE": "Apache-2.0",
+    "BSD 3-CLAUSE LICENSE": "BSD-3-Clause",
+    "BSD 2-CLAUSE LICENSE": "BSD-2-Clause",
+}
+_LONGEST_NAME: Final = 100
+_LIMITED: Final = ("CC-BY-NC", "LicenseRef-")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundLicence:
+    """What a source says of its licence."""
+
+    expression: str
+    """SPDX."""
+    place: Place
+
+    @property
+    def redistributable(self) -> bool:
+        """Whether everybody may be given wheels."""
+        return not self.expression.startswith(_LIMITED)
+
+
+def find_licence(said: Iterable[tuple[Place, str]]) -> FoundLicence | None:
+    """Find the first licence that is known among texts: files of a licence, fields of metadata, beginnings of files."""
+    for place, text in said:
+        if expression := _named_licence(text):
+            return FoundLicence(expression=expression, place=place)
+    return None
+
+
+def _named_licence(text: str) -> str | None:
+    short = " ".join(text.split())
+    if len(short) <= _LONGEST_NAME:
+        try:
+            return canonicalize_license_expression(_SHORT.get(short.upper(), short))
+        except InvalidLicenseExpression:
+            pass
+    lower = short.lower()
+    return next((name for name, phrases in _PHRASES if all(phrase in lower for phrase in phrases)), None)
+
 
 _SHOWN: Final = 100
 """Characters of a description."""
@@ -206,3 +336,80 @@ _RULES: Final[tuple[Callable[[Facts], Iterator[Guess]], ...]] = (
     _download,
     _imports,
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """What was found out about a project."""
+
+    name: ProjectName
+    guesses: tuple[Guess, ...]
+
+    @property
+    def entry(self) -> dict[str, object]:
+        """Its entry, as `amend` takes it."""
+        return {guess.key: _as_written(guess.value) for guess in self.guesses if guess.key}
+
+
+def survey_project(text: str, *, version: str | None = None, subdirectory: str | None = None) -> Survey:
+    """Look at the source of a project; nothing of it is run.
+
+    Args:
+        text: a project of the package index, or the address of a git repository with ``@REF`` behind it.
+        version: the version that is wanted; None takes the newest, or what the source of a repository says.
+        subdirectory: the folder of a repository that is built; None for all of it.
+
+    Raises:
+        UsageError: there is no such source, it needs no build, its name belongs to others, or it cannot be read.
+        NetworkError: the package index does not answer.
+        UnreadableError: the source cannot be unpacked.
+    """
+    with temporary_folder() as place:
+        origin = fetch_origin(text, version, subdirectory, place)
+        facts = Facts.of(origin.folder, subdirectory or "")
+        name = _checked_name(origin, facts)
+        check_needs_build(name, facts)
+        guesses = (*_beginning(name, origin, facts), *guess_entry(facts))
+    found = Survey(name=name, guesses=guesses)
+    _, faults = validate({"packages": {name: found.entry}}, Packages, Path())
+    if faults:
+        lines = (f"{'.'.join(map(str, key_path[2:]))}: {message}" for key_path, message in faults)
+        raise UsageError("entry-impossible", f"no entry can be made of the source of {name}:\n" + "\n".join(lines))
+    return found
+
+
+def _checked_name(origin: Origin, facts: Facts) -> ProjectName:
+    try:
+        name = project_name((facts.declared.name if origin.source else None) or origin.name)
+    except ValueError as error:
+        raise UsageError("project-name-invalid", f"the source does not give a valid project name: {error}") from None
+    if reason := reservation(name):
+        raise UsageError("source-unavailable", reason)
+    return name
+
+
+def _beginning(name: ProjectName, origin: Origin, facts: Facts) -> Iterator[Guess]:
+    """The keys that say which source it is."""
+    for note in origin.notes:
+        yield Guess(key="", value=None, says=note)
+    version = origin.version or facts.declared.version
+    if version is None:
+        raise UsageError(
+            "version-unknown", f"nothing in the source says the version of {name}", hint="give it: --version 1.2.3"
+        )
+    try:
+        yield Guess(key="versions", value=[project_version(version)], says="the newest, or what was named")
+    except ValueError as error:
+        raise UsageError("version-invalid", str(error)) from None
+    if origin.source:
+        yield Guess(key="source", value=origin.source, says="the repository that was named")
+        others = released(name)
+        same = f"the package index has {name}: write same where that is this project"
+        says = same if others else f"the package index has no {name}"
+        yield Guess(key="pypi", value="other" if others else "absent", says=says)
+
+
+def _as_written(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _as_written(each) for key, each in value.items()}
+    return Unquoted(str(value).lower()) if isinstance(value, bool) else value

@@ -1,19 +1,272 @@
-"""All that is known of one source: what it declares, its build script, its compiled files."""
+"""Facts about one source: its declarations, its build script, and its C++, CUDA and CMake files.
+
+Declarations are read from PKG-INFO, else from pyproject.toml, setup.cfg and setup.py. The files tell which libraries
+they use, and which modules they define.
+"""
 
 from __future__ import annotations
 
 import fnmatch
 import functools
+import re
+from collections.abc import Iterator, Mapping
+from configparser import ConfigParser
+from configparser import Error as ConfigParserError
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
+
+from packaging.metadata import RawMetadata
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
 from wheelmill.config.pyproject import PYPROJECT, Pyproject
-from wheelmill.config.survey.declared import Declared, read_declared
-from wheelmill.config.survey.native_code import CMakeFiles, NativeCode
-from wheelmill.config.survey.setup_script import SETUP, ExtensionCall, SetupScript
-from wheelmill.config.survey.source_tree import CUDA, Place, SourceTree
-from wheelmill.errors import UsageError
+from wheelmill.config.survey.scripts import SETUP, ExtensionCall, SetupScript
+from wheelmill.config.survey.sources import CUDA, NATIVE, Place, SourceTree
+from wheelmill.errors import UnreadableError, UsageError
+from wheelmill.wheel.metadata import read_fields
+
+_PKG_INFO: Final = "PKG-INFO"
+_SETUP_CFG: Final = "setup.cfg"
+_BEGINNING: Final = 2_000
+"""Characters of a setup.py that may name its licence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """What is said of one source."""
+
+    name: str | None
+    version: str | None
+    summary: str
+    requires: tuple[str, ...]
+    """What its wheels need, as far as that is said."""
+    urls: tuple[str, ...]
+    licences: tuple[tuple[Place, str], ...]
+    """Texts that may name its licence, the surest first."""
+    file: str
+    """Where most of it stands."""
+
+    def requirement_on(self, project: str) -> str | None:
+        """What its wheels require of a project."""
+        for text in self.requires:
+            try:
+                parsed = Requirement(text)
+            except InvalidRequirement:
+                continue
+            if canonicalize_name(parsed.name) == project and "extra" not in str(parsed.marker):
+                return text
+        return None
+
+
+def read_declared(tree: SourceTree, folder: str, pyproject: Pyproject, setup: SetupScript) -> Declared:
+    """Read what a source declares.
+
+    Args:
+        tree: its files.
+        folder: where in it the build starts, with a slash behind it; empty at the top.
+        pyproject: its ``pyproject.toml``.
+        setup: its ``setup.py``.
+
+    Raises:
+        UsageError: PKG-INFO cannot be read.
+    """
+    fields = _pkg_info(tree, folder)
+    project = _table(pyproject.tables, "project")
+    config = _setup_cfg(tree, folder)
+    file = _PKG_INFO if fields else PYPROJECT if project else SETUP
+    fallback = {
+        name: next((text for text in (_text(project.get(name)), config.get(name), *setup.argument(name)) if text), None)
+        for name in ("name", "version", "description")
+    }
+    requires = fields.get("requires_dist") or _texts(project.get("dependencies")) or setup.argument("install_requires")
+    urls = [*_texts(list(_table(project, "urls").values())), *setup.argument("url"), config.get("url", "")]
+    urls += [fields.get("home_page", ""), *fields.get("project_urls", {}).values()]
+    return Declared(
+        name=fields.get("name") or fallback["name"],
+        version=fields.get("version") or fallback["version"],
+        summary=(fields.get("summary") or fallback["description"] or "").replace("UNKNOWN", ""),
+        requires=tuple(requires),
+        urls=tuple(url for url in urls if url),
+        licences=tuple(_licences(tree, folder, fields, project, setup)),
+        file=folder + file,
+    )
+
+
+def _licences(
+    tree: SourceTree, folder: str, fields: RawMetadata, project: dict[str, Any], setup: SetupScript
+) -> Iterator[tuple[Place, str]]:
+    names = [name for name in sorted(tree.files) if name.upper().startswith(("LICENSE", "LICENCE", "COPYING"))]
+    names += [name for name in sorted(tree.files) if folder and name.upper().startswith(f"{folder}LICEN".upper())]
+    for name in names:
+        yield Place(file=name, line=1), _text_of(tree, name)
+    own = project.get("license")
+    written = _text(own) or _text(own.get("text") if isinstance(own, dict) else None)
+    texts = [fields.get("license_expression", ""), fields.get("license", ""), *fields.get("classifiers", ())]
+    yield from ((Place(file=folder + _PKG_INFO, line=1), text) for text in texts if text)
+    texts = [written, *_texts(project.get("classifiers"))]
+    yield from ((Place(file=folder + PYPROJECT, line=1), text) for text in texts if text)
+    texts = [*setup.argument("license"), *setup.argument("classifiers"), _text_of(tree, folder + SETUP)[:_BEGINNING]]
+    yield from ((Place(file=folder + SETUP, line=1), text) for text in texts if text)
+
+
+def _pkg_info(tree: SourceTree, folder: str) -> RawMetadata:
+    try:
+        return read_fields(tree.content(folder + _PKG_INFO))
+    except UnreadableError as error:
+        raise UsageError("source-unreadable", f"{_PKG_INFO} cannot be read: {error}") from None
+
+
+def _setup_cfg(tree: SourceTree, folder: str) -> dict[str, str]:
+    parser = ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(_text_of(tree, folder + _SETUP_CFG))
+    except ConfigParserError as error:
+        raise UsageError("source-unreadable", f"{_SETUP_CFG} cannot be read: {error}") from None
+    return dict(parser["metadata"]) if parser.has_section("metadata") else {}
+
+
+def _text_of(tree: SourceTree, name: str) -> str:
+    return tree.content(name).decode(errors="replace")
+
+
+def _table(tables: Any, name: str) -> dict[str, Any]:  # noqa: ANN401 - TOML
+    table = tables.get(name)
+    return table if isinstance(table, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+_INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.MULTILINE)
+_MODULE: Final = re.compile(r"\b(?:PYBIND11_MODULE|NB_MODULE)\s*\(\s*(\w+)|\bPyInit_(\w+)|\bPyMODINIT_FUNC\b")
+_OPERATORS: Final = re.compile(r"\b(?:STABLE_)?TORCH_LIBRARY(?:_FRAGMENT)?\s*\(")
+_TORCH: Final = ("torch/", "ATen/", "c10/")
+
+_COMPONENTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "cublas": ("cublas",),
+    "cusparse": ("cusparse",),
+    "cusolver": ("cusolver",),
+    "curand": ("curand",),
+    "cufft": ("cufft",),
+    "cudnn": ("cudnn",),
+    "nccl": ("nccl",),
+    "nvtx": ("nvtx3/", "nvToolsExt"),
+    "nvrtc": ("nvrtc",),
+    "profiler-api": ("cuda_profiler_api", "cudaProfiler"),
+}
+"""Components of the toolkit beside the compiler, and how the names of their headers begin."""
+
+_CMAKE: Final = ("CMakeLists.txt", ".cmake")
+_CMAKE_CUDA: Final = re.compile(
+    r"\b(?:project|enable_language|check_language)\s*\([^)]*\bCUDA\b|\bfind_package\s*\(\s*CUDA(?:Toolkit)?\b",
+    re.IGNORECASE,
+)
+_CMAKE_TORCH: Final = re.compile(r"\bfind_package\s*\(\s*Torch\b", re.IGNORECASE)
+_CMAKE_MODULE: Final = re.compile(
+    r"\b(?:pybind11_add_module|nanobind_add_module|python3?_add_library)\s*\(\s*(\w+)", re.IGNORECASE
+)
+_CMAKE_PLACE: Final = re.compile(r"\binstall\s*\(\s*TARGETS\s+(\w+)[^)]*?\bDESTINATION\s+\"?([\w./-]+)", re.IGNORECASE)
+_CMAKE_LIST: Final = re.compile(
+    r"\bset\s*\(\s*CMAKE_CUDA_ARCHITECTURES\s+\"?(?:\d|all|native)|\bCUDA_ARCHITECTURES\s+\"?\d|arch=compute_\d|-arch=sm_\d"
+)
+_CMAKE_NUMPY: Final = re.compile(r"\bfind_package\s*\(\s*Python3?\b[^)]*\bNumPy\b", re.IGNORECASE)
+_CMAKE_DOWNLOAD: Final = re.compile(
+    r"^[ \t]*(FetchContent_Declare|ExternalProject_Add|file\s*\(\s*DOWNLOAD)\b", re.MULTILINE | re.IGNORECASE
+)
+
+
+class NativeCode:
+    """The compiled files of one source."""
+
+    def __init__(self, tree: SourceTree) -> None:
+        self._tree = tree
+
+    @property
+    def cuda_files(self) -> tuple[str, ...]:
+        """Files that nvcc compiles."""
+        return self._tree.own(*CUDA)
+
+    @functools.cached_property
+    def includes(self) -> dict[str, Place]:
+        """Every header that is included, with the first line that does."""
+        found: dict[str, Place] = {}
+        for place, match in self._tree.search(_INCLUDE, *NATIVE):
+            found.setdefault(match[1].strip(), place)
+        return found
+
+    @property
+    def torch_header(self) -> Place | None:
+        """Where a header of torch is included."""
+        return next((place for header, place in self.includes.items() if header.startswith(_TORCH)), None)
+
+    @property
+    def components(self) -> Iterator[tuple[str, Place]]:
+        """Components of the toolkit whose headers are included."""
+        for component, beginnings in _COMPONENTS.items():
+            if place := next((self.includes[each] for each in self.includes if each.startswith(beginnings)), None):
+                yield component, place
+
+    @functools.cached_property
+    def modules(self) -> dict[str, Place]:
+        """Python modules that are defined, by name; `TORCH_EXTENSION_NAME` stands for what setup.py says."""
+        return {(match[1] or match[2] or ""): place for place, match in self._tree.search(_MODULE, *NATIVE)}
+
+    @functools.cached_property
+    def operators(self) -> Place | None:
+        """Where operators of torch are registered."""
+        return next((place for place, _ in self._tree.search(_OPERATORS, *NATIVE)), None)
+
+
+class CMakeFiles:
+    """The CMake files of one source."""
+
+    def __init__(self, tree: SourceTree) -> None:
+        self._tree = tree
+
+    @property
+    def cuda(self) -> Place | None:
+        """Where CUDA is asked for."""
+        return self._first(_CMAKE_CUDA)
+
+    @property
+    def torch(self) -> Place | None:
+        """Where torch is."""
+        return self._first(_CMAKE_TORCH)
+
+    @property
+    def numpy(self) -> Place | None:
+        """Where headers of numpy are asked for."""
+        return self._first(_CMAKE_NUMPY)
+
+    @property
+    def own_architectures(self) -> Place | None:
+        """Where GPU architectures are written down."""
+        return self._first(_CMAKE_LIST)
+
+    @property
+    def download(self) -> Place | None:
+        """Where something is downloaded."""
+        return self._first(_CMAKE_DOWNLOAD)
+
+    @property
+    def modules(self) -> dict[str, Place]:
+        """Python modules that are made, each with the package that it is installed into."""
+        packages = {match[1]: match[2] for _, match in self._tree.search(_CMAKE_PLACE, *_CMAKE)}
+        found = {}
+        for place, match in self._tree.search(_CMAKE_MODULE, *_CMAKE):
+            package = packages.get(match[1], ".").strip("./").replace("/", ".")
+            found[f"{package}.{match[1]}" if package else match[1]] = place
+        return found
+
+    def _first(self, pattern: re.Pattern[str]) -> Place | None:
+        return next((place for place, _ in self._tree.search(pattern, *_CMAKE)), None)
+
 
 _BACKENDS: Final = {"scikit_build_core": "CMakeLists.txt", "skbuild": "CMakeLists.txt", "mesonpy": "meson.build"}
 

@@ -10,12 +10,20 @@ from typing import Any, Generic, Literal, TypeVar
 
 from packaging.version import Version
 
-from wheelmill.config.annotations import KeyPath
-from wheelmill.config.document import read_document
+from wheelmill.config.fields import KeyPath
 from wheelmill.config.model import Compatibility, TorchRelease
 from wheelmill.config.upkeep.amend import amend
-from wheelmill.config.upkeep.own_index import OwnBuilds, candidates_among, own_builds, with_builds, with_pythons
-from wheelmill.config.upkeep.published import LINUX_X86_64, PublishedTorch, published_torch
+from wheelmill.config.upkeep.published import (
+    LINUX_X86_64,
+    OwnBuilds,
+    PublishedTorch,
+    candidates_among,
+    own_builds,
+    published_torch,
+    with_builds,
+    with_pythons,
+)
+from wheelmill.config.yaml import read_document
 from wheelmill.errors import NetworkError, ProcessError
 from wheelmill.names import Platform, PythonVersion, TorchVersion
 

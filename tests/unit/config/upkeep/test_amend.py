@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
+from tests.git_repositories import Commit, git, repository
 from tests.refusals import coded
-from wheelmill.config.annotations import KeyPath, Unquoted
-from wheelmill.config.upkeep.amend import amend
-from wheelmill.errors import ConfigurationError
+from wheelmill.config.fields import KeyPath, Unquoted
+from wheelmill.config.load import load_config
+from wheelmill.config.upkeep.amend import added_torches, amend, changed_since
+from wheelmill.errors import ConfigurationError, UsageError
+from wheelmill.names import TorchVersion
+from wheelmill.system import resources
 
 TEXT = """\
 # At the head.
@@ -133,3 +137,107 @@ def test_a_file_that_would_say_something_else_is_left_alone(
     ):
         amend(path, {key_path: value})
     assert path.read_text() == text
+
+
+PACKAGES = """packages:
+  one: {versions: ["1.0"], patches: [patches/größe.patch]}
+  two: {versions: ["1.0"], source: two}
+  three: {versions: ["1.0"]}
+  four: {versions: ["1.0"], smoke_script: ./smoke.py}
+  five: {versions: ["1.0"]}
+  six: {versions: ["1.0"]}
+"""
+FIRST = {"packages.yml": PACKAGES, "patches/größe.patch": "one", "smoke.py": "one", "two/setup.py": "two"}
+
+
+def folder_of(checkout: Path, *commits: dict[str, str], branches: tuple[str, ...] = ()) -> Path:
+    """A configuration folder below the root of a git checkout, after a first commit with these branches and others."""
+    first, *others = [{f"config/{name}": content for name, content in files.items()} for files in (FIRST, *commits)]
+    history = (Commit(first, branches=branches), *map(Commit, others))
+    return repository(*history, checkout=True).copy(checkout) / "config"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return folder_of(tmp_path)
+
+
+def test_nothing_changed(folder: Path) -> None:
+    assert changed_since(load_config(folder), "HEAD") == set()
+
+
+def test_a_package_changes_with_its_entry_its_lock_and_what_it_names_and_with_nothing_else(folder: Path) -> None:
+    (folder / "patches" / "größe.patch").write_text("other")
+    (folder / "two" / "setup.py").write_text("other")
+    (folder / "smoke.py").write_text("other")
+    lock = f"sdists:\n  five:\n    '1.0': {{sdist: five-1.0.tar.gz, sha256: {'a' * 64}}}\n"
+    (folder / "packages.lock").write_text(lock)
+    entries = PACKAGES.replace('three: {versions: ["1.0"]}', 'three:\n    versions: ["1.0", "1.1"]')
+    layout = entries.replace('six: {versions: ["1.0"]}', "six:\n    versions:\n    - '1.0'")
+    (folder / "packages.yml").write_text(f"# a comment\n{layout}  seven: {{versions: ['1.0']}}\n")
+    assert changed_since(load_config(folder), "HEAD") == {"one", "two", "three", "four", "five", "seven"}
+
+
+def git_shows(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let git show this of each file, as it was, and no difference."""
+    monkeypatch.setattr("wheelmill.config.upkeep.amend.run_git", lambda _folder, command, *_: text if command == "show" else "")
+
+
+@pytest.mark.parametrize("before", ["- a list", "packages: [a, list]", "packages: {one: *nobody}"])
+def test_a_file_that_said_nothing_of_packages_makes_all_of_them_new(
+    before: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git_shows(before, monkeypatch)
+    (tmp_path / "packages.yml").write_text('packages: {one: {versions: ["1.0"]}, two: {versions: ["1.0"]}}')
+    assert changed_since(load_config(tmp_path), "HEAD") == {"one", "two"}
+
+
+@pytest.mark.parametrize("reference", ["no-such-branch", "--output=x", ""])
+def test_a_reference_that_git_does_not_know_is_a_usage_error(folder: Path, reference: str) -> None:
+    with pytest.raises(UsageError, check=coded("ref-unknown")):
+        changed_since(load_config(folder), reference)
+
+
+def test_what_another_branch_did_since_is_no_change(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"smoke.py": "of the main branch"}, branches=("ours",))
+    git("-C", folder, "checkout", "--quiet", "ours")
+    (folder / "two" / "setup.py").write_text("ours")
+    assert changed_since(load_config(folder), "main") == {"two"}
+
+
+def test_after_a_force_push_the_last_commit_is_compared_and_that_is_said(tmp_path: Path) -> None:
+    """The commit before it is in no branch, so a fresh checkout lacks it."""
+    folder = folder_of(tmp_path, {"two/setup.py": "two again"}, {"patches/größe.patch": "one again"})
+    said: list[str] = []
+    assert changed_since(load_config(folder), "c0ffee" * 6 + "dead", said.append) == {"one"}
+    assert len(said) == 1
+    assert "as after a force push: only the last commit is compared" in said[0]
+
+
+def test_a_commit_that_is_not_there_and_none_before_ours_is_a_usage_error(folder: Path) -> None:
+    with pytest.raises(UsageError, check=coded("no-parent-commit")):
+        changed_since(load_config(folder), "0" * 40)
+
+
+def test_a_torch_that_is_new_in_the_facts_is_added_and_a_patch_release_is_not(tmp_path: Path) -> None:
+    """A candidate counts as a release does."""
+    shipped = (resources.CONFIG / "compatibility.yml").read_text()
+    with_patch = shipped.replace('release: "2.11.0"', 'release: "2.11.9"')
+    folder = folder_of(tmp_path, {"compatibility.yml": shipped})
+    facts = folder / "compatibility.yml"
+    assert added_torches(load_config(folder), "HEAD^") == (), "there was no file to add it to"
+    facts.write_text(with_patch)
+    assert added_torches(load_config(folder), "HEAD") == ()
+    added = '    "9.1": ' + '{release: "9.1.0", cuda: {}, python: ["3.12"], default_cuda: "13.0", glibc: "2.28"}\n'
+    candidate = "  candidates:\n" + added.replace("9.1", "9.2rc1", 1).replace("9.1.0", "9.2.0")
+    facts.write_text(with_patch.replace("\npythons:", f"{added}{candidate}\npythons:"))
+    assert added_torches(load_config(folder), "HEAD") == (TorchVersion(9, 1), TorchVersion(9, 2, 1))
+
+
+def test_facts_that_could_not_be_read_add_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = load_config(resources.CONFIG)
+    for before in ("- a list", "torch: []", "torch: {releases: {two: {}}}", "torch: {releases: *nobody}"):
+        git_shows(before, monkeypatch)
+        assert added_torches(config, "HEAD") == (), before
+    git_shows('torch: {releases: {"2.11": {}}}', monkeypatch)
+    assert TorchVersion(2, 11) not in added_torches(config, "HEAD") != ()

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.refusals import coded
-from wheelmill.config.survey.setup_script import SetupScript
+from wheelmill.config.survey.scripts import SetupScript
 from wheelmill.errors import UsageError
 
 

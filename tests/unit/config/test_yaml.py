@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wheelmill.config.document import MAX_BYTES, MAX_DEPTH, YamlDocument, read_document
+from wheelmill.config.yaml import MAX_BYTES, MAX_DEPTH, YamlDocument, read_document
 from wheelmill.errors import ConfigurationError
 
 # What YAML gives a meaning to, and what its parsers have tripped over.
