@@ -1,4 +1,4 @@
-"""``setup.py`` read without running it: extensions, environment variables and imports, as far as they are plain text."""
+"""``setup.py`` read without running it: extensions, environment variables and imports, as far as they are plain."""
 
 from __future__ import annotations
 

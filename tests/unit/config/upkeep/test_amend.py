@@ -180,7 +180,8 @@ def test_a_package_changes_with_its_entry_its_lock_and_what_it_names_and_with_no
 
 def git_shows(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let git show this of each file, as it was, and no difference."""
-    monkeypatch.setattr("wheelmill.config.upkeep.amend.run_git", lambda _folder, command, *_: text if command == "show" else "")
+    shown = {"show": text}
+    monkeypatch.setattr("wheelmill.config.upkeep.amend.run_git", lambda _folder, command, *_: shown.get(command, ""))
 
 
 @pytest.mark.parametrize("before", ["- a list", "packages: [a, list]", "packages: {one: *nobody}"])
