@@ -22,7 +22,7 @@ from tests.wheels import wheel_name, write_wheel
 from wheelmill.build.identity import identity_of, inputs_of, this_machine
 from wheelmill.config.load import load_config
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
-from wheelmill.plan.here import target_here
+from wheelmill.plan.sample import target_here
 from wheelmill.system import resources
 
 MACHINE = ("--python", "3.12", "--platform", "linux_x86_64", "--libc", "2.34")

@@ -12,7 +12,7 @@ from pathlib import Path
 from wheelmill.config.load import load_config
 from wheelmill.config.model import Package
 from wheelmill.names import Platform, PythonVersion, project_name, project_version
-from wheelmill.plan.obstacles import find_obstacle
+from wheelmill.plan.matrix import find_obstacle
 from wheelmill.plan.targets import Cell
 from wheelmill.system import resources
 from wheelmill.wheel.label import Label

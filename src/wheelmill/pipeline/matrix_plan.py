@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 
 from wheelmill.config.model import Config
 from wheelmill.names import CudaVersion, Platform, ProjectName, ProjectVersion, PythonVersion, TorchVersion
-from wheelmill.plan.estimate import cost_of
-from wheelmill.plan.groups import Group, groups_of, waiting_groups
+from wheelmill.plan.groups import RUN, SHARD, Group, Load, cost_of, divide, groups_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.shards import RUN, SHARD, Load, divide
 from wheelmill.plan.targets import BuildTarget, Cell, Filters, PastBuilds, Plan
 from wheelmill.release.ledger.records import UnreleasedGroup
 from wheelmill.release.store import Quotas

@@ -1,15 +1,21 @@
-"""Groups: cells that differ only in Python share a job and its compiler cache."""
+"""Groups, shards and estimates: how targets are divided among jobs, and what they will cost.
+
+Cells of a group differ only in Python and share a job and its compiler cache. Groups of a shard are one matrix of jobs,
+whose wheels are released together. Costs come from published wheels, else from what packages say, else from a guess.
+"""
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from enum import StrEnum
+from typing import Final, TypeVar
 
 from wheelmill.config.model import MAX_JOBS
 from wheelmill.names import ProjectName
-from wheelmill.plan.targets import BuildTarget, Cell, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Cell, PastBuilds, Plan, Skip
 from wheelmill.wheel.platforms import PLATFORMS
 
 LONGEST_JOB: Final = 5 * 3600
@@ -97,3 +103,190 @@ def waiting_groups(planned: Plan) -> Mapping[str, frozenset[str]]:
         for group in groups
     }
     return {name: others for name, others in required.items() if others}
+
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """The load that groups put on the jobs that build and release them; also used as a limit of it."""
+
+    wheels: float = 0
+    size: float = 0
+    """Bytes of the wheels."""
+    machine_hours: float = 0
+    text: float = 0
+    """Characters of the JSON that their jobs are given."""
+
+    def __add__(self, other: Load) -> Load:
+        """The load of both."""
+        return Load(
+            wheels=self.wheels + other.wheels,
+            size=self.size + other.size,
+            machine_hours=self.machine_hours + other.machine_hours,
+            text=self.text + other.text,
+        )
+
+    def fits(self, limit: Load) -> bool:
+        """Whether it stays within a limit."""
+        return all(own <= most for own, most in zip(astuple(self), astuple(limit), strict=True))
+
+
+MACHINES: Final = 20
+"""Jobs that a free plan runs side by side (https://docs.github.com/en/actions/reference/limits)."""
+
+SHARD: Final = Load(wheels=math.inf, size=30e9, machine_hours=MACHINES * 24, text=80_000)
+"""The most of one shard. Its jobs end within a day. Its release has 300 minutes: the changes of 240 wheels, each with
+its sidecar, bill of materials and provenance, take 142 of them right after another release, and 30 GB take 100 at 10
+MB/s, down and up again. GitHub indents its JSON, which adds a third, and a job is given it in a variable: Linux takes
+131,072 bytes in one (``MAX_ARG_STRLEN`` of execve(2))."""
+
+RUN: Final = Load(wheels=math.inf, size=math.inf, machine_hours=MACHINES * 24 * 5, text=400_000)
+"""The most of all shards of one run. What a part compiled is kept for a week, and the job that links it may come last.
+What a job hands on is a megabyte at most, counted as UTF-16
+(https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idoutputs)."""
+
+
+def divide(items: Iterable[Item], load_of: Callable[[Item], Load], limit: Load) -> tuple[Sequence[Item], ...]:
+    """Divide groups among shards, or shards among runs, in their order.
+
+    Args:
+        items: what is divided; one that is more than the limit by itself stands alone.
+        load_of: what one of them asks for.
+        limit: the most of what each division asks for; it is a matrix of jobs, and no longer than one may be.
+    """
+    divided: list[list[Item]] = []
+    total = Load()
+    for item in items:
+        load = load_of(item)
+        total += load
+        if not divided or len(divided[-1]) == MAX_JOBS or not total.fits(limit):
+            divided.append([])
+            total = load
+        divided[-1].append(item)
+    return tuple(divided)
+
+
+GUESSED_SECONDS: Final = 600
+"""For each GPU architecture of a wheel of which nothing is known: between those that docs/performance.md has."""
+
+GUESSED_SIZE: Final = 64_000_000
+"""Bytes, the same: a wheel of flash-attn, the largest that ships, has 250 MB for four. Too many make small shards."""
+
+_SET_UP: Final = 0.1
+"""Hours of each job of a wheel that several compile, beside compiling: images, torch, linking, clean environments."""
+
+
+class Basis(StrEnum):
+    """What the hours of a job are judged by: the first of these that is known."""
+
+    MEASURED = "measured"
+    """What published wheels of the project took on average."""
+    PRIOR = "prior"
+    """``seconds`` of its entry in ``packages.yml``."""
+    GUESS = "guess"
+    """`GUESSED_SECONDS` for each GPU architecture."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """The part of an estimate that has one basis."""
+
+    wheels: int
+    machine_hours: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What a plan will cost, judged by the wheels that were built before as far as there are any."""
+
+    wheels: int
+    """Those of projects that published wheels tell of."""
+    unknown: int
+    """Those of other projects."""
+    jobs: int
+    """Each builds a group, or compiles a part of one."""
+    runners: int
+    """Machines that work at the same time."""
+    machine_hours: float
+    """Of all machines together."""
+    hours: float
+    """Until the last machine is done, when long jobs start first."""
+    size: int
+    """Bytes of the wheels that published ones tell of."""
+    shares: Mapping[Basis, Share]
+    """How far the hours are to be trusted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a group is thought to cost."""
+
+    basis: Basis
+    jobs: Sequence[float]
+    """Hours of each of its jobs; where there are several, the last one links when the others are done."""
+    size: int
+    """Bytes of its wheels."""
+
+
+def cost_of(group: Group, past: PastBuilds) -> Cost:
+    """Judge a group by published wheels, else by what its package says, else by a guess.
+
+    Published wheels do not tell the hours of a group that several jobs compile: they know the last job's time.
+
+    Args:
+        group: the targets.
+        past: what published wheels of the projects cost.
+    """
+    first, wheels, parts = group.targets[0], len(group.targets), group.parts
+    known = past.get(first.cell.project)
+    if known and not (parts > 1 and first.package.seconds):
+        basis, hours = Basis.MEASURED, wheels * known.seconds / 3600
+    else:
+        basis = Basis.PRIOR if first.package.seconds else Basis.GUESS
+        hours = group.seconds_of(first.package.seconds or GUESSED_SECONDS) / 3600
+    return Cost(
+        basis=basis,
+        jobs=[hours] if parts == 1 else [*[hours / parts + _SET_UP] * parts, _SET_UP],
+        size=wheels * (known.size if known else GUESSED_SIZE * len(first.architectures)),
+    )
+
+
+def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Estimate:
+    """Add up what the groups of a plan cost.
+
+    Args:
+        plan: the plan whose hours are wanted.
+        past: what published wheels of the projects cost.
+        runners: machines that work at the same time; None has one for each job.
+    """
+    known = [past[target.cell.project] for target in plan.targets if target.cell.project in past]
+    costs = [(len(group.targets), cost_of(group, past)) for group in groups_of(plan)]
+    by_job = [hours for _, cost in costs for hours in cost.jobs]
+    machines = runners or max(1, len(by_job))
+    in_turn = [cost.jobs[0] + cost.jobs[-1] for _, cost in costs if len(cost.jobs) > 1]
+    return Estimate(
+        wheels=len(known),
+        unknown=len(plan.targets) - len(known),
+        jobs=len(by_job),
+        runners=machines,
+        machine_hours=sum(by_job),
+        hours=max([_until_the_last(by_job, machines), *in_turn]),
+        size=sum(each.size for each in known),
+        shares={
+            basis: Share(
+                wheels=sum(wheels for wheels, cost in costs if cost.basis is basis),
+                machine_hours=sum(sum(cost.jobs) for _, cost in costs if cost.basis is basis),
+            )
+            for basis in Basis
+        },
+    )
+
+
+def _until_the_last(jobs: Collection[float], machines: int) -> float:
+    """When the last machine is done, if each takes the longest job left."""
+    busy = [0.0] * max(1, min(machines, len(jobs)))  # any others never begin
+    for job in sorted(jobs, reverse=True):
+        heapq.heapreplace(busy, busy[0] + job)
+    return max(busy)

@@ -30,7 +30,7 @@ from wheelmill.names import (
     TorchVersion,
     project_version,
 )
-from wheelmill.plan.obstacles import architectures_for, find_obstacle
+from wheelmill.plan.matrix import architectures_for, find_obstacle
 from wheelmill.plan.targets import Cell
 
 

@@ -20,8 +20,7 @@ from tests.unit.plan.examples import (
     X86,
 )
 from wheelmill.names import StableTorch, TorchVersion, project_name
-from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.required import find_missing
+from wheelmill.plan.matrix import find_missing, make_plan
 from wheelmill.plan.targets import Cell, Filters, Plan
 
 USER = project_name("user")

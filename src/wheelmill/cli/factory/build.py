@@ -18,8 +18,7 @@ from wheelmill.cli.shared.target import TargetOptions, build_target, requirement
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, TimeIsOver, UsageError
-from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.required import find_missing
+from wheelmill.plan.matrix import find_missing, make_plan
 from wheelmill.plan.targets import Filters
 from wheelmill.system.progress import time_limit
 from wheelmill.system.sandbox import check_confinement

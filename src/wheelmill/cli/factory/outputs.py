@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from wheelmill.conformance.violation import Observation, Severity
 from wheelmill.hosting.wrong import SettingCode
 from wheelmill.pipeline.outputs import CellOf
-from wheelmill.plan.estimate import Estimate
+from wheelmill.plan.groups import Estimate
 from wheelmill.plan.targets import Obstacle
 from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke.verdict import Evidence

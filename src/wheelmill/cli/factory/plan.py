@@ -20,10 +20,8 @@ from wheelmill.cli.shared.output import JsonOption, plain, print_json, say, say_
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.amend import added_torches, changed_since
 from wheelmill.errors import UsageError
-from wheelmill.plan.estimate import estimate
-from wheelmill.plan.groups import without_claimed
-from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.required import Missing, find_missing
+from wheelmill.plan.groups import estimate, without_claimed
+from wheelmill.plan.matrix import Missing, find_missing, make_plan
 from wheelmill.plan.sample import sample_of, with_sample
 from wheelmill.plan.targets import PLAN_SCHEMA, FailureOf, Filters, KnownFailures, Plan, Skip
 from wheelmill.release.ledger.records import LedgerRun

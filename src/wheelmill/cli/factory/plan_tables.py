@@ -13,8 +13,7 @@ from rich.table import Table
 from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.names import ProjectName, TorchVersion
-from wheelmill.plan.estimate import GUESSED_SECONDS, Basis, Estimate, estimate
-from wheelmill.plan.groups import groups_of
+from wheelmill.plan.groups import GUESSED_SECONDS, Basis, Estimate, estimate, groups_of
 from wheelmill.plan.targets import BuildTarget, Filters, Obstacle, PastBuilds, Plan, Skip
 from wheelmill.system.progress import number_of
 

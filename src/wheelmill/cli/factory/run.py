@@ -38,8 +38,7 @@ from wheelmill.config.model import Config
 from wheelmill.config.upkeep.amend import amend
 from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError, WheelmillError
 from wheelmill.names import ProjectName, PythonVersion, ReleaseTag
-from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.required import find_missing
+from wheelmill.plan.matrix import find_missing, make_plan
 from wheelmill.plan.sample import smallest_sample_of
 from wheelmill.plan.targets import Cell, FailureOf, Filters, Plan
 from wheelmill.release.ledger.releases import published

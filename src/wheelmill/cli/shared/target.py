@@ -168,7 +168,7 @@ def build_target(requirement: Requirement, environment: TargetEnvironment, confi
         UsageError: ``packages.yml`` does not have the project, or no GPU is known.
         BuildError: no such wheel can be built.
     """
-    from wheelmill.plan.here import target_here  # noqa: PLC0415 - only what builds
+    from wheelmill.plan.sample import target_here  # noqa: PLC0415 - only what builds
 
     return target_here(
         requirement,
