@@ -19,7 +19,7 @@ from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page, page_server
 from tests.tls_hosts import Hosts
 from tests.wheels import wheel_name, write_wheel
-from wheelmill.build.identity import identity_of, inputs_of, this_machine
+from wheelmill.build.provenance import identity_of, inputs_of, this_machine
 from wheelmill.config.load import load_config
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.plan.sample import target_here

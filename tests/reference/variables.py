@@ -15,8 +15,8 @@ DOCUMENTS = ROOT / "docs" / "conf.py"
 COMPILERS = ROOT / "docker" / "through-ccache.sh"
 
 AS_A_WHOLE: Mapping[str, set[str]] = {
-    "wheelmill/build/cibuildwheel.py": {"DOCKER_*"},
-    "wheelmill/build/repair.py": set(),  # for auditwheel, with another PATH
+    "wheelmill/build/docker.py": {"DOCKER_*"},
+    "wheelmill/build/local.py": set(),  # for auditwheel, with another PATH
     "wheelmill/cli/factory/github.py": set(),  # `Repository.parse` asks for those that it wants
     "wheelmill/cli/factory/index_build.py": set(),
     "wheelmill/cli/factory/inputs.py": set(),

@@ -1,4 +1,9 @@
-"""Building one target: the same steps everywhere, except for the one that compiles."""
+"""Building one target: the same steps everywhere, except for the one that compiles.
+
+A repaired wheel gets its label in file name, METADATA and RECORD, and is packed the same way every time. The three must
+agree: pip refuses a wheel whose METADATA names another version, and uv reinstalls it on every sync. Wheels for this
+machine's own GPUs are kept here and never released.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +14,137 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from wheelmill.build.finish import finish_wheel
-from wheelmill.build.identity import BuildPlace, identity_of, inputs_of
-from wheelmill.build.inside import facts_of
-from wheelmill.build.parts import BuildPart, CompiledPart
-from wheelmill.build.provenance import BuiltWheel, CacheCounts, Provenance, keep_provenance
+from msgspec import structs
+from packaging.utils import canonicalize_name
+from platformdirs import user_cache_path
+
+from wheelmill.build.compiler_cache import BuildPart, CompiledPart
+from wheelmill.build.inside import facts_of, write_inside
+from wheelmill.build.provenance import (
+    BuildPlace,
+    BuiltWheel,
+    CacheCounts,
+    Provenance,
+    identity_of,
+    inputs_of,
+    keep_provenance,
+    this_machine,
+)
 from wheelmill.build.source import apply_patches, fetch_source
-from wheelmill.errors import BuildError, ProcessError
+from wheelmill.config.model import Package, RequiresDist, projects_of
+from wheelmill.errors import BuildError, ProcessError, UnreadableError
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import sha256_of
 from wheelmill.system.folders import claim_folder, workspaces
 from wheelmill.system.progress import Progress, number_of, size
+from wheelmill.wheel.archive import check_archive, open_archive, pack, unpack
+from wheelmill.wheel.build_facts import BuildFacts
+from wheelmill.wheel.labelled_metadata import add_label
+from wheelmill.wheel.metadata import is_pure, metadata_in, read_metadata, wheel_file_in
+from wheelmill.wheel.name import WheelFile, WheelName, written_parts
+from wheelmill.wheel.platforms import AUTO_POLICY
+from wheelmill.wheel.record import record_of
+from wheelmill.wheel.shared_objects import shared_objects_of
+
+
+def finish_wheel(
+    repaired: Path, target: BuildTarget, facts: BuildFacts, *, source: Path, workspace: Path, output: Path
+) -> WheelFile:
+    """Label a wheel, let it say how it was built, and pack it.
+
+    Args:
+        repaired: the wheel that auditwheel repaired.
+        target: the build target that it was made for.
+        facts: how it was built.
+        source: the folder of its source, patched.
+        workspace: the folder for intermediate files.
+        output: the folder for the finished wheel.
+
+    Raises:
+        BuildError: ``requires_dist`` changes what the wheel does not require, or adds what it does; a shared object
+            cannot be read.
+    """
+    unpacked = workspace / "unpacked"
+    unpack(repaired, unpacked)
+    (old_dist_info,) = (path.name for path in unpacked.glob("*.dist-info"))
+    name = WheelName.parse(repaired.name)
+    name = structs.replace(name, version=target.cell.label.on(target.cell.version))
+    stem = "-".join(written_parts(name.filename)[:2])
+    for suffix in (".dist-info", ".data"):
+        old = unpacked / (old_dist_info.removesuffix(".dist-info") + suffix)
+        if old.exists():
+            old.rename(unpacked / (stem + suffix))
+    dist_info = unpacked / f"{stem}.dist-info"
+    metadata = dist_info / "METADATA"
+    own, changes = metadata.read_bytes(), target.package.requires_dist or RequiresDist()
+    _check_changes(changes, own, target.package)
+    metadata.write_bytes(
+        add_label(
+            own,
+            version=name.version,
+            torch=target.cell.torch,
+            torch_release=target.torch_release,
+            drop={*changes.remove, *projects_of(changes.replace)},
+            add=(*changes.replace, *changes.add),
+        )
+    )
+    write_inside(facts, target, source, unpacked, dist_info)
+    (dist_info / "RECORD").write_bytes(record_of(unpacked, dist_info.name))
+    finished = output / name.filename
+    pack(unpacked, finished)
+    return WheelFile.at(finished)
+
+
+def _check_changes(changes: RequiresDist, metadata: bytes, package: Package) -> None:
+    """Refuse changes to requirements that no longer apply to the source, which would go unnoticed otherwise.
+
+    Raises:
+        BuildError: one of them.
+    """
+    required = {canonicalize_name(requirement.name) for requirement in read_metadata(metadata).requires_dist or ()}
+    place = package.place_of("requires_dist")
+    for key, names in (("remove", changes.remove), ("replace", projects_of(changes.replace))):
+        if missing := [name for name in names if name not in required]:
+            raise BuildError(
+                "requirement-absent", f"{place}.{key}: the wheel does not require {', '.join(missing)}; leave that out"
+            )
+    if present := [name for name in projects_of(changes.add) if name in required]:
+        raise BuildError(
+            "requirement-present",
+            f"{place}.add: the wheel requires {', '.join(present)} already; 'replace' changes that",
+        )
+
+
+def check_built(wheel: Path, target: BuildTarget) -> None:
+    """Refuse a wheel that a build backend should not have made, before more of it is read.
+
+    Raises:
+        BuildError: it cannot be read, it is another project's wheel, or nothing in it is compiled.
+    """
+    cell = target.cell
+    broken = f"{cell.project} {cell.version} came out as a wheel that cannot be used"
+    if findings := check_archive(wheel):
+        raise BuildError("raw-wheel-refused", f"{broken}: {'; '.join(finding.detail for finding in findings)}")
+    try:
+        name = WheelName.parse(wheel.name)
+        with wheel.open("rb") as file, open_archive(file) as archive:
+            read_metadata(metadata_in(archive))
+            pure = is_pure(wheel_file_in(archive))
+        shared_objects = shared_objects_of(wheel)
+    except UnreadableError as error:
+        raise BuildError("raw-wheel-unreadable", f"{broken}: {error}") from None
+    if name.project != cell.project:
+        raise BuildError(
+            "another-project", f"{cell.project} {cell.version} came out as a wheel of {name.project}: {wheel.name}"
+        )
+    if pure or not shared_objects:
+        raise BuildError(
+            "nothing-compiled",
+            f"{cell.project} {cell.version} came out as pure Python: nothing was compiled",
+            hint="its setup.py may want a variable (MMCV_WITH_OPS=1 or the like) under 'env' in its entry",
+        )
+
 
 _CUDA_FILES: Final = (".cu", ".cuh", ".hip")
 
@@ -206,3 +330,26 @@ def describe(target: BuildTarget, toolkit: str) -> str:
     torch = f", torch {target.torch_release}" if target.torch_release else ""
     architectures = ", ".join(map(str, target.architectures))
     return f"Python {target.cell.python}, CUDA {toolkit}{torch}, for {architectures}"
+
+
+def wheel_kept(target: BuildTarget) -> WheelFile | None:
+    """The wheel that was built from the same inputs before; None if there is none."""
+    wheels = sorted(_folder_of(target).glob("*.whl"))
+    return WheelFile.at(wheels[0]) if wheels else None
+
+
+def build_here(target: BuildTarget, builder: Builder, progress: Progress) -> WheelFile:
+    """Build a target and keep its wheel, or take the one that is kept.
+
+    Raises:
+        BuildError: it failed; with the first error of the log.
+    """
+    if kept := wheel_kept(target):
+        progress.step(f"{target.cell.id}: built before with the same inputs")
+        return kept
+    return build_wheel(target, builder, policy=AUTO_POLICY, output=_folder_of(target), progress=progress).file
+
+
+def _folder_of(target: BuildTarget) -> Path:
+    """A folder of its own for everything that decides how a build goes."""
+    return user_cache_path("wheelmill") / "built-here" / identity_of(inputs_of(target, this_machine(), AUTO_POLICY))

@@ -11,8 +11,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Final
 
+from wheelmill.build.compiler_cache import UNITS
 from wheelmill.build.known_causes import DISK, MEMORY, NETWORK, any_of, hint_for
-from wheelmill.build.parts import UNITS
 from wheelmill.config.model import Package
 from wheelmill.errors import BuildError, CompileError, ProcessError
 from wheelmill.system.process import MAX_LINE, printable

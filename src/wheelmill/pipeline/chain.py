@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from wheelmill.build.identity import BuildPlace, identity_of, inputs_of
+from wheelmill.build.provenance import BuildPlace, identity_of, inputs_of
 from wheelmill.config.model import Config
 from wheelmill.names import Sha256
 from wheelmill.pipeline.summary import GroupOutcome, clip

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.build.builder import Builder, build_wheel
-from wheelmill.build.identity import identity_of, inputs_of
-from wheelmill.build.provenance import Provenance
+from wheelmill.build.provenance import Provenance, identity_of, inputs_of
 from wheelmill.config.model import Config
 from wheelmill.errors import (
     BuildError,

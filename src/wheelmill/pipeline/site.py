@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from wheelmill.build.identity import known_failures
+from wheelmill.build.provenance import known_failures
 from wheelmill.config.model import Config
 from wheelmill.index.aliases import with_aliases
 from wheelmill.index.hashes import pages_of_hashes

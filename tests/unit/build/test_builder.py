@@ -8,8 +8,8 @@ import pytest
 
 from tests.unit.build.conftest import CELL, TARGET, target_of
 from wheelmill.build.builder import build_part, workspace_of
+from wheelmill.build.compiler_cache import BuildPart, CompiledPart
 from wheelmill.build.local import LocalBuilder
-from wheelmill.build.parts import BuildPart, CompiledPart
 from wheelmill.system.progress import QUIET, Progress
 
 

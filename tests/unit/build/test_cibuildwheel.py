@@ -14,7 +14,7 @@ from cibuildwheel.options import BuildOptions, CommandLineArguments, Options
 
 from tests.fake_docker import FakeDocker, Reply
 from tests.unit.build.conftest import MACHINE, TARGET
-from wheelmill.build.cibuildwheel import ContainerBuild, run_cibuildwheel, settings_of
+from wheelmill.build.docker import ContainerBuild, run_cibuildwheel, settings_of
 from wheelmill.config.model import BuildArguments, LockedCommit
 from wheelmill.errors import ProcessError
 from wheelmill.system import process

@@ -15,11 +15,9 @@ from tests.unit.build.conftest import CELL, MACHINE, TARGET, compile_shared_obje
 from tests.wheels import write_wheel
 from wheelmill.build import docker as docker_build
 from wheelmill.build.builder import Compiled
-from wheelmill.build.cibuildwheel import ContainerBuild, settings_of
-from wheelmill.build.compiler_cache import tell_hits
-from wheelmill.build.docker import DockerBuilder, Limits, check_free_disk
+from wheelmill.build.compiler_cache import BuildPart, CompiledPart, tell_hits
+from wheelmill.build.docker import ContainerBuild, DockerBuilder, Limits, check_free_disk, settings_of
 from wheelmill.build.packages import install_packages
-from wheelmill.build.parts import BuildPart, CompiledPart
 from wheelmill.config.load import load_config
 from wheelmill.config.model import SystemPackages
 from wheelmill.errors import BuildError, CompileError, ProcessError, UsageError

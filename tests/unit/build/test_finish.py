@@ -18,9 +18,9 @@ from tests.unit.build.conftest import (
     compile_shared_object,
 )
 from tests.wheels import write_wheel
-from wheelmill.build.finish import check_built, finish_wheel
+from wheelmill.build.builder import check_built, finish_wheel
 from wheelmill.build.inside import facts_of
-from wheelmill.build.repair import repair_here
+from wheelmill.build.local import repair_here
 from wheelmill.config.model import RequiresDist
 from wheelmill.errors import BuildError
 from wheelmill.names import Sha256

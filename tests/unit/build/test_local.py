@@ -3,6 +3,7 @@
 import os
 import sys
 import uuid
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -10,17 +11,24 @@ from pathlib import Path
 import pytest
 
 from tests.refusals import coded
-from tests.unit.build.conftest import TARGET
+from tests.unit.build.conftest import CELL, TARGET, write_toolkit
+from tests.unit.build.test_compiler_cache import Heard, write_program
+from tests.wheels import write_wheel
 from wheelmill.build import local
-from wheelmill.build.compiler_cache import CompilerCache
-from wheelmill.build.environment import BuildEnvironment
-from wheelmill.build.local import LocalBuilder, build_raw_wheel
-from wheelmill.build.parts import BuildPart
-from wheelmill.config.model import BuildArguments, LockedCommit
+from wheelmill.build.compiler_cache import BuildPart, CompilerCache
+from wheelmill.build.local import (
+    BuildEnvironment,
+    LocalBuilder,
+    build_raw_wheel,
+    check_system_packages,
+    prepare_environment,
+)
+from wheelmill.build.provenance import BuildPlace
+from wheelmill.config.model import BuildArguments, LockedCommit, SystemPackages
 from wheelmill.errors import BuildError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import PythonVersion
-from wheelmill.system.progress import Progress
+from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.sandbox import Sandbox
 
 PACKAGE = replace(TARGET.package, timeout=None)
@@ -40,7 +48,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 INSIDE = Path("/tmp/wheelmill")
 
 
-class Heard(Progress):
+class HeardLines(Progress):
     """Remembers the lines it is told."""
 
     def __init__(self) -> None:
@@ -80,7 +88,7 @@ def test_the_backend_runs_in_its_source_with_settings_and_variables(
     source: Path, environment: BuildEnvironment, tmp_path: Path
 ) -> None:
     package = replace(PACKAGE, build_args=BuildArguments(isolation=False, config_settings=(("--fast", "yes"),)))
-    heard, log = Heard(), tmp_path / "log"
+    heard, log = HeardLines(), tmp_path / "log"
     wheel = build_raw_wheel(package, source, tmp_path / "raw", environment, log=log, progress=heard)
     assert wheel.path == tmp_path / "raw" / "demo-1.0-py3-none-any.whl"
     assert wheel.path.read_text() == f"{environment.sandbox.inside(str(source))} granted {{'--fast': 'yes'}}"
@@ -128,7 +136,7 @@ def test_a_project_whose_settings_cannot_be_read_names_no_log(source: Path, envi
 
 def test_the_unit_that_compiles_is_shown(source: Path, environment: BuildEnvironment) -> None:
     (source / "backend.py").write_text(BACKEND.replace('"compiling"', '"[1/2] nvcc -c -c csrc/kernel.cu -o kernel.o"'))
-    heard = Heard()
+    heard = HeardLines()
     build_raw_wheel(PACKAGE, source, source.parent / "raw", environment, log=source.parent / "log", progress=heard)
     assert "[1/2] csrc/kernel.cu" in heard.lines
 
@@ -147,7 +155,7 @@ def test_a_build_that_takes_too_long_is_ended_with_all_it_started(source: Path, 
     seconds = f"600.{uuid.uuid4().int}"  # no process of another test has this word
     (source / "backend.py").write_text(SLOW.format(seconds=seconds))
     log = source.parent / "log"
-    package, heard = replace(PACKAGE, timeout=3), Heard()
+    package, heard = replace(PACKAGE, timeout=3), HeardLines()
     with pytest.raises(BuildError, check=coded("build-failed", "after its 3 s were over")):
         build_raw_wheel(package, source, source.parent / "raw", environment, log=log, progress=heard)
     assert "compiling" in heard.lines
@@ -159,3 +167,135 @@ def content_of(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:  # the process has ended meanwhile
         return b""
+
+
+WITHOUT_TORCH = replace(
+    TARGET,
+    cell=replace(CELL, python=PythonVersion(*sys.version_info[:2]), torch=None),
+    toolkit="13.0.99",
+    torch_release=None,
+)
+PLACE = BuildPlace(sandbox="local", compilers=())
+
+
+@pytest.fixture
+def workspace(package_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to build in, on a machine with a toolkit and what every build needs."""
+    for name in ("setuptools", "wheel"):
+        write_wheel(package_index / f"{name}-99.0-py3-none-any.whl")
+    monkeypatch.setenv("CUDA_HOME", str(write_toolkit(tmp_path / "cuda", "13.0.99")))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    return workspace
+
+
+def test_the_build_is_told_what_to_compile_for_and_with_and_no_secret(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "secret")
+    package = replace(TARGET.package, memory_per_job=1 << 60)
+    unlocked = replace(WITHOUT_TORCH, source=Path("project"), package=package)
+    environment = prepare_environment(unlocked, PLACE, workspace, log=workspace / "log")
+    assert environment.packages.distributions() == {"setuptools": "99.0", "wheel": "99.0"}
+    variables = environment.variables
+    toolkit = workspace / "cuda"
+    assert variables["TORCH_CUDA_ARCH_LIST"] == "9.0;12.0+PTX"
+    assert variables["CUDA_HOME"] == str(toolkit)
+    assert (variables["MAX_JOBS"], variables["NVCC_THREADS"]) == ("1", "1"), "the compilers share the memory"
+    compilers, *others = variables["PATH"].split(os.pathsep)[:4]
+    assert sorted(path.name for path in Path(compilers).iterdir()) == ["c++", "cc", "g++", "gcc"]
+    assert others == [
+        str(workspace / "venv" / "bin"),
+        str(workspace / "packages" / "bin"),
+        str(toolkit / "bin"),
+    ]
+    assert Path(variables["TMPDIR"]).is_relative_to(workspace)
+    assert "secret" not in variables.values()
+
+
+def test_a_python_that_is_nowhere_is_a_build_error_that_says_what_to_do(workspace: Path) -> None:
+    target = replace(WITHOUT_TORCH, cell=replace(WITHOUT_TORCH.cell, python=PythonVersion(3, 99)))
+    with pytest.raises(BuildError, check=coded("no-build-environment", "3.99")) as failure:
+        prepare_environment(target, PLACE, workspace, log=workspace / "log")
+    assert failure.value.hint == "install Python 3.99 with its headers, or put it on PATH"
+
+
+WANTED = SystemPackages(dnf=("a-devel", "b-devel"), apt=("liba-dev", "libb-dev"))
+SYSTEM_PACKAGES_PACKAGE = replace(TARGET.package, system_packages=WANTED)
+ANY = "#!/bin/sh\n"
+DPKG_QUERY = r"""#!/bin/sh
+case $3 in
+liba-dev) printf 'installed\ninstalled\n' ;; # for two architectures
+libb-dev) echo config-files ;;
+*) exit 1 ;;
+esac
+"""
+RPM = '#!/bin/sh\n[ "$3" = a-devel ]\n'
+
+Machine = Callable[[Mapping[str, str]], None]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Let this machine have these programs and no others."""
+
+    def has(programs: Mapping[str, str]) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+        for name, content in programs.items():
+            write_program(tmp_path / "bin" / name, content)
+
+    return has
+
+
+@pytest.mark.parametrize(
+    ("programs", "missing", "line"),
+    [
+        ({"apt-get": ANY, "dpkg-query": DPKG_QUERY}, "libb-dev", "sudo apt-get install libb-dev"),
+        ({"dnf": ANY, "rpm": RPM}, "b-devel", "sudo dnf install b-devel"),
+    ],
+    ids=["apt", "dnf"],
+)
+def test_what_is_missing_is_named_with_the_line_that_installs_it(
+    programs: Mapping[str, str], missing: str, line: str, machine: Machine
+) -> None:
+    machine(programs)
+    with pytest.raises(BuildError) as refusal:
+        check_system_packages(SYSTEM_PACKAGES_PACKAGE, QUIET)
+    assert str(refusal.value) == f"the entry of demo: system_packages: not installed here: {missing}"
+    assert refusal.value.hint == line
+
+
+def test_what_is_there_is_enough(machine: Machine) -> None:
+    machine({"apt-get": ANY, "dpkg-query": DPKG_QUERY})
+    heard = Heard()
+    check_system_packages(replace(SYSTEM_PACKAGES_PACKAGE, system_packages=SystemPackages(apt=("liba-dev",))), heard)
+    check_system_packages(TARGET.package, heard)
+    assert heard.steps == []
+
+
+@pytest.mark.parametrize("programs", [{}, {"dnf": ANY}], ids=["neither", "one without names"])
+def test_a_system_that_nothing_is_named_for_is_told_and_the_build_goes_on(
+    programs: Mapping[str, str], machine: Machine
+) -> None:
+    machine(programs)
+    heard = Heard()
+    check_system_packages(replace(SYSTEM_PACKAGES_PACKAGE, system_packages=SystemPackages(apt=WANTED.apt)), heard)
+    (step,) = heard.steps
+    assert step.startswith("the entry of demo: system_packages: none is named for this system")
+    assert step.endswith("elsewhere they are liba-dev libb-dev")
+
+
+def test_nothing_is_prepared_for_a_build_that_would_miss_one(machine: Machine, tmp_path: Path) -> None:
+    machine({"dnf": ANY, "rpm": RPM})
+    workspace, log = tmp_path / "workspace", tmp_path / "log"
+    with pytest.raises(BuildError, check=coded("system-packages-absent", "b-devel")):
+        LocalBuilder().compile(
+            replace(TARGET, package=SYSTEM_PACKAGES_PACKAGE),
+            tmp_path,
+            workspace,
+            policy="auto",
+            log=log,
+            progress=QUIET,
+        )
+    assert not workspace.exists()

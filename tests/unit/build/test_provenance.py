@@ -1,17 +1,37 @@
-"""Provenance beside a wheel, bound to its bytes."""
+"""Provenance beside a wheel, bound to its bytes. What decides how a build goes, and what does not."""
 
 import json
-from dataclasses import replace
+import shutil
+from dataclasses import fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from tests.refusals import coded
-from tests.unit.build.conftest import PROVENANCE
+from tests.unit.build.conftest import PROVENANCE, TARGET
+from tests.unit.build.test_compiler_cache import write_program
 from tests.wheels import write_wheel
-from wheelmill.build.provenance import BuiltWheel, keep_provenance, provenance_of, provenance_path
+from wheelmill.build import provenance
+from wheelmill.build.docker import DockerBuilder, Limits
+from wheelmill.build.provenance import (
+    BuildPlace,
+    BuiltWheel,
+    identity_of,
+    inputs_of,
+    keep_provenance,
+    known_failures,
+    provenance_of,
+    provenance_path,
+    this_machine,
+)
+from wheelmill.config.load import load_config
+from wheelmill.config.model import LockedSdist, Package
 from wheelmill.errors import IntegrityError
-from wheelmill.names import StableTorch, TorchNeed, TorchVersion
+from wheelmill.names import Architecture, PythonVersion, Sha256, StableTorch, TorchNeed, TorchVersion
+from wheelmill.plan.targets import BuildTarget, KnownFailure
+from wheelmill.system import resources
 from wheelmill.wheel.name import WheelFile
 
 
@@ -69,3 +89,118 @@ def test_provenance_that_cannot_be_read_is_an_integrity_error(built: BuiltWheel)
     provenance_path(built.file.path).write_text("{}")
     with pytest.raises(IntegrityError, check=coded("record-invalid", "Provenance")):
         provenance_of(built.file)
+
+
+PLACE = BuildPlace(sandbox="local", compilers=("g++ 0 g++ 14.2",))
+
+
+def of_target(target: BuildTarget) -> Sha256:
+    return identity_of(inputs_of(target))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(TARGET, cell=replace(TARGET.cell, python=PythonVersion(3, 12))),
+        replace(TARGET, toolkit="13.0.3"),
+        replace(TARGET, torch_backend="cu130"),
+        replace(TARGET, architectures=(Architecture(9, 0),)),
+        replace(TARGET, package=replace(TARGET.package, env={"FORCE_CUDA": "1"})),
+        replace(TARGET, package=replace(TARGET.package, memory_per_job=1 << 30)),
+        replace(TARGET, package=replace(TARGET.package, abi="abi3")),
+        replace(TARGET, package=replace(TARGET.package, gencode="replace")),
+        replace(TARGET, package=replace(TARGET.package, gpu_probe="as-is")),
+    ],
+)
+def test_other_inputs_are_worth_another_try(other: BuildTarget) -> None:
+    assert of_target(other) != of_target(TARGET) == of_target(replace(TARGET))
+
+
+def test_what_is_only_planned_does_not_decide_how_a_build_goes() -> None:
+    package = replace(TARGET.package, description="other", runner="ubuntu-26.04", licence="MIT")
+    package = replace(package, tags=("graph",), pypi="other")
+    assert of_target(replace(TARGET, package=package)) == of_target(TARGET)
+    source = LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("1" * 64))
+    for_newer = replace(source, requires_python=SpecifierSet(">=3.10"))
+    assert of_target(replace(TARGET, source=for_newer)) == of_target(replace(TARGET, source=source))
+
+
+def test_what_is_left_out_of_the_identity_is_a_key_of_a_package() -> None:
+    assert set(provenance._ONLY_PLANNED) <= {field.name for field in fields(Package)}  # noqa: SLF001 - else it is stale
+
+
+@pytest.mark.parametrize(
+    ("place", "policy"),
+    [
+        (PLACE, "manylinux_2_28"),
+        (replace(PLACE, compilers=("g++ 1 g++ 14.2",)), "auto"),
+        (replace(PLACE, sandbox="docker"), "auto"),
+        (replace(PLACE, images=("docker.io/library/almalinux:8@sha256:0",)), "auto"),
+        (None, None),
+    ],
+)
+def test_place_and_policy_decide_too(place: BuildPlace | None, policy: str | None) -> None:
+    assert identity_of(inputs_of(TARGET, place, policy)) != identity_of(inputs_of(TARGET, PLACE, "auto"))
+
+
+def test_our_own_version_decides_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = of_target(TARGET)
+    monkeypatch.setattr("importlib.metadata.version", lambda _name: "99.0")
+    assert of_target(TARGET) != before
+
+
+def test_the_content_of_patches_and_of_a_source_folder_counts_and_not_where_it_lies(tmp_path: Path) -> None:
+    folder, patch = tmp_path / "source", tmp_path / "demo.patch"
+    folder.mkdir()
+
+    def identities(content: str) -> tuple[Sha256, Sha256]:
+        patch.write_text(content)
+        (folder / "setup.py").write_text(content)
+        patched = replace(TARGET, package=replace(TARGET.package, patches=(patch,)))
+        return of_target(patched), of_target(replace(TARGET, source=folder))
+
+    first, second = identities("a"), identities("b")
+    assert first[0] != second[0]
+    assert first[1] != second[1]
+    assert identities("a") == first
+    elsewhere = Path(shutil.copytree(folder, tmp_path / "elsewhere"))
+    assert of_target(replace(TARGET, source=elsewhere)) == first[1]
+
+
+def test_a_compiler_with_other_bytes_or_another_version_is_another_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    write_program(tmp_path / "real", "#!/bin/sh\necho g++ 14.2\n")
+    write_program(tmp_path / "g++", f"#!/bin/sh\nexec {tmp_path}/real\n")
+    whole = this_machine()
+    write_program(tmp_path / "real", "#!/bin/sh\necho g++ 15.1\n")
+    newer = this_machine()
+    write_program(tmp_path / "g++", "#!/bin/sh\nexit 1\n")
+    assert len({whole, newer, this_machine()}) == 3
+    monkeypatch.setenv("CXX", "g++ -m64")
+    assert "CXX=g++ -m64" in this_machine().compilers
+
+
+def test_a_container_is_known_by_its_images() -> None:
+    config = load_config(resources.CONFIG)
+    builder = DockerBuilder(images=config.images, compatibility=config.compatibility, limits=Limits(memory=1 << 30))
+    place = builder.place(TARGET)
+    assert place.images == (
+        str(config.images.manylinux.images[TARGET.cell.platform]),
+        str(config.images.of_cuda(TARGET.cell.cuda).devel),
+    )
+    assert place == replace(builder, limits=Limits()).place(TARGET) != replace(place, network="bridge")
+
+
+def test_a_failure_is_known_where_it_was_seen_and_pages_show_it_wherever_it_was() -> None:
+    failure = KnownFailure(
+        id=TARGET.cell.id, target=of_target(TARGET), failed_at=datetime(2026, 11, 20, tzinfo=UTC), reason="error: no"
+    )
+    failures = {identity_of(inputs_of(TARGET, PLACE, "auto")): failure}
+    other = replace(PLACE, compilers=())
+    assert known_failures(failures, lambda _target: PLACE, "auto")(TARGET) == failure
+    assert known_failures(failures, lambda _target: PLACE, "manylinux_2_28")(TARGET) is None
+    assert known_failures(failures, lambda _target: other, "auto")(TARGET) is None
+    assert known_failures(failures)(TARGET) == failure
+    assert known_failures(failures)(replace(TARGET, toolkit="13.0.3")) is None

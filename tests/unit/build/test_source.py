@@ -13,7 +13,7 @@ import pytest
 from tests.git_repositories import Commit, Repository, git, repository
 from tests.refusals import coded
 from tests.unit.build.conftest import TARGET, package_in, target_of
-from wheelmill.build.identity import identity_of, inputs_of
+from wheelmill.build.provenance import identity_of, inputs_of
 from wheelmill.build.source import apply_patches, fetch_source, sha256_of_tree
 from wheelmill.config.model import GitSource, LockedCommit, LockedSdist
 from wheelmill.errors import BuildError, ProcessError

@@ -1,5 +1,7 @@
-"""The environment variables of a build."""
+"""The environment variables of a build. How many compilers run at once."""
 
+import itertools
+import os
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Literal
@@ -7,8 +9,7 @@ from typing import Literal
 import pytest
 
 from tests.unit.build.conftest import TARGET
-from wheelmill.build.parallelism import Parallelism
-from wheelmill.build.variables import variables_of
+from wheelmill.build.variables import MEMORY_PER_COMPILER, Parallelism, parallelism_for, variables_of
 from wheelmill.config.model import ArchVariable, Package
 from wheelmill.names import Architecture
 
@@ -73,3 +74,35 @@ def test_the_compiler_is_told_what_takes_the_place_of_the_sources_architectures(
 ) -> None:
     told = variables(replace(TARGET.package, gencode="replace"), architectures=architectures)
     assert (told["WHEELMILL_GENCODE"], told["TORCH_CUDA_ARCH_LIST"]) == (gencode, known_to_torch)
+
+
+@pytest.mark.parametrize(
+    ("architectures", "cores", "compilers_in_memory", "expected"),
+    [
+        (1, 8, 100, Parallelism(jobs=8, threads=1)),
+        (1, 8, 3, Parallelism(jobs=3, threads=1)),
+        (4, 16, 16, Parallelism(jobs=8, threads=2)),
+        (4, 16, 5, Parallelism(jobs=2, threads=2)),
+        (4, 16, 1, Parallelism(jobs=1, threads=1)),
+        (4, 16, 0.5, Parallelism(jobs=1, threads=1)),
+        (4, 1, 100, Parallelism(jobs=1, threads=1)),
+    ],
+)
+def test_cores_and_memory_are_divided(
+    architectures: int, cores: int, compilers_in_memory: float, expected: Parallelism
+) -> None:
+    memory = int(compilers_in_memory * MEMORY_PER_COMPILER)
+    assert parallelism_for(architectures, cores=cores, memory=memory) == expected
+
+
+def test_compilers_never_need_more_memory_than_there_is() -> None:
+    for architectures, cores, compilers in itertools.product(range(1, 6), range(1, 20), range(1, 20)):
+        each = architectures << 30
+        chosen = parallelism_for(architectures, per_compiler=each, cores=cores, memory=compilers * each)
+        assert chosen.jobs * chosen.threads <= compilers
+        assert chosen.jobs <= cores
+        assert chosen.threads <= architectures
+
+
+def test_this_machine_is_asked_when_nothing_is_told() -> None:
+    assert 1 <= parallelism_for(1).jobs <= len(os.sched_getaffinity(0))

@@ -11,7 +11,7 @@ import pytest
 from tests.releases import store_in
 from tests.unit.plan.conftest import requiring, target
 from tests.unit.plan.examples import CONFIG, DEMO, V1
-from wheelmill.build.identity import BuildPlace, identity_of, inputs_of
+from wheelmill.build.provenance import BuildPlace, identity_of, inputs_of
 from wheelmill.names import CudaVersion, Platform, ReleaseTag, Sha256
 from wheelmill.pipeline.chain import MAX_ATTEMPTS, begin_run, end_run, known_failures_in
 from wheelmill.pipeline.matrix_plan import PlannedGroup

@@ -16,9 +16,8 @@ from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import CONFIG
 from tests.unit.release.conftest import certified_wheel
 from wheelmill import pipeline
-from wheelmill.build.identity import identity_of, inputs_of, this_machine
 from wheelmill.build.local import LocalBuilder
-from wheelmill.build.provenance import BuiltWheel, keep_provenance, provenance_of
+from wheelmill.build.provenance import BuiltWheel, identity_of, inputs_of, keep_provenance, provenance_of, this_machine
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.targets import BuildTarget, Plan
 from wheelmill.release.directory import DirectoryStore

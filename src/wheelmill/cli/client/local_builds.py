@@ -73,7 +73,7 @@ def _warn_of_silent_sources(project: ProjectName, outcomes: Iterable[SourceOutco
 
 def _earlier_wheel(requirement: Requirement, environment: TargetEnvironment, config: Config) -> WheelFile | None:
     """The wheel that was built for an environment on this machine; None if there is none, or none can be built."""
-    from wheelmill.build.here import wheel_kept  # noqa: PLC0415 - only where a wheel is missing
+    from wheelmill.build.builder import wheel_kept  # noqa: PLC0415 - only where a wheel is missing
 
     try:
         return wheel_kept(build_target(requirement, environment, config))
@@ -82,7 +82,7 @@ def _earlier_wheel(requirement: Requirement, environment: TargetEnvironment, con
 
 
 def _build(target: BuildTarget) -> WheelFile:
-    from wheelmill.build.here import build_here  # noqa: PLC0415
+    from wheelmill.build.builder import build_here  # noqa: PLC0415
     from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
     from wheelmill.cli.shared.terminal import progress  # noqa: PLC0415
     from wheelmill.system.sandbox import check_confinement  # noqa: PLC0415

@@ -67,7 +67,7 @@ def build(
 def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Path, part: str | None) -> None:
     """Build what the filters leave, or a part of each; a failure does not hold up the others."""
     from wheelmill.build.builder import build_part, build_wheel  # noqa: PLC0415 - part of the factory extra
-    from wheelmill.build.parts import BuildPart  # noqa: PLC0415
+    from wheelmill.build.compiler_cache import BuildPart  # noqa: PLC0415
 
     parts = read_values("--part", [part] if part else (), BuildPart.parse)
     policy = where.resolve_policy()
@@ -95,7 +95,7 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
 
 def _build_here(project: str, filters: FilterOptions, gpus: list[str] | None, config: Config) -> None:
     """Build for the environment that wheels would be chosen for; prints where the wheel is."""
-    from wheelmill.build.here import build_here  # noqa: PLC0415
+    from wheelmill.build.builder import build_here  # noqa: PLC0415
     from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
 
     version = _one(filters.version)

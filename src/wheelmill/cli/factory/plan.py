@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wheelmill.build.identity import known_failures
+from wheelmill.build.provenance import known_failures
 from wheelmill.cli.factory.filters import FilterOptions, read_values
 from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, StoreOption, config_at, store_at
 from wheelmill.cli.factory.plan_tables import print_plan

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from wheelmill.build.identity import known_failures
+from wheelmill.build.provenance import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import (
     BASE_URL_VARIABLE,

@@ -169,7 +169,7 @@ class BuildOptions(PlaceOptions):
             IntegrityError: their compiler caches are larger than such may be.
         """
         if self.cache_from:
-            from wheelmill.build.parts import take_up  # noqa: PLC0415 - part of the factory extra
+            from wheelmill.build.compiler_cache import take_up  # noqa: PLC0415 - part of the factory extra
 
             say(f"{number_of(take_up(self.cache_from), 'object')} of other jobs taken up")
         return self.builder(config, memory=int(self.memory * (1 << 30)) if self.memory else None, cpus=self.cpus)

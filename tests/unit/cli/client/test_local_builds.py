@@ -7,7 +7,7 @@ from packaging.requirements import Requirement
 
 from tests.unit.client.targets import LINUX, PAGE
 from tests.wheels import write_wheel
-from wheelmill.build import here
+from wheelmill.build import builder
 from wheelmill.cli.client import local_builds
 from wheelmill.client.records import Resolution, Unresolved
 from wheelmill.client.source_records import Outcome, SourceOutcome
@@ -40,7 +40,7 @@ def test_a_source_without_an_answer_is_named_by_its_url_where_a_wheel_is_built_o
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     wheel = WheelFile.at(write_wheel(tmp_path / "flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
-    monkeypatch.setattr(here, maker, lambda *_: wheel)
+    monkeypatch.setattr(builder, maker, lambda *_: wheel)
     found = local_builds.add_local_builds(unresolved, [Requirement("flash-attn")], build=maker == "build_here")
     assert list(found.choices) == [FLASH]
     assert capsys.readouterr().err.startswith("warning: https://page.example/flash: timed out\n")
@@ -52,7 +52,7 @@ def test_it_is_named_where_a_build_fails(
     def fail(*_: object) -> None:
         raise BuildError("build-failed", "no compiler")
 
-    monkeypatch.setattr(here, "build_here", fail)
+    monkeypatch.setattr(builder, "build_here", fail)
     with pytest.raises(BuildError):
         local_builds.add_local_builds(unresolved, [Requirement("flash-attn")], build=True)
     assert capsys.readouterr().err == "warning: https://page.example/flash: timed out\n"
@@ -61,6 +61,6 @@ def test_it_is_named_where_a_build_fails(
 def test_it_is_left_to_the_error_where_nothing_was_built(
     unresolved: Resolution, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(here, "wheel_kept", lambda *_: None)
+    monkeypatch.setattr(builder, "wheel_kept", lambda *_: None)
     assert local_builds.add_local_builds(unresolved, [Requirement("flash-attn")], build=False).unresolved
     assert capsys.readouterr().err == ""

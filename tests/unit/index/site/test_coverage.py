@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from tests.unit.index.conftest import Release
 from tests.unit.plan.examples import ARM, CONFIG, CUDA_13, DEMO, PY_12, PY_13T, TORCH_9, TORCH_11, V1, X86
-from wheelmill.build.identity import identity_of, inputs_of, known_failures
+from wheelmill.build.provenance import identity_of, inputs_of, known_failures
 from wheelmill.config.model import Config
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.coverage import Grid, State, grids_of, planned_coverage
