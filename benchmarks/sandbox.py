@@ -26,8 +26,8 @@ from wheelmill.names import CudaVersion, PythonVersion, project_name
 from wheelmill.pipeline.candidate import serve_candidate
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Filters
+from wheelmill.smoke.environment import LocalEnvironments
 from wheelmill.smoke.examine import examine_wheel
-from wheelmill.smoke.local import LocalEnvironments
 from wheelmill.system import sandbox
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelFile

@@ -33,9 +33,7 @@ MODULES: Final = (
     "plan/matrix.py",
     "release/github/turn.py",
     "release/manifest/rules.py",
-    "smoke/rules/files.py",
-    "smoke/rules/machine_code.py",
-    "smoke/rules/promises.py",
+    "smoke/rules.py",
     "web/credentials.py",
     "wheel/label.py",
 )

@@ -13,7 +13,7 @@ from wheelmill import pipeline
 from wheelmill.build.local import LocalBuilder
 from wheelmill.plan.targets import Plan
 from wheelmill.release.publish import publish
-from wheelmill.smoke.local import LocalEnvironments
+from wheelmill.smoke.environment import LocalEnvironments
 from wheelmill.system.progress import Progress
 
 

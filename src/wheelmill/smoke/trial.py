@@ -1,21 +1,304 @@
-"""Installing a wheel as a user would, with the torch that it names, and importing it."""
+"""Installing a wheel as a user would, with the torch that it names, and importing it.
+
+Before the import its demands on the machine, on torch and on CUDA's wheels are looked for. Its modules must compile,
+import, and overwrite no file of another package.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from wheelmill.config.model import Need
 from wheelmill.errors import IntegrityError, NetworkError, ProcessError
 from wheelmill.names import PythonVersion, StableTorch
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment, SmokeEnvironments, evaluate
 from wheelmill.smoke.evidence import Contents
-from wheelmill.smoke.machine import absent_libraries, code_before_import, gpus_in, undefined_symbols
-from wheelmill.smoke.modules import failed_extensions, failed_imports, overwritten_files, uncompiled_modules
 from wheelmill.smoke.verdict import THIS_MACHINE, CleanRoom
+from wheelmill.system.folders import temporary_folder
 from wheelmill.system.hardware import name_gpus
 from wheelmill.system.progress import Progress
-from wheelmill.wheel.findings import Code, Finding, with_reasons
+from wheelmill.wheel.findings import Code, Finding, some_of, with_reasons
+from wheelmill.wheel.libraries import DRIVER, compile_stub, is_of_driver, is_of_toolkit
+from wheelmill.wheel.shared_objects import open_symbols
+
+_LOADABLE: Final = """
+import ctypes, json, sys
+try:
+    import torch  # which loads the libraries that it brings
+except ImportError:
+    pass
+def loads(name):
+    try:
+        return bool(ctypes.CDLL(name))
+    except OSError:
+        return False
+print(json.dumps([name for name in sys.argv[1:] if loads(name)]))
+"""
+
+_GPUS: Final = """
+import ctypes, json
+count = ctypes.c_int(0)
+try:
+    driver = ctypes.CDLL("libcuda.so.1")
+    driver.cuInit(0)
+    driver.cuDeviceGetCount(ctypes.byref(count))
+except OSError:
+    pass
+print(json.dumps(count.value))
+"""
+"""https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html"""
+
+_OF_CUDA: Final = ("cu", "__cuda", "nvrtc")
+"""How the symbols of the driver, the CUDA runtime and related libraries begin."""
+
+_UNDEFINED: Final = """
+import ctypes, glob, json, sys, sysconfig
+try:
+    import torch  # which loads its libraries, so that they are found by name
+except ImportError:
+    pass
+def defines(library, symbol):
+    try:
+        return bool(library[symbol])
+    except AttributeError:
+        return False
+needed, missing = json.loads(sys.argv[1]), sys.argv[2:]
+site = sysconfig.get_path("purelib")
+beside = [name for part in ("torch", "nvidia/*") for name in sorted(glob.glob(f"{site}/{part}/lib/*.so*"))]
+for name in [None, *needed, *beside]:
+    if not missing:
+        break
+    try:
+        library = ctypes.CDLL(name)
+    except OSError:
+        continue
+    missing = [symbol for symbol in missing if not defines(library, symbol)]
+print(json.dumps(missing))
+"""
+"""Asks the dynamic linker, in the order in which it looks: the process itself, what the wheel names, what is there."""
+
+_LOAD_STUB: Final = """
+import base64, ctypes, os, zlib
+stub = os.memfd_create("libcuda.so.1")
+os.write(stub, zlib.decompress(base64.b64decode({stub!r})))
+ctypes.CDLL(f"/proc/self/fd/{{stub}}")
+"""
+"""Whatever needs libcuda.so.1 later finds the stub: the dynamic linker compares the sonames of loaded libraries."""
+
+_MOST_FUNCTIONS: Final = 1000
+"""Symbols of a stub, which travels on a command line; the driver has 700."""
+
+
+def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple[str, ...]:
+    """Libraries that a wheel may expect of its machine and that this one lacks, so that it cannot be imported here.
+
+    Args:
+        contents: the opened wheel, which says what it needs and what a machine may lack; the driver always is one.
+        environment: where torch is installed already, if the wheel needs it.
+    """
+    needs = contents.expectations.needs
+    of_the_machine = [name for name in contents.evidence.needed if name == DRIVER or _need_of(name) in needs]
+    if "driver" in needs and DRIVER not in of_the_machine:
+        of_the_machine.append(DRIVER)
+    if not of_the_machine:
+        return ()
+    loadable = evaluate(environment, list[str], _LOADABLE, *of_the_machine)
+    return tuple(name for name in of_the_machine if name not in loadable)
+
+
+def _need_of(library: str) -> Need | None:
+    """The `needs` of packages whose wheels leave a library of CUDA to the machine."""
+    if library.startswith("libnvrtc"):
+        return "nvrtc"
+    return "cuda" if is_of_toolkit(library) else None
+
+
+def code_before_import(contents: Contents, absent: Sequence[str]) -> str | None:
+    """Write the Python that loads a stub of the driver, where packages.yml says that modules need one to be imported.
+
+    Args:
+        contents: the opened wheel, whose calls of the driver the stub has.
+        absent: libraries that the environment lacks.
+
+    Returns:
+        No code where nothing is absent; None where modules cannot be imported.
+
+    Raises:
+        UsageError: this machine has no C compiler to make the stub with.
+        ProcessError: the compiler failed.
+    """
+    if not absent:
+        return ""
+    if tuple(absent) != (DRIVER,) or contents.expectations.import_needs != "driver":
+        return None
+    functions = sorted(filter(is_of_driver, open_symbols(contents.shared_objects)))
+    with temporary_folder() as folder:
+        library = folder / DRIVER
+        compile_stub(functions[:_MOST_FUNCTIONS], library)
+        packed = base64.b64encode(zlib.compress(library.read_bytes(), 9))
+    return _LOAD_STUB.format(stub=packed.decode())
+
+
+def gpus_in(environment: SmokeEnvironment) -> int:
+    """The number of GPUs that the driver reports; 0 without a driver."""
+    return evaluate(environment, int, _GPUS)
+
+
+def undefined_symbols(contents: Contents, environment: SmokeEnvironment, *, without_cuda: bool) -> Iterator[Finding]:
+    """Find symbols that neither Python nor torch nor CUDA defines.
+
+    Args:
+        contents: the opened wheel, with its evidence.
+        environment: where it is not installed yet, and torch is if it needs that.
+        without_cuda: whether the environment lacks libraries of CUDA that the wheel rightly expects of its machine.
+
+    Raises:
+        ProcessError: torch or a library of CUDA cannot be loaded.
+    """
+    symbols = open_symbols(contents.shared_objects)
+    if without_cuda:
+        symbols = frozenset(name for name in symbols if not name.startswith(_OF_CUDA))
+    if not symbols:
+        return
+    missing = evaluate(environment, list[str], _UNDEFINED, json.dumps(contents.evidence.needed), *sorted(symbols))
+    if missing:
+        yield Finding(
+            code=Code.UNDEFINED_SYMBOL,
+            detail=f"nothing defines {some_of(missing)}; neither Python nor torch nor CUDA does",
+        )
+
+
+_OVERWRITTEN: Final = """
+import importlib.metadata, json, os, sys
+def files_of(distribution):
+    return {os.path.normpath(distribution.locate_file(file)) for file in distribution.files or ()}
+own = importlib.metadata.distribution(sys.argv[1])
+files, top = files_of(own), own.locate_file("")
+others = [each for each in importlib.metadata.distributions() if each.metadata["Name"] != own.metadata["Name"]]
+print(json.dumps(sorted({
+    f"{os.path.relpath(file, top)} of {other.metadata['Name']}" for other in others for file in files & files_of(other)
+})))
+"""
+"""pip overwrites files of other distributions without a word."""
+
+_UNCOMPILED: Final = """
+import importlib.metadata, json, sys
+def fault_of(file):
+    try:
+        compile(file.read_binary(), str(file), "exec", dont_inherit=True)
+    except Exception as error:
+        return f"{file}: {error}"
+files = importlib.metadata.distribution(sys.argv[1]).files or ()
+print(json.dumps([fault for file in files if file.suffix == ".py" and (fault := fault_of(file))]))
+"""
+"""Compiles source files without running them."""
+
+_IMPORT: Final = """
+import importlib, json, sys
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(json.dumps(sys.argv[1:]))
+"""
+"""Reports back: a module that ends the process with exit code 0 was not imported."""
+
+_LOAD: Final = """
+import ctypes, importlib, importlib.metadata, json, mmap, os, sys
+try:
+    import torch  # which loads the libraries that most extensions need
+except ImportError:
+    pass
+def load(file):
+    path, stem = str(file.locate()), file.name.partition(".")[0]
+    with open(path, "rb") as opened:
+        if opened.read(4) != b"\\x7fELF":
+            return
+        with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            is_module = content.find(f"PyInit_{stem}\\0".encode()) >= 0
+    if is_module:
+        importlib.import_module(".".join((*file.parts[:-1], stem)))
+    else:
+        ctypes.CDLL(path)
+def fault_after(imports, file):
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            for name in imports:
+                importlib.import_module(name)
+            load(file)
+            said = "loaded"
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(writer, said.encode(errors="replace")[:4000])
+        os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as opened:
+        said = opened.read().decode(errors="replace")
+    os.waitpid(child, 0)
+    return None if said == "loaded" else f"{file}: {said or 'it ends the process'}"
+files = [file for file in importlib.metadata.distribution(sys.argv[1]).files or () if ".so" in file.suffixes]
+faults = [fault_after([], file) and fault_after(sys.argv[2:], file) for file in files]
+print(json.dumps([fault for fault in faults if fault]))
+"""
+"""Loads each in a process of its own: a variant for CPUs and one for GPUs register the same names. Some load only after
+their package."""
+
+
+def overwritten_files(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
+    """Find files that another installed project has in its RECORD, too."""
+    shared = evaluate(environment, list[str], _OVERWRITTEN, contents.name.project)
+    if shared:
+        yield Finding(code=Code.FOREIGN_FILES, detail=f"it overwrites {some_of(shared)}")
+
+
+def uncompiled_modules(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
+    """Find source files that this Python cannot compile; some are for a later one, and some are templates."""
+    faults = evaluate(environment, list[str], _UNCOMPILED, contents.name.project)
+    if faults:
+        yield Finding(code=Code.SYNTAX, detail=some_of(faults))
+
+
+def failed_imports(contents: Contents, environment: SmokeEnvironment, *, first: str = "") -> Iterator[Finding]:
+    """Import what packages.yml names in one process, in order: many extensions load only after torch.
+
+    Args:
+        contents: the opened wheel, which says what must be importable.
+        environment: where it is installed.
+        first: Python code that runs before.
+    """
+    modules = contents.expectations.imports
+    try:
+        imported = evaluate(environment, list[str], first + _IMPORT, *modules)
+    except ProcessError as error:
+        yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: {error.tail or error}")
+        return
+    if imported != list(modules):
+        yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: it reports {imported}")
+
+
+def failed_extensions(contents: Contents, environment: SmokeEnvironment, *, first: str = "") -> Iterator[Finding]:
+    """Load every extension module and every other library in it, beside torch or after what packages.yml imports.
+
+    Args:
+        contents: the opened wheel.
+        environment: where it is installed.
+        first: Python code that runs before.
+    """
+    if not contents.shared_objects:
+        return
+    try:
+        faults = evaluate(environment, list[str], first + _LOAD, contents.name.project, *contents.expectations.imports)
+    except ProcessError as error:
+        yield Finding(code=Code.EXTENSION, detail=f"its extension modules and libraries: {error.tail or error}")
+        return
+    if faults:
+        yield Finding(code=Code.EXTENSION, detail=some_of(faults))
+
 
 _DISTRIBUTIONS: Final = (
     "import importlib.metadata as m, json\n"

@@ -22,7 +22,7 @@ from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.targets import BuildTarget, Plan
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
-from wheelmill.smoke.local import LocalEnvironments
+from wheelmill.smoke.environment import LocalEnvironments
 from wheelmill.smoke.verdict import Verdict
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import pytest
 
@@ -18,10 +18,12 @@ from tests.unit.build.conftest import (
     compile_versioned,
 )
 from tests.unit.smoke.folders import Folders, Interpreter
-from tests.wheels import NOTHING, write_wheel
+from tests.wheels import DEFAULT_MODES, NOTHING, write_wheel
 from wheelmill.config.model import Expectations
+from wheelmill.names import TorchNeed, TorchVersion
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.smoke.evidence import Contents, open_wheel
+from wheelmill.smoke.rules import findings_of
 from wheelmill.smoke.trial import try_in_environments
 from wheelmill.smoke.verdict import CleanRoom
 from wheelmill.system.progress import Progress
@@ -201,3 +203,53 @@ def visit(objects: Mapping[str, bytes], interpreter: Interpreter, tmp_path: Path
         return try_in_environments(contents, None, environments, index, requirements=["demo==1.0"], progress=Progress())
 
     return through
+
+
+PINNED = TorchVersion(2, 11)
+NO_EXPECTATIONS: Mapping[str, Any] = MappingProxyType({})
+Opened = Callable[..., Contents]
+
+
+@pytest.fixture
+def opened(tmp_path: Path, objects: Mapping[str, bytes]) -> Opened:
+    """Open a wheel that keeps every promise, but for what a test changes."""
+
+    def make(
+        name: str = LABELLED,
+        *,
+        machine_code: str | None = "as promised",
+        metadata: str = METADATA,
+        record: bytes | None = None,
+        files: Mapping[str, bytes] = NOTHING,
+        modes: Mapping[str, int] = DEFAULT_MODES,
+        second: str | None = None,
+        dist_info: str | None = None,
+        built_here: bool = True,
+        torch: TorchNeed = PINNED,
+        expects: Mapping[str, Any] = NO_EXPECTATIONS,
+    ) -> Contents:
+        kinds = {"_C.so": machine_code, second or "": second and "helper"}
+        held = {f"demo/{member}": objects[kind] for member, kind in kinds.items() if kind}
+        held |= {"demo/__init__.py": b"", **files}
+        path = write_wheel(
+            tmp_path / name, metadata=metadata, files=held, record=record, dist_info=dist_info, modes=modes
+        )
+        file = WheelFile.at(path)
+        cell = replace(PROVENANCE.cell, torch=torch)
+        expectations = replace(PROVENANCE.expectations, **expects)
+        provenance = replace(PROVENANCE, sha256=file.sha256, cell=cell, expectations=expectations)
+        contents = open_wheel(file, provenance if built_here else None)
+        assert isinstance(contents, Contents)
+        return contents
+
+    return make
+
+
+def codes_of(contents: Contents) -> list[Code]:
+    """What the rules say, in short."""
+    return [finding.code for finding in findings_of(contents)]
+
+
+def details_of(contents: Contents) -> str:
+    """What the rules say, a line a finding."""
+    return "\n".join(finding.detail for finding in findings_of(contents))

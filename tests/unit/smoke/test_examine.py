@@ -10,8 +10,8 @@ from wheelmill.build.provenance import BuiltWheel, keep_provenance
 from wheelmill.errors import ReleaseError
 from wheelmill.names import project_name
 from wheelmill.pipeline.candidate import serve_candidate
+from wheelmill.smoke.environment import LocalEnvironments
 from wheelmill.smoke.examine import AvailableWheel, examine_wheel
-from wheelmill.smoke.local import LocalEnvironments
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.name import WheelFile

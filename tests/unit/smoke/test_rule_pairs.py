@@ -5,8 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.unit.smoke.conftest import LABELLED, METADATA
-from tests.unit.smoke.rules.conftest import Opened, codes_of, details_of
+from tests.unit.smoke.conftest import LABELLED, METADATA, Opened, codes_of, details_of
 from wheelmill.names import StableTorch, TorchVersion
 from wheelmill.smoke.rules import findings_of
 from wheelmill.wheel.findings import Code

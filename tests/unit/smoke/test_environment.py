@@ -12,8 +12,8 @@ from tests.unit.plan.examples import FACTS
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.wheels import write_wheel
 from wheelmill.pipeline.candidate import serve_candidate
+from wheelmill.smoke.environment import LocalEnvironments
 from wheelmill.smoke.examine import examine_wheel
-from wheelmill.smoke.local import LocalEnvironments
 from wheelmill.smoke.verdict import Verdict
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code

@@ -1,0 +1,446 @@
+"""Rules on a wheel's bytes, none of which is run: each compares what the wheel promises with what it holds.
+
+They look at its files and where an installer writes them, at what its shared objects need of the machine and do to its
+processes, and at its name, its label, RECORD and provenance.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from wheelmill.names import TORCH, StableTorch, TorchVersion
+from wheelmill.smoke.evidence import Contents
+from wheelmill.wheel.findings import Code, Finding, some_of, with_reasons
+from wheelmill.wheel.labelled_metadata import torch_bound
+from wheelmill.wheel.libraries import cuda_majors_of, is_of_toolkit, is_provided, original_name
+from wheelmill.wheel.metadata import faults_of, is_reserved
+from wheelmill.wheel.name import written_parts
+from wheelmill.wheel.platforms import promised_glibc, symbols_newer_than
+from wheelmill.wheel.policies import policy_of
+from wheelmill.wheel.record import InstalledFile
+from wheelmill.wheel.shared_objects import SharedObject, open_symbols
+from wheelmill.wheel.stable_abi import is_in_stable_abi
+from wheelmill.wheel.torch_links import beyond_stable_abi, shims_in
+
+_STARTED: Final = ("sitecustomize", "usercustomize")
+"""Python imports these modules whenever it starts; https://docs.python.org/3/library/site.html"""
+_PARTS_OF_OTHERS: Final = {
+    "_distutils_hack": "setuptools",
+    "pkg_resources": "setuptools",
+    "functorch": "torch",
+    "torchgen": "torch",
+}
+"""Modules whose names do not say which project has them."""
+_SETTINGS: Final = frozenset(("pyvenv.cfg", "pip.conf", "pip.ini", ".condarc", "condarc", "condarc.d", "conda-meta"))
+"""What Python, pip and conda obey at the top of an environment.
+
+https://docs.python.org/3/library/site.html, https://pip.pypa.io/en/stable/topics/configuration/,
+https://docs.conda.io/projects/conda/en/stable/user-guide/configuration/use-condarc.html
+"""
+_OWN_LIBRARY: Final = re.compile(
+    r"(?:python|pypy)3(?:\.\d+)?[dt]*"  # its modules, which are found after those of
+    r"|python3\d+[dt]*\.zip"  # this, which need not be there
+    r"|lib(?:python|pypy)3[\d.]*[dt]*(?:-c)?\.(?:a|so|dylib)[\d.]*"
+)
+"""What Python has under ``lib``: https://docs.python.org/3/library/sys_path_init.html"""
+_CONDA_HOOKS: Final = frozenset(("activate.d", "deactivate.d", "env_vars.d"))
+"""Folders under ``etc/conda`` that the shell of ``conda activate`` obeys.
+
+https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html#saving-environment-variables
+"""
+_OF_A_SOURCE: Final = frozenset(
+    (
+        *("test", "tests", "conftest", "doc", "docs", "example", "examples", "benchmark", "benchmarks"),
+        *("src", "build", "dist", "setup", "scripts", "tools"),
+    )
+)
+"""Folders that sources have beside their packages, and that must not become modules of an environment."""
+_COMMANDS: Final = frozenset(("python", "pythonw", "pydoc", "pip", "uv", "uvx", "activate", "deactivate"))
+"""What an environment has, without its version."""
+
+
+def runs_nothing_at_start(contents: Contents) -> Iterator[Finding]:
+    """No file may run whenever Python starts, whether or not it is imported."""
+    started = (
+        file
+        for file in _in_library(contents)
+        if file.top in _STARTED or (len(file.path.parts) == 1 and file.path.name.endswith(".pth"))
+    )
+    yield from _finding(Code.STARTUP, started, "is run whenever Python starts")
+
+
+def has_no_files_of_others(contents: Contents) -> Iterator[Finding]:
+    """Installers overwrite what is there: a ``torch/__init__.py`` replaces torch's."""
+    own = contents.name.project
+    required = {canonicalize_name(requirement.name) for requirement in contents.metadata.requires_dist or ()} - {own}
+
+    def is_of_others(file: InstalledFile) -> bool:
+        if file.top.endswith((".dist-info", ".egg-info")):
+            return not file.member.startswith(f"{contents.dist_info}/")
+        project = canonicalize_name(_PARTS_OF_OTHERS.get(file.top, file.top))
+        return project != own and (project in required or is_reserved(project))
+
+    yield from _finding(Code.FOREIGN_FILES, filter(is_of_others, _in_library(contents)), "belongs to another project")
+
+
+def has_no_files_of_the_environment(contents: Contents) -> Iterator[Finding]:
+    """A ``pip.conf`` names the index of all that is installed later; conda has Python's library and its hooks there."""
+
+    def is_of_the_environment(file: InstalledFile) -> bool:
+        match [part.lower() for part in file.path.parts]:
+            case ["lib" | "lib64", name, *_]:
+                return _OWN_LIBRARY.fullmatch(name) is not None
+            case ["etc", "conda", folder, _, *_]:
+                return folder in _CONDA_HOOKS
+            case parts:
+                return parts[0] in _SETTINGS
+
+    own = (file for file in contents.installed if file.place == "environment" and is_of_the_environment(file))
+    yield from _finding(Code.FOREIGN_FILES, own, "belongs to the environment, not to a wheel")
+
+
+def replaces_no_command(contents: Contents) -> Iterator[Finding]:
+    """Nobody gets another ``python`` or ``pip`` by installing a wheel, nor a program outside of the folder for them."""
+    if is_reserved(contents.name.project):
+        return
+    programs = [str(file.path) for file in contents.installed if file.place == "programs"]
+    replaced = [
+        name
+        for name in (*contents.commands, *programs)
+        if name.lower().partition(".")[0].rstrip("0123456789") in _COMMANDS or "/" in name.replace("\\", "/")
+    ]
+    if replaced:
+        yield Finding(code=Code.COMMAND, detail=f"{some_of(replaced)} would replace another program")
+
+
+def has_no_files_of_a_source(contents: Contents) -> Iterator[Finding]:
+    """No folder ``tests`` at the top: two wheels that have one overwrite each other's files."""
+    own = contents.name.project
+    files = (file for file in _in_library(contents) if file.top in _OF_A_SOURCE and file.top != own)
+    tops = dict.fromkeys(file.path.parts[0] for file in files)
+    if tops:
+        yield Finding(code=Code.TOP_LEVEL, detail=f"{some_of(list(tops))} lies beside all packages of the environment")
+
+
+def has_no_bytecode(contents: Contents) -> Iterator[Finding]:
+    """No bytecode: Python may run it without checking the source beside it (PEP 552)."""
+    compiled = (file for file in contents.installed if file.path.suffix in (".pyc", ".pyo"))
+    yield from _finding(Code.BYTECODE, compiled, "is bytecode, which need not be that of its source")
+
+
+def has_no_special_modes(contents: Contents) -> Iterator[Finding]:
+    """No setuid programs: a program in a wheel runs as whoever starts it."""
+    special = [m.filename for m in contents.members if m.external_attr >> 16 & (stat.S_ISUID | stat.S_ISGID)]
+    if special:
+        yield Finding(code=Code.SETUID, detail=f"{some_of(special)} would run as another user")
+
+
+def is_written_by_its_owner(contents: Contents) -> Iterator[Finding]:
+    """Installers of today ignore these modes; what unpacks a wheel need not."""
+    open_to_all = [m.filename for m in contents.members if m.external_attr >> 16 & stat.S_IWOTH]
+    if open_to_all:
+        yield Finding(code=Code.WORLD_WRITABLE, detail=f"everybody may write to {some_of(open_to_all)}")
+
+
+def _in_library(contents: Contents) -> Iterator[InstalledFile]:
+    return (file for file in contents.installed if file.place == "library")
+
+
+def _finding(code: Code, files: Iterable[InstalledFile], fault: str) -> Iterator[Finding]:
+    if names := [file.member for file in files]:
+        yield Finding(code=code, detail=f"{some_of(names)} {fault}")
+
+
+FILES: Final = (
+    runs_nothing_at_start,
+    has_no_files_of_others,
+    has_no_files_of_the_environment,
+    replaces_no_command,
+    has_no_files_of_a_source,
+    has_no_bytecode,
+    has_no_special_modes,
+    is_written_by_its_owner,
+)
+
+
+def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:
+    """Two CUDA majors cannot serve one process."""
+    label = contents.name.label
+    if label is None:
+        return
+    foreign = [
+        name for name in contents.evidence.needed if (majors := cuda_majors_of(name)) and label.cuda.major not in majors
+    ]
+    if foreign:
+        yield Finding(code=Code.CUDA_MAJOR, detail=f"linked to {', '.join(foreign)}, labelled {label.cuda.tag}")
+
+
+def cudart_is_as_said(contents: Contents) -> Iterator[Finding]:
+    """A shared CUDA runtime must come from torch or a toolkit; a static one needs neither."""
+    said = contents.expectations.cudart
+    found = "shared" if any(name.startswith("libcudart.so") for name in contents.evidence.needed) else "static"
+    if said not in (None, found):
+        yield Finding(code=Code.CUDART, detail=f"its CUDA runtime is {found}; the package's 'cudart' says {said}")
+
+
+def glibc_is_old_enough(contents: Contents) -> Iterator[Finding]:
+    """A manylinux tag promises a glibc; no symbol may need a newer one (PEP 600)."""
+    for platform in contents.name.platforms:
+        floor = promised_glibc(platform)
+        newer = symbols_newer_than(floor, contents.shared_objects) if floor else ()
+        if newer:
+            yield Finding(code=Code.GLIBC, detail=f"{platform} promises glibc {floor}; it needs {some_of(newer)}")
+
+
+def symbol_versions_are_old_enough(contents: Contents) -> Iterator[Finding]:
+    """A manylinux tag promises a libstdc++ and a libgcc as well, those of the systems that it stands for."""
+    asked = {(so.name, symbol.version) for so in contents.shared_objects for symbol in so.undefined if symbol.version}
+    for platform in contents.name.platforms:
+        policy = policy_of(platform)
+        if policy is None or promised_glibc(platform) is None:
+            continue
+        newer = sorted(
+            f"{version} in {name}"
+            for name, version in asked
+            if (family := version.partition("_")[0]) != "GLIBC"
+            and version.partition("_")[2] not in policy.versions.get(family, version.partition("_")[2])
+        )
+        if newer:
+            yield Finding(code=Code.SYMBOL_VERSION, detail=f"{platform} does not have {some_of(newer)}")
+
+
+def libraries_are_found(contents: Contents) -> Iterator[Finding]:
+    """Every library that it names is in the wheel, or part of the platform, torch, CUDA or the driver."""
+    for platform in contents.name.platforms:
+        if (policy := policy_of(platform)) is None:
+            continue
+        lost = [
+            library
+            for library in contents.evidence.needed
+            if library not in policy.libraries
+            and not library.startswith(("ld-linux", "ld64."))
+            and not (is_provided(library) or is_of_toolkit(library))
+        ]
+        if lost:
+            where = f"which are not in it, nor part of {platform}, torch, CUDA or the driver"
+            yield Finding(code=Code.LIBRARY, detail=f"needs {some_of(lost)}, {where}")
+            return
+
+
+def brings_no_second_copy(contents: Contents) -> Iterator[Finding]:
+    """Two copies of the CUDA runtime, of cuBLAS or of torch in one process share no state, and crash."""
+    if is_reserved(contents.name.project):  # it is the first one
+        return
+    copies = [
+        so.name
+        for so in contents.shared_objects
+        if any(is_provided(original_name(name)) for name in (so.name, so.soname) if name)
+    ]
+    if copies:
+        yield Finding(code=Code.SECOND_COPY, detail=f"{some_of(copies)}: torch or the driver brings the first one")
+
+
+def is_for_the_machine(contents: Contents) -> Iterator[Finding]:
+    """Machine code is for the processor that the platform tag names."""
+    foreign = [
+        f"{so.name} ({so.machine})"
+        for so in contents.shared_objects
+        if so.machine and not all(platform.endswith(f"_{so.machine}") for platform in contents.name.platforms)
+    ]
+    if foreign:
+        yield Finding(code=Code.MACHINE, detail=f"tagged {contents.evidence.policy}, but it holds {some_of(foreign)}")
+
+
+def abi_is_stable(contents: Contents) -> Iterator[Finding]:
+    """An abi3 wheel promises to run on every later Python, so it calls nothing that one may lack (PEP 384)."""
+    oldest = contents.stable_since
+    if oldest is None:
+        return
+    called = {symbol.name for so in contents.shared_objects for symbol in so.undefined}
+    beyond = sorted(name for name in called if not is_in_stable_abi(name, oldest))
+    if beyond:
+        yield Finding(
+            code=Code.ABI3, detail=f"tagged abi3 from Python {oldest} on, whose stable ABI lacks {some_of(beyond)}"
+        )
+
+
+def torch_abi_is_stable(contents: Contents) -> Iterator[Finding]:
+    """A wheel for many torches calls what all of them have: the functions of C that torch keeps."""
+    stable = contents.torch
+    if not isinstance(stable, StableTorch):
+        return
+    symbols = open_symbols(contents.shared_objects)
+    if beyond := beyond_stable_abi(symbols):
+        yield Finding(code=Code.TORCH_ABI, detail=f"torch's stable ABI lacks what it needs: {some_of(beyond)}")
+    shims = shims_in(symbols)
+    if shims.oldest and shims.oldest > stable.oldest:
+        yield Finding(
+            code=Code.TORCH_OLDEST,
+            detail=f"torch_abi says torch {stable.oldest}, but torch {shims.oldest} is the first with "
+            f"{some_of(shims.newest_ones)}",
+        )
+    if shims.unknown:
+        yield Finding(
+            code=Code.TORCH_OLDEST,
+            detail=f"no torch is known to have {some_of(shims.unknown)}; a newer torch-abi-audit may know one",
+        )
+
+
+def stack_is_not_executable(contents: Contents) -> Iterator[Finding]:
+    """Loading it would make the stack of every thread executable; newer glibcs refuse to."""
+    yield from _objects_that(
+        contents, lambda so: so.executable_stack, Code.EXECUTABLE_STACK, "makes the stack executable"
+    )
+
+
+def code_is_not_writable(contents: Contents) -> Iterator[Finding]:
+    """Loading it would write into its code, which hardened systems refuse."""
+    yield from _objects_that(
+        contents, lambda so: so.text_relocations, Code.TEXT_RELOCATIONS, "has relocations in its code"
+    )
+
+
+def _objects_that(
+    contents: Contents, applies: Callable[[SharedObject], bool], code: Code, does: str
+) -> Iterator[Finding]:
+    names = [so.name for so in contents.shared_objects if applies(so)]
+    if names:
+        yield Finding(code=code, detail=f"{some_of(names)} {does}")
+
+
+MACHINE_CODE: Final = (
+    cuda_major_agrees,
+    cudart_is_as_said,
+    glibc_is_old_enough,
+    symbol_versions_are_old_enough,
+    libraries_are_found,
+    brings_no_second_copy,
+    is_for_the_machine,
+    abi_is_stable,
+    torch_abi_is_stable,
+    stack_is_not_executable,
+    code_is_not_writable,
+)
+
+
+def metadata_agrees(contents: Contents) -> Iterator[Finding]:
+    """pip refuses a wheel whose METADATA names another version than its file; uv reinstalls it on every sync."""
+    name, metadata = contents.name, contents.metadata
+    if canonicalize_name(metadata.name) != name.project or metadata.version != name.version:
+        yield Finding(
+            code=Code.METADATA_VERSION,
+            detail=f"METADATA says {metadata.name} {metadata.version}, the file name {name.project} {name.version}",
+        )
+
+
+def dist_info_agrees(contents: Contents) -> Iterator[Finding]:
+    """The ``.dist-info`` folder is named as the file is; installers find it, and what it replaces, by that name.
+
+    https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-contents
+    """
+    project, version, _ = written_parts(contents.file.filename)
+    if contents.dist_info != (expected := f"{project}-{version}.dist-info"):
+        detail = f"the metadata is in {contents.dist_info}, by the file name it belongs in {expected}"
+        yield Finding(code=Code.METADATA_VERSION, detail=detail)
+
+
+def record_agrees(contents: Contents) -> Iterator[Finding]:
+    """RECORD lists every file with its hash."""
+    yield from contents.record_findings
+
+
+def torch_is_bounded(contents: Contents) -> Iterator[Finding]:
+    """An extension loads only beside the torch minor release that its label names, or beside those of its range."""
+    if (torch := contents.torch) is None:
+        return
+    required = [
+        each.specifier
+        for each in contents.metadata.requires_dist or ()
+        if canonicalize_name(each.name) == TORCH and each.marker is None
+    ]
+    if not any(bound == torch_bound(torch, bound) for bound in required):
+        promise = f"the label {contents.name.label} promises" if isinstance(torch, TorchVersion) else "torch_abi says"
+        detail = f"METADATA does not require torch{torch_bound(torch, SpecifierSet())}, which {promise}"
+        yield Finding(code=Code.TORCH_PIN, detail=detail)
+
+
+def is_compiled(contents: Contents) -> Iterator[Finding]:
+    """A wheel with a CUDA label holds compiled code."""
+    if contents.name.label and not contents.shared_objects:
+        yield Finding(code=Code.PURE, detail=f"no shared object, although its label is {contents.name.label}")
+
+
+def architectures_are_complete(contents: Contents) -> Iterator[Finding]:
+    """It holds code for every GPU architecture that it was built for."""
+    if contents.provenance is None:
+        return
+    wanted = contents.provenance.architectures
+    missing = [a.sm for a in wanted if a.sm not in contents.evidence.sass]
+    missing += [a.compute for a in wanted if a.ptx and a.compute not in contents.evidence.ptx]
+    if missing:
+        present = ", ".join((*contents.evidence.sass, *contents.evidence.ptx))
+        lacks = f"no code for {', '.join(missing)}; it has {present}"
+        none = "no code for any GPU: nvcc compiled nothing of it, so it is for the CPU only"
+        yield Finding(code=Code.ARCHITECTURES, detail=lacks if present else none)
+
+
+def requirements_are_of_an_index(contents: Contents) -> Iterator[Finding]:
+    """A requirement with a URL is installed from there, past every index and its hashes; registries refuse it."""
+    direct = [str(requirement) for requirement in contents.metadata.requires_dist or () if requirement.url]
+    if direct:
+        yield Finding(code=Code.DIRECT_URL, detail=f"METADATA requires {some_of(direct)}")
+
+
+def metadata_is_valid(contents: Contents) -> Iterator[Finding]:
+    """METADATA is what package registries take, and the licence files that it names are there."""
+    folder = f"{contents.dist_info}/licenses/"
+    licences = {m.filename.removeprefix(folder) for m in contents.members if m.filename.startswith(folder)}
+    faults = list(faults_of(contents.metadata_file, licences))
+    if faults:
+        yield Finding(code=Code.METADATA_INVALID, detail=f"METADATA is invalid: {some_of(faults)}")
+
+
+PROMISES: Final = (
+    metadata_agrees,
+    dist_info_agrees,
+    metadata_is_valid,
+    record_agrees,
+    torch_is_bounded,
+    requirements_are_of_an_index,
+    is_compiled,
+    architectures_are_complete,
+)
+
+
+_NEARLY: Final = 0.9
+"""Of the largest size."""
+
+RULES: Final = (*PROMISES, *FILES, *MACHINE_CODE)
+
+
+def findings_of(contents: Contents, *, max_size: int | None = None) -> tuple[Finding, ...]:
+    """Apply every rule.
+
+    Args:
+        contents: the opened wheel, with its evidence.
+        max_size: bytes that a wheel must stay under where it will be released; None sets no limit.
+    """
+    own = (finding for rule in RULES for finding in rule(contents))
+    found = (*own, *fits_a_release(contents, max_size))
+    return tuple(with_reasons(found, contents.expectations.allow))
+
+
+def fits_a_release(contents: Contents, max_size: int | None) -> Iterator[Finding]:
+    """A release takes no larger asset; one that nearly is will be, with the next GPU or the next version."""
+    size = contents.file.size
+    if max_size is None or size < _NEARLY * max_size:
+        return
+    code = Code.SIZE if size >= max_size else Code.LARGE
+    detail = f"{size} bytes; release assets stay under {max_size}: build fewer architectures. It has {contents.sizes}"
+    yield Finding(code=code, detail=detail)

@@ -1,0 +1,363 @@
+"""Files that an installer would put where they harm."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.build.conftest import MACHINE
+from tests.unit.smoke.conftest import LABELLED, METADATA, Opened, codes_of, details_of
+from tests.wheels import write_wheel
+from wheelmill.names import StableTorch, TorchVersion
+from wheelmill.smoke.evidence import Contents, open_wheel
+from wheelmill.smoke.rules import findings_of
+from wheelmill.wheel.findings import Code
+from wheelmill.wheel.name import WheelFile
+
+STEM = LABELLED.split("-cp")[0]
+DATA = f"{STEM}.data"
+SITE = f"{DATA}/data/lib/python3.11/site-packages"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("demo.pth", ".pth", f"{DATA}/purelib/demo.pth", f"{SITE}/demo.pth"),
+        *("sitecustomize.py", "usercustomize/__init__.py", f"{DATA}/platlib/sitecustomize.so"),
+    ],
+)
+def test_a_file_that_runs_whenever_python_starts_is_found(name: str, opened: Opened) -> None:
+    contents = opened(files={name: b"import os"})
+    assert codes_of(contents) == [Code.STARTUP]
+    assert details_of(contents) == f"{name} is run whenever Python starts"
+
+
+def test_such_a_file_inside_a_package_is_run_by_nobody(opened: Opened) -> None:
+    assert codes_of(opened(files={"demo/demo.pth": b"", "demo/sitecustomize.py": b""})) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("torch/__init__.py", "pip/_internal/cli.py", "numpy.py", "pkg_resources/__init__.py", "Torch/x.py"),
+        *(f"{DATA}/purelib/torch/version.py", f"{SITE}/pip/__init__.py", "nvidia_cublas/x.py", "einops/x.py"),
+        *(f"{DATA}/purelib/pip-99.dist-info/METADATA", "torch.egg-info/PKG-INFO", f"{SITE}/{STEM}.dist-info/RECORD"),
+    ],
+)
+def test_files_of_another_project_are_found(name: str, opened: Opened) -> None:
+    contents = opened(metadata=METADATA + "Requires-Dist: einops\n", files={name: b""})
+    assert codes_of(contents) == [Code.FOREIGN_FILES]
+    assert name in details_of(contents)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pip.conf",
+        "PIP.ini",
+        "pyvenv.cfg",
+        "conda-meta/pinned",
+        "lib/python3.11/json/__init__.py",
+        "lib64/pypy3.11/os.py",
+        "lib/python3.13t/json/__init__.py",
+        *("lib/python312.zip", "lib/python313t.zip", "lib/python312.zip/os.py", "Lib/Python312.ZIP"),
+        *("lib/libpython3.12.so.1.0", "lib/libpython3.so", "lib/libpython3.13t.so", "lib64/libpython3.12.a"),
+        *(f"etc/conda/{folder}/demo.sh" for folder in ("activate.d", "deactivate.d", "env_vars.d")),
+    ],
+)
+def test_what_the_environment_itself_obeys_is_no_file_of_a_wheel(name: str, opened: Opened) -> None:
+    contents = opened(files={f"{DATA}/data/{name}": b""})
+    assert codes_of(contents) == [Code.FOREIGN_FILES]
+    assert details_of(contents) == f"{DATA}/data/{name} belongs to the environment, not to a wheel"
+
+
+def test_data_may_lie_anywhere_else_in_an_environment(opened: Opened) -> None:
+    names = [
+        *("data/share/pip.conf", "data/lib/cmake/demo.cmake", "data/lib/demo.a", "data/python3", "headers/pip.conf"),
+        *("data/lib/python3-demo/x.so", "data/lib/python3.12-demo/x.so", "data/lib/python-demo.zip"),
+        *("data/lib/libpython3-demo.so", "data/etc/conda/demo.yml", "data/share/etc/conda/activate.d/demo.sh"),
+    ]
+    assert codes_of(opened(files={f"{DATA}/{name}": b"" for name in names})) == []
+
+
+@pytest.mark.parametrize(
+    ("project", "files"),
+    [
+        ("tests", ("tests/__init__.py",)),  # as it is called
+        ("pip", ("pip/__init__.py", "pip-1.0.data/scripts/pip")),  # of which it is the first
+        ("setuptools", ("setuptools/__init__.py", "pkg_resources/__init__.py", "_distutils_hack/__init__.py")),
+    ],
+)
+def test_what_belongs_to_a_project_may_be_in_its_wheel(project: str, files: tuple[str, ...], tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path / f"{project}-1.0-py3-none-any.whl", files=dict.fromkeys(files, b""))
+    contents = open_wheel(WheelFile.at(wheel), None)
+    assert isinstance(contents, Contents)
+    assert codes_of(contents) == []
+
+
+def test_the_own_package_may_be_required_with_an_extra(opened: Opened) -> None:
+    assert codes_of(opened(metadata=METADATA + "Requires-Dist: demo[all]; extra == 'every'\n")) == []
+
+
+@pytest.mark.parametrize("command", ["python", "python3.11", "pip", "PIP3.exe", "uv", "activate.fish"])
+def test_a_program_in_the_place_of_python_or_pip_is_found(command: str, opened: Opened) -> None:
+    points = {f"{STEM}.dist-info/entry_points.txt": f"[console_scripts]\n{command} = demo:main\n".encode()}
+    for files in (points, {f"{DATA}/scripts/{command}": b""}, {f"{DATA}/data/bin/{command}": b""}):
+        contents = opened(files=files)
+        assert codes_of(contents) == [Code.COMMAND]
+        assert command in details_of(contents)
+
+
+@pytest.mark.parametrize("command", ["../lib/python3.11/site-packages/sitecustomize.py", "..\\\\python.exe"])
+def test_an_entry_point_that_is_a_path_is_found(command: str, opened: Opened) -> None:
+    points = {f"{STEM}.dist-info/entry_points.txt": f"[console_scripts]\n{command} = demo:main\n".encode()}
+    assert codes_of(opened(files=points)) == [Code.COMMAND]
+
+
+@pytest.mark.parametrize("command", ["demo", "pipx", "python-demo", "uvicorn"])
+def test_other_programs_pass(command: str, opened: Opened) -> None:
+    points = {f"{STEM}.dist-info/entry_points.txt": f"[gui_scripts]\n{command} = demo:main\n".encode()}
+    assert codes_of(opened(files={**points, f"{DATA}/scripts/{command}": b""})) == []
+
+
+def test_entry_points_that_cannot_be_read_refuse_the_wheel(tmp_path: Path) -> None:
+    files = {f"{STEM}.dist-info/entry_points.txt": b"pip = demo:main"}
+    findings = open_wheel(WheelFile.at(write_wheel(tmp_path / LABELLED, metadata=METADATA, files=files)), None)
+    assert not isinstance(findings, Contents)
+    assert [finding.code for finding in findings] == [Code.METADATA]
+
+
+@pytest.mark.parametrize("name", ["tests/__init__.py", "test/x.py", "src/demo/x.py", "setup.py", "docs/conf.py"])
+def test_files_of_the_source_beside_all_packages_are_a_warning(name: str, opened: Opened) -> None:
+    (finding,) = findings_of(opened(files={name: b""}))
+    assert finding.code == Code.TOP_LEVEL
+    assert not finding.refuses
+
+
+@pytest.mark.parametrize("name", ["demo/__pycache__/__init__.cpython-311.pyc", "demo/hidden.pyc"])
+def test_bytecode_is_found(name: str, opened: Opened) -> None:
+    assert codes_of(opened(files={name: b"\xa7\r\r\n"})) == [Code.BYTECODE]
+
+
+TORCH = f"torch-2.11.0+cu130-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
+OF_TORCH = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0+cu130\n"
+ABI3 = LABELLED.replace("cp311-cp311", "cp311-abi3")
+
+
+def test_a_second_cuda_major_beside_the_right_one_is_found(opened: Opened) -> None:
+    assert codes_of(opened(machine_code="linked to CUDA 12 and 13")) == [Code.CUDA_MAJOR]
+
+
+@pytest.mark.parametrize(
+    ("machine_code", "kept", "broken"), [("as promised", "shared", "static"), ("linked statically", "static", "shared")]
+)
+def test_a_cuda_runtime_is_held_as_said(machine_code: str, kept: str, broken: str, opened: Opened) -> None:
+    assert codes_of(opened(machine_code=machine_code, expects={"cudart": kept})) == []
+    assert codes_of(opened(machine_code=machine_code, expects={"cudart": broken})) == [Code.CUDART]
+
+
+@pytest.mark.parametrize(
+    "wheel",
+    [
+        {"machine_code": "from the future", "name": LABELLED.replace("manylinux_2_17", "linux"), "built_here": False},
+        {"machine_code": "that calls torch's C++"},  # which a wheel for one torch is made of
+        {"machine_code": "linked to what others bring", "built_here": False},
+        {"second": "libtorch_cpu.so", "name": TORCH, "metadata": OF_TORCH, "built_here": False},  # the first copy
+    ],
+)
+def test_what_the_tags_of_a_wheel_allow_passes(wheel: dict[str, Any], opened: Opened) -> None:
+    assert codes_of(opened(**wheel)) == []
+
+
+def test_every_platform_tag_of_a_wheel_must_hold(opened: Opened) -> None:
+    name = LABELLED.replace(f"_{MACHINE}", f"_{MACHINE}.manylinux_2_99_{MACHINE}")
+    contents = opened(name, machine_code="from the future", built_here=False)
+    assert codes_of(contents) == [Code.GLIBC]
+    assert details_of(contents).startswith(f"manylinux_2_17_{MACHINE} promises glibc 2.17")
+
+
+@pytest.mark.parametrize(
+    ("library", "label", "codes"),
+    [
+        *(("libnppc.so.12", "cu130", [Code.CUDA_MAJOR]), ("libnvJitLink.so.12", "cu130", [Code.CUDA_MAJOR])),
+        *(("libcusolver.so.11", "cu130", [Code.CUDA_MAJOR]), ("libcufft.so.11", "cu130", [Code.CUDA_MAJOR])),
+        *(("libcusolver.so.11", "cu128", []), ("libcufft.so.11", "cu128", []), ("libcusparse.so.12", "cu128", [])),
+        *(("libcusparse.so.12", "cu130", []), ("libcusparse.so.12", "cu118", [Code.CUDA_MAJOR])),
+        ("libcurand.so.10", "cu130", []),
+    ],
+)
+def test_every_library_of_cuda_belongs_to_majors(library: str, label: str, codes: list[Code], opened: Opened) -> None:
+    name = LABELLED.replace("cu130torch2.11", label)
+    metadata = METADATA.replace("cu130torch2.11", label)
+    assert codes_of(opened(name, machine_code=f"linked to {library}", metadata=metadata, built_here=False)) == codes
+
+
+def test_a_library_in_the_wheel_is_found_by_its_file_and_by_its_soname(
+    opened: Opened, objects: Mapping[str, bytes]
+) -> None:
+    for name in ("demo.libs/libhelper.so.1", "demo/helper.so"):
+        files = {name: objects["helper"]}
+        assert codes_of(opened(machine_code="linked to its helper", files=files, built_here=False)) == []
+
+
+@pytest.mark.parametrize("name", ["demo.libs/libcudart-0a1b2c3d.so.13", "demo/_runtime.so"])
+def test_a_second_copy_of_the_cuda_runtime_is_found(name: str, opened: Opened, objects: Mapping[str, bytes]) -> None:
+    contents = opened(files={name: objects["libcudart.so.13"]})
+    assert codes_of(contents) == [Code.SECOND_COPY]
+    assert details_of(contents).startswith(name)
+
+
+def test_code_in_a_wheel_for_any_platform_is_found(opened: Opened) -> None:
+    metadata = METADATA.replace("+cu130torch2.11", "")
+    contents = opened("demo-1.0-py3-none-any.whl", metadata=metadata, built_here=False)
+    assert codes_of(contents) == [Code.MACHINE]
+
+
+@pytest.mark.parametrize(
+    ("machine_code", "symbol"),
+    [("that calls Python's insides", "_PyObject_MakeTpCall"), ("that calls a later Python", "PyList_GetItemRef")],
+)
+def test_an_abi3_tag_on_code_that_is_not_is_found(machine_code: str, symbol: str, opened: Opened) -> None:
+    contents = opened(ABI3, machine_code=machine_code, built_here=False)
+    assert codes_of(contents) == [Code.ABI3]
+    assert details_of(contents) == f"tagged abi3 from Python 3.11 on, whose stable ABI lacks {symbol}"
+    assert codes_of(opened(machine_code=machine_code, built_here=False)) == []
+
+
+@pytest.mark.parametrize("machine_code", ["with an executable stack", "that says nothing of its stack"])
+def test_an_executable_stack_is_found(machine_code: str, opened: Opened) -> None:
+    contents = opened(machine_code=machine_code, built_here=False)
+    assert codes_of(contents) == ([Code.EXECUTABLE_STACK] if MACHINE == "x86_64" or "with" in machine_code else [])
+
+
+def test_functions_that_no_known_torch_has_are_named(opened: Opened) -> None:
+    metadata = METADATA.replace("torch2.11", "").replace("torch==2.11.*", "torch>=2.10")
+    contents = opened(
+        LABELLED.replace("torch2.11", ""),
+        machine_code="that calls a torch of tomorrow",
+        metadata=metadata,
+        torch=StableTorch(oldest=TorchVersion(2, 10)),
+    )
+    assert codes_of(contents) == [Code.TORCH_OLDEST]
+    assert "torch_of_tomorrow" in details_of(contents)
+
+
+HEAD = "Metadata-Version: 2.1\n"
+LATER = METADATA.replace(HEAD, "Metadata-Version: 2.4\n")
+DIST_INFO = f"{LABELLED.split('-cp')[0]}.dist-info"
+PIN = "Requires-Dist: torch==2.11.*\n"
+
+
+@pytest.mark.parametrize(
+    "wheel",
+    [
+        {"metadata": METADATA.replace("Version: 1.0+cu130torch2.11", "Version: 1.0")},
+        {"metadata": METADATA.replace("Name: demo", "Name: other")},
+        {"dist_info": DIST_INFO.replace("demo", "Demo")},
+        {"dist_info": DIST_INFO.replace("+cu130torch2.11", "")},
+    ],
+)
+def test_metadata_or_its_folder_that_disagrees_with_the_name_is_found(wheel: dict[str, Any], opened: Opened) -> None:
+    assert codes_of(opened(**wheel)) == [Code.METADATA_VERSION]
+
+
+def test_a_dist_info_folder_may_be_spelled_as_the_file_is(opened: Opened) -> None:
+    metadata = METADATA.replace("Name: demo", "Name: de-mo")
+    assert codes_of(opened(LABELLED.replace("demo", "De.Mo"), metadata=metadata, built_here=False)) == []
+
+
+@pytest.mark.parametrize("requirement", ["", "Requires-Dist: torch\n"])
+def test_a_missing_torch_pin_is_found(requirement: str, opened: Opened) -> None:
+    contents = opened(metadata=METADATA.replace(PIN, requirement))
+    assert codes_of(contents) == [Code.TORCH_PIN]
+    assert {"torch==2.11.*,", "cu130torch2.11"} < set(details_of(contents).split())
+
+
+@pytest.mark.parametrize(
+    ("pin", "keeps"),
+    [("==2.16.0rc1", True), ("==2.16.0", True), ("==2.16.0rc2", False), ("==2.16.*", False), (">=2.16.0rc1", False)],
+)
+def test_a_wheel_for_a_release_candidate_is_pinned_to_what_that_calls_itself(
+    pin: str, *, keeps: bool, opened: Opened
+) -> None:
+    metadata = METADATA.replace("torch2.11", "torch2.16rc1").replace("==2.11.*", pin)
+    contents = opened(LABELLED.replace("2.11", "2.16rc1"), metadata=metadata, torch=TorchVersion(2, 16, 1))
+    assert codes_of(contents) == ([] if keeps else [Code.TORCH_PIN])
+
+
+@pytest.mark.parametrize(
+    ("requirement", "keeps"),
+    [
+        *((bound, True) for bound in ("torch>=2.10", "torch>=2.11,<3", "torch~=2.10")),
+        *((bound, False) for bound in ("numpy", "torch", "torch>=2.9", "torch==2.11.*")),
+        ("torch>=2.10 ; sys_platform == 'linux'", False),
+    ],
+)
+def test_a_wheel_for_many_torches_guards_its_range(requirement: str, *, keeps: bool, opened: Opened) -> None:
+    metadata = METADATA.replace("torch2.11", "").replace("torch==2.11.*", requirement)
+    stable = StableTorch(oldest=TorchVersion(2, 10))
+    contents = opened(LABELLED.replace("torch2.11", ""), metadata=metadata, torch=stable)
+    assert codes_of(contents) == ([] if keeps else [Code.TORCH_PIN])
+    assert ("torch>=2.10," in details_of(contents)) is not keeps
+
+
+@pytest.mark.parametrize(
+    ("machine_code", "missing"),
+    [
+        ("without sm_90", "no code for sm_90; it has sm_120, compute_120"),
+        ("without PTX", "no code for compute_120; it has sm_90, sm_120"),
+        ("helper", "no code for any GPU: nvcc compiled nothing of it, so it is for the CPU only"),
+    ],
+)
+def test_missing_architectures_are_found_where_it_is_known_what_was_built_for(
+    machine_code: str, missing: str, opened: Opened
+) -> None:
+    contents = opened(machine_code=machine_code)
+    assert codes_of(contents) == [Code.ARCHITECTURES]
+    assert details_of(contents) == missing
+    assert codes_of(opened(machine_code=machine_code, built_here=False)) == []
+
+
+@pytest.mark.parametrize(
+    "requirement", ["torch-scatter @ https://wheels.example/x.whl", "lib @ git+https://git.example/lib"]
+)
+def test_a_requirement_that_passes_every_index_is_found(requirement: str, opened: Opened) -> None:
+    contents = opened(metadata=METADATA + f"Requires-Dist: {requirement}\n")
+    assert codes_of(contents) == [Code.DIRECT_URL]
+    assert requirement.partition(" ")[0] in details_of(contents)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "fault"),
+    [
+        (f"{LATER}License-Expression: My own licence\n", "'my own licence' is invalid"),
+        (f"{LATER}License-File: ../../LICENSE\n", "license-file"),
+        (f"{LATER}License-File: LICENSE\n", "no licence file 'license'"),
+        (f"{LATER}Description-Content-Type: text/word\n", "description-content-type"),
+        (f"{LATER}Description-Content-Type: {'a;' * 200_000}\n", "more than 255 characters"),
+        (f"{LATER}Colour: green\n", "unrecognized field: 'colour'"),
+        (f"{LATER}Dynamic: Version\n", "dynamic"),
+        (METADATA.replace(HEAD, "Metadata-Version: 9.9\n"), "'9.9' is not a valid metadata version"),
+        (METADATA.replace(HEAD, "Metadata-Version: next\n"), "'next' is not a valid metadata version"),
+        (METADATA.replace(HEAD, ""), "'metadata-version' is a required field"),
+    ],
+)
+def test_metadata_that_registries_refuse_is_found(metadata: str, fault: str, opened: Opened) -> None:
+    contents = opened(metadata=metadata)
+    assert codes_of(contents) == [Code.METADATA_INVALID]
+    assert fault in details_of(contents).lower()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "files"),
+    [
+        (f"{LATER}License-File: LICENSE\n", {f"{DIST_INFO}/licenses/LICENSE": b"MIT"}),
+        (f"{METADATA}License-File: LICENSE\n", {}),  # which backends wrote before its time
+        (f"{METADATA}License-Expression: MIT\n", {}),
+    ],
+)
+def test_a_licence_that_is_there_or_is_said_before_its_time_passes(
+    metadata: str, files: dict[str, bytes], opened: Opened
+) -> None:
+    assert codes_of(opened(metadata=metadata, files=files)) == []
