@@ -12,8 +12,7 @@ from tests.integration.conftest import Command
 from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.names import project_name
-from wheelmill.release.ledger.downloads import with_count
-from wheelmill.release.ledger.records import DownloadCount
+from wheelmill.release.ledger.records import DownloadCount, with_count
 from wheelmill.release.publish import publish
 
 STORE = f"github:{REPOSITORY}"

@@ -13,7 +13,7 @@ from wheelmill.hosting.read import read_settings
 from wheelmill.hosting.rules import examine
 from wheelmill.hosting.wrong import WrongSetting
 from wheelmill.release.github import Repository
-from wheelmill.release.github.calls import Calls, Pace
+from wheelmill.release.github.api import Calls, Pace
 from wheelmill.system.progress import QUIET, SYSTEM_CLOCK
 
 pytestmark = pytest.mark.real

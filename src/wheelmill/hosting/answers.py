@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from wheelmill.errors import IntegrityError, NetworkError, RejectedError
 from wheelmill.hosting.settings import Unseen
-from wheelmill.release.github.calls import Calls
+from wheelmill.release.github.api import Calls
 from wheelmill.system.records import record_from
 
 ADMINISTRATION: Final = "Administration: read"

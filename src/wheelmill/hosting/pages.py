@@ -7,7 +7,7 @@ from typing import Final
 from wheelmill.hosting.answers import Answers
 from wheelmill.hosting.settings import PagesSite
 from wheelmill.release.github import Repository
-from wheelmill.release.github.calls import Calls, Pace
+from wheelmill.release.github.api import Calls, Pace
 from wheelmill.system.progress import QUIET, Clock
 
 _NO_SITE: Final = PagesSite(public=False)

@@ -35,7 +35,7 @@ from wheelmill.hosting.settings import (
     Workflow,
 )
 from wheelmill.release.github import Repository
-from wheelmill.release.github.calls import Calls
+from wheelmill.release.github.api import Calls
 
 
 def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:

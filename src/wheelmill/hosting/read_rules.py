@@ -12,7 +12,7 @@ from urllib.parse import quote
 from wheelmill.hosting.answers import ADMINISTRATION, Answers
 from wheelmill.hosting.factory import TAG
 from wheelmill.hosting.settings import ListedRuleset, Protection, RefNames, Rule, Ruleset, Switch, Unseen
-from wheelmill.release.github.ledger import BRANCH
+from wheelmill.release.github.store import BRANCH
 
 _METADATA: Final = "Metadata: read"
 

@@ -27,10 +27,9 @@ from wheelmill.pipeline.growth import growth_of
 from wheelmill.pipeline.site import build_index, catalogue_of
 from wheelmill.pipeline.stores import Stores
 from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
-from wheelmill.release.build_number import assign_build_number
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import published
-from wheelmill.release.publish import publish
+from wheelmill.release.publish import assign_build_number, publish
 from wheelmill.release.store import Store
 from wheelmill.smoke.environment import SmokeEnvironments
 from wheelmill.smoke.examine import AvailableWheel, check_required, examine_wheel, wheels_on_disk

@@ -20,7 +20,7 @@ from wheelmill.pipeline.attested import attested_part, derived_part
 from wheelmill.release.ledger.records import LedgerRelease
 from wheelmill.release.ledger.releases import absent_files, every_manifest, published
 from wheelmill.release.manifest import MANIFEST, ListedRelease
-from wheelmill.release.manifest.shared import Shared
+from wheelmill.release.manifest.listed import Shared
 from wheelmill.release.store import Store
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.attestation import ATTESTATIONS, Signer

@@ -1,4 +1,7 @@
-"""Releases as folders: ``DIRECTORY/v2026-11-21/{wheel, wheel.metadata, wheel.cdx.json, manifest.json}``."""
+"""Releases as folders, with their ledger beside them.
+
+``DIRECTORY/v2026-11-21/`` has wheels, what lies beside each of them, and ``manifest.json``.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,7 @@ from urllib.parse import quote
 
 from wheelmill.errors import ReleaseError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.ledger.folder import LedgerFile
-from wheelmill.release.ledger.ledger import Ledger
+from wheelmill.release.ledger.ledger import Ledger, write_archive
 from wheelmill.release.manifest import MANIFEST, entry_of, manifest_of
 from wheelmill.release.store import (
     Publication,
@@ -26,11 +28,53 @@ from wheelmill.release.store import (
 )
 from wheelmill.release.tags import date_tags, is_date_tag, is_like_date_tag
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.files import PUBLIC_FILE, copy_file, make_public_folder, sha256_of, write_bytes
+from wheelmill.system.files import PUBLIC_FILE, copy_file, make_public_folder, sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import remove_tree
-from wheelmill.system.locks import hold
+from wheelmill.system.locks import hold, wait_silently
 from wheelmill.system.progress import Clock, Progress
 from wheelmill.wheel.name import WheelFile
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerFile:
+    """An archive on this disk; it is replaced whole."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """See `LedgerPlace.name`; the path."""
+        return str(self.path)
+
+    def read(self, seen: str | None) -> tuple[str | None, bytes | None]:
+        """See `LedgerPlace.read`; a state is named by the hash of its archive."""
+        try:
+            archive = self.path.read_bytes()
+        except FileNotFoundError:
+            return None, None
+        except OSError as error:
+            raise ReleaseError("ledger-unreadable", f"{self.path} cannot be read: {error.strerror}") from None
+        revision = sha256_of_bytes(archive)
+        return revision, None if revision == seen else archive
+
+    def write(
+        self,
+        revision: str | None,
+        before: Mapping[str, bytes],  # noqa: ARG002 - the archive is written whole
+        after: Mapping[str, bytes],
+        why: str,  # noqa: ARG002 - there is no history
+    ) -> str | None:
+        """See `LedgerPlace.write`."""
+        archive = write_archive(after)
+        try:
+            with hold(self.path.with_name(f".{self.path.name}.lock"), wait=wait_silently):
+                newest, _ = self.read(None)
+                if newest != revision:
+                    return None
+                write_bytes(self.path, archive)
+        except OSError as error:
+            raise ReleaseError("ledger-not-writable", f"{self.path} cannot be written: {error.strerror}") from None
+        return sha256_of_bytes(archive)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from wheelmill.hosting.rules import examine
 from wheelmill.hosting.settings import Unseen
 from wheelmill.hosting.wrong import WrongSetting
 from wheelmill.release.github import Repository
-from wheelmill.release.github.calls import Calls, Pace
+from wheelmill.release.github.api import Calls, Pace
 from wheelmill.system.progress import QUIET
 
 Check = Callable[[], tuple[WrongSetting | Unseen, ...]]

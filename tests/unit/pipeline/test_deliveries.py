@@ -171,7 +171,7 @@ def test_what_is_too_large_for_this_disk_leaves_nothing_on_it(
     bomb = os.urandom(200_000) if packed else bytes(200_000)
     for attempt in range(2, 6):
         github.artifacts.keep(int(RUN), f"wheels-0-demo-1.0-cu130-{attempt}", {"bomb.whl": bomb})
-    monkeypatch.setattr("wheelmill.release.github.artifacts.MAX_ARTIFACT", 100_000)
+    monkeypatch.setattr("wheelmill.release.github.download.MAX_ARTIFACT", 100_000)
     disk = tmp_path / "disk"
     disk.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(disk))

@@ -21,6 +21,7 @@ from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import published, rebuild
 from wheelmill.release.manifest import listed_of
 from wheelmill.release.publish import publish
+from wheelmill.system.files import PUBLIC_FILE, write_bytes
 
 NAME = "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl"
 OTHER = "demo-1.1-py3-none-any.whl"
@@ -204,9 +205,11 @@ def test_what_the_ledger_lacks_is_read_from_its_manifest(store: DirectoryStore, 
 def test_a_ledger_that_cannot_be_written_fails_no_release(
     store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    def full(path: Path, content: bytes, *, mode: int = PUBLIC_FILE) -> None:
+        if path.parent == store.directory:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_bytes(path, content, mode=mode)
 
-    monkeypatch.setattr("wheelmill.release.ledger.folder.write_bytes", full)
+    monkeypatch.setattr("wheelmill.release.directory.write_bytes", full)
     (manifest,) = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
     assert manifests_in(store) == (listed_of(manifest),)

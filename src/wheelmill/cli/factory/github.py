@@ -39,7 +39,7 @@ def check(
     from wheelmill.hosting.settings import Unseen  # noqa: PLC0415
     from wheelmill.hosting.wrong import WrongSetting  # noqa: PLC0415
     from wheelmill.release.github import Repository  # noqa: PLC0415
-    from wheelmill.release.github.calls import Calls, Pace  # noqa: PLC0415
+    from wheelmill.release.github.api import Calls, Pace  # noqa: PLC0415
 
     asked = Repository.parse(repository, os.environ)
     if asked.token is None:

@@ -157,7 +157,7 @@ def store_at(text: str, *, option: str = "--store", must_exist: bool = False, ba
         return DirectoryStore(directory=directory, clock=SYSTEM_CLOCK)
     if kind == "github":
         from wheelmill.release.github import GitHubStore, Repository  # noqa: PLC0415 - needs the factory extra
-        from wheelmill.release.github.calls import Pace  # noqa: PLC0415
+        from wheelmill.release.github.api import Pace  # noqa: PLC0415
 
         with suppress(UsageError):  # what was expected is said below
             repository = Repository.parse(place, os.environ)

@@ -10,8 +10,7 @@ import typer
 from wheelmill.cli.factory.inputs import StoreOption, store_at
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.errors import UsageError
-from wheelmill.release.ledger.downloads import CountsDownloads, of_projects, with_count
-from wheelmill.release.ledger.records import DownloadCount
+from wheelmill.release.ledger.records import CountsDownloads, DownloadCount, of_projects, with_count
 
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import ReleaseDownloads

@@ -10,7 +10,7 @@ from typing import Final
 from wheelmill.hosting.factory import TAG
 from wheelmill.hosting.settings import RepositorySettings, Unseen
 from wheelmill.hosting.wrong import Judgement, SettingCode, api_command, wrong
-from wheelmill.release.github.ledger import BRANCH
+from wheelmill.release.github.store import BRANCH
 
 _NEEDED: Final = {
     "pull_request": "pushed to without a pull request",

@@ -1,7 +1,7 @@
 """Releases on GitHub, or on a GitHub Enterprise Server."""
 
-from wheelmill.release.github.artifacts import JobArtifacts
-from wheelmill.release.github.connection import Repository
+from wheelmill.release.github.api import Repository
+from wheelmill.release.github.download import JobArtifacts
 from wheelmill.release.github.store import GitHubStore
 
 __all__ = ["GitHubStore", "JobArtifacts", "Repository"]

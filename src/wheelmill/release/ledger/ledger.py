@@ -1,21 +1,169 @@
 """The ledger: read as a whole, and changed by a function of its newest state.
 
-A change reads the state, makes the next one and writes that on the condition that nobody was faster; else it starts
-again. So a change happens whole or not at all, however many writers there are and wherever they are killed.
+A change reads the state, makes the next one and writes that on the condition that no other writer was faster; else it
+starts again. So a change happens whole or not at all, however many writers there are and wherever they are killed.
+
+The ledger has a file for each release, and one each for failures, claims and downloads. GitHub serves a commit as one
+archive, and a folder of releases keeps one; it is read within limits and not unpacked onto a disk.
+
+https://docs.github.com/en/repositories/working-with-files/using-files/downloading-source-code-archives
 """
 
 from __future__ import annotations
 
+import gzip
+import io
+import tarfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from pathlib import PurePosixPath
+from typing import Annotated, Final, Protocol
+
+from msgspec import DecodeError, Meta, Struct
+from msgspec.json import decode
 
 from wheelmill.errors import IntegrityError, NetworkError, ReleaseError, UnreadableError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.ledger.archive import read_archive
-from wheelmill.release.ledger.files import files_of, manifests_in, state_of
-from wheelmill.release.ledger.records import LedgerState
+from wheelmill.release.ledger.records import Downloads, Failures, LedgerRelease, LedgerState, Work
 from wheelmill.system.progress import Clock
+from wheelmill.system.records import record_bytes, record_from
+
+_RELEASES: Final = "releases/"
+_FAILURES: Final = "failures.json"
+_WORK: Final = "work.json"
+_DOWNLOADS: Final = "downloads.json"
+_ABOUT: Final = {
+    "README.md": b"""\
+The ledger of a factory of wheels: what is published, which builds failed, and what goes on.
+`wheelmill release ledger` shows it, and makes it again from the releases with `--rebuild`. Nobody has to edit it.
+"""
+}
+
+
+def state_of(files: Mapping[str, bytes]) -> LedgerState:
+    """Read the files of a ledger; others beside them are of a later version of ours.
+
+    Raises:
+        IntegrityError: one does not hold what it should.
+    """
+    found = (
+        record_from(content, LedgerRelease, source=path)
+        for path, content in sorted(files.items())
+        if path.startswith(_RELEASES)
+    )
+    failures, work, downloads = (files.get(path) for path in (_FAILURES, _WORK, _DOWNLOADS))
+    return LedgerState(
+        releases={release.tag: release for release in found},
+        failures=record_from(failures, Failures, source=_FAILURES).by_inputs if failures else {},
+        work=record_from(work, Work, source=_WORK) if work else Work(),
+        downloads=record_from(downloads, Downloads, source=_DOWNLOADS).counts if downloads else (),
+    )
+
+
+class _Named(Struct):
+    """The part of a release's file that the index needs."""
+
+    tag: ReleaseTag
+    manifest: Annotated[Sha256, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    """A manifest is kept in a file of this name, which must not lead elsewhere."""
+
+
+def manifests_in(files: Mapping[str, bytes]) -> dict[ReleaseTag, Sha256]:
+    """Read the hash of the manifest of every release, and nothing of its wheels.
+
+    Raises:
+        IntegrityError: a file does not hold what it should.
+    """
+    found: dict[ReleaseTag, Sha256] = {}
+    for path, content in sorted(files.items()):
+        if path.startswith(_RELEASES):
+            try:
+                named = decode(content, type=_Named)
+            except DecodeError as error:
+                raise IntegrityError("record-invalid", f"{path} is not a {LedgerRelease.__name__}: {error}") from None
+            found[named.tag] = named.manifest
+    return found
+
+
+def files_of(state: LedgerState, files: Mapping[str, bytes], before: LedgerState) -> dict[str, bytes]:
+    """Write the files of a ledger.
+
+    Args:
+        state: what they are to say.
+        files: those of an earlier state; a release that is the same keeps its file.
+        before: the state that these files hold.
+    """
+    releases = {
+        path: files[path] if before.releases.get(tag) is release else record_bytes(release, indent=None)
+        for tag, release in state.releases.items()
+        for path in [_path_of(tag)]
+    }
+    others = {_FAILURES: record_bytes(Failures(by_inputs=state.failures)), _WORK: record_bytes(state.work)}
+    if state.downloads:
+        others[_DOWNLOADS] = record_bytes(Downloads(counts=state.downloads), indent=None)
+    return {**_ABOUT, **releases, **others}
+
+
+def _path_of(tag: ReleaseTag) -> str:
+    return f"{_RELEASES}{tag}.json"
+
+
+MAX_BYTES: Final = 256 << 20
+"""Bytes of all files. A hundred thousand wheels in 420 releases take 30 MB."""
+MAX_FILES: Final = 20_000
+"""The number of files and folders; there is a file for each release."""
+
+_FOLDER: Final = "ledger"
+_GZIP: Final = 16 + zlib.MAX_WBITS
+"""https://docs.python.org/3/library/zlib.html#zlib.decompress"""
+
+
+def read_archive(archive: bytes) -> dict[str, bytes]:
+    """Read the files of a packed archive, by their paths in its one folder.
+
+    Raises:
+        UnreadableError: it is no such archive, it is larger than a ledger may be, or a file has a path of another form
+            than ``NAME`` or ``FOLDER/NAME``.
+    """
+    try:
+        unpacker = zlib.decompressobj(_GZIP)
+        unpacked = unpacker.decompress(archive, MAX_BYTES + 1)
+        if len(unpacked) > MAX_BYTES:
+            raise UnreadableError("archive-too-large", f"has more than {MAX_BYTES} bytes")
+        if not unpacker.eof:
+            raise UnreadableError("archive-damaged", "is not a packed archive: its end is missing")
+        with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:") as tar:
+            return _files_in(tar)
+    except (tarfile.TarError, zlib.error, OSError, RecursionError) as error:
+        raise UnreadableError("archive-damaged", f"is not a packed archive: {error}") from None
+
+
+def _files_in(tar: tarfile.TarFile) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    for number, member in enumerate(tar):
+        if number >= MAX_FILES:
+            raise UnreadableError("archive-too-large", f"has more than {MAX_FILES} files")
+        _, *inside = PurePosixPath(member.name).parts or ("",)
+        if member.isdir():
+            continue
+        content = tar.extractfile(member) if member.isreg() else None
+        if content is None or len(inside) not in {1, 2} or ".." in inside:
+            raise UnreadableError("archive-foreign-file", f"has {member.name!r:.200}, which is not a file of a ledger")
+        files["/".join(inside)] = content.read()
+    return files
+
+
+def write_archive(files: Mapping[str, bytes]) -> bytes:
+    """Pack files; the same files give the same bytes."""
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w") as tar:
+        for path, content in sorted(files.items()):
+            member = tarfile.TarInfo(f"{_FOLDER}/{path}")
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return gzip.compress(written.getvalue(), compresslevel=1, mtime=0)
+
 
 PAUSES: Final = (0.0, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """Seconds before each try of a change: of several concurrent ones, one succeeds each time."""

@@ -1,14 +1,18 @@
-"""What is published: the ledger, checked against the tags that exist. Releases are the truth.
+"""Published releases: the ledger, checked against the tags that exist. Releases are the truth.
 
-A release that cannot be read is reported and skipped: it may have been made by hand, or be incomplete.
+A release that cannot be read is reported and skipped: it may have been made by hand, or be incomplete. Small files of
+many releases are read in parallel; those with a known hash are cached on this machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final, Protocol
+
+from platformdirs import user_cache_path
 
 from wheelmill.errors import ManifestError, NetworkError, ReleaseError, WheelmillError
 from wheelmill.names import PythonVersion, ReleaseTag, Sha256
@@ -16,8 +20,9 @@ from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import LedgerRelease, LedgerState, ReleasedWheel
 from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, manifest_from
 from wheelmill.release.tags import is_date_tag
-from wheelmill.system.files import sha256_of_bytes
+from wheelmill.system.files import sha256_of_bytes, write_bytes
 from wheelmill.system.progress import Clock
+from wheelmill.web.client import in_turn
 from wheelmill.web.pages import SIDECAR_SUFFIX
 
 Warn = Callable[[str], None]
@@ -244,3 +249,44 @@ def _manifest_in(store: Releases, tag: ReleaseTag, content: bytes | WheelmillErr
     if isinstance(content, NetworkError) and content.status == HTTPStatus.NOT_FOUND:
         raise ReleaseError("manifest-absent", f"{tag} has no {MANIFEST}")
     raise content
+
+
+_AT_ONCE: Final = 8
+
+
+def read_each(
+    wanted: Mapping[ReleaseTag, Sha256 | None], read: Callable[[ReleaseTag], bytes]
+) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
+    """Read a small file of many releases; one with a known hash is cached.
+
+    Args:
+        wanted: the releases, and the hash of the file where it is known.
+        read: reads the file of a release; called in threads.
+
+    Yields:
+        The tag of a release, and the file's bytes or why they cannot be fetched.
+    """
+
+    def look(tag: ReleaseTag) -> bytes | WheelmillError:
+        try:
+            return _kept(sha256, lambda: read(tag)) if (sha256 := wanted[tag]) else read(tag)
+        except (NetworkError, ReleaseError) as error:
+            return error
+
+    yield from zip(wanted, in_turn(look, wanted, at_once=_AT_ONCE), strict=True)
+
+
+def _kept(sha256: Sha256, read: Callable[[], bytes]) -> bytes:
+    path = user_cache_path("wheelmill") / "manifests" / sha256
+    try:
+        content = path.read_bytes()
+    except OSError:
+        content = b""
+    if sha256_of_bytes(content) == sha256:
+        return content
+    content = read()
+    if sha256_of_bytes(content) == sha256:
+        with suppress(OSError):  # a full disk
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(path, content)
+    return content

@@ -11,9 +11,9 @@ from msgspec import DecodeError, to_builtins
 from msgspec.json import Decoder
 
 from wheelmill.errors import ManifestError, ReleaseError
-from wheelmill.release.manifest.faults import Fault, faults_of_types, shown, told, values_in
 from wheelmill.release.manifest.listed import ListedRelease
 from wheelmill.release.manifest.record import MANIFEST, Manifest
+from wheelmill.release.manifest.rules import Fault, faults_of_types, shown, told, values_in
 from wheelmill.system.records import record_bytes
 
 _OLDEST: Final = datetime(2000, 1, 1, tzinfo=UTC)

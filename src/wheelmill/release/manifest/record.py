@@ -1,22 +1,136 @@
-"""A manifest as it is written: everything that is known of the wheels of a release."""
+"""A manifest as it is written: everything that is known of the wheels of a release.
+
+External dependencies of wheels and of their builds are DepURLs (PEP 725, a draft). Attestations are provenance objects,
+as an index links to them (PEP 740): each is about one file, so of a wheel's bundles only those count that speak of
+nothing else, and only those that a log gave a time to.
+
+https://peps.python.org/pep-0725/
+https://packaging.python.org/en/latest/specifications/index-hosted-attestations/
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from pydantic import AwareDatetime
 
+from wheelmill.build.provenance import Provenance
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.manifest.external import External, external_of
 from wheelmill.release.manifest.listed import Schema
-from wheelmill.release.pep740 import provenance_of
 from wheelmill.smoke.verdict import Certificate, TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
+from wheelmill.wheel.torch_need import torch_requirement
 from wheelmill.wheel.variant import plain_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class External:
+    """The keys that the table ``[external]`` has in a pyproject.toml."""
+
+    build_requires: tuple[str, ...] = ()
+    """Programs of its build: ``dep:generic/cuda-toolkit@13.0.2``."""
+    host_requires: tuple[str, ...] = ()
+    """Libraries of its build: ``dep:rpm/almalinux/libaio-devel``."""
+    dependencies: tuple[str, ...] = ()
+    """What must be present when it is imported: ``dep:generic/nvidia-driver@>=580.65.06``."""
+
+
+def external_of(certificate: Certificate, requires_dist: tuple[str, ...]) -> External:
+    """Gather it from what is known of a wheel.
+
+    Args:
+        certificate: what its bytes show, and how it was built.
+        requires_dist: what package indexes have of what it needs.
+    """
+    made = certificate.provenance
+    return External(
+        build_requires=(
+            *("dep:virtual/compiler/cxx", "dep:virtual/compiler/cuda"),
+            f"dep:generic/cuda-toolkit@{made.toolkit}",
+        )
+        if made
+        else (),
+        host_requires=tuple(_libraries(made)) if made else (),
+        dependencies=tuple(_needed(certificate, requires_dist)),
+    )
+
+
+def _libraries(made: Provenance) -> Iterator[str]:
+    """System packages, as the package manager of the build place calls them: dnf in containers."""
+    if wanted := made.system_packages:
+        names, kind = (wanted.dnf, "rpm/almalinux") if made.images else (wanted.apt, "deb/debian")
+        yield from (f"dep:{kind}/{name}" for name in names or ())
+
+
+def _needed(certificate: Certificate, requires_dist: tuple[str, ...]) -> Iterator[str]:
+    seen, made = certificate.evidence, certificate.provenance
+    if made and made.driver:
+        yield f"dep:generic/nvidia-driver@>={made.driver}"
+    if seen.glibc:
+        yield f"dep:generic/glibc@>={seen.glibc}"
+    if seen.cuda_major and torch_requirement(requires_dist) is None:  # torch brings CUDA's libraries
+        yield f"dep:generic/cuda-toolkit@>={seen.cuda_major},<{seen.cuda_major + 1}"
+
+
+_BUILD_CONFIG, _SIGNER, _REPOSITORY = (f"1.3.6.1.4.1.57264.1.{number}" for number in (18, 9, 12))
+"""What a certificate says of a job (https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md)."""
+_SERVER: Final = "https://github.com/"
+
+
+def provenance_of(wheel: TestedWheel) -> bytes | None:
+    """Write the provenance object of a wheel.
+
+    Returns:
+        JSON; None for a wheel that no bundle of its own attests.
+    """
+    own = [bundle for bundle in wheel.bundles if _is_about(bundle, wheel)]
+    if not own:
+        return None
+    from pypi_attestations import Attestation, AttestationBundle, GitHubPublisher, Provenance  # noqa: PLC0415 - a second
+    from sigstore.models import Bundle  # noqa: PLC0415
+
+    bundles = []
+    for bundle in own:
+        attestation = Attestation.from_bundle(Bundle.from_json(bundle))
+        claims = attestation.certificate_claims
+        workflow = claims.get(_BUILD_CONFIG, claims[_SIGNER]).partition("@")[0].rpartition("/")[2]
+        publisher = GitHubPublisher(repository=claims[_REPOSITORY].removeprefix(_SERVER), workflow=workflow)
+        bundles.append(AttestationBundle(publisher=publisher, attestations=[attestation]))
+    return Provenance(attestation_bundles=bundles).model_dump_json().encode() + b"\n"
+
+
+def shared_bundles(wheel: TestedWheel) -> tuple[bytes, ...]:
+    """The bundles of a wheel that are needed beside its provenance object.
+
+    Who verifies a release verifies each of its bundles: those of a whole group are fewer than those of each wheel.
+    """
+    shared = tuple(bundle for bundle in wheel.bundles if not _is_about(bundle, wheel))
+    subject = wheel.file.filename, wheel.file.sha256
+    return shared if any(subject in _subjects_of(bundle) for bundle in shared) else wheel.bundles
+
+
+def _is_about(bundle: bytes, wheel: TestedWheel) -> bool:
+    """Whether a bundle speaks of a wheel alone, and a log says when it was signed."""
+    if _subjects_of(bundle) != [(wheel.file.filename, wheel.file.sha256)]:
+        return False
+    entries = json.loads(bundle)["verificationMaterial"]["tlogEntries"]
+    return len(entries) == 1 and bool(entries[0].get("integratedTime"))
+
+
+def _subjects_of(bundle: bytes) -> list[tuple[str, str]]:
+    """Names and hashes of the files that a bundle speaks of; it was verified, where that is asked for."""
+    try:
+        statement = json.loads(base64.b64decode(json.loads(bundle)["dsseEnvelope"]["payload"]))
+        return [(subject["name"], subject["digest"]["sha256"]) for subject in statement["subject"]]
+    except (KeyError, TypeError, ValueError):
+        return []
+
 
 MANIFEST: Final = "manifest.json"
 SBOM_SUFFIX: Final = ".cdx.json"

@@ -5,12 +5,19 @@ or that it is still the one that was read. So of two writers one finds out.
 
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
+
+botocore makes and signs requests, which go through `web.client`. Endpoint, region and credentials are those of its
+usual variables and files: ``AWS_ENDPOINT_URL_S3``, ``AWS_DEFAULT_REGION``, ``AWS_ACCESS_KEY_ID``, ``AWS_PROFILE`` and
+so on.
+
+https://docs.aws.amazon.com/boto3/latest/guide/configuration.html
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,14 +26,189 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import IO, Any, Final, Self
 
-from wheelmill.errors import AbsentError, NetworkError, SameError, TakenError, UsageError
+import botocore.session
+from botocore import UNSIGNED
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, IncompleteReadError
+from botocore.parsers import ResponseParserError
+
+from wheelmill.errors import AbsentError, NetworkError, RejectedError, SameError, TakenError, UsageError
 from wheelmill.names import Sha256
-from wheelmill.release.asset import Asset
-from wheelmill.release.s3.answers import configured, etag_of, sha256_in, understood
-from wheelmill.release.s3.connection import Connection
 from wheelmill.release.s3.content_types import type_of
+from wheelmill.release.store import Asset
 from wheelmill.system.progress import Clock
-from wheelmill.web.transport import PATIENT
+from wheelmill.web.client import Web
+from wheelmill.web.credentials import no_credentials, without_credentials
+from wheelmill.web.transport import PATIENT, Retries
+
+_MEANINGS: Final[Mapping[int, type[Exception]]] = {
+    HTTPStatus.NOT_MODIFIED: SameError,
+    HTTPStatus.NOT_FOUND: AbsentError,
+    HTTPStatus.CONFLICT: TakenError,
+    HTTPStatus.PRECONDITION_FAILED: TakenError,
+}
+"""Answers that tell of no failure.
+
+https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+"""
+_HINTS: Final = {
+    301: "AWS_DEFAULT_REGION is the region of the bucket",
+    403: "the credentials of AWS_ACCESS_KEY_ID or AWS_PROFILE need s3:ListBucket, s3:GetObject and s3:PutObject",
+    404: "is there such a bucket? AWS_ENDPOINT_URL_S3 names an S3 that is not Amazon's",
+}
+
+
+@contextmanager
+def configured(what: str) -> Iterator[None]:
+    """Say that botocore's variables or files are wrong.
+
+    Args:
+        what: what is done, in words.
+
+    Raises:
+        UsageError: they are.
+    """
+    try:
+        yield
+    except (BotoCoreError, ValueError) as error:
+        raise UsageError("s3-denied", f"{what}: {error}") from None
+
+
+@contextmanager
+def understood(what: str) -> Iterator[None]:
+    """Turn an exception of botocore into our error.
+
+    Args:
+        what: the request, in words.
+
+    Raises:
+        AbsentError, SameError, TakenError: see there.
+        NetworkError: it is no answer of S3's.
+        RejectedError: S3 will not do it.
+        UsageError: no request could be made.
+    """
+    try:
+        yield
+    except NetworkError as error:
+        raise NetworkError("s3-silent", f"{what}: {error}", status=error.status) from None
+    except ClientError as error:
+        status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+        code, said = (error.response["Error"].get(key, "") for key in ("Code", "Message"))
+        if status in _MEANINGS and code != "NoSuchBucket":
+            raise _MEANINGS[status](what) from None
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # also botocore's own, for a body that is no XML
+            raise NetworkError("s3-failed", f"{what}: S3 answers {status} {code}: {said}", status=status) from None
+        hint = _HINTS.get(status)
+        raise RejectedError(
+            "s3-rejected", f"{what}: S3 answers {status} {code}: {said}", hint=hint, status=status
+        ) from None
+    except (ResponseParserError, IncompleteReadError, LookupError, TypeError, ValueError) as error:
+        raise NetworkError(
+            "s3-unreadable", f"{what}: the answer is not one of S3's: {error!r}; try again later"
+        ) from None
+    except BotoCoreError as error:
+        raise UsageError("s3-denied", f"{what}: {error}") from None
+
+
+def etag_of(answer: Mapping[str, Any]) -> str:
+    """The etag of an object.
+
+    Raises:
+        LookupError: there is none, so that the answer is not S3's.
+    """
+    etag: str = answer["ETag"]
+    return etag
+
+
+def sha256_in(answer: Mapping[str, Any]) -> Sha256 | None:
+    """The hash of an object; None where it is not said, or one of hashes: that of an object in parts.
+
+    Raises:
+        ValueError: it is no hash.
+    """
+    said = answer.get("ChecksumSHA256", "")
+    return Sha256(base64.b64decode(said, validate=True).hex()) if said and "-" not in said else None
+
+
+_OWN: Final = frozenset({"expect", "user-agent"})
+"""Headers that `Web` sets itself, or does without; neither is signed."""
+_SETTINGS: Final = Config(
+    retries={"total_max_attempts": 1},  # `Web` sends again what may be sent again
+    request_checksum_calculation="when_required",  # not every S3 knows the others
+    response_checksum_validation="when_required",
+    s3={"payload_signing_enabled": True},  # every S3 compares the bytes that arrive with the hash that is signed
+)
+_LARGEST: Final = 128 << 20
+"""Bytes of one answer."""
+
+
+class Connection:
+    """A client of S3, which threads may share.
+
+    Args:
+        clock: waits between tries.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._session = botocore.session.get_session()
+        self._web = Web(credentials=no_credentials, retries=Retries(clock.sleep, pauses=PATIENT))
+
+    @cached_property
+    def has_credentials(self) -> bool:
+        """Whether there are credentials; without them, a bucket is read anonymously."""
+        return self._session.get_credentials() is not None
+
+    @cached_property
+    def client(self) -> Any:  # noqa: ANN401 - botocore makes the class from a description of S3
+        """botocore's client of S3."""
+        anybody = Config() if self.has_credentials else Config(signature_version=UNSIGNED)
+        client = self._session.create_client("s3", config=_SETTINGS.merge(anybody))
+        client.meta.events.register("before-send.s3", self._send)
+        return client
+
+    def address(self, bucket: str, key: str) -> str:
+        """The URL of an object: that which it would be asked for, by whoever asks. Nothing is sent."""
+        found: list[str] = []
+
+        def note(request: AWSPreparedRequest, **_: object) -> AWSResponse:
+            found.append(request.url)
+            return AWSResponse(request.url, HTTPStatus.OK, {}, _Content())
+
+        client = self._session.create_client("s3", config=Config(signature_version=UNSIGNED))
+        client.meta.events.register("before-send.s3", note)
+        client.get_object(Bucket=bucket, Key=key)
+        return without_credentials(found[0].partition("?")[0])
+
+    def _send(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
+        """Send a request in the place of botocore's own connections.
+
+        https://botocore.amazonaws.com/v1/documentation/api/latest/topics/events.html
+        """
+        headers = {name: _text(value) for name, value in request.headers.items() if name.lower() not in _OWN}
+        answer = self._web.send(
+            request.method,
+            request.url,
+            headers,
+            body=request.body or b"",
+            size=int(headers.get("Content-Length", 0)),
+            limit=_LARGEST,
+            refusals=True,
+        )
+        return AWSResponse(request.url, answer.status, dict(answer.headers), _Content(answer.content))
+
+
+class _Content(io.BytesIO):
+    """Content of an answer, as botocore reads it."""
+
+    def stream(self, *_: object, **__: object) -> Iterator[bytes]:
+        """Read all of it."""
+        yield self.read()
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value
+
 
 _PIECE: Final = 32 << 20
 """Bytes that are asked for at once of what may be large; a broken connection costs no more."""

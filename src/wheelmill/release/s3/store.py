@@ -1,9 +1,15 @@
-"""Releases of a bucket: ``files/HASH/`` has a wheel and what lies beside it, ``v2026-11-21/`` what its release says."""
+"""Releases and ledger of a bucket: ``files/HASH/`` has a wheel and its files, ``v2026-11-21/`` its release.
+
+A release exists once its manifest does. Files of an interrupted publication are named by no release; the next
+publication that has those wheels reuses them, and otherwise they can be removed. The ledger is one object, replaced
+whole on the condition that it is still the one that was read.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,21 +17,173 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
-from wheelmill.errors import NetworkError, ReleaseError, TimeIsOver, WheelmillError
+from wheelmill.errors import NetworkError, RejectedError, ReleaseError, TimeIsOver, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.ledger.ledger import Ledger
-from wheelmill.release.manifest import MANIFEST
-from wheelmill.release.read_each import read_each
+from wheelmill.release.ledger.ledger import Ledger, write_archive
+from wheelmill.release.ledger.releases import Releases, published, read_each
+from wheelmill.release.manifest import MANIFEST, ManifestEntry, entry_of, manifest_of
 from wheelmill.release.s3.bucket import Bucket
-from wheelmill.release.s3.ledger import LedgerObject
-from wheelmill.release.s3.left import left_wheels
-from wheelmill.release.s3.publisher import FILES, S3Publisher
-from wheelmill.release.store import LeftDraft, Quotas
-from wheelmill.release.tags import is_date_tag, is_like_date_tag
+from wheelmill.release.store import (
+    KEPT,
+    Asset,
+    LeftDraft,
+    Publication,
+    Quotas,
+    RefusedWheel,
+    attestations_of,
+    files_beside,
+    files_of_release,
+)
+from wheelmill.release.tags import date_tags, is_date_tag, is_like_date_tag
 from wheelmill.release.turn import Turn
+from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import Clock, Progress
+from wheelmill.web.transport import PATIENT
 from wheelmill.wheel.name import WheelFile
+
+FILES: Final = "files"
+"""The folder with a folder for each wheel."""
+FOREVER: Final = "public, max-age=31536000, immutable"
+"""Of what has its hash in its address, or never changes (RFC 8246)."""
+
+
+class S3Publisher:
+    """Publishes in its turn; see `Publisher`."""
+
+    def __init__(
+        self, bucket: Bucket, turn: Turn, progress: Progress, *, used: Collection[ReleaseTag], now: datetime
+    ) -> None:
+        self._bucket, self._turn, self._progress, self._now = bucket, turn, progress, now
+        self._used = set(used)
+        self._sent: list[tuple[TestedWheel, ManifestEntry]] = []
+        self.over = False
+
+    @property
+    def count(self) -> int:
+        """See `Publisher.count`."""
+        return len(self._sent)
+
+    def add(self, wheels: Sequence[TestedWheel]) -> tuple[RefusedWheel, ...]:
+        """See `Publisher.add`."""
+        refusals: list[RefusedWheel] = []
+        for number, wheel in enumerate(wheels, start=1):
+            self._progress.line(f"sending {wheel.file.filename} ({number} of {len(wheels)})")
+            try:
+                self._turn.go_on()
+                for asset in _assets_of(wheel):  # what is there and is another one, no release names
+                    self._bucket.ensure(f"{FILES}/{wheel.file.sha256}/{asset.name}", asset, cache=FOREVER)
+            except TimeIsOver:
+                self.over = True  # what arrived is published all the same
+                return tuple(refusals)
+            except (RejectedError, OSError) as error:
+                refusals.append(
+                    RefusedWheel(filename=wheel.file.filename, code="not-sent", reason=f"did not arrive: {error}")
+                )
+            else:
+                self._sent.append((wheel, entry_of(wheel)))
+        if not self._sent:
+            raise ReleaseError("nothing-sent", "\n".join(("nothing could be sent:", *map(str, refusals))))
+        return tuple(refusals)
+
+    def publish(self) -> Publication:
+        """See `Publisher.publish`; of two that take one tag at once, the second takes the next one."""
+        sent, self._sent = self._sent, []
+        self._turn.look()
+        while True:
+            tag = next(tag for tag in date_tags(self._now) if tag not in self._used)
+            self._used.add(tag)
+            manifest = manifest_of(tag, [entry for _, entry in sent], now=self._now)
+            files = files_of_release(manifest, [wheel for wheel, _ in sent])
+            if all(self._claim(f"{tag}/{name}", files[name]) for name in reversed(files)):  # the manifest comes last
+                return Publication(releases=(manifest,))
+
+    def _claim(self, key: str, content: bytes) -> bool:
+        """Create an object that is never replaced; False if somebody else created another one under its key."""
+        failure: NetworkError | None = None
+        for pause in (0.0, *PATIENT):
+            self._bucket.clock.sleep(pause)
+            try:
+                if self._bucket.settle(key, content, cache=FOREVER, over=None):
+                    return True
+                _, found = self._bucket.read(key)
+                if found is not None:
+                    return found == content
+            except NetworkError as error:
+                failure = error
+        raise failure or NetworkError("object-unusable", f"{self._bucket}/{key} can neither be written nor read")
+
+
+def _assets_of(wheel: TestedWheel) -> Iterator[Asset]:
+    """What lies beside a wheel, and the wheel."""
+    for name, content in {**files_beside(wheel), **attestations_of([wheel])}.items():
+        yield Asset.of_bytes(name, content)
+    file = wheel.file
+    yield Asset(name=file.filename, content=file.path, size=file.size, sha256=file.sha256)
+
+
+def left_wheels(bucket: Bucket, releases: Releases, now: datetime, *, remove: bool) -> list[LeftDraft]:
+    """Find such wheels; see `Store.left_drafts`.
+
+    Args:
+        bucket: where the wheels are.
+        releases: those that may name them.
+        now: the time, in UTC.
+        remove: whether those of more than a day ago are removed.
+
+    Raises:
+        ReleaseError: a release cannot be read, so that it is unknown which wheels it names.
+    """
+    written: defaultdict[str, dict[str, datetime]] = defaultdict(dict)
+    for key, at in bucket.dated_keys(f"{FILES}/"):
+        written["/".join(key.split("/")[:2])][key] = at
+    doubts: list[str] = []
+    state = published(releases, doubts.append)  # after the wheels: what was published meanwhile is known by now
+    if doubts:
+        raise ReleaseError(
+            "leftovers-doubtful", "\n".join(("it cannot be said which wheels no release names:", *doubts))
+        )
+    named = {f"{FILES}/{wheel.sha256}" for release in state.releases.values() for wheel in release.wheels}
+    left = []
+    for folder in sorted(written.keys() - named):
+        keys = written[folder]
+        age = now - max(keys.values())
+        if removed := remove and age > KEPT:
+            for key in keys:
+                bucket.remove(key)
+        wheel = next((key for key in keys if key.endswith(".whl")), folder)
+        left.append(LeftDraft(name=wheel, age=age, files=len(keys), removed=removed))
+    return left
+
+
+LEDGER: Final = "ledger.tar.gz"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerObject:
+    """An archive in a bucket; its states are named by their etags."""
+
+    bucket: Bucket
+
+    @property
+    def name(self) -> str:
+        """See `LedgerPlace.name`."""
+        return f"{self.bucket}/{LEDGER}"
+
+    def read(self, seen: str | None) -> tuple[str | None, bytes | None]:
+        """See `LedgerPlace.read`; one request."""
+        return self.bucket.read(LEDGER, seen=seen)
+
+    def write(
+        self,
+        revision: str | None,
+        before: Mapping[str, bytes],  # noqa: ARG002 - the archive is written whole
+        after: Mapping[str, bytes],
+        why: str,  # noqa: ARG002 - there is no history
+    ) -> str | None:
+        """See `LedgerPlace.write`; two requests."""
+        return self.bucket.settle(LEDGER, write_archive(after), cache="no-cache", over=revision)
+
 
 MAX_OBJECT: Final = 5 * 10**9
 """Bytes that a wheel must stay under, as it is sent in one request: S3 takes 5 GiB, R2 a little less.

@@ -7,7 +7,7 @@ import pytest
 from tests.github_server import REPOSITORY, GitHub, serving
 from tests.unit.release.conftest import NOW
 from wheelmill.release.github import GitHubStore, Repository
-from wheelmill.release.github.calls import Pace
+from wheelmill.release.github.api import Pace
 from wheelmill.system.progress import Clock
 
 

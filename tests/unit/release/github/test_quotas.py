@@ -7,7 +7,7 @@ import pytest
 from tests.releases import NOW, stopped_at
 from wheelmill.names import Sha256
 from wheelmill.release.github import Repository
-from wheelmill.release.github.calls import Pace
+from wheelmill.release.github.api import Pace
 from wheelmill.release.github.store import GitHubStore
 from wheelmill.wheel.archive import MAX_WHEEL
 from wheelmill.wheel.name import WheelFile

@@ -14,9 +14,9 @@ from tests.releases import NOW, manifests_in, stopped_at
 from tests.unit.release.conftest import certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import NetworkError, ReleaseError, UsageError
-from wheelmill.release import asset as wanted
+from wheelmill.release import store as wanted
 from wheelmill.release.github import GitHubStore, Repository
-from wheelmill.release.github.calls import Pace
+from wheelmill.release.github.api import Pace
 from wheelmill.release.github.store import MAX_WHEELS
 from wheelmill.release.github.turn import CHANGES_AN_HOUR
 from wheelmill.release.manifest import MANIFEST, Manifest, listed_of
@@ -253,7 +253,7 @@ def test_a_wheel_is_fetched_and_compared(
 @pytest.fixture
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No manifest was read before on this machine."""
-    monkeypatch.setattr("wheelmill.release.read_each.user_cache_path", lambda _name: tmp_path)
+    monkeypatch.setattr("wheelmill.release.ledger.releases.user_cache_path", lambda _name: tmp_path)
 
 
 @pytest.mark.parametrize(

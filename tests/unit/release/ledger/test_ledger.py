@@ -1,5 +1,8 @@
 """A ledger in a folder and on GitHub: two who change it, one who is killed, and one that is damaged."""
 
+import gzip
+import io
+import tarfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,11 +15,11 @@ from tests.refusals import coded
 from tests.releases import store_in
 from tests.unit.plan.examples import CELL
 from tests.unit.release.github.conftest import FakeClock, store_on
-from wheelmill.errors import NetworkError, ReleaseError
+from wheelmill.errors import NetworkError, ReleaseError, UnreadableError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.plan.targets import KnownFailure
-from wheelmill.release.ledger.archive import write_archive
-from wheelmill.release.ledger.ledger import Ledger
+from wheelmill.release.ledger import ledger
+from wheelmill.release.ledger.ledger import Ledger, read_archive, write_archive
 from wheelmill.release.ledger.records import (
     Claim,
     LedgerRelease,
@@ -173,8 +176,8 @@ def test_a_process_that_is_killed_between_steps_leaves_the_old_state(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("wheelmill.release.ledger.folder.write_bytes", killed)
-        patch.setattr("wheelmill.release.github.ledger._move", killed)
+        patch.setattr("wheelmill.release.directory.write_bytes", killed)
+        patch.setattr("wheelmill.release.github.store._move", killed)
         with pytest.raises(KeyboardInterrupt):
             open_ledger().change("change", claim("b"))
     assert open_ledger().read() == before
@@ -227,7 +230,7 @@ def test_a_ledger_that_somebody_wrote_by_hand_is_named(
 
 def test_a_huge_ledger_is_named_with_what_to_do(open_ledger: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     open_ledger().change("a release", add_release)
-    monkeypatch.setattr("wheelmill.release.ledger.archive.MAX_BYTES", 100)
+    monkeypatch.setattr("wheelmill.release.ledger.ledger.MAX_BYTES", 100)
     with pytest.raises(ReleaseError, check=coded("not-a-ledger", "more than 100 bytes")):
         open_ledger().read()
 
@@ -248,9 +251,63 @@ def test_what_is_old_is_left_out(open_ledger: Open) -> None:
 def test_a_new_ledger_of_many_releases_is_sent_in_pieces(
     github: GitHub, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wheelmill.release.github.ledger._PIECE", 1000)
+    monkeypatch.setattr("wheelmill.release.github.store._PIECE", 1000)
     releases = {tag: replace(RELEASE, tag=tag) for tag in (ReleaseTag(f"v2026-11-{day}") for day in range(10, 20))}
     ledger = store_on(github, clock).ledger
     ledger.change("many", lambda state: replace(state, releases=releases))
     assert sum(call.path.endswith("/git/trees") for call in github.calls) > 2
     assert store_on(github, clock).ledger.read().releases == releases
+
+
+FILES = {"README.md": b"a ledger\n", "releases/v2026-11-21.json": b"{}", "work.json": b""}
+
+
+def packed(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w:gz") as tar:
+        for member, content in members:
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return written.getvalue()
+
+
+def test_what_is_packed_is_read() -> None:
+    assert read_archive(write_archive(FILES)) == FILES
+    assert write_archive(FILES) == write_archive(dict(reversed(FILES.items())))
+
+
+@pytest.mark.parametrize("name", ["ledger/../../etc/passwd", "ledger/a/b/c", "work.json", "/", "ledger/.."])
+def test_no_path_leads_out_of_it(name: str) -> None:
+    with pytest.raises(UnreadableError, check=coded("archive-foreign-file")):
+        read_archive(packed((tarfile.TarInfo(name), b"x")))
+
+
+def test_links_are_no_files() -> None:
+    link = tarfile.TarInfo("ledger/work.json")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    with pytest.raises(UnreadableError, check=coded("archive-foreign-file")):
+        read_archive(packed((link, b"")))
+
+
+def test_it_is_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "MAX_BYTES", 1 << 20)
+    with pytest.raises(UnreadableError, check=coded("archive-too-large", "1048576")):
+        read_archive(gzip.compress(bytes(2 << 20)))
+    monkeypatch.setattr(ledger, "MAX_FILES", 2)
+    with pytest.raises(UnreadableError, check=coded("archive-too-large", "2")):
+        read_archive(write_archive(FILES))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda _: b"no archive",
+        lambda whole: whole[: len(whole) // 2],
+        lambda whole: whole[:-30],
+        lambda _: gzip.compress(b"x" * 1024),
+    ],
+    ids=["text", "half", "without its end", "no tar"],
+)
+def test_what_is_no_archive_is_named(damage: Callable[[bytes], bytes]) -> None:
+    with pytest.raises(UnreadableError, check=coded("archive-damaged")):
+        read_archive(damage(write_archive(FILES)))

@@ -8,9 +8,8 @@ from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.names import ReleaseTag
 from wheelmill.release.manifest import ListedRelease, listed_of
-from wheelmill.release.manifest.listed import ListedSizes
+from wheelmill.release.manifest.listed import ListedSizes, Shared
 from wheelmill.release.manifest.record import entry_of, manifest_of
-from wheelmill.release.manifest.shared import Shared
 
 NAMES = (
     "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl",

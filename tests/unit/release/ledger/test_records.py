@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 
 from wheelmill.names import ProjectName, project_name
-from wheelmill.release.ledger.downloads import of_projects, with_count
-from wheelmill.release.ledger.files import files_of, state_of
-from wheelmill.release.ledger.records import DownloadCount, LedgerState
+from wheelmill.release.ledger.ledger import files_of, state_of
+from wheelmill.release.ledger.records import DownloadCount, LedgerState, of_projects, with_count
 
 TODAY = date(2026, 11, 22)
 DEMO = project_name("demo")

@@ -1,6 +1,8 @@
 """Calls wait when GitHub says so, and say what went wrong."""
 
+import io
 import json
+import time
 from collections import Counter
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -9,14 +11,15 @@ from typing import Any
 import pytest
 
 from tests.github_server import REPOSITORY, Answer, Asset, Call, Fault, GitHub, Release
+from tests.page_server import page_server
 from tests.refusals import coded
 from tests.releases import NOW, stopped_at
 from tests.unit.release.github.conftest import FakeClock
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError
 from wheelmill.release.github import Repository
-from wheelmill.release.github.calls import Calls, Pace
+from wheelmill.release.github.api import Calls, Pace, WebRequester
 from wheelmill.release.github.drafts import all_releases
-from wheelmill.system.progress import Clock, Progress
+from wheelmill.system.progress import QUIET, Clock, Progress
 from wheelmill.web.transport import PATIENT
 
 SECONDARY = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}
@@ -221,3 +224,22 @@ def test_a_call_without_an_answer_names_no_token(calls: Calls, github: GitHub) -
         all_releases(calls)
     assert github.environment["GITHUB_TOKEN"] not in failure.value.explained
     assert github.environment["GITHUB_TOKEN"] not in repr(Repository.parse(REPOSITORY, github.environment))
+
+
+def test_the_token_is_sent_to_no_other_server(github: GitHub) -> None:
+    with page_server() as stranger:
+        other = stranger.url.replace("127.0.0.1", "localhost")
+        requester = WebRequester(Repository.parse(REPOSITORY, github.environment), time.sleep)
+        with pytest.raises(NetworkError, check=coded("redirect-refused", "localhost")):
+            requester.requestMemoryBlobAndCheck("POST", other, {}, {"Content-Length": "0"}, io.BytesIO())
+        assert stranger.asked == []
+
+
+def test_every_process_may_use_pygithub_in_its_own_way(github: GitHub) -> None:
+    import github as pygithub  # noqa: PLC0415 - the fixture has its name
+    from github.Requester import HTTPSRequestsConnectionClass, Requester  # noqa: PLC0415
+
+    Calls(Repository.parse(REPOSITORY, github.environment), Pace(stopped_at(NOW)), QUIET)
+    own = pygithub.Github().requester
+    assert type(own) is Requester
+    assert own._Requester__httpsConnectionClass is HTTPSRequestsConnectionClass  # type: ignore[attr-defined]  # noqa: SLF001 - what was replaced before

@@ -10,7 +10,7 @@ from tests.unit.build.conftest import PROVENANCE
 from tests.wheels import write_wheel
 from wheelmill.build.provenance import BuiltWheel, keep_provenance, provenance_of
 from wheelmill.names import Sha256
-from wheelmill.release.build_number import assign_build_number, with_build_number
+from wheelmill.release.publish import assign_build_number, with_build_number
 from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.record import check_record
 
