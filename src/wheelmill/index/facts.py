@@ -19,7 +19,7 @@ from wheelmill.release.manifest import ListedEvidence, ListedProvenance, ListedR
 from wheelmill.wheel.torch_need import torch_in_json
 
 Part = TypeVar("Part")
-_encode: Final = Encoder().encode
+_encode_facts: Final = Encoder().encode
 
 
 class _Evidence(Struct):
@@ -97,11 +97,11 @@ def facts_of(version: VersionFiles, trees: Sequence[str], said: Said) -> Iterato
     name, label = version.name, version.name.label
     public, local, cuda = name.version.public, name.version.local, str(label.cuda) if label else None
     torch = torch_in_json(version.files[0].torch)
-    in_trees = Raw(_encode(trees))
+    in_trees = Raw(_encode_facts(trees))
     for file in version.files:
         certificate = file.certificate
         made = certificate.provenance if certificate else None
-        yield _encode(
+        yield _encode_facts(
             _Facts(
                 filename=file.filename,
                 project=name.project,
@@ -133,13 +133,13 @@ def facts_of(version: VersionFiles, trees: Sequence[str], said: Said) -> Iterato
 def _said(part: Part, content: Callable[[Part], object], said: Said) -> Raw:
     known = said.get(id(part))
     if known is None:
-        known = said[id(part)] = Raw(_encode(content(part)))
+        known = said[id(part)] = Raw(_encode_facts(content(part)))
     return known
 
 
 @lru_cache(maxsize=4096)
 def _tags(tags: frozenset[Tag]) -> Raw:
-    return Raw(_encode(sorted(map(str, tags))))
+    return Raw(_encode_facts(sorted(map(str, tags))))
 
 
 def _evidence(seen: ListedEvidence) -> _Evidence:

@@ -19,7 +19,7 @@ from wheelmill.system.files import sha256_of_bytes
 
 HASHES: Final = "hashes/index.json"
 """The list of releases, each with the hash of its file."""
-SCHEMA: Final = "wheelmill.hashes/1"
+HASHES_SCHEMA: Final = "wheelmill.hashes/1"
 
 
 def pages_of_hashes(site: Site) -> Iterator[tuple[str, Iterable[bytes]]]:
@@ -33,7 +33,7 @@ def pages_of_hashes(site: Site) -> Iterator[tuple[str, Iterable[bytes]]]:
         content = hashes_in_lines(files)
         listed[tag] = sha256_of_bytes(content)
         yield path_of(tag), [content]
-    yield HASHES, [to_json({"schema": SCHEMA, "releases": listed}), b"\n"]
+    yield HASHES, [to_json({"schema": HASHES_SCHEMA, "releases": listed}), b"\n"]
 
 
 def path_of(release: ReleaseTag) -> str:

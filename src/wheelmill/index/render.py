@@ -135,14 +135,14 @@ def _versions(listed: Iterable[VersionFiles]) -> list[str]:
 _META: Final = {"api-version": API_VERSION}
 
 
-SCHEMA: Final = "wheelmill.wheels/1"
+WHEELS_SCHEMA: Final = "wheelmill.wheels/1"
 
 
 def wheels_json(site: Site) -> Iterator[bytes]:
     """Write it in pieces, a wheel a line, in the order of the index."""
     statuses = {project: site.status_of(project) for project in site.versions}
     head = {
-        "schema": SCHEMA,
+        "schema": WHEELS_SCHEMA,
         "trees": [tree.folder for tree in site.trees],
         "projects": {
             project: {"status": status.status, "reason": status.reason} for project, status in statuses.items()

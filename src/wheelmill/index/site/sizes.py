@@ -22,7 +22,7 @@ MAX_ROWS: Final = 60
 def size_rows(groups: Iterable[WheelGroup]) -> Markup:
     """The rows of a version: Linux, and of it the newest torch, first; nothing where no certificate has sizes."""
     listed = sorted(groups, key=lambda group: platform_order(group.kind.platform))
-    rows = (_row(group.kind, *largest) for group in listed if (largest := max(_known(group), default=None, key=_first)))
+    rows = (_size_row(group.kind, *largest) for group in listed if (largest := max(_known(group), default=None, key=_first)))
     return Markup("\n".join(islice(rows, MAX_ROWS)))  # noqa: S704 - escaped
 
 
@@ -36,7 +36,7 @@ def _first(known: tuple[int, ListedSizes]) -> int:
     return known[0]
 
 
-def _row(kind: Kind, packed: int, sizes: ListedSizes) -> str:
+def _size_row(kind: Kind, packed: int, sizes: ListedSizes) -> str:
     folder = wheels_folder(kind.version, kind.exact_version)
     code = ", ".join([f"{escape(name)} {size(number)}" for name, number in sizes.gpu_code.items()])
     return (
