@@ -24,8 +24,7 @@ from tests.wheel_site import add_wheel
 from wheelmill import pipeline
 from wheelmill.config.load import load_config
 from wheelmill.config.model import Listing
-from wheelmill.index.host import Files
-from wheelmill.index.serve import serve_folder
+from wheelmill.index.serve import Files, serve_folder
 from wheelmill.index.tree import Catalogue
 from wheelmill.installers.uv import own_uv
 from wheelmill.names import ProjectName

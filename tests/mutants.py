@@ -27,7 +27,7 @@ ROOT: Final = Path(__file__).parents[1]
 MODULES: Final = (
     "client/choose/fit.py",
     "client/project/journal.py",
-    "index/rules.py",
+    "index/tree.py",
     "pipeline/as_planned.py",
     "pipeline/gate.py",
     "plan/matrix.py",

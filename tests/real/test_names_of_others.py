@@ -18,7 +18,7 @@ import pytest
 import tomlkit
 
 from tests.releases import manifests_in, store_in
-from tests.unit.index.site.test_installing import catalogue, commands
+from tests.unit.index.site.test_packages import catalogue, commands
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
 from wheelmill.index.collect import site_of_releases

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict, is_typeddict
 from wheelmill.cli.client import change_outputs
 from wheelmill.cli.client import outputs as client_outputs
 from wheelmill.cli.factory import outputs as factory_outputs
-from wheelmill.index import facts
+from wheelmill.index import rows
 from wheelmill.pipeline import outputs as job_outputs
 from wheelmill.release.manifest import Manifest
 from wheelmill.wheel.build_facts import BuildFacts
@@ -32,7 +32,7 @@ def _keys_of(struct: type[Struct], name: str, text: str, **own: Any) -> Any:
 
 
 _SHOWN = _keys_of(
-    facts._Evidence,  # noqa: SLF001 - of these, programs see the JSON alone
+    rows._Evidence,  # noqa: SLF001 - of these, programs see the JSON alone
     "Shown",
     "What a wheel's bytes show.",
     sass=_said(tuple[str, ...], "``sm_90``"),
@@ -40,19 +40,19 @@ _SHOWN = _keys_of(
     torch_window=_said(dict[str, bool] | None, "Whether it could load in each torch that is known."),
 )
 _TRIED = _keys_of(
-    facts._Tried,  # noqa: SLF001
+    rows._Tried,  # noqa: SLF001
     "Tried",
     "Where it was installed and imported.",
     skipped=_said(tuple[str, ...], "What was not tried there, and why."),
 )
 _BUILT = _keys_of(
-    facts._Built,  # noqa: SLF001
+    rows._Built,  # noqa: SLF001
     "Built",
     "How it was built.",
     patches=_said(tuple[str, ...], "Their sha256."),
 )
 _INDEXED = _keys_of(
-    facts._Facts,  # noqa: SLF001
+    rows._Facts,  # noqa: SLF001
     "IndexedWheel",
     "A wheel of an index. Null is what is not known.",
     torch=_said(str | None, "``2.11``"),

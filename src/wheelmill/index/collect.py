@@ -1,22 +1,27 @@
-"""What an index lists of releases, by their manifests."""
+"""Contents of an index, collected from the manifests of releases, ``yanked.yml`` and ``removed.yml``.
+
+Lines of those files that match no wheel are reported: most likely a name in them is mistyped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
+from packaging.requirements import Requirement
+
 from wheelmill.config.model import Listing
-from wheelmill.index.rules import changed, faults_of_entry, vanished
 from wheelmill.index.sort import NO_TORCHES, Torches, site_of
-from wheelmill.index.tree import IndexFile, Site, folder_url, quote_name
-from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.index.tree import IndexFile, Site, changed, faults_of_entry, folder_url, quote_name, vanished
+from wheelmill.names import ReleaseTag, Sha256, words_like
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 from wheelmill.web.credentials import is_secure
 from wheelmill.web.pages import PROVENANCE_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS
-from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.name import WheelName, wheel_behind
 
 NOTHING_SAID: Final = Listing()
 NOTHING_ABSENT: Final[Mapping[ReleaseTag, Container[str]]] = MappingProxyType({})
@@ -132,3 +137,42 @@ def folder_of(entry: ListedWheel, release: ListedRelease, base_url: str, folders
     """
     elsewhere = folders.get((entry.filename, entry.sha256)) if folders else None
     return folder_url(base_url, release.tag) if elsewhere is None else folder_url(elsewhere)
+
+
+def idle_lines(listing: Listing, releases: Sequence[ListedRelease], deployed: Collection[str]) -> Iterator[str]:
+    """Name the lines that match no wheel, so that the wheels they were meant for stay listed.
+
+    They are not errors: a line may outlive the release of its wheel.
+
+    Args:
+        listing: the lines of both files.
+        releases: every release.
+        deployed: the file names of the index that people use now.
+    """
+    yanked, removed = listing.yanked, listing.removed
+    if not (removed.wheels or yanked.wheels or yanked.versions or yanked.projects):
+        return
+    filenames = {*chain.from_iterable((wheel.filename for wheel in each.wheels) for each in releases), *deployed}
+    for file, wheels in ("removed.yml", removed.wheels), ("yanked.yml", yanked.wheels):
+        for filename in sorted(wheels.keys() - filenames):
+            start = filename.partition("-")[0] + "-"
+            alike = words_like(filename, (each for each in filenames if each.startswith(start)))
+            yield _idle(f"{file}: wheels.{filename}: no release has that wheel", alike)
+    if not (yanked.versions or yanked.projects):
+        return
+    names = [name for name in map(wheel_behind, filenames) if name]
+    projects = {name.project for name in names}
+    for requirement in yanked.versions:
+        if not any(_is_about(requirement, name) for name in names):
+            alike = [] if requirement.name in projects else words_like(requirement.name, projects)
+            yield _idle(f"yanked.yml: versions.{requirement}: no release has such a wheel", alike)
+    for project in sorted(yanked.projects.keys() - projects):
+        yield _idle(f"yanked.yml: projects.{project}: no release has a wheel of it", words_like(project, projects))
+
+
+def _idle(text: str, alike: Sequence[str]) -> str:
+    return f"{text}, so the line does nothing{f'; did you mean {alike[0]}?' if alike else ''}"
+
+
+def _is_about(requirement: Requirement, name: WheelName) -> bool:
+    return requirement.name == name.project and requirement.specifier.contains(name.version, prereleases=True)

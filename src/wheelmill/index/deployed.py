@@ -1,28 +1,71 @@
-"""What the deployed index has, the one that people use now, so that the new one keeps its promises."""
+"""The deployed index, read from a folder or a URL, so that the next one keeps its promises."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, Final, Literal, NotRequired, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from wheelmill.errors import ReleaseError, SiteError
-from wheelmill.index.hashes import HASHES, hashes_from_lines, hashes_in_lines, path_of
-from wheelmill.index.site_files import Absent, ReadFile, site_files
+from wheelmill.index.render import HASHES, hashes_from_lines, hashes_in_lines, path_of
 from wheelmill.index.tree import WHEELS_JSON
+from wheelmill.index.write import MAX_BYTES
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.manifest import SCHEMA, ListedRelease, manifest_from
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.attestation import ATTESTATIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Absent:
+    """A file that a site does not have."""
+
+    problem: str
+    status: int | None = None
+    """The status that a server answered with."""
+
+
+ReadFile = Callable[[str], bytes | Absent]
+"""Reads a file of a site."""
+
+
+@contextmanager
+def site_files(place: str) -> Iterator[ReadFile]:
+    """Make a reader of the files of a site, which is a folder or at a URL."""
+    if "://" not in place:
+        yield partial(_content_in, Path(place))
+        return
+    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - a tenth of a second
+
+    with Web(retries=ATTENDED) as web:
+
+        def content_of(name: str) -> bytes | Absent:
+            answer = web.get(url := f"{place.rstrip('/')}/{name}", limit=MAX_BYTES)
+            if answer.ok:
+                return answer.content
+            return Absent(problem=f"{without_credentials(url)} cannot be read: {answer.outcome}", status=answer.status)
+
+        yield content_of
+
+
+def _content_in(folder: Path, name: str) -> bytes | Absent:
+    try:
+        return (folder / name).read_bytes()
+    except OSError as error:
+        return Absent(problem=f"{folder / name} cannot be read: {error.strerror}")
+
 
 _T = TypeVar("_T")
 

@@ -1,8 +1,12 @@
-"""The pages of an index: for each tree a project list and project details, in HTML and in JSON, from one model.
+"""The pages of an index for installers and programs, all from one model.
 
-HTML is PEP 503 at repository version 1.4, where its specification is frozen (PEP 833); JSON is PEP 691 at API version
-1.4. https://packaging.python.org/en/latest/specifications/simple-repository-api/
-Beside them ``wheels.json``: everything that an index lists, for programs; docs/what-an-index-has.md describes its keys.
+Each tree has a project list and project details, in HTML (PEP 503 at repository version 1.4, where PEP 833 freezes it)
+and in JSON (PEP 691 at API version 1.4).
+https://packaging.python.org/en/latest/specifications/simple-repository-api/
+
+Beside them ``wheels.json`` has everything that an index lists, and a file for each release has names and hashes of its
+wheels. With these the next build sees in a few kilobytes that it keeps the promises of this one. A release has at most
+240 wheels, which never change: its file is read only where its manifest has others.
 """
 
 from __future__ import annotations
@@ -11,17 +15,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import CodeType
-from typing import Final
+from typing import Final, Protocol
 
 from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 from pydantic_core import to_json
 
-from wheelmill.index.facts import Said, facts_of
-from wheelmill.index.rows import html_row, json_row, rows_for_page
-from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, Site, Tree, VersionFiles
-from wheelmill.names import ProjectName
+from wheelmill.index.rows import Said, facts_of, html_row, json_row, rows_for_page
+from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, Site, Tree, VersionFiles
+from wheelmill.names import ProjectName, ReleaseTag, Sha256
 from wheelmill.system import resources
 from wheelmill.system.files import sha256_of_bytes
 
@@ -165,3 +168,56 @@ def _narrower_paths(site: Site) -> Mapping[VersionFiles, list[str]]:
         for version in chain.from_iterable(tree.versions.values()):
             paths[version].append(tree.path)
     return paths
+
+
+HASHES: Final = "hashes/index.json"
+"""The list of releases, each with the hash of its file."""
+HASHES_SCHEMA: Final = "wheelmill.hashes/1"
+
+
+def pages_of_hashes(site: Site) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Write the wheels that a site lists, by release."""
+    releases: dict[ReleaseTag, list[IndexFile]] = defaultdict(list)
+    for file in chain.from_iterable(site.files.values()):
+        if file.release:
+            releases[file.release].append(file)
+    listed: dict[ReleaseTag, Sha256] = {}
+    for tag, files in sorted(releases.items()):
+        content = hashes_in_lines(files)
+        listed[tag] = sha256_of_bytes(content)
+        yield path_of(tag), [content]
+    yield HASHES, [to_json({"schema": HASHES_SCHEMA, "releases": listed}), b"\n"]
+
+
+def path_of(release: ReleaseTag) -> str:
+    """Where the file of a release is."""
+    return f"hashes/{release}.sha256"
+
+
+class Hashed(Protocol):
+    """A wheel with its hash."""
+
+    @property
+    def filename(self) -> str:
+        """Its file name."""
+
+    @property
+    def sha256(self) -> Sha256:
+        """Of its bytes."""
+
+
+def hashes_in_lines(wheels: Iterable[Hashed]) -> bytes:
+    """Write hashes as sha256sum does, sorted by themselves."""
+    return "".join(sorted([f"{wheel.sha256}  {wheel.filename}\n" for wheel in wheels])).encode()
+
+
+def hashes_from_lines(content: bytes) -> dict[str, Sha256]:
+    """Read what `hashes_in_lines` wrote, by file name.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    lines = [line.partition("  ") for line in content.decode().splitlines()]
+    if "".join(sorted(f"{sha256}  {name}\n" for sha256, _, name in lines)).encode() != content:
+        raise ValueError("expected lines of hashes and names, sorted")
+    return {name: Sha256(sha256) for sha256, _, name in lines}

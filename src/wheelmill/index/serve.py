@@ -1,18 +1,201 @@
-"""Serving a folder on this machine only, to try an index out."""
+"""Serving a folder on this machine only, to try an index out.
+
+It answers files, ranges of them, and pages of the simple API in the form that the client's Accept header prefers. The
+rules for hosts, in ``index/hosts``, do the same. PEP 691: the newest version of a form is asked for as ``latest``;
+``text/html`` is another name for the first version of HTML.
+https://packaging.python.org/en/latest/specifications/simple-repository-api/#version-format-selection
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from http.server import ThreadingHTTPServer
+from http import HTTPStatus
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, AnyStr, BinaryIO, Final
+from urllib.parse import unquote
 
 from wheelmill.errors import SiteError, UsageError
-from wheelmill.index.host import Files, Forms
 from wheelmill.index.tree import WHEELS_JSON
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsRead, SupportsWrite
+
+
+TEXT_TYPE, HTML_TYPE = HTML_TYPES
+_NAMES: Final = {
+    JSON_TYPE: (JSON_TYPE, "application/vnd.pypi.simple.latest+json"),
+    TEXT_TYPE: (TEXT_TYPE, "text/*", "*/*"),
+    HTML_TYPE: (HTML_TYPE, "application/vnd.pypi.simple.latest+html", "application/*", "*/*"),
+}
+"""By what a client may ask for each, the most exact first. JSON is for those only who name it; at equal weights the
+first wins."""
+_WEIGHT: Final = re.compile(r"[01](\.\d{0,3})?", re.ASCII)
+"""RFC 9110, section 12.4.2."""
+
+
+def wanted_type(accept: str | None) -> str | None:
+    """Choose among the types of the simple API.
+
+    Args:
+        accept: the header (RFC 9110, section 12.5.1); None where the client sends none, which takes anything.
+
+    Returns:
+        `JSON_TYPE`, `TEXT_TYPE`, `HTML_TYPE`, or None where the client takes none of them.
+    """
+    weights = dict(map(_read_range, (accept or "*/*").split(",")))
+    wanted = {kind: _weight_of(names, weights) for kind, names in _NAMES.items()}
+    best = max(wanted, key=wanted.__getitem__)
+    return best if wanted[best] else None
+
+
+def _weight_of(names: tuple[str, ...], weights: dict[str, float]) -> float:
+    return next((weights[name] for name in names if name in weights), 0.0)
+
+
+def _read_range(asked: str) -> tuple[str, float]:
+    """Read one range of media types; a weight that cannot be read counts as none."""
+    kind, *parameters = (part.strip().lower() for part in asked.split(";"))
+    given = next((each.removeprefix("q=") for each in parameters if each.startswith("q=")), "1")
+    return kind, float(given) if _WEIGHT.fullmatch(given) else 1.0
+
+
+class Files(SimpleHTTPRequestHandler):
+    """Answers with files and with spans of them, without writing a line for every request."""
+
+    _span: range | None = None
+    """The bytes that were asked for, where it is not all of them."""
+
+    def handle(self) -> None:
+        """Answer a request; a client may hang up when it has read enough."""
+        with suppress(ConnectionError):
+            super().handle()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
+        """Log nothing."""
+
+    def send_head(self) -> BytesIO | BinaryIO | None:
+        """Send status and headers, of a span where one is asked for (RFC 9110, section 14)."""
+        path = Path(self.translate_path(self.path))
+        if not os.path.exists(path):  # noqa: PTH110 - Path.exists fails at names that are too long
+            self.send_error(HTTPStatus.NOT_FOUND, "File not found")
+            return None
+        asked = self.headers.get("Range")
+        if asked is None or not path.is_file() or self.path.endswith("/"):
+            return super().send_head()
+        status = path.stat()
+        modified = self.date_time_string(status.st_mtime)
+        span = _span_of(asked, status.st_size) if self.headers.get("If-Range", modified) == modified else None
+        if span is None:
+            return super().send_head()
+        if not span:
+            self.send_response(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
+            self.send_header("Content-Range", f"bytes */{status.st_size}")
+            self._end_without_content()
+            return None
+        self.send_response(HTTPStatus.PARTIAL_CONTENT)
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        self.send_header("Content-Range", f"bytes {span.start}-{span.stop - 1}/{status.st_size}")
+        self.send_header("Content-Length", str(len(span)))
+        self.send_header("Last-Modified", modified)
+        self.end_headers()
+        self._span = span
+        file = path.open("rb")
+        file.seek(span.start)
+        return file
+
+    def copyfile(self, source: SupportsRead[AnyStr], outputfile: SupportsWrite[AnyStr]) -> None:
+        """Send a file, or as much of it as was asked for."""
+        if self._span is None:
+            super().copyfile(source, outputfile)
+            return
+        for sent in range(0, len(self._span), _PIECE):
+            outputfile.write(source.read(min(_PIECE, len(self._span) - sent)))
+
+    def send_header(self, keyword: str, value: str) -> None:
+        """Leave out Last-Modified if it is this second, in which the file may change again (RFC 9110, 8.8.2.1)."""
+        if keyword != "Last-Modified" or value != self.date_time_string():
+            super().send_header(keyword, value)
+
+    def end_headers(self) -> None:
+        """Announce that ranges are supported."""
+        self.send_header("Accept-Ranges", "bytes")
+        super().end_headers()
+
+    def _end_without_content(self) -> None:
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+class Forms(Files):
+    """Serves pages of the simple API in the form that a client wants, as the rules in ``index/hosts`` do."""
+
+    _form: str | None = None
+    """The type of the page that is answered, where the client chose it."""
+
+    def send_head(self) -> BytesIO | BinaryIO | None:
+        """Choose the form; an address of one form leads to its file, since links may be relative."""
+        if named := _OF_ONE_FORM.fullmatch(unquote(self.path)):
+            self.send_response(HTTPStatus.FOUND)
+            self.send_header("Location", f"{named['tree']}/{named['project'] or ''}index.{named['form']}")
+            self._end_without_content()
+            return None
+        page = f"{self.translate_path(self.path)}index.json"
+        if _PAGE.fullmatch(self.path) and os.path.isfile(page):  # noqa: PTH113 - as in `Files`
+            self._form = wanted_type(",".join(self.headers.get_all("Accept", [])) or None)
+            if self._form is None:
+                self.send_response(HTTPStatus.NOT_ACCEPTABLE)
+                self._end_without_content()
+                return None
+            self.path += "index.json" if self._form == JSON_TYPE else "index.html"
+        elif _JSON_PAGE.fullmatch(self.path):
+            self._form = JSON_TYPE
+        return super().send_head()
+
+    def guess_type(self, path: str | os.PathLike[str]) -> str:
+        """The type that was chosen, or that of the file's name."""
+        return self._form or super().guess_type(path)
+
+    def end_headers(self) -> None:
+        """Announce that the answer depends on the request's Accept header."""
+        if "/simple/" in self.path:
+            self.send_header("Vary", "Accept")
+        super().end_headers()
+
+
+def _span_of(asked: str, size: int) -> range | None:
+    """Read a Range header: empty for a span that the file does not have, None for one that is answered as without it.
+
+    Args:
+        asked: the header; only that of one span is answered with it.
+        size: bytes of the file.
+    """
+    if (match := _RANGE.fullmatch(asked)) is None or not any(match.groups()):
+        return None
+    first, last = match.groups()
+    if not first:
+        return range(max(0, size - int(last)), size)
+    if last and int(last) < int(first):
+        return None
+    return range(int(first), min(int(last) + 1, size) if last else size)
+
+
+_PIECE: Final = 1 << 16
+"""Bytes that are read and sent at once."""
+_RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
+_PAGE: Final = re.compile(r"(/[^/?]+)*/simple/([^/?]+/)?")
+_JSON_PAGE: Final = re.compile(r".*/simple/([^/?]+/)?index\.json")
+_OF_ONE_FORM: Final = re.compile(
+    r"(?P<tree>(/[\w.-]+)*/simple)/v1\+(?P<form>json|html)/(?P<project>[\w.-]+/)?", re.ASCII
+)
+
 
 _INTERVAL: Final = 0.05
 """Seconds between checks whether to stop."""

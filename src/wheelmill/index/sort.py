@@ -11,8 +11,7 @@ from typing import Final
 
 from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
-from wheelmill.index.rules import contradictions, rivals
-from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles
+from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles, contradictions, rivals
 from wheelmill.names import CudaVersion, ProjectName, TorchVersion
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import written_parts

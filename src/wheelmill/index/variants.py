@@ -18,8 +18,7 @@ from packaging.version import Version
 from wheelmill.errors import SiteError, UnreadableError
 from wheelmill.index.collect import Folders, folder_of
 from wheelmill.index.render import Page, site_templates, tree_pages
-from wheelmill.index.rules import contradictions, faults_of_entry
-from wheelmill.index.tree import VARIANTS, IndexFile, Site, Tree, VersionFiles
+from wheelmill.index.tree import VARIANTS, IndexFile, Site, Tree, VersionFiles, contradictions, faults_of_entry
 from wheelmill.names import ProjectName, ReleaseTag, Sha256, TorchVersion
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 from wheelmill.system.files import sha256_of_bytes

@@ -10,8 +10,7 @@ from pathlib import Path
 from wheelmill.build.provenance import known_failures
 from wheelmill.config.model import Config
 from wheelmill.index.aliases import with_aliases
-from wheelmill.index.hashes import pages_of_hashes
-from wheelmill.index.render import Page, pages_of, pages_of_sources
+from wheelmill.index.render import Page, pages_of, pages_of_hashes, pages_of_sources
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue
 from wheelmill.index.variants import pages_of_variants

@@ -10,9 +10,8 @@ from typing import Final
 
 from wheelmill.config.model import Compatibility, Listing
 from wheelmill.errors import NetworkError
-from wheelmill.index.collect import site_of_releases
+from wheelmill.index.collect import idle_lines, site_of_releases
 from wheelmill.index.deployed import Deployed, ReadDeployed
-from wheelmill.index.idle import idle_lines
 from wheelmill.index.tree import Site
 from wheelmill.index.variants import VariantFile, variant_files
 from wheelmill.names import ReleaseTag, Sha256

@@ -10,8 +10,7 @@ from playwright.sync_api import Browser, expect
 from tests.unit.index.conftest import entry_named, release_of
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.serve import serve_folder
-from wheelmill.index.site.package_pages import MAX_VERSIONS
-from wheelmill.index.site.pages import site_pages
+from wheelmill.index.site.pages import MAX_VERSIONS, site_pages
 from wheelmill.index.site.wheel_pages import MAX_WHEELS
 from wheelmill.index.write import write_site
 

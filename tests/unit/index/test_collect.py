@@ -5,15 +5,17 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.unit.index.conftest import EVERY_KIND, Release, names_of, rendered, the_file_of
 from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW
+from wheelmill.config.model import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
-from wheelmill.index.collect import site_of_releases
+from wheelmill.index.collect import idle_lines, site_of_releases
 from wheelmill.index.folder import site_of_folder
 from wheelmill.index.site.pages import site_pages
-from wheelmill.names import StableTorch, TorchVersion
+from wheelmill.names import StableTorch, TorchVersion, project_name
 
 FOR_CANDIDATE = "demo-1.0+cu130torch2.16rc1-cp311-cp311-manylinux_2_28_x86_64.whl"
 TORCH_211, TORCH_210, CUDA_128, NO_TORCH, UNLABELLED = EVERY_KIND
@@ -128,3 +130,44 @@ def test_files_are_in_the_order_of_their_names_whatever_their_release(release: R
 def test_a_folder_of_wheels_gives_the_same_trees_as_their_release(release: Release, tmp_path: Path) -> None:
     of_release = names_of(site_of_releases(release(*EVERY_KIND), ""))
     assert names_of(site_of_folder(tmp_path / "wheels", "", warn=lambda _text: None)) == of_release
+
+
+IDLE_TORCH_211, _, _, IDLE_NO_TORCH, _ = EVERY_KIND
+GONE = "gone-1.0-py3-none-any.whl"
+IDLE = "so the line does nothing"
+
+
+def test_lines_about_wheels_that_there_are_say_nothing(release: Release) -> None:
+    listing = Listing(
+        removed=Removed(wheels={IDLE_TORCH_211: "broken", GONE: "its release is gone"}),
+        yanked=Yanked(
+            wheels={IDLE_NO_TORCH: "slow"},
+            versions={Requirement("demo>=1.0"): "old"},
+            projects={project_name("demo"): StatusEntry(status=Status.ARCHIVED, reason="done")},
+        ),
+    )
+    assert list(idle_lines(listing, release(*EVERY_KIND), [GONE])) == []
+
+
+def test_a_mistyped_wheel_is_named_with_the_one_that_may_be_meant(release: Release) -> None:
+    mistyped = IDLE_TORCH_211.replace("cp311-cp311", "cp311-cp310")
+    listing = Listing(removed=Removed(wheels={mistyped: "broken"}), yanked=Yanked(wheels={GONE: "broken"}))
+    assert list(idle_lines(listing, release(*EVERY_KIND), [])) == [
+        f"removed.yml: wheels.{mistyped}: no release has that wheel, {IDLE}; did you mean {TORCH_211}?",
+        f"yanked.yml: wheels.{GONE}: no release has that wheel, {IDLE}",
+    ]
+
+
+def test_versions_and_projects_without_a_wheel_are_named(release: Release) -> None:
+    quarantined = StatusEntry(status=Status.QUARANTINED, reason="it steals")
+    listing = Listing(
+        yanked=Yanked(
+            versions={Requirement("demo==1.1"): "slow", Requirement("demmo==1.0"): "slow"},
+            projects={project_name("plain-cudda"): quarantined},
+        )
+    )
+    assert list(idle_lines(listing, release(*EVERY_KIND), [])) == [
+        f"yanked.yml: versions.demo==1.1: no release has such a wheel, {IDLE}",
+        f"yanked.yml: versions.demmo==1.0: no release has such a wheel, {IDLE}; did you mean demo?",
+        f"yanked.yml: projects.plain-cudda: no release has a wheel of it, {IDLE}; did you mean plain-cuda?",
+    ]

@@ -17,8 +17,7 @@ from wheelmill.errors import SiteError
 from wheelmill.index import deployed
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.deployed import Deployed
-from wheelmill.index.hashes import hashes_from_lines, pages_of_hashes
-from wheelmill.index.render import pages_of
+from wheelmill.index.render import hashes_from_lines, pages_of, pages_of_hashes
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 from wheelmill.release.manifest import ListedRelease

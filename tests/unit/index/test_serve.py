@@ -1,4 +1,4 @@
-"""Serving a folder to real clients."""
+"""Serving a folder to real clients. Which form of a page a client gets, by the rules of every host."""
 
 import os
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.hosts import JSON, PIP, TEXT, ask
+from tests.hosts import HTML, JSON, PIP, TEXT, WANTED, ask
 from tests.refusals import coded
 from wheelmill.errors import UsageError
-from wheelmill.index.serve import project_lists_below, serve_folder
+from wheelmill.index.serve import project_lists_below, serve_folder, wanted_type
 
 NAME = "demo-1.0+cu130-py3-none-any.whl"
 
@@ -216,3 +216,13 @@ def test_a_list_without_json_is_html_to_all(tmp_path: Path) -> None:
     (tmp_path / "simple" / "index.html").write_text("<!DOCTYPE html>")
     with serve_folder(tmp_path, negotiate=True) as url:
         assert ask(f"{url}simple/", Accept=PIP).headers["Content-Type"] == TEXT
+
+
+@pytest.mark.parametrize(("accept", "expected"), WANTED)
+def test_clients_get_the_form_that_they_want(accept: str | None, expected: str | None) -> None:
+    assert wanted_type(accept) == expected
+
+
+@pytest.mark.parametrize("accept", ["", ";", ",,,", f"{JSON};q=many", f"{JSON};q=", f"{JSON};q=9", ";q=1," * 10_000])
+def test_what_cannot_be_read_is_answered_too(accept: str) -> None:
+    assert wanted_type(accept) in (TEXT, JSON, HTML, None)

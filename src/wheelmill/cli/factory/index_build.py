@@ -116,7 +116,7 @@ class SiteOptions:
         if self.site_url and urlsplit(self.site_url).scheme not in ("http", "https"):
             raise UsageError("site-url-invalid", f"expected an http or https URL as --site-url, not {self.site_url!r}")
         if self.documents:
-            from wheelmill.index.site.documents import pages_of_documents  # noqa: PLC0415 - needs the factory extra
+            from wheelmill.index.site.pages import pages_of_documents  # noqa: PLC0415 - needs the factory extra
 
             next(pages_of_documents(self.documents))  # which looks at the folder first
 

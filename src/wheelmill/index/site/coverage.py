@@ -1,18 +1,23 @@
-"""Coverage: which combinations of a version there are wheels for, and why not for the others."""
+"""Coverage: combinations of a version with and without wheels, the matrix of all packages, and failed builds.
+
+A missing combination has its reason. The matrix shows, for each of the newest torches, the newest version of a package
+with wheels. A failed build has the compiler's error, its cells, and the address of the whole log.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from wheelmill.index.site.addresses import wheels_folder
-from wheelmill.index.site.wheels import SiteWheel, WheelGroup
+from packaging.version import Version
+
+from wheelmill.index.site.wheels import SiteWheel, WheelGroup, wheels_folder
 from wheelmill.index.tree import Catalogue
-from wheelmill.names import CudaVersion, ProjectName, PythonVersion, TorchNeed
-from wheelmill.plan.targets import Cell, Skip
+from wheelmill.names import CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
+from wheelmill.plan.targets import Cell, KnownFailure, Skip
 from wheelmill.wheel.platforms import PLATFORMS
 from wheelmill.wheel.torch_need import age_of
 
@@ -195,3 +200,143 @@ def _reasons(wanted: State, outcomes: Mapping[tuple[State, str], int]) -> Reason
 
 def _by_age(axes: Axes) -> tuple[object, ...]:
     return (age_of(axes.torch), axes.cuda is not None, axes.cuda, axes.words)
+
+
+COLUMNS: Final = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixCell:
+    """What there is of one package for one torch."""
+
+    state: State
+    version: str | None = None
+    """The newest that has wheels; of what is not built, the newest that is planned; None where nothing is."""
+    is_newest: bool = True
+    """Whether the package has no newer version with wheels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixRow:
+    """One package."""
+
+    project: ProjectName
+    cells: tuple[MatrixCell, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix:
+    """All packages."""
+
+    torches: tuple[TorchVersion, ...]
+    """The newest first."""
+    rows: tuple[MatrixRow, ...]
+
+
+def matrix_of(
+    groups: Mapping[ProjectName, Sequence[WheelGroup]],
+    torches: Mapping[CudaVersion, Sequence[TorchVersion]],
+    coverage: Coverage,
+) -> Matrix:
+    """Lay all wheels over the plan.
+
+    Args:
+        groups: the wheels of each project, the newest version first.
+        torches: those that have a tree, by CUDA.
+        coverage: what the plan says of every cell.
+    """
+    planned: dict[ProjectName, list[tuple[str, Outcomes]]] = defaultdict(list)
+    for (project, version), outcomes in coverage.items():
+        planned[project].append((version, outcomes))
+    columns = _newest(torches, coverage.values())
+    rows = []
+    for project, of_project in groups.items():
+        versions = sorted(planned[project], key=lambda each: Version(each[0]), reverse=True)
+        cells = tuple(_cell(torch, of_project, versions) for torch in columns)
+        rows.append(MatrixRow(project=project, cells=cells))
+    return Matrix(torches=columns, rows=tuple(rows))
+
+
+def _newest(
+    torches: Mapping[CudaVersion, Sequence[TorchVersion]], planned: Iterable[Outcomes]
+) -> tuple[TorchVersion, ...]:
+    """Of all that have a tree or that something is planned for."""
+    wanted = {axes.torch for each in planned for rows in each.values() for axes in rows}
+    known = {torch for torch in wanted.union(*torches.values()) if isinstance(torch, TorchVersion)}
+    return tuple(sorted((torch for torch in known if not torch.is_candidate), reverse=True)[:COLUMNS])
+
+
+def _cell(torch: TorchVersion, groups: Sequence[WheelGroup], planned: Sequence[tuple[str, Outcomes]]) -> MatrixCell:
+    built = next((group.kind.version for group in groups if _is_for(group.kind.torch, torch)), None)
+    if built:
+        return MatrixCell(state=State.BUILT, version=built, is_newest=built == groups[0].kind.version)
+    for version, outcomes in planned:
+        states = {
+            outcome.state
+            for rows in outcomes.values()
+            for axes, row in rows.items()
+            if _is_for(axes.torch, torch)
+            for outcome in row.values()
+        }
+        if state := next((each for each in (State.FAILED, State.MISSING) if each in states), None):
+            return MatrixCell(state=state, version=version)
+    return MatrixCell(state=State.SKIPPED)
+
+
+def _is_for(needed: TorchNeed | None, torch: TorchVersion) -> bool:
+    """Whether wheels that need this of torch do for one; those that need none do for all."""
+    return needed is None or (torch in needed if isinstance(needed, StableTorch) else needed == torch)
+
+
+_SHOWN: Final = 20
+"""Failures that are shown of a package; a log has 4,000 characters at most."""
+_CELLS: Final = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedBuilds:
+    """Cells of one version whose builds failed of the same."""
+
+    version: str
+    newest: KnownFailure
+    cells: tuple[Cell, ...]
+    """Some of them."""
+    count: int
+
+    @property
+    def run(self) -> str | None:
+        """The address of the whole log; only an address of a web page, since the ledger is not trusted."""
+        return self.newest.run if self.newest.run and self.newest.run.startswith("https://") else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failures:
+    """The failed builds of one package."""
+
+    builds: tuple[FailedBuilds, ...]
+    """The newest version first, then what failed in most cells."""
+    left_out: int
+
+
+def failures_of(catalogue: Catalogue | None) -> Mapping[ProjectName, Failures]:
+    """The failed builds that the plan passes over, of every package that has some."""
+    alike: dict[ProjectName, dict[tuple[str, str], list[tuple[KnownFailure, Cell]]]] = defaultdict(dict)
+    for skip in catalogue.plan.skips if catalogue else ():
+        if failure := skip.failure:
+            of_project = alike[skip.cell.project]
+            of_project.setdefault((skip.cell.version, failure.reason), []).append((failure, skip.cell))
+    return {
+        project: _failures([_builds(each) for each in of_project.values()]) for project, of_project in alike.items()
+    }
+
+
+def _builds(failed: Sequence[tuple[KnownFailure, Cell]]) -> FailedBuilds:
+    newest, cell = max(failed, key=lambda each: (each[0].failed_at, each[1].id))
+    cells = sorted((cell for _, cell in failed), key=lambda cell: cell.id)
+    return FailedBuilds(version=cell.version, newest=newest, cells=tuple(cells[:_CELLS]), count=len(failed))
+
+
+def _failures(builds: Sequence[FailedBuilds]) -> Failures:
+    ordered = sorted(builds, key=lambda each: (-each.count, each.newest.reason))
+    ordered.sort(key=lambda each: Version(each.version), reverse=True)
+    return Failures(builds=tuple(ordered[:_SHOWN]), left_out=len(ordered[_SHOWN:]))

@@ -6,9 +6,8 @@ from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import TypedDict, TypeVar
 
 from wheelmill.config.model import NameElsewhere
-from wheelmill.index.site.installing import dependencies_of, names_elsewhere, required_here
-from wheelmill.index.site.pythons import covered_pythons
-from wheelmill.index.site.wheels import WheelGroup
+from wheelmill.index.site.packages import dependencies_of, names_elsewhere, required_here
+from wheelmill.index.site.wheels import WheelGroup, covered_pythons
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import Architecture, CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
 from wheelmill.wheel.gpu_code import CARD_WORDS, CARDS, running_code

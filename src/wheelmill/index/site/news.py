@@ -1,21 +1,30 @@
-"""What is new: wheels of one version of a package that were published together, the newest first."""
+"""News of a package: its latest wheels, Atom feeds, a picture of its history, and badges.
+
+https://www.rfc-editor.org/rfc/rfc4287
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import posixpath
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from itertools import chain
+from datetime import date, datetime, timedelta
+from html import escape
+from itertools import accumulate, chain, pairwise
 from typing import Final
+from uuid import NAMESPACE_URL, uuid5
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from packaging.version import Version
+from pydantic_core import to_json
 
-from wheelmill.index.site.addresses import in_url, package_folder
+from wheelmill.index.rows import in_utc
 from wheelmill.index.site.packages import Wheels
-from wheelmill.index.site.wheels import WheelGroup
-from wheelmill.names import ProjectName
+from wheelmill.index.site.wheels import WheelGroup, in_url, package_folder
+from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchVersion
 from wheelmill.system.progress import number_of
+from wheelmill.wheel.torch_need import age_of, words_for
 
 SHOWN: Final = 50
 """Of a page or a feed: readers look more often than that many releases are made."""
@@ -94,3 +103,221 @@ def _news(published: datetime, project: ProjectName, version: str, groups: Seque
         url=min(files, key=lambda file: file.filename).url,
         facts=(*together.torches, *cudas, *together.platforms),
     )
+
+
+FEED: Final = "feed.xml"
+_NEVER: Final = "1970-01-01T00:00:00Z"
+"""A feed must say when it changed, also one of a site that has nothing yet."""
+
+
+def feed_of(news: Sequence[News], *, title: str, page: str, root: str, site_url: str | None) -> bytes:
+    """Write a feed: the same news give the same bytes.
+
+    Args:
+        news: what it tells, the newest first.
+        title: what readers call it.
+        page: the folder of the page that it belongs to, below the root of the site.
+        root: the way from the feed to the root of the site.
+        site_url: where the site is; without it, links are relative to the feed.
+    """
+    above = site_url or root
+    feed = Element("feed", xmlns="http://www.w3.org/2005/Atom")
+    _text(feed, "id", _identity(news, page))
+    _text(feed, "title", title)
+    _text(feed, "updated", in_utc(news[0].published) if news else _NEVER)
+    _text(SubElement(feed, "author"), "name", "wheelmill")
+    SubElement(feed, "link", rel="alternate", type="text/html", href=above + page)
+    if site_url:
+        SubElement(feed, "link", rel="self", type="application/atom+xml", href=f"{site_url}{page}{FEED}")
+    for each in news:
+        entry = SubElement(feed, "entry")
+        _text(entry, "id", _identity([each], f"{each.project}/{each.version}/{in_utc(each.published)}"))
+        _text(entry, "title", each.title)
+        _text(entry, "updated", in_utc(each.published))
+        SubElement(entry, "link", rel="alternate", type="text/html", href=above + each.page)
+        _text(entry, "summary", each.summary)
+    indent(feed)
+    written: bytes = tostring(feed, encoding="utf-8", xml_declaration=True)
+    return written + b"\n"
+
+
+def _identity(news: Sequence[News], name: str) -> str:
+    """The permanent ID of a feed or an entry: its name and the place of the releases, as the site may move."""
+    store = posixpath.dirname(posixpath.dirname(news[0].url)) if news else ""
+    return uuid5(NAMESPACE_URL, f"{store}/{name}").urn
+
+
+def _text(parent: Element, name: str, text: str) -> None:
+    SubElement(parent, name).text = text
+
+
+Points = tuple[tuple[date, int], ...]
+"""How many there were from a day on; ascending."""
+
+_WIDTH: Final = 360
+_HEIGHT: Final = 70
+"""Of one curve, whose title stands above it."""
+_TITLE: Final = 22
+_STYLE: Final = (
+    "text{font:13px system-ui,sans-serif;fill:#5d636b}"
+    "polyline{fill:none;stroke:#0d7a66;stroke-width:2;stroke-linejoin:round}line{stroke:#e2dfd9}"
+    "@media(prefers-color-scheme:dark){text{fill:#9aa1a9}polyline{stroke:#5ec9b0}line{stroke:#2c3137}}"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """The history of one package."""
+
+    wheels: Points
+    downloads: Points
+    """The downloads, for every day that they were counted; empty if they never were."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """``12 wheels``, ``3,456 downloads until 2026-11-23``."""
+        day, count = self.downloads[-1] if self.downloads else (None, 0)
+        wheels = number_of(self.wheels[-1][1], "wheel")
+        return (wheels, *([f"{number_of(count, 'download')} until {day}"] if day else []))
+
+    @property
+    def height(self) -> int:
+        """Pixels of the picture, which is 360 wide."""
+        return len(self.words) * (_TITLE + _HEIGHT) + _TITLE
+
+    @property
+    def svg(self) -> bytes:
+        """A curve of the wheels, and one of the downloads where they are known, over the same days."""
+        said = escape("; ".join(self.words))
+        days = [day for day, _ in (*self.wheels, *self.downloads)]
+        first, last = min(days) - timedelta(days=1), max(days)
+        curves = (_steps(((first, 0), *self.wheels), last), self.downloads)
+        drawn = "".join(
+            f'<g transform="translate(0 {number * (_TITLE + _HEIGHT)})"><text x="0" y="15">{escape(words)}</text>'
+            f'<line x1="0" x2="{_WIDTH}" y1="{_TITLE + _HEIGHT - 2}" y2="{_TITLE + _HEIGHT - 2}"/>'
+            f'<polyline points="{_places(curve, first, last)}"/></g>'
+            for number, (words, curve) in enumerate(zip(self.words, curves, strict=False))
+        )
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {self.height}" width="{_WIDTH}"'
+            f' height="{self.height}" role="img"><title>{said}</title><style>{_STYLE}</style>{drawn}'
+            f'<text x="0" y="{self.height - 5}">{first}</text>'
+            f'<text x="{_WIDTH}" y="{self.height - 5}" text-anchor="end">{last}</text></svg>\n'
+        ).encode()
+
+
+def histories_of(
+    groups: Mapping[ProjectName, Sequence[WheelGroup]], downloads: Mapping[date, Mapping[ProjectName, int]]
+) -> Mapping[ProjectName, History]:
+    """What became of each package that has wheels with a time.
+
+    Args:
+        groups: the wheels of each project that are not yanked.
+        downloads: of projects until some days, the first day first.
+    """
+    published = {project: _published(of_project) for project, of_project in groups.items()}
+    return {
+        project: History(
+            wheels=wheels,
+            downloads=tuple((day, counts[project]) for day, counts in downloads.items() if project in counts),
+        )
+        for project, wheels in published.items()
+        if wheels
+    }
+
+
+def _published(groups: Iterable[WheelGroup]) -> Points:
+    times = (wheel.file.uploaded_at for group in groups for wheel in group.wheels)
+    days = Counter(time.date() for time in times if time)
+    ascending = sorted(days)
+    return tuple(zip(ascending, accumulate(days[day] for day in ascending), strict=True))
+
+
+def _steps(points: Points, last: date) -> Points:
+    """The points of a step function: a number stays the same until it changes."""
+    corners = [(day, before) for (_, before), (day, _) in pairwise(points)]
+    return tuple(sorted((*points, *corners, (last, points[-1][1]))))
+
+
+def _places(points: Points, first: date, last: date) -> str:
+    """Where the points are: of those on one pixel, the lowest and the highest."""
+    days, most = max((last - first).days, 1), max(count for _, count in points) or 1
+    places = dict.fromkeys(
+        (round((day - first).days / days * _WIDTH), round(_TITLE + (1 - count / most) * (_HEIGHT - 4), 1))
+        for day, count in points
+    )
+    return " ".join(f"{x},{y}" for x, y in places)
+
+
+_LABEL: Final = "CUDA wheels"
+_LETTER: Final = 6.8
+_NARROW: Final = dict.fromkeys(" .,:il", 3.8)
+"""Pixels that a letter takes, about: the width is set in the picture, so that no font changes it."""
+_PADDING: Final = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Badge:
+    """What a badge says."""
+
+    message: str
+    colour: str
+    """White text can be read on it."""
+
+    @property
+    def words(self) -> str:
+        """``CUDA wheels: 2.8.3, torch 2.11``."""
+        return f"{_LABEL}: {self.message}"
+
+    @property
+    def json(self) -> bytes:
+        """For an endpoint badge (https://shields.io/badges/endpoint-badge)."""
+        colour = self.colour.removeprefix("#")
+        return to_json({"schemaVersion": 1, "label": _LABEL, "message": self.message, "color": colour})
+
+    @property
+    def svg(self) -> bytes:
+        """A picture that needs no other host."""
+        texts = (_LABEL, self.message)
+        left, right = (round(sum(_NARROW.get(letter, _LETTER) for letter in text)) + _PADDING for text in texts)
+        words = "".join(
+            f'<text x="{middle}" y="14" textLength="{width - _PADDING}">{escape(text)}</text>'
+            for text, middle, width in zip(texts, (left / 2, left + right / 2), (left, right), strict=True)
+        )
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img">'
+            f"<title>{escape(self.words)}</title>"
+            f'<clipPath id="r"><rect width="{left + right}" height="20" rx="3"/></clipPath>'
+            f'<g clip-path="url(#r)"><rect width="{left}" height="20" fill="#3f444b"/>'
+            f'<rect x="{left}" width="{right}" height="20" fill="{self.colour}"/></g>'
+            '<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'
+            f"{words}</g></svg>\n"
+        ).encode()
+
+
+_GOOD: Final = "#0d7a66"
+_OLD: Final = "#a8431f"
+_NONE: Final = Badge(message="none yet", colour="#5d636b")
+
+
+def badge_of(
+    project: ProjectName,
+    groups: Mapping[ProjectName, Sequence[WheelGroup]],
+    torches: Mapping[CudaVersion, Sequence[TorchVersion]],
+) -> Badge:
+    """What the badge of a project says: green where its newest version is for the newest torch here, or for any.
+
+    Args:
+        project: the project that it is for.
+        groups: the wheels of each project, the newest version first.
+        torches: those that have a tree, by CUDA.
+    """
+    of_project = groups[project]
+    if not of_project:
+        return _NONE
+    version = of_project[0].kind.version
+    best = max((group.kind.torch for group in of_project if group.kind.version == version), key=age_of)
+    newest = max((torch for each in torches.values() for torch in each if not torch.is_candidate), default=None)
+    fits = newest is None or best is None or (newest in best if isinstance(best, StableTorch) else best >= newest)
+    message = f"{version}, {words_for(best)}" if best else version
+    return Badge(message=message, colour=_GOOD if fits else _OLD)

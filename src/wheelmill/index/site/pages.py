@@ -1,29 +1,274 @@
-"""Pages for people: the wheel finder, a page for every package, and how to trust the index."""
+"""Pages for people: finder, trust, packages and their versions, matrix, news, failed builds, documents and sitemap.
+
+The page of a package, of a version and of its wheels has a bound: none grows with the number of wheels. Documents are
+files that Sphinx has rendered, taken as they are.
+
+https://www.sitemaps.org/protocol.html
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
 from itertools import chain
 from pathlib import Path
+from typing import Final
+from urllib.parse import quote
 
+from jinja2 import Environment
+from pydantic_core import to_json
+
+from wheelmill.errors import SiteError
 from wheelmill.index.render import Page
-from wheelmill.index.site.addresses import package_folder
-from wheelmill.index.site.badges import badge_of
-from wheelmill.index.site.coverage import planned_coverage
-from wheelmill.index.site.documents import pages_of_documents
-from wheelmill.index.site.failures import failures_of
-from wheelmill.index.site.finder import finder_data
-from wheelmill.index.site.first_pages import first_pages
-from wheelmill.index.site.history import histories_of
-from wheelmill.index.site.more_pages import more_pages
-from wheelmill.index.site.package_pages import pages_of_package
-from wheelmill.index.site.packages import package_pages
-from wheelmill.index.site.sitemap import with_sitemap
-from wheelmill.index.site.templates import templates_for
+from wheelmill.index.rows import rows_for_page
+from wheelmill.index.site.coverage import (
+    Coverage,
+    Failures,
+    Grid,
+    Matrix,
+    failures_of,
+    grids_of,
+    matrix_of,
+    planned_coverage,
+)
+from wheelmill.index.site.evidence import Tried
+from wheelmill.index.site.finder import FinderData, finder_data
+from wheelmill.index.site.news import FEED, badge_of, feed_of, histories_of, newest_of, news_of
+from wheelmill.index.site.packages import PackagePage, PackageVersion, package_pages
+from wheelmill.index.site.templates import MAX_CELLS, Table, Trees, cut, templates_for
 from wheelmill.index.site.wheel_pages import WheelPages
-from wheelmill.index.site.wheels import wheel_groups
-from wheelmill.index.tree import DOCUMENTS, Catalogue, Site
+from wheelmill.index.site.wheels import WheelGroup, package_folder, page_number, wheel_groups
+from wheelmill.index.tree import DOCUMENTS, INVENTORY, Catalogue, IndexFile, Site
+from wheelmill.names import CudaVersion, ProjectName, TorchVersion
 from wheelmill.system import resources
+from wheelmill.wheel.gpu_code import CARDS
+from wheelmill.wheel.platforms import PLATFORMS
+
+
+def first_pages(
+    packages: Sequence[PackagePage],
+    files: Sequence[IndexFile],
+    trees: Trees,
+    finder: FinderData,
+    templates: Environment,
+) -> Iterator[Page]:
+    """Render them, one at a time.
+
+    Args:
+        packages: all of them.
+        files: every wheel that is not yanked.
+        trees: the torches that have a tree, by CUDA.
+        finder: what it searches.
+        templates: with the filters of pages for people.
+    """
+    tried = Tried.of(files)
+    start = templates.get_template("site/start.html").render(
+        root="./",
+        tried=tried,
+        packages=packages,
+        built=[package for package in packages if package.wheel_count],
+        planned=[package for package in packages if not package.wheel_count],
+        updated=max((file.uploaded_at for file in files if file.uploaded_at), default=None),
+        families=trees,
+        pin_example=_pin_example(packages),
+        gpus={gpu: ", ".join(cards) for gpu, cards in CARDS.items()},
+        platforms=PLATFORMS,
+        finder={**finder, "wheels": {}},
+    )
+    yield "index.html", [start.encode()]
+    about = templates.get_template("site/about.html").render(root="../", tried=tried)
+    yield "about/index.html", [about.encode()]
+    yield "packages/packages.js", [_search_data(packages)]
+    for name, wheels in finder["wheels"].items():
+        script = b'"use strict";\naddWheels(' + to_json(name) + b", " + to_json(wheels) + b");\n"
+        yield f"{package_folder(ProjectName(name))}wheels.js", [script]
+
+
+def _search_data(packages: Iterable[PackagePage]) -> bytes:
+    """What the search reads: names, how many wheels they have, and descriptions; a script works from a disk, too."""
+    rows = [(package.name, package.wheel_count, package.description) for package in packages]
+    return b'"use strict";\nconst PACKAGES = ' + to_json(rows) + b";\n"
+
+
+def _pin_example(packages: Iterable[PackagePage]) -> str:
+    """A pin that would work here."""
+    pins = (f"{package.name}=={package.groups[0].kind.exact_version}" for package in packages if package.groups)
+    return next(pins, "PACKAGE==2.8.3+cu128torch2.8")
+
+
+_ROWS: Final = 150
+"""Packages on one page of the matrix."""
+
+
+def more_pages(
+    groups: Mapping[ProjectName, Sequence[WheelGroup]],
+    torches: Mapping[CudaVersion, Sequence[TorchVersion]],
+    coverage: Coverage,
+    failures: Mapping[ProjectName, Failures],
+    *,
+    templates: Environment,
+    site_url: str | None,
+) -> Iterator[Page]:
+    """Render them, one at a time.
+
+    Args:
+        groups: the wheels of each project that are not yanked.
+        torches: those that have a tree, by CUDA.
+        coverage: what the plan says of every cell.
+        failures: the builds that failed, of projects that have some.
+        templates: with the filters of pages for people.
+        site_url: where the site is, for its feeds; without it, their links are relative.
+    """
+    own = {project: news_of({project: of_project}) for project, of_project in groups.items()}
+    news = newest_of(chain.from_iterable(own.values()))
+    yield "news/index.html", [templates.get_template("site/news.html").render(root="../", news=news).encode()]
+    yield f"news/{FEED}", [feed_of(news, title="CUDA wheels", page="news/", root="../", site_url=site_url)]
+    yield from _matrix(matrix_of(groups, torches, coverage), templates)
+    failed = templates.get_template("site/failures.html")
+    for project in groups:
+        folder = package_folder(project)
+        yield f"{folder}{FEED}", [feed_of(own[project], title=project, page=folder, root="../../", site_url=site_url)]
+        if project in failures:
+            page = failed.render(root="../../../", project=project, failures=failures[project])
+            yield f"{folder}failures/index.html", [page.encode()]
+
+
+def _matrix(matrix: Matrix, templates: Environment) -> Iterator[Page]:
+    template = templates.get_template("site/matrix.html")
+    for number, first in enumerate(range(0, max(len(matrix.rows), 1), _ROWS), start=1):
+        path = f"matrix/{page_number(number)}index.html"
+        page = template.render(
+            root="../" * path.count("/"),
+            base="../" if number > 1 else "",
+            torches=matrix.torches,
+            rows=matrix.rows[first : first + _ROWS],
+            number=number,
+            more=first + _ROWS < len(matrix.rows),
+        )
+        yield path, [page.encode()]
+
+
+MAX_VERSIONS: Final = 300
+"""In the contents of one page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """A version on the page of its package."""
+
+    version: PackageVersion
+    tables: tuple[Table, ...]
+    more: bool
+    """Whether it has others."""
+
+
+def pages_of_package(
+    package: PackagePage, coverage: Coverage, templates: Environment, wheel_pages: WheelPages
+) -> Iterator[Page]:
+    """Render them, one at a time."""
+    grids = {
+        version.number: grids_of(package.name, version.number, version.groups, coverage) for version in package.versions
+    }
+    yield from _of_package(package, _newest_of(package.versions, grids), templates)
+    for version in package.versions:
+        yield from _of_version(package, version, grids[version.number], templates)
+        yield from wheel_pages.of_version(package, version.number, version.files)
+
+
+def _newest_of(versions: Sequence[PackageVersion], grids: dict[str, tuple[Grid, ...]]) -> dict[str, Shown]:
+    """The newest version, and as many others as a page has room for."""
+    shown: dict[str, Shown] = {}
+    free = MAX_CELLS
+    for version in versions:
+        first, *others = cut(grids[version.number])
+        cells = sum(table.cells for table in first)
+        if shown and (others or cells > free):
+            break
+        shown[version.number] = Shown(version=version, tables=first, more=bool(others))
+        free -= cells
+    return shown
+
+
+def _of_package(package: PackagePage, shown: dict[str, Shown], templates: Environment) -> Iterator[Page]:
+    template = templates.get_template("site/package.html")
+    versions = package.versions
+    for number, first in enumerate(range(0, max(len(versions), 1), MAX_VERSIONS), start=1):
+        path = f"{package_folder(package.name)}{page_number(number)}index.html"
+        text = template.render(
+            root="../" * path.count("/"),
+            base="../" if number > 1 else "",
+            package=package,
+            newest=next((version for version in versions if version.groups), None),
+            contents=versions[first : first + MAX_VERSIONS],
+            shown=shown if number == 1 else {},
+            number=number,
+            more=first + MAX_VERSIONS < len(versions),
+        )
+        yield path, [rows_for_page(path, text.encode())]
+
+
+def _of_version(
+    package: PackagePage, version: PackageVersion, grids: Sequence[Grid], templates: Environment
+) -> Iterator[Page]:
+    template = templates.get_template("site/version.html")
+    pages = list(cut(grids))
+    for number, tables in enumerate(pages, start=1):
+        path = f"{package_folder(package.name)}{version.number}/{page_number(number)}index.html"
+        text = template.render(
+            root="../" * path.count("/"),
+            folder="../" * (path.count("/") - 2),
+            base="../" if number > 1 else "",
+            package=package,
+            version=version,
+            tables=tables,
+            number=number,
+            more=number < len(pages),
+        )
+        yield path, [rows_for_page(path, text.encode())]
+
+
+def pages_of_documents(folder: Path) -> Iterator[Page]:
+    """Pass the rendered files on, one at a time; what is hidden are Sphinx's own notes.
+
+    Args:
+        folder: what ``sphinx-build docs FOLDER`` has written.
+
+    Raises:
+        SiteError: the folder has not what Sphinx writes.
+    """
+    if missing := [name for name in ("index.html", INVENTORY) if not (folder / name).is_file()]:
+        raise SiteError(
+            "documents-incomplete",
+            f"{folder} has no {missing[0]}",
+            hint=f"render the documents: sphinx-build docs {folder}",
+        )
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith(".") for part in name.parts):
+            yield f"{DOCUMENTS}/{name.as_posix()}", [path.read_bytes()]
+
+
+SITEMAP: Final = "sitemap.xml"
+_MOST: Final = 50_000
+"""Pages that one list may have; those that come first are the ones that people look for."""
+
+
+def with_sitemap(pages: Iterable[Page], site_url: str) -> Iterator[Page]:
+    """Pass pages for people on, and list them at the end.
+
+    Args:
+        pages: all of them.
+        site_url: where the site is, with a slash at its end; a list has no relative addresses.
+    """
+    addresses: list[str] = []
+    for path, content in pages:
+        if path.rpartition("/")[2] == "index.html" and len(addresses) < _MOST:
+            addresses.append(site_url + quote(path.removesuffix("index.html")))
+        yield path, content
+    rows = "".join(f"<url><loc>{escape(address)}</loc></url>\n" for address in addresses)
+    head = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+    yield SITEMAP, [f"{head}{rows}</urlset>\n".encode()]
 
 
 def site_pages(

@@ -18,7 +18,6 @@ from packaging.tags import Tag
 
 from wheelmill.index.render import Page
 from wheelmill.index.rows import escape, href, rows_for_page
-from wheelmill.index.site.addresses import in_url, package_folder, page_number, wheel_anchor, wheels_folder
 from wheelmill.index.site.coverage import platform_order, platform_title
 from wheelmill.index.site.evidence import (
     build_facts,
@@ -31,10 +30,18 @@ from wheelmill.index.site.evidence import (
     table_of,
     wheel_rows,
 )
-from wheelmill.index.site.installing import dependencies_of, install_command
-from wheelmill.index.site.packages import PackagePage
-from wheelmill.index.site.pythons import NO_PYTHON, order_of, pythons_of
-from wheelmill.index.site.wheels import platform_of
+from wheelmill.index.site.packages import PackagePage, dependencies_of, install_command
+from wheelmill.index.site.wheels import (
+    NO_PYTHON,
+    in_url,
+    order_of,
+    package_folder,
+    page_number,
+    platform_of,
+    pythons_of,
+    wheel_anchor,
+    wheels_folder,
+)
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import ProjectName
 from wheelmill.release.manifest import ListedEvidence, ListedProvenance

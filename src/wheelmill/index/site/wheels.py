@@ -1,4 +1,9 @@
-"""Wheels as people look for them: by version, CUDA, torch, platform and Python."""
+"""Wheels as people look for them: by version, CUDA, torch, platform and Python; and the addresses of their pages.
+
+``packages/flash-attn/`` has ``2.8.3/`` below it, and below that the wheels of one label,
+``cu128torch2.8/#cp312-cp312-manylinux_2_28_x86_64``. Further pages of one of them are ``page-2/``: no version and no
+label has a hyphen.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +12,85 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
-from typing import Self
+from typing import Final, Self
+from urllib.parse import quote
 
 from msgspec import Struct
 from packaging.tags import Tag
 from packaging.version import Version
 
-from wheelmill.index.site.pythons import Pythons, order_of, pythons_of
 from wheelmill.index.tree import IndexFile
-from wheelmill.names import Architecture, Platform, TorchNeed
+from wheelmill.names import Architecture, Platform, ProjectName, PythonVersion, TorchNeed
 from wheelmill.release.manifest import ListedCertificate
 from wheelmill.wheel.label import BuiltFor, Label
 from wheelmill.wheel.name import written_parts
 from wheelmill.wheel.platforms import promised_glibc
 from wheelmill.wheel.torch_need import age_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pythons:
+    """The Pythons that a wheel's tags let in.
+
+    https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
+    """
+
+    oldest: PythonVersion | None
+    """None for every Python 3."""
+    only: bool
+    """Whether newer ones are kept out."""
+
+    @classmethod
+    def of(cls, tag: Tag) -> Self:
+        """Read the interpreter and the ABI of a tag.
+
+        Raises:
+            ValueError: they are not CPython's.
+        """
+        if tag.interpreter == "py3":
+            return cls(oldest=None, only=False)
+        if tag.abi == "abi3" or tag.interpreter.startswith("py3"):
+            return cls(oldest=PythonVersion.parse(tag.interpreter.removeprefix("py")), only=False)
+        return cls(oldest=PythonVersion.parse(tag.interpreter if tag.abi == "none" else tag.abi), only=True)
+
+    def allows(self, python: PythonVersion) -> bool:
+        """Whether a wheel of these tags installs on a Python."""
+        if self.oldest is None or self.only:
+            return self.oldest in (None, python)
+        return python >= self.oldest and not python.free_threaded
+
+    def __str__(self) -> str:
+        """``3.12``, ``3.9+`` or ``any``."""
+        return "any" if self.oldest is None else f"{self.oldest}{'' if self.only else '+'}"
+
+
+# An index has thousands of wheels with few different tags, and as few sets of Pythons.
+
+
+@cache
+def pythons_of(tags: frozenset[Tag]) -> Pythons | None:
+    """The widest choice that one of a wheel's tags gives; None when none is for CPython."""
+    try:
+        return max(map(Pythons.of, tags), key=lambda pythons: not pythons.only)
+    except ValueError:
+        return None
+
+
+NO_PYTHON: Final = (0, 0, False)
+"""The order of those for no certain Python."""
+
+
+@cache
+def order_of(pythons: Pythons) -> tuple[int, int, bool]:
+    """Sorts those for every Python 3 first, then by the oldest; numbers are quicker to compare than Pythons are."""
+    oldest = pythons.oldest
+    return (oldest.major, oldest.minor, oldest.free_threaded) if oldest else NO_PYTHON
+
+
+@cache
+def covered_pythons(pythons: tuple[PythonVersion, ...], wheels: tuple[Pythons, ...]) -> tuple[PythonVersion, ...]:
+    """Those of some Pythons that one of some wheels installs on."""
+    return tuple(python for python in pythons if any(wheel.allows(python) for wheel in wheels))
 
 
 class Kind(Struct, frozen=True, kw_only=True, gc=False):
@@ -198,3 +268,32 @@ def _by_age(group: WheelGroup) -> tuple[object, ...]:
 
 def _by_python(wheel: SiteWheel) -> tuple[object, ...]:
     return (*order_of(wheel.pythons), wheel.file.filename)
+
+
+UNLABELLED = "wheels"
+"""The folder of wheels whose version is all that they have: no label is a word without a number."""
+
+
+def package_folder(project: ProjectName) -> str:
+    """``packages/flash-attn/``."""
+    return f"packages/{project}/"
+
+
+def wheels_folder(version: str, exact_version: str) -> str:
+    """Of the wheels with one label, below the folder of their version: ``cu128torch2.8/``."""
+    return f"{exact_version.removeprefix(version).lstrip('+.') or UNLABELLED}/"
+
+
+def wheel_anchor(file: IndexFile) -> str:
+    """Its build number and tags, which tell it from others of its version."""
+    return written_parts(file.filename)[2]
+
+
+def page_number(number: int) -> str:
+    """The folder of a further page; none for the first."""
+    return f"page-{number}/" if number > 1 else ""
+
+
+def in_url(path: str) -> str:
+    """A path as links have it: object stores take ``+`` for a space."""
+    return quote(path, safe="/!")

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -12,13 +13,15 @@ import pytest
 from markupsafe import escape
 from msgspec import structs
 
+from tests.refusals import coded
 from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.plan.examples import CONFIG
 from wheelmill.config.model import Config, Listing, Status, StatusEntry, Yanked
+from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.folder import site_of_folder
 from wheelmill.index.site.packages import runs_of
-from wheelmill.index.site.pages import site_pages
+from wheelmill.index.site.pages import pages_of_documents, site_pages, with_sitemap
 from wheelmill.index.tree import Catalogue, Site
 from wheelmill.index.write import write_site
 from wheelmill.names import ProjectName, TorchVersion, project_name
@@ -244,3 +247,68 @@ def test_the_index_of_wheels_without_a_label_is_said_to_have_all_wheels(release:
 )
 def test_torches_without_wheels_are_not_in_a_run(torches: str, words: str) -> None:
     assert runs_of([*map(TorchVersion.parse, torches.split())]) == words
+
+
+@pytest.fixture
+def rendered_documents(tmp_path: Path) -> Path:
+    """As Sphinx leaves them, with its notes."""
+    for name in ("index.html", "objects.inv", "_static/furo.css", ".buildinfo", ".doctrees/a.doctree"):
+        (tmp_path / "out" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "out" / name).write_text(name)
+    return tmp_path / "out"
+
+
+def test_what_is_hidden_is_not_published(rendered_documents: Path) -> None:
+    assert list(pages_of_documents(rendered_documents)) == [
+        ("docs/_static/furo.css", [b"_static/furo.css"]),
+        ("docs/index.html", [b"index.html"]),
+        ("docs/objects.inv", [b"objects.inv"]),
+    ]
+
+
+@pytest.mark.parametrize("missing", ["index.html", "objects.inv"])
+def test_a_folder_that_sphinx_did_not_write_is_refused(rendered_documents: Path, missing: str) -> None:
+    (rendered_documents / missing).unlink()
+    with pytest.raises(SiteError, check=coded("documents-incomplete", "out", missing)) as caught:
+        list(pages_of_documents(rendered_documents))
+    assert caught.value.hint == f"render the documents: sphinx-build docs {rendered_documents}"
+
+
+def test_every_page_leads_to_the_documents_where_there_are_some(release: Release, rendered_documents: Path) -> None:
+    site = site_of_releases(release(*EVERY_KIND), "")
+    with_them = {path: b"".join(pieces) for path, pieces in site_pages(site, documents=rendered_documents)}
+    assert b'<a href="./docs/">Docs</a>' in with_them["index.html"]
+    assert b'<a href="../../docs/">Docs</a>' in with_them["packages/demo/index.html"]
+    assert with_them["docs/index.html"] == b"index.html"
+    without = {path: b"".join(pieces) for path, pieces in site_pages(site)}
+    assert [path for path, content in without.items() if b"docs/" in content or path.startswith("docs/")] == []
+
+
+LOC = "{http://www.sitemaps.org/schemas/sitemap/0.9}loc"
+
+
+def listed(pages: dict[str, bytes]) -> list[str]:
+    return [str(each.text) for each in ET.fromstring(pages["sitemap.xml"]).iter(LOC)]  # noqa: S314 - ours
+
+
+def test_it_lists_every_page_for_people(release: Release) -> None:
+    pages = site_pages(site_of_releases(release(*EVERY_KIND), ""), site_url="https://example.org/wheels/")
+    found = {path: b"".join(content) for path, content in pages}
+    addresses = listed(found)
+    assert addresses[0] == "https://example.org/wheels/"
+    assert "https://example.org/wheels/packages/demo/" in addresses
+    assert len(addresses) == sum(path.rpartition("/")[2] == "index.html" for path in found)
+
+
+def test_without_an_address_there_is_none(release: Release) -> None:
+    assert "sitemap.xml" not in dict(site_pages(site_of_releases(release(EVERY_KIND[0]), "")))
+
+
+@pytest.mark.parametrize("most", [50, pytest.param(50_000, marks=pytest.mark.nightly)])
+def test_it_has_no_more_addresses_than_it_may(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wheelmill.index.site.pages._MOST", most)
+    pages = ((f"packages/p{number}/index.html", [b""]) for number in range(most + 1))
+    found = {path: b"".join(content) for path, content in with_sitemap(pages, "https://example.org/?a&b/")}
+    assert len(listed(found)) == most
+    assert len(found) == most + 2
+    assert len(found["sitemap.xml"]) < 50 << 20

@@ -5,8 +5,7 @@ from packaging.tags import Tag
 
 from tests.unit.index.conftest import Release
 from wheelmill.index.collect import site_of_releases
-from wheelmill.index.site.pythons import Pythons
-from wheelmill.index.site.wheels import WheelGroup, wheel_groups
+from wheelmill.index.site.wheels import Pythons, WheelGroup, wheel_groups
 from wheelmill.names import PythonVersion
 from wheelmill.release.manifest import ListedRelease
 

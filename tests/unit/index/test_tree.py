@@ -15,7 +15,7 @@ from wheelmill.config.model import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.folder import site_of_folder
-from wheelmill.index.rules import vanished
+from wheelmill.index.tree import vanished
 from wheelmill.names import Sha256, project_name
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 
