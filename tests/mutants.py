@@ -28,7 +28,6 @@ MODULES: Final = (
     "client/choose/fit.py",
     "client/project/journal.py",
     "index/tree.py",
-    "pipeline/as_planned.py",
     "pipeline/gate.py",
     "plan/matrix.py",
     "release/github/turn.py",

@@ -1,8 +1,14 @@
 """The way of a wheel, stage after stage. Nothing else knows more than its own stage."""
 
 from wheelmill.pipeline.at_hand import released_wheels
-from wheelmill.pipeline.attested import attested_in, write_manifest_checksums, write_wheel_checksums
-from wheelmill.pipeline.deliveries import Delivery, deliveries_of_runs, release_deliveries
+from wheelmill.pipeline.attested import (
+    Delivery,
+    attested_in,
+    deliveries_of_runs,
+    release_deliveries,
+    write_manifest_checksums,
+    write_wheel_checksums,
+)
 from wheelmill.pipeline.gate import Gate, GpuTrials, delivered_in
 from wheelmill.pipeline.matrix_plan import MatrixPlan, read_plan
 from wheelmill.pipeline.run import Factory, RunOutcome, run

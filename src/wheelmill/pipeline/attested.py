@@ -1,20 +1,28 @@
-"""Attestations along the pipeline: what jobs sign, what a release believes, and what an index lists."""
+"""Deliveries of tested wheels and their attestations: signed by jobs, believed by a release, listed by an index.
+
+A delivery comes from a folder, or group by group from the jobs of runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
+from msgspec import structs
 
-from wheelmill.errors import IntegrityError, ReleaseError, UnreadableError
+from wheelmill.errors import IntegrityError, NetworkError, RejectedError, ReleaseError, UnreadableError
 from wheelmill.names import Sha256
-from wheelmill.pipeline.gate import delivered_in, subjects_of
+from wheelmill.pipeline.gate import Gate, delivered_in, subjects_of
+from wheelmill.pipeline.matrix_plan import MatrixPlan, Shard
 from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, Manifest
-from wheelmill.release.store import Store
+from wheelmill.release.publish import publish_each
+from wheelmill.release.store import Publication, RefusedWheel, Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes, write_bytes
-from wheelmill.system.folders import temporary_folder
+from wheelmill.system.folders import remove_tree, temporary_folder
+from wheelmill.system.progress import Progress
 from wheelmill.system.records import record_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.archive import open_archive
@@ -23,6 +31,9 @@ from wheelmill.wheel.metadata import dist_info_of, metadata_bytes
 from wheelmill.wheel.name import VariantWheelName
 from wheelmill.wheel.record import check_record
 from wheelmill.wheel.variant import unmake_variant
+
+if TYPE_CHECKING:
+    from wheelmill.release.github import JobArtifacts
 
 
 def write_wheel_checksums(path: Path, wheels: Iterable[TestedWheel]) -> None:
@@ -74,7 +85,7 @@ def attested_part(
             wheels.append(entry)
         else:
             warn(f"{manifest.tag}/{entry.filename} is not listed: {signer} does not attest it")
-    return replace(manifest, wheels=tuple(wheels))
+    return structs.replace(manifest, wheels=tuple(wheels))
 
 
 def derived_part(
@@ -104,7 +115,7 @@ def derived_part(
             warn(f"{manifest.tag}/{entry.filename} is not listed: {error}")
         else:
             wheels.append(entry)
-    return replace(manifest, wheels=tuple(wheels))
+    return structs.replace(manifest, wheels=tuple(wheels))
 
 
 def _check_derived(entry: ListedWheel, manifest: ListedRelease, store: Store) -> None:
@@ -126,3 +137,81 @@ def _check_derived(entry: ListedWheel, manifest: ListedRelease, store: Store) ->
                 raise IntegrityError("wheel-unfit", finding.detail)
         if sha256_of_bytes(metadata_bytes(file)) != entry.metadata_sha256:
             raise IntegrityError("sidecar-differs", "its sidecar is not its METADATA")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """A folder of wheels on their way to a release."""
+
+    folder: Path
+    """The folder of the wheels and their certificates, or of folders with such wheels."""
+    gate: Gate
+    """Decides which wheels may be released."""
+    refusals: tuple[RefusedWheel, ...] = ()
+    """Wheels that could not be read."""
+
+
+def release_deliveries(
+    deliveries: Iterable[Delivery],
+    store: Store,
+    *,
+    attestation: str | None = None,
+    progress: Progress,
+    until: float | None = None,
+) -> Publication:
+    """Publish the wheels that their gates admit.
+
+    Args:
+        deliveries: the wheels; each delivery is on disk until the next one is asked for.
+        store: the store that gets the new releases.
+        attestation: the address of the attestation of all these wheels.
+        progress: shows the steps that take long.
+        until: when to stop taking wheels, in seconds since the epoch.
+
+    Raises:
+        ReleaseError: the store cannot be read or written.
+    """
+    refused: list[RefusedWheel] = []
+
+    def admitted() -> Iterator[list[TestedWheel]]:
+        for delivery in deliveries:
+            wheels, refusals = delivery.gate.admit(delivered_in(delivery.folder, "whl"))
+            refused.extend((*delivery.refusals, *refusals))
+            yield [replace(wheel, attestation=attestation) for wheel in wheels]
+
+    publication = publish_each(store, admitted(), now=store.clock.utc(), progress=progress, until=until)
+    return replace(publication, refusals=(*refused, *publication.refusals))
+
+
+def deliveries_of_runs(
+    artifacts: JobArtifacts,
+    plan: MatrixPlan,
+    gate_of: Callable[[Path, MatrixPlan], Gate],
+    progress: Progress,
+) -> Iterator[Delivery]:
+    """Download what the jobs of runs made of a plan, one group at a time, to save disk space.
+
+    Args:
+        artifacts: what the jobs kept, and anybody in the runs may have put there.
+        plan: its groups are wanted; a group delivers only its own wheels.
+        gate_of: makes the gate for what lies in a folder and was planned.
+        progress: shows each group.
+    """
+    groups = list(plan.groups)
+    for number, group in enumerate(groups, start=1):
+        if not (kept := artifacts.of_group(group.group)):
+            continue
+        progress.step(f"{group.group} ({number} of {len(groups)})")
+        refusals: list[RefusedWheel] = []
+        with temporary_folder() as folder:
+            for artifact in kept:
+                own = folder / str(artifact)
+                own.mkdir()
+                try:
+                    artifacts.unpack(artifact, own)
+                except (NetworkError, RejectedError, UnreadableError) as error:
+                    remove_tree(own)
+                    reason = f"was not delivered whole: {error}"
+                    refusals.append(RefusedWheel(filename=group.group, code=error.code, reason=reason))
+            planned = MatrixPlan(shards=(Shard(include=(group,)),), waiting=())
+            yield Delivery(folder=folder, gate=gate_of(folder, planned), refusals=tuple(refusals))

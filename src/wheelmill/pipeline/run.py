@@ -1,4 +1,7 @@
-"""The whole way of targets on one machine: build, smoke, release, index."""
+"""The whole way of targets on one machine: build, smoke, release, index.
+
+A wheel that is much larger than its published predecessor is reported.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
+
+from packaging.version import Version
 
 from wheelmill.build.builder import Builder, build_wheel
 from wheelmill.build.provenance import Provenance, identity_of, inputs_of
@@ -23,10 +28,9 @@ from wheelmill.errors import (
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.at_hand import kept_wheels, move_wheel, released_wheels
 from wheelmill.pipeline.candidate import serve_candidate
-from wheelmill.pipeline.growth import growth_of
 from wheelmill.pipeline.site import build_index, catalogue_of
 from wheelmill.pipeline.stores import Stores
-from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
+from wheelmill.plan.targets import BuildTarget, Cell, KnownFailure, Plan
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import assign_build_number, publish
@@ -35,7 +39,41 @@ from wheelmill.smoke.environment import SmokeEnvironments
 from wheelmill.smoke.examine import AvailableWheel, check_required, examine_wheel, wheels_on_disk
 from wheelmill.smoke.verdict import TestedWheel, Verdict, certify, verdict_of
 from wheelmill.system.progress import Progress, time_limit
-from wheelmill.wheel.findings import with_reasons
+from wheelmill.wheel.findings import Code, Finding, with_reasons
+from wheelmill.wheel.name import WheelFile
+
+_MUCH: Final = 1.2
+"""How many times larger than its predecessor a wheel must be to be reported."""
+
+
+def growth_of(file: WheelFile, cell: Cell, state: LedgerState) -> Finding | None:
+    """Compare a wheel with its newest published predecessor; None if it is not much larger.
+
+    Args:
+        file: the wheel.
+        cell: what it was built for; wheels for another CUDA or platform are not compared with it.
+        state: what is published.
+    """
+    wheels = (wheel for release in state.releases.values() for wheel in release.wheels)
+    before = [(each.cell, each) for each in wheels if each.cell and _comes_before(each.cell, cell)]
+    if not before:
+        return None
+    _, latest = max(before, key=lambda pair: (_nearness(pair[0], cell), pair[1].size))
+    if file.size < _MUCH * latest.size:
+        return None
+    more = round(100 * (file.size / latest.size - 1))
+    predecessor = f"the published {latest.filename}, which has {latest.size}"
+    return Finding(code=Code.GROWN, detail=f"{file.size} bytes, {more} % more than {predecessor}")
+
+
+def _comes_before(other: Cell, cell: Cell) -> bool:
+    same = (other.project, other.cuda, other.platform) == (cell.project, cell.cuda, cell.platform)
+    return same and Version(other.version) <= Version(cell.version)
+
+
+def _nearness(other: Cell, cell: Cell) -> tuple[Version, bool, bool]:
+    return Version(other.version), other.torch == cell.torch, other.python == cell.python
+
 
 _LOG: Final = 4000
 """Characters that are kept from the end of a failed build's log."""

@@ -16,7 +16,7 @@ from wheelmill.build.source import sha256_of_tree
 from wheelmill.config.model import LockedRequirement, LockedSdist, RequiresDist, SystemPackages
 from wheelmill.errors import ReleaseError
 from wheelmill.names import Architecture, Platform, PythonVersion, Sha256
-from wheelmill.pipeline.gate import Gate, GpuTrials, subjects_of
+from wheelmill.pipeline.gate import Gate, GpuTrials, is_named_for, is_wheel_of, subjects_of
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke import verdict
@@ -31,7 +31,7 @@ from wheelmill.smoke.verdict import (
 from wheelmill.system.records import write_record
 from wheelmill.wheel.attestation import Attested, Signer
 from wheelmill.wheel.build_facts import AppliedPatch, BuildFacts, SourceFacts, build_facts_bytes
-from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.shared_objects import shared_objects_of
 from wheelmill.wheel.sizes import Sizes
 
@@ -429,3 +429,39 @@ def test_what_another_job_says_of_a_gpu_is_not_taken_for_what_is_attested(delive
     gate = Gate(targets=(TARGET,), attested=attested, tried=trials_in(tmp_path))
     (admitted,), _ = gate.admit([path])
     assert admitted.gpu_certificate == said
+
+
+AS_PLANNED_NAME = f"demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
+
+
+@pytest.mark.parametrize(
+    ("abi", "tag", "planned"),
+    [
+        ("abi3", "cp311-abi3", True),
+        ("abi3", "cp39-abi3", True),
+        ("abi3", "cp312-abi3", False),  # the oldest Python that it is for would not take it
+        ("abi3", "cp311-cp311", False),
+        ("none", "py3-none", True),
+        ("none", "cp311-abi3", False),
+    ],
+)
+def test_a_wheel_for_many_pythons_has_the_abi_that_was_planned(abi: Any, tag: str, planned: bool) -> None:  # noqa: FBT001 - a row of the table
+    pythons = (PythonVersion(3, 11), PythonVersion(3, 12))
+    target = replace(TARGET, package=replace(TARGET.package, abi=abi), pythons=pythons)
+    assert is_wheel_of(WheelName.parse(AS_PLANNED_NAME.replace("cp311-cp311", tag)), target) is planned
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        (AS_PLANNED_NAME, True),
+        (AS_PLANNED_NAME.replace("demo", "other"), False),
+        (AS_PLANNED_NAME.replace("1.0", "1.1"), False),
+        (AS_PLANNED_NAME.replace("cu130", "cu128"), False),
+        (AS_PLANNED_NAME.replace(f"manylinux_2_17_{MACHINE}", "win_amd64"), False),
+        (AS_PLANNED_NAME.replace(f"manylinux_2_17_{MACHINE}", f"manylinux_2_17_{MACHINE}.win_amd64"), False),
+        (AS_PLANNED_NAME.replace("cp311-cp311", "cp312-cp312"), False),
+    ],
+)
+def test_a_wheel_is_named_for_its_project_its_label_its_platform_and_its_pythons(name: str, named: bool) -> None:  # noqa: FBT001 - a row of the table
+    assert is_named_for(WheelName.parse(name), TARGET.cell, ()) is named

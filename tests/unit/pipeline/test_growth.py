@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.build.conftest import CELL
 from wheelmill.names import CudaVersion, PythonVersion, ReleaseTag, Sha256, TorchVersion, project_version
-from wheelmill.pipeline.growth import growth_of
+from wheelmill.pipeline.run import growth_of
 from wheelmill.plan.targets import Cell
 from wheelmill.release.ledger.records import LedgerRelease, LedgerState, ReleasedWheel
 from wheelmill.wheel.findings import Code, Finding, Level
