@@ -49,7 +49,7 @@ Requirements = dict[tuple[NormalizedName, Version], tuple[str, frozenset[Require
 """Of the versions that were looked at: the first wheel, and what it requires."""
 
 
-def check_file(file: ExaminedFile) -> Iterator[Violation]:
+def check_metadata(file: ExaminedFile) -> Iterator[Violation]:
     """What the METADATA breaks that installers resolve by."""
     content, name = file.said, file.link.filename
     if content is None:

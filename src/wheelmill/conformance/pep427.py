@@ -47,7 +47,7 @@ SOUND: Final = rule(
 _NEEDED: Final = ("METADATA", "WHEEL", "RECORD")
 
 
-def check_file(file: ExaminedFile) -> Iterator[Violation]:
+def check_zip(file: ExaminedFile) -> Iterator[Violation]:
     """What a wheel breaks; of other files, and of wheels that could not be looked into, nothing is known."""
     inside = file.inside
     if inside is None:

@@ -20,7 +20,7 @@ NORMAL: Final = rule(
 )
 
 
-def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
+def check_versions(detail: ProjectDetail) -> Iterator[Violation]:
     """What a project's page breaks."""
     for link in detail.page.links:
         named = name_and_version(link.filename)

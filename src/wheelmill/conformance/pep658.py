@@ -35,7 +35,7 @@ SIDECAR_HASH: Final = rule(
     fails("the hashes do not match"),
     fails("hash mismatch for package metadata"),
 )
-SAME: Final = rule(
+SAME_METADATA: Final = rule(
     "658.4",
     "The METADATA that is served is the one inside the wheel.",
     fails("inconsistent version, where it is that; else resolves by the sidecar"),
@@ -63,7 +63,7 @@ LEGACY: Final = rule(
 )
 
 
-def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
+def check_announced_metadata(detail: ProjectDetail) -> Iterator[Violation]:
     """What a project's page breaks."""
     url = detail.document.url
     for link in detail.page.links:
@@ -80,7 +80,7 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
             yield TWINS.violation(url, message)
 
 
-def check_file(file: ExaminedFile) -> Iterator[Violation]:
+def check_sidecar(file: ExaminedFile) -> Iterator[Violation]:
     """What a file and its sidecar break."""
     link, sidecar = file.link, file.sidecar
     url = file.url + SIDECAR_SUFFIX
@@ -95,7 +95,7 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
                 yield SIDECAR_HASH.violation(url, f"METADATA has {name} {found}; {file.page} says {digest}")
                 return
         if file.metadata is not None and file.metadata != sidecar.content:
-            yield SAME.violation(url, f"differs from METADATA in {link.filename}")
+            yield SAME_METADATA.violation(url, f"differs from METADATA in {link.filename}")
             return
     if file.resolved and (named := name_and_version(link.filename)):
         project, version = canonicalize_name(file.resolved.name), file.resolved.version

@@ -54,7 +54,7 @@ SIZE_RANGE: Final = rule(
 _FORMS: Final = ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
+def check_attributes(detail: ProjectDetail) -> Iterator[Violation]:
     """What a project's page breaks."""
     url, page = detail.document.url, detail.page
     needs_all = page.form is Form.JSON and page.version != "1.0"
@@ -69,7 +69,7 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
             yield UPLOAD_TIME.violation(url, f"{link.filename} has the upload time {link.upload_time!r}")
 
 
-def check_file(file: ExaminedFile) -> Iterator[Violation]:
+def check_size(file: ExaminedFile) -> Iterator[Violation]:
     """What a file breaks."""
     link, size = file.link, file.answer.size
     if file.answer.ok and link.size is not None and link.size >= 0 and size is not None and link.size != size:

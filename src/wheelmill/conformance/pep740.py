@@ -77,14 +77,14 @@ class _Statement(_Model):
     subject: tuple[_Subject, ...]
 
 
-def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
+def check_provenance_url(detail: ProjectDetail) -> Iterator[Violation]:
     """What a project's page breaks."""
     for link in detail.page.links:
         if link.provenance is not None and not is_secure(link.provenance):
             yield URL.violation(detail.document.url, f"{link.filename} has the provenance {link.provenance!r}")
 
 
-def check_file(file: ExaminedFile) -> Iterator[Violation]:
+def check_provenance(file: ExaminedFile) -> Iterator[Violation]:
     """What the provenance of a file breaks."""
     document = file.provenance
     if document is None:

@@ -41,7 +41,7 @@ ITSELF: Final = rule(
 )
 
 
-def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
+def check_variant_lists(detail: ProjectDetail) -> Iterator[Violation]:
     """What a project's page breaks."""
     names = [link.filename for link in detail.page.links]
     listed = {name_and_version(name) for name in names if name.endswith(VARIANTS_SUFFIX)}
@@ -52,7 +52,7 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
             yield LISTED.violation(detail.document.url, message)
 
 
-def check_file(file: ExaminedFile) -> Iterator[Violation]:
+def check_variant(file: ExaminedFile) -> Iterator[Violation]:
     """What a list of variants, or a variant wheel, breaks."""
     name = file.link.filename
     if file.variants and file.variants.ok and (fault := _read(file.variants.content)[1]):

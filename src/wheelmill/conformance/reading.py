@@ -62,7 +62,7 @@ def read_detail(documents: Sequence[Document], project: ProjectName) -> dict[str
     forms = [ProjectDetail(document=document, page=page, project=project) for document, page in pages]
     violations += (violation for form in forms for check in DETAIL_CHECKS for violation in check(form))
     violations += pep691.compare_details(forms)
-    violations += pep792.compare_details(forms)
+    violations += pep792.compare_statuses(forms)
     files = [
         (absolute(page.base, link.url) or link.url, link)
         for page in sorted((page for _, page in pages), key=lambda page: page.form, reverse=True)

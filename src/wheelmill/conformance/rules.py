@@ -31,22 +31,22 @@ RULES: Final = tuple(
 
 LIST_CHECKS: Final[tuple[Callable[[ProjectList], Iterator[Violation]], ...]] = (pep503.check_list, pep629.check_page)
 DETAIL_CHECKS: Final[tuple[Callable[[ProjectDetail], Iterator[Violation]], ...]] = (
-    pep440.check_detail,
+    pep440.check_versions,
     pep503.check_detail,
     pep629.check_page,
-    pep658.check_detail,
+    pep658.check_announced_metadata,
     pep691.check_detail,
-    pep700.check_detail,
-    pep740.check_detail,
-    pep792.check_detail,
-    pep825.check_detail,
+    pep700.check_attributes,
+    pep740.check_provenance_url,
+    pep792.check_status,
+    pep825.check_variant_lists,
 )
 FILE_CHECKS: Final[tuple[Callable[[ExaminedFile], Iterator[Violation]], ...]] = (
-    pep345.check_file,
-    pep427.check_file,
+    pep345.check_metadata,
+    pep427.check_zip,
     pep503.check_file,
-    pep658.check_file,
-    pep700.check_file,
-    pep740.check_file,
-    pep825.check_file,
+    pep658.check_sidecar,
+    pep700.check_size,
+    pep740.check_provenance,
+    pep825.check_variant,
 )

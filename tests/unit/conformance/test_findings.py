@@ -38,7 +38,7 @@ def test_quarantined_projects_with_one_file_and_with_more_are_one_finding() -> N
         links = [Link(f"demo-{number}.tar.gz", "https://example.org/demo") for number in range(count)]
         document = Document(url="u", final_url="u", status=200, content_type="", content=b"", size=0)
         page = Page(form=Form.JSON, base="u", links=links, version="1.4", status="quarantined")
-        violations += pep792.check_detail(ProjectDetail(document=document, project=project_name("demo"), page=page))
+        violations += pep792.check_status(ProjectDetail(document=document, project=project_name("demo"), page=page))
     (found,) = findings_of(violations)
     assert (found.count, found.message) == (2, "it is quarantined and lists files: 1")
 
