@@ -20,7 +20,7 @@ from typing import Final
 from tests.source_code import modules
 from wheelmill import errors
 from wheelmill.client.environment.doctor.defects import DefectCode
-from wheelmill.conformance.violation import Rule
+from wheelmill.conformance.rule import Rule
 from wheelmill.wheel.findings import Code
 
 ROOT: Final = Path(__file__).parents[1]

@@ -15,9 +15,9 @@ from wheelmill.client.sources.links import group_links
 from wheelmill.client.sources.listing import Place, candidates_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
-from wheelmill.conformance.pep345 import compare_requirements
+from wheelmill.conformance.rule import Document, ExaminedFile, Inside, ProjectDetail
 from wheelmill.conformance.rules import DETAIL_CHECKS, FILE_CHECKS
-from wheelmill.conformance.served import Document, ExaminedFile, Inside, ProjectDetail
+from wheelmill.conformance.wheels import compare_requirements
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
 from wheelmill.web.pages import Link, Page
 from wheelmill.wheel.platforms import Libc

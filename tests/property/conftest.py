@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.unit.conformance.conftest import call_here
-from wheelmill.conformance import pages
+from wheelmill.conformance import survey
 from wheelmill.web import pages as pages_apart
 
 
@@ -22,5 +22,5 @@ def pytest_configure(config: pytest.Config) -> None:
 def no_processes_apart(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
     """Read pages in this process."""
     if not pytestconfig.getoption("--nightly"):
-        monkeypatch.setattr(pages, "call_apart", call_here)
+        monkeypatch.setattr(survey, "call_apart", call_here)
         monkeypatch.setattr(pages_apart, "call_apart", call_here)

@@ -23,7 +23,7 @@ from tests.releases import NOW, store_in
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_compatibility
 from wheelmill.config.model import Listing
-from wheelmill.conformance.run import check_folder
+from wheelmill.conformance.survey import check_folder
 from wheelmill.errors import ReleaseError, SiteError
 from wheelmill.index.serve import serve_folder
 from wheelmill.pipeline import Stores, build_index

@@ -19,7 +19,7 @@ from tests.unit.conformance.conftest import AT_ONCE
 from tests.unit.index.conftest import page_of_500
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.conformance.fetch import Politeness
-from wheelmill.conformance.run import check_url
+from wheelmill.conformance.survey import check_url
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.write import write_site

@@ -1,19 +1,27 @@
-"""Requests to the servers of an index, at a polite rate; whatever goes wrong is part of the result."""
+"""Requests to an index, at a polite rate, or to a folder that answers as a static host would.
+
+A failed request is part of the result. Properties of the host that no rule demands, but that make installers fast or
+slow, are observations.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Final, Self
+from urllib.parse import urlsplit
 
 import httpx
 
-from wheelmill.conformance.served import Document
+from wheelmill.conformance.rule import Document, Observation
 from wheelmill.errors import IntegrityError, NetworkError, SlowServerError
-from wheelmill.web.client import MAX_CONTENT, Web
+from wheelmill.web.client import MAX_CONTENT, Answer, Web
 from wheelmill.web.credentials import own_credentials, without_credentials
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE
 from wheelmill.web.transport import Retries, Sleep
@@ -148,3 +156,133 @@ class Fetcher:
             self._next = turn + 1 / self.politeness.rate
         if turn > now:
             self._sleep(turn - now)
+
+
+ORIGIN: Final = "http://folder.invalid"
+"""What stands for the host. No name under .invalid is ever given away (RFC 2606)."""
+
+_TYPES: Final = {".html": "text/html; charset=utf-8", ".json": "application/json"}
+_CHUNK: Final = 1 << 20
+
+
+class FolderTransport(httpx.BaseTransport):
+    """Answers for `ORIGIN`. ``index.json`` is served beside ``index.html`` to those who ask for the simple API.
+
+    Args:
+        root: nothing outside it is read.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer with a file, with the page of a folder, or with 404."""
+        try:
+            return self._answer(request)
+        except OSError:  # a name that is too long, a file that nobody may read
+            return httpx.Response(HTTPStatus.NOT_FOUND)
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        path = self._root / request.url.path.lstrip("/")
+        kind = ""
+        if path.is_dir():
+            if not request.url.path.endswith("/"):
+                return httpx.Response(HTTPStatus.MOVED_PERMANENTLY, headers={"Location": f"{request.url.path}/"})
+            as_json = request.headers["Accept"] == JSON_TYPE and (path / "index.json").is_file()
+            path, kind = (path / "index.json", JSON_TYPE) if as_json else (path / "index.html", "")
+        elif request.url.path.endswith("/"):
+            return httpx.Response(HTTPStatus.NOT_FOUND)
+        if not path.is_file() or not path.resolve().is_relative_to(self._root):
+            return httpx.Response(HTTPStatus.NOT_FOUND)
+        return _file(
+            path, kind or _TYPES.get(path.suffix, "application/octet-stream"), request.headers.get("Range", "")
+        )
+
+
+def _file(path: Path, kind: str, span: str) -> httpx.Response:
+    """A file or a span of it. The request is our own, so that its Range has one form."""
+    size = path.stat().st_size
+    if not span:
+        headers = {"Content-Type": kind, "Content-Length": str(size)}
+        return httpx.Response(HTTPStatus.OK, headers=headers, content=_chunks(path.open("rb")))
+    first, last = map(int, span.removeprefix("bytes=").split("-"))
+    if first >= size:
+        return httpx.Response(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
+    with path.open("rb") as file:
+        file.seek(first)
+        content = file.read(last - first + 1)
+    headers = {"Content-Type": kind, "Content-Range": f"bytes {first}-{first + len(content) - 1}/{size}"}
+    return httpx.Response(HTTPStatus.PARTIAL_CONTENT, headers=headers, content=content)
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+_SHOWN: Final = 200
+"""Characters of a header."""
+
+
+def observe(web: Web, page: str, file: str | None) -> Iterator[Observation]:
+    """Ask for one page and one file in the ways that installers do; failures are not reported here.
+
+    Args:
+        web: asks the servers.
+        page: URL of a project's page.
+        file: URL of a file; None where there is none.
+    """
+    with suppress(NetworkError):
+        yield from _of_page(web, page)
+    if file is not None:
+        with suppress(NetworkError):
+            yield from _of_file(web, file)
+
+
+def _of_page(web: Web, page: str) -> Iterator[Observation]:
+    url = without_credentials(page)
+    answer = web.get(page, accept=JSON_TYPE)
+    other = web.get(page, accept=", ".join(HTML_TYPES))
+    if answer.ok and other.ok:
+        yield Observation(topic="vary", url=url, message=_choice(answer, other))
+        yield Observation(topic="cache-control", url=url, message=_caching(answer))
+        packed = _header(answer, "Content-Encoding") or f"none: {len(answer.content)} bytes are sent as they are"
+        yield Observation(topic="compression", url=url, message=packed)
+
+
+def _of_file(web: Web, file: str) -> Iterator[Observation]:
+    url = without_credentials(file)
+    part = web.get(file, span="0-0")
+    if not part.ok:
+        return
+    host = urlsplit(part.url).netloc
+    by = "" if host == urlsplit(url).netloc else f", after a redirect to {host}"
+    given = (
+        "a span of bytes" if part.status == HTTPStatus.PARTIAL_CONTENT else "the whole file where a span is asked for"
+    )
+    yield Observation(topic="ranges", url=url, message=f"gives {given}{by}")
+    yield Observation(topic="cache-control", url=url, message=_caching(part))
+    yield Observation(topic="head", url=url, message=f"answers {web.get(file, method='HEAD').outcome}")
+
+
+def _choice(json: Answer, html: Answer) -> str:
+    """How a host chooses between the forms of a page."""
+    if json.content_type == html.content_type:
+        return f"gives {json.content_type or 'no content type'} whatever is asked for"
+    named = {part.strip().lower() for part in ",".join((_header(json, "Vary"), _header(html, "Vary"))).split(",")}
+    if named & {"accept", "*"}:
+        return "gives JSON or HTML as it is asked, and says Vary: Accept"
+    return "gives JSON or HTML as it is asked, and does not say Vary: Accept: a cache may give one for the other"
+
+
+def _caching(answer: Answer) -> str:
+    """How long an answer may be kept, and how it can be asked for again."""
+    kept = _header(answer, "Cache-Control") or "none: how long it is kept is left to clients"
+    validators = [name for name in ("ETag", "Last-Modified") if _header(answer, name)]
+    again = f"is asked for again by {' or '.join(validators)}" if validators else "is sent whole every time"
+    return f"{kept}; {again}"
+
+
+def _header(answer: Answer, name: str) -> str:
+    return answer.headers.get(name, "")[:_SHOWN]

@@ -1,27 +1,202 @@
-"""What is examined of an index: the project list, the pages, and a sample of the files."""
+"""Checking an index: its project list, its pages, and a sample of its files.
+
+An index is at a URL, or one of those in a folder. Its pages are requested in parallel, and read many in one process.
+With a file everything is requested that its link announces.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeVar
-from urllib.parse import urljoin
+import hashlib
+import io
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import repeat
+from pathlib import Path
+from typing import IO, Any, Final, TypeVar
+from urllib.parse import quote, urljoin, urlsplit
 
-from wheelmill.conformance import pep345, pep503
-from wheelmill.conformance.examine import examine
-from wheelmill.conformance.fetch import Fetcher
-from wheelmill.conformance.folder import ORIGIN
-from wheelmill.conformance.host import observe
-from wheelmill.conformance.pages import Page, list_at, page_of, read_apart
-from wheelmill.conformance.reading import Reading
-from wheelmill.conformance.rules import FILE_CHECKS, RULES
-from wheelmill.conformance.served import ExaminedFile
-from wheelmill.conformance.violation import ConformanceReport, Observation, Violation
+from wheelmill.conformance import simple_html, wheels
+from wheelmill.conformance.fetch import ORIGIN, Fetcher, FolderTransport, Politeness, observe
+from wheelmill.conformance.rule import (
+    ConformanceReport,
+    Document,
+    ExaminedFile,
+    Inside,
+    Observation,
+    Violation,
+    is_hash,
+)
+from wheelmill.conformance.rules import FILE_CHECKS, LIMITS, READABLE, RULES, Reading, read_detail, read_list
+from wheelmill.errors import NetworkError, UnreadableError, UsageError, WheelmillError
+from wheelmill.index.serve import is_project_list, project_lists_below, root_of
 from wheelmill.names import ProjectName
-from wheelmill.system.apart import Limits
-from wheelmill.system.progress import Progress
+from wheelmill.system.apart import Limits, call_apart
+from wheelmill.system.progress import QUIET, Progress
 from wheelmill.web.client import in_turn
-from wheelmill.web.pages import Link
+from wheelmill.web.credentials import is_secure, without_credentials
+from wheelmill.web.pages import SIDECAR_SUFFIX, Link
+from wheelmill.web.ranges import RangeFile
+from wheelmill.web.transport import Sleep
+from wheelmill.wheel.archive import check_archive, open_archive, read_member
+from wheelmill.wheel.metadata import metadata_in
+from wheelmill.wheel.name import VARIANTS_SUFFIX
+from wheelmill.wheel.variant import MAX_VARIANT_METADATA, VARIANT_FILE
+
+MAX_HASHED: Final = 32 << 20
+"""Bytes. Of larger files METADATA is read and no hash computed, unless every byte is asked for."""
+
+
+def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bool) -> ExaminedFile:
+    """Ask for a file, its METADATA, its signature and its provenance.
+
+    Args:
+        link: the file's entry on a project's page.
+        page: URL of that page.
+        url: absolute URL of the file.
+        fetcher: the client that asks the servers.
+        every_byte: whether the file is downloaded whatever its size.
+    """
+    answer = fetcher.first_byte(url)
+    digests, inside = None, None
+    if answer.ok and answer.size is not None:
+        if every_byte or answer.size <= MAX_HASHED:
+            digests, inside = _download(link, url, fetcher, answer.size)
+        else:
+            inside = _look_into(link, RangeFile(fetcher.web, answer.final_url, size=answer.size))
+    return ExaminedFile(
+        link=link,
+        page=page,
+        url=url,
+        answer=answer,
+        digests=digests,
+        sidecar=_get(fetcher, url + SIDECAR_SUFFIX, wanted=link.core_metadata is not None),
+        inside=inside,
+        provenance=_get(fetcher, link.provenance or "", wanted=is_secure(link.provenance or "")),
+        signature=_get(fetcher, f"{url}.asc", wanted=link.signature == "true"),
+        variants=_get(fetcher, url, wanted=link.filename.endswith(VARIANTS_SUFFIX)),
+    )
+
+
+def _get(fetcher: Fetcher, url: str, *, wanted: bool) -> Document | None:
+    return fetcher.get(url) if wanted else None
+
+
+def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[Mapping[str, str] | None, Inside | None]:
+    """The hashes of a whole file, and what is in it."""
+    with tempfile.TemporaryDirectory() as folder, (Path(folder) / "file").open("w+b") as file:
+        if not fetcher.download(url, file, size):
+            return None, None
+        digests = {}
+        for name, digest in link.hashes.items():
+            if is_hash(name, digest):
+                file.seek(0)
+                digests[name] = hashlib.file_digest(file, name).hexdigest()
+        inside = _look_into(link, file)
+        if inside and not inside.broken:
+            file.flush()
+            inside = replace(inside, refused=tuple(finding.detail for finding in check_archive(Path(file.name))))
+        return digests, inside
+
+
+def _look_into(link: Link, file: IO[bytes] | io.RawIOBase) -> Inside | None:
+    """What is in a wheel; None for another file, and where the server does not give the bytes."""
+    if not link.filename.endswith(".whl"):
+        return None
+    try:
+        with open_archive(file) as archive:
+            names = frozenset(name for name in archive.namelist() if name.partition("/")[0].endswith(".dist-info"))
+            folders = {name.partition("/")[0] for name in names}
+            folder = next(iter(folders)) if len(folders) == 1 else None
+            variant = f"{folder}/{VARIANT_FILE}"
+            try:
+                return Inside(
+                    dist_info=names,
+                    metadata=metadata_in(archive) if f"{folder}/METADATA" in names else None,
+                    variant=read_member(archive, variant, MAX_VARIANT_METADATA) if variant in names else None,
+                )
+            except UnreadableError as error:
+                return Inside(dist_info=names, refused=(str(error),))
+    except UnreadableError as error:
+        return Inside(broken=str(error))
+    except (WheelmillError, OSError):
+        return None
+
+
+MAX_KEPT: Final = 3_000_000
+"""Projects, files and violations that pages may have together: about 3 GB of memory."""
+
+_IN_ONE_PROCESS: Final = 50
+"""Pages that are read by one process, which takes a third of a second to start."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page that is to be read."""
+
+    url: str
+    """With a slash at its end."""
+    read: Callable[[Sequence[Document]], dict[str, Any]]
+    """Gives a `Reading` of its forms as plain values."""
+
+
+def list_at(root: str) -> Page:
+    """The project list with this URL."""
+    return Page(url=root, read=read_list)
+
+
+def page_of(project: ProjectName, root: str) -> Page:
+    """The page of a project in the index whose project list has this URL."""
+    return Page(url=urljoin(root, f"{project}/"), read=partial(read_detail, project=project))
+
+
+def read_apart(
+    pages: Sequence[Page], fetcher: Fetcher, limits: Limits, *, told: Callable[[int], None]
+) -> Iterator[tuple[str, Reading]]:
+    """Read pages.
+
+    Args:
+        pages: to be read.
+        fetcher: asks for them.
+        limits: how much reading one may take.
+        told: called with how many have come so far.
+
+    Returns:
+        The URL of each, without credentials, and what it says.
+    """
+    kept = 0
+    for start in range(0, len(pages), _IN_ONE_PROCESS):
+        batch = pages[start : start + _IN_ONE_PROCESS]
+        calls = _calls(batch, fetcher, told, done=start)
+        answers: Iterator[Any] = call_apart(calls, limits) if kept <= MAX_KEPT else repeat(None)
+        for page, answer in zip(batch, answers, strict=False):
+            url = without_credentials(page.url)
+            if kept > MAX_KEPT:
+                reading = _unread(url, f"is not read: those before it have more than {MAX_KEPT} files and faults")
+            elif isinstance(answer, UnreadableError):
+                reading = _unread(url, str(answer))
+            else:
+                reading = Reading.of(answer)
+            kept += len(reading.projects) + len(reading.files) + len(reading.violations)
+            yield url, reading
+
+
+def _calls(
+    pages: Sequence[Page], fetcher: Fetcher, told: Callable[[int], None], *, done: int
+) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Ask for pages, so many after the first one; what is left to do is to read them."""
+    answers = in_turn(lambda page: fetcher.get_page(page.url), pages, at_once=fetcher.politeness.connections)
+    for number, (page, forms) in enumerate(zip(pages, answers, strict=True), start=done + 1):
+        told(number)
+        yield partial(page.read, forms)
+
+
+def _unread(url: str, why: str) -> Reading:
+    """The result for a page that was not read, or not to its end."""
+    return Reading(violations=[READABLE.violation(url, f"the page {why}")])
+
 
 MAX_PAGES: Final = 200
 MAX_FILES: Final = 50
@@ -65,10 +240,10 @@ class Survey:
             for url, link in detail.files:
                 files.setdefault(url, (link, page))
         chosen_files = self._sample(sorted(files.items()), MAX_FILES)
-        seen: pep345.Requirements = {}
+        seen: wheels.Requirements = {}
         for file, faults in self._examine(chosen_files):
             violations += faults
-            violations += pep345.compare_requirements(file, seen)
+            violations += wheels.compare_requirements(file, seen)
         order = {rule: number for number, rule in enumerate(RULES)}
         return ConformanceReport(
             violations=tuple(sorted(set(violations), key=lambda it: (order[it.rule], it.url, it.message))),
@@ -88,7 +263,7 @@ class Survey:
         answer = self.fetcher.first_byte(url)
         if not answer.ok or not answer.final_url.endswith("/"):
             told = f"stays at {answer.final_url}" if answer.ok else answer.failure
-            yield pep503.SLASH.violation(url, f"the URL without a slash {told}")
+            yield simple_html.SLASH.violation(url, f"the URL without a slash {told}")
 
     def _examine(self, files: Sequence[_Listed]) -> Iterator[tuple[ExaminedFile, list[Violation]]]:
         """Files, and what each breaks."""
@@ -115,3 +290,93 @@ class Survey:
         if self.everything or len(items) <= most:
             return items
         return [items[number * len(items) // most] for number in range(most)]
+
+
+_UNBOUNDED: Final = 1e6
+
+_Told = TypeVar("_Told", Violation, Observation)
+
+
+def check_url(
+    url: str,
+    *,
+    projects: Sequence[ProjectName] = (),
+    everything: bool = False,
+    politeness: Politeness = Politeness(),  # noqa: B008 - frozen
+    limits: Limits = LIMITS,
+    progress: Progress = QUIET,
+    sleep: Sleep,
+) -> ConformanceReport:
+    """Check the index whose project list is at a URL.
+
+    Args:
+        url: with a user and a password where the index asks for them.
+        projects: whose pages are read; without any, those that the project list has, and the list itself.
+        everything: whether all pages, and all bytes of all files, are read instead of a sample.
+        politeness: how much is asked of the servers.
+        limits: how much reading a page may take.
+        progress: told what was read.
+        sleep: waits for so many seconds.
+
+    Raises:
+        UsageError: this is no URL.
+        NetworkError: nobody answers there.
+    """
+    if "?" in url:  # the pages of projects are below its path
+        raise UsageError("index-url-invalid", "expected the URL of an index without '?'")
+    root = url if url.endswith("/") else f"{url}/"
+    try:
+        client = Fetcher(root, politeness=politeness, sleep=sleep)
+    except ValueError as error:
+        raise UsageError("index-url-invalid", f"expected the URL of an index: {error}") from None
+    with client as fetcher:
+        if not (answer := fetcher.first_byte(root)).status:
+            raise NetworkError("index-unreachable", f"{answer.url} {answer.problem}")
+        return Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run([root], projects)
+
+
+def check_folder(
+    directory: Path,
+    *,
+    projects: Sequence[ProjectName] = (),
+    everything: bool = False,
+    limits: Limits = LIMITS,
+    progress: Progress = QUIET,
+) -> ConformanceReport:
+    """Check every index in a folder, as a static host would serve it.
+
+    Args:
+        directory: a site, the folder above a site and its releases, or the folder of a project list; with projects, a
+            site or the folder that theirs are in.
+        projects: whose pages are read; without any, those that the project lists have, and the lists themselves.
+        everything: whether all pages, and all bytes of all files, are read instead of a sample.
+        limits: how much reading a page may take.
+        progress: told what was read.
+
+    Raises:
+        SiteError: it holds no index.
+    """
+    root = root_of(directory).resolve()
+    places = [_projects_in(directory)] if projects else project_lists_below(directory)
+    below = [path.resolve().relative_to(root).as_posix() for path in places]
+    lists = [f"{ORIGIN}/{quote(path)}/" for path in below]
+    mounts = {f"all://{urlsplit(ORIGIN).hostname}": FolderTransport(root)}
+    with Fetcher(ORIGIN, mounts=mounts, politeness=Politeness(rate=_UNBOUNDED), sleep=time.sleep) as fetcher:
+        report = Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run(lists, projects)
+    return replace(
+        report,
+        violations=tuple(map(_without_origin, report.violations)),
+        observations=tuple(map(_without_origin, report.observations)),
+    )
+
+
+def _projects_in(directory: Path) -> Path:
+    """The folder that has those of all projects."""
+    below = directory / "simple"
+    return below if below.is_dir() and not is_project_list(directory) else directory
+
+
+def _without_origin(told: _Told) -> _Told:
+    """Name pages by their paths in the folder."""
+    url, message = (text.replace(f"{ORIGIN}/", "") for text in (told.url, told.message))
+    return replace(told, url=url, message=message)

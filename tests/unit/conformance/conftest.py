@@ -12,12 +12,11 @@ from tests.broken_indexes import Spoil
 from tests.good_index import PAGE, Index, good_index
 from tests.simple_server import HTML, Answer, Server, ServerTransport, serving
 from tests.unit.index.conftest import release
-from wheelmill.conformance import pages
+from wheelmill.conformance import survey
 from wheelmill.conformance.fetch import Fetcher, Politeness
-from wheelmill.conformance.limits import LIMITS
-from wheelmill.conformance.run import check_url
-from wheelmill.conformance.survey import Survey
-from wheelmill.conformance.violation import ConformanceReport
+from wheelmill.conformance.rule import ConformanceReport
+from wheelmill.conformance.rules import LIMITS
+from wheelmill.conformance.survey import Survey, check_url
 from wheelmill.system.apart import Limits, call_apart
 from wheelmill.system.progress import QUIET
 
@@ -45,13 +44,13 @@ def call_here(calls: Iterable[Callable[[], object]], _limits: Limits) -> Iterato
 def read_here(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
     """Read pages in this process."""
     if not is_whole(pytestconfig):
-        monkeypatch.setattr(pages, "call_apart", call_here)
+        monkeypatch.setattr(survey, "call_apart", call_here)
 
 
 @pytest.fixture
 def read_apart(read_here: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 - comes after it
     """Read pages apart in any run."""
-    monkeypatch.setattr(pages, "call_apart", call_apart)
+    monkeypatch.setattr(survey, "call_apart", call_apart)
 
 
 @pytest.fixture

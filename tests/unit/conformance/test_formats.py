@@ -9,11 +9,10 @@ import pytest
 
 from tests.broken_indexes import BROKEN
 from tests.unit.conformance.conftest import Serve, check
-from wheelmill.conformance import pep503, pep700
-from wheelmill.conformance.junit import junit_of
+from wheelmill.conformance import attributes, simple_html
+from wheelmill.conformance.report import junit_of, sarif_of
+from wheelmill.conformance.rule import ConformanceReport, Observation, Violation
 from wheelmill.conformance.rules import RULES
-from wheelmill.conformance.sarif import sarif_of
-from wheelmill.conformance.violation import ConformanceReport, Observation, Violation
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "data" / "sarif-2.1.0-rtm.5.json").read_bytes())
 """OASIS's own, as SchemaStore has it."""
@@ -36,18 +35,18 @@ REPORTS = {
     "nothing": report(),
     "many": report(
         *(
-            pep503.HASH.violation(f"https://example.org/{number}", f"demo-{number}.whl has no hash")
+            simple_html.HASH.violation(f"https://example.org/{number}", f"demo-{number}.whl has no hash")
             for number in range(99)
         ),
         *(rule.violation("https://example.org/simple/", f"{rule.number} is broken") for rule in RULES),
     ),
     "hostile": report(
-        pep700.SIZE_RANGE.violation(f"https://example.org/{HOSTILE}", HOSTILE),
-        pep503.FILE.violation("http://[::1]:8000/100%/a%2Bb#c#d?é [1]", "http://x//y://z"),
-        pep503.FILE.violation(f"http://[::1{HOSTILE}", "no host"),
-        pep503.FILE.violation(f"https://a\x1b[b]{HOSTILE}", "no host either"),
+        attributes.SIZE_RANGE.violation(f"https://example.org/{HOSTILE}", HOSTILE),
+        simple_html.FILE.violation("http://[::1]:8000/100%/a%2Bb#c#d?é [1]", "http://x//y://z"),
+        simple_html.FILE.violation(f"http://[::1{HOSTILE}", "no host"),
+        simple_html.FILE.violation(f"https://a\x1b[b]{HOSTILE}", "no host either"),
         *(
-            pep503.FILE.violation(url, "odd")
+            simple_html.FILE.violation(url, "odd")
             for url in ("http://x@y@z/", "http://[::1]x/", "http://a:b/", "1:b", "//x")
         ),
         observations=(Observation(topic="vary", url=f"simple/{HOSTILE}", message=HOSTILE),),

@@ -10,8 +10,8 @@ from tests.broken_indexes import GROWING, HANGING, Spoil
 from tests.good_index import WHEEL, Index
 from tests.simple_server import Answer
 from tests.unit.conformance.conftest import Serve, check, detail, numbers
-from wheelmill.conformance import pages as index_pages
-from wheelmill.conformance.run import check_folder
+from wheelmill.conformance import survey as index_pages
+from wheelmill.conformance.survey import check_folder
 from wheelmill.names.text import project_name
 from wheelmill.system.apart import Limits
 

@@ -15,8 +15,8 @@ from tests.unit.conformance.conftest import AT_ONCE
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
-from wheelmill.conformance.run import check_folder, check_url
-from wheelmill.conformance.violation import ConformanceReport
+from wheelmill.conformance.rule import ConformanceReport
+from wheelmill.conformance.survey import check_folder, check_url
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.folder import site_of_folder

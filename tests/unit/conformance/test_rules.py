@@ -1,5 +1,7 @@
 """Each rule finds what breaks it and nothing else, and lets pass what nearly does."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.broken_indexes import BROKEN, METADATA, Spoil, metadata, variants_beside_plain_wheels
@@ -7,8 +9,8 @@ from tests.further_indexes import FURTHER
 from tests.good_index import Index
 from tests.near_misses import NEAR_MISSES
 from tests.unit.conformance.conftest import Serve, check, detail, numbers
-from wheelmill.conformance.limits import LIMITS, READABLE
-from wheelmill.conformance.rules import RULES
+from wheelmill.conformance.rule import Rule
+from wheelmill.conformance.rules import LIMITS, READABLE, RULES
 
 
 @pytest.mark.parametrize(
@@ -49,9 +51,9 @@ def test_what_is_not_read_to_its_end_is_found_and_nothing_else(serve: Serve) -> 
 
 
 def test_every_rule_is_broken_by_one_index_and_nearly_by_another() -> None:
-    every = [rule.number for rule in RULES]
-    assert [*BROKEN] == every
-    assert [*NEAR_MISSES] == every
+    every = {rule.number for rule in RULES}
+    assert BROKEN.keys() == NEAR_MISSES.keys() == every
+
     assert f"{LIMITS.seconds} s of CPU time and {LIMITS.memory >> 20} MiB of memory" in READABLE.text
 
 
@@ -72,3 +74,25 @@ def test_requirements_that_are_dynamic_may_differ(dynamic: str, broken: list[str
         metadata(METADATA.replace("2.1", "2.2") + f"Dynamic: {dynamic}\n")(index)
 
     assert numbers(check(serve(spoil))) == broken
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "index-check.md"
+
+
+def row(rule: Rule) -> str:
+    stands_in = f"{rule.pep}, {rule.section}"
+    cells = (rule.number, rule.text, rule.severity, rule.pip, rule.uv, stands_in)
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def test_the_page_lists_every_rule() -> None:
+    rows = PAGE.read_text().split("|---|---|---|---|---|---|\n")[1].splitlines()
+    assert rows == [row(rule) for rule in RULES]
+
+
+def test_the_page_counts_the_further_indexes() -> None:
+    assert f"from {len(FURTHER)} more" in PAGE.read_text()
+
+
+def test_the_changelog_counts_them() -> None:
+    assert f"by {len(RULES)} rules" in (PAGE.parents[1] / "CHANGELOG.md").read_text()

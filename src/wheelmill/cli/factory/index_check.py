@@ -17,8 +17,8 @@ from rich.table import Table
 from wheelmill.cli.shared.options import of_a_size
 from wheelmill.cli.shared.output import JsonOption, plain, print_json, say
 from wheelmill.cli.shared.terminal import STDOUT, progress
-from wheelmill.conformance.findings import Finding, findings_of, legible
-from wheelmill.conformance.violation import ConformanceReport
+from wheelmill.conformance.report import Finding, findings_of, legible
+from wheelmill.conformance.rule import ConformanceReport
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.names.text import project_name
@@ -71,7 +71,7 @@ def check(
 ) -> None:
     """Check an index, ours or anybody's, by every rule in docs/index-check.md. Exits with 9 on findings."""
     from wheelmill.conformance.fetch import Politeness  # noqa: PLC0415 - its parser and client take time to load
-    from wheelmill.conformance.run import check_folder, check_url  # noqa: PLC0415
+    from wheelmill.conformance.survey import check_folder, check_url  # noqa: PLC0415
 
     if as_json and form is not Format.TEXT:
         raise UsageError("options-conflict", f"--json and --format {form} are two forms; give one of them")
@@ -117,11 +117,11 @@ def _print_report(report: ConformanceReport, form: Format) -> None:
         case Format.SARIF:
             from importlib.metadata import version  # noqa: PLC0415 - takes long, as what follows does
 
-            from wheelmill.conformance.sarif import sarif_of  # noqa: PLC0415
+            from wheelmill.conformance.report import sarif_of  # noqa: PLC0415
 
             print(json.dumps(sarif_of(report, version=version("wheelmill")), indent=2))  # noqa: T201
         case Format.JUNIT:
-            from wheelmill.conformance.junit import junit_of  # noqa: PLC0415
+            from wheelmill.conformance.report import junit_of  # noqa: PLC0415
 
             print(junit_of(report))  # noqa: T201
         case _:

@@ -5,7 +5,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from wheelmill.conformance.violation import Observation, Severity
+from wheelmill.conformance.rule import Observation, Severity
 from wheelmill.hosting.wrong import SettingCode
 from wheelmill.pipeline.outputs import CellOf
 from wheelmill.plan.groups import Estimate

@@ -1,7 +1,8 @@
-"""PEP 503 and 592: the simple index in HTML.
+"""Rules for the simple index in HTML (PEP 503 and 592) and for the version of the API (PEP 629).
 
 https://peps.python.org/pep-0503/
 https://peps.python.org/pep-0592/
+https://peps.python.org/pep-0629/
 """
 
 from __future__ import annotations
@@ -14,9 +15,17 @@ from packaging.metadata import Metadata
 from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 
-from wheelmill.conformance.served import ExaminedFile, ProjectDetail, ProjectList
-from wheelmill.conformance.values import is_hash, name_and_version
-from wheelmill.conformance.violation import Violation, fails, installs, rule
+from wheelmill.conformance.rule import (
+    ExaminedFile,
+    ProjectDetail,
+    ProjectList,
+    Violation,
+    fails,
+    installs,
+    is_hash,
+    name_and_version,
+    rule,
+)
 from wheelmill.names import ProjectName, read_range
 from wheelmill.web.pages import Form, Link, last_part
 
@@ -234,3 +243,25 @@ def _check_escapes(detail: ProjectDetail) -> Iterator[Violation]:
         if "<" in value or ">" in value:
             message = f"data-requires-python={value!r} is written without &lt; or &gt;"
             yield ESCAPES.violation(detail.document.url, message)
+
+
+MISSING: Final = rule(
+    "629.1", "Every page gives the version of the API.", installs("does not look at it"), section="Overview"
+)
+FORM: Final = rule(
+    "629.2", "The version of the API is two numbers, Major.Minor.", installs("does not look at it"), section="Overview"
+)
+MAJOR: Final = rule("629.3", "The major version of the API is 1.", installs("does not look at it"), section="Clients")
+
+
+def check_page(shown: ProjectList | ProjectDetail) -> Iterator[Violation]:
+    """What any page breaks."""
+    url, stated = shown.document.url, shown.page.version
+    if stated is None:
+        yield MISSING.violation(url, "the page has no pypi:repository-version")
+        return
+    numbers = stated.split(".")
+    if len(numbers) != 2 or not all(n.isascii() and n.isdigit() for n in numbers):  # noqa: PLR2004 - major and minor
+        yield FORM.violation(url, f"the version is {stated!r}")
+    elif numbers[0] != "1":
+        yield MAJOR.violation(url, f"the version is {stated}; clients know 1")

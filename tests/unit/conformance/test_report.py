@@ -1,9 +1,8 @@
 """What says the same is one finding."""
 
-from wheelmill.conformance import pep503, pep658, pep792
-from wheelmill.conformance.findings import findings_of, legible
-from wheelmill.conformance.served import Document, ProjectDetail
-from wheelmill.conformance.violation import Rule, Violation
+from wheelmill.conformance import attributes, simple_html
+from wheelmill.conformance.report import findings_of, legible
+from wheelmill.conformance.rule import Document, ProjectDetail, Rule, Violation
 from wheelmill.names import project_name
 from wheelmill.web.pages import Form, Link, Page
 
@@ -17,9 +16,9 @@ def test_the_same_sentence_about_a_hundred_files_is_one_finding() -> None:
     statuses = [404] * 60 + [503] * 40
     found = findings_of(
         [
-            *of(pep503.HASH, *(f"{name} has no hash" for name in names)),
+            *of(simple_html.HASH, *(f"{name} has no hash" for name in names)),
             *of(
-                pep658.SIDECAR,
+                attributes.SIDECAR,
                 *(f"the METADATA of {name} answers {status}" for name, status in zip(names, statuses, strict=True)),
             ),
         ]
@@ -38,23 +37,23 @@ def test_quarantined_projects_with_one_file_and_with_more_are_one_finding() -> N
         links = [Link(f"demo-{number}.tar.gz", "https://example.org/demo") for number in range(count)]
         document = Document(url="u", final_url="u", status=200, content_type="", content=b"", size=0)
         page = Page(form=Form.JSON, base="u", links=links, version="1.4", status="quarantined")
-        violations += pep792.check_status(ProjectDetail(document=document, project=project_name("demo"), page=page))
+        violations += attributes.check_status(ProjectDetail(document=document, project=project_name("demo"), page=page))
     (found,) = findings_of(violations)
     assert (found.count, found.message) == (2, "it is quarantined and lists files: 1")
 
 
 def test_what_a_page_says_in_quotes_makes_no_other_sentence() -> None:
-    found = findings_of(of(pep503.LIST_ENTRY, "the link 'a b' leads to 'b/'", "the link 'c' leads to \"'\""))
+    found = findings_of(of(simple_html.LIST_ENTRY, "the link 'a b' leads to 'b/'", "the link 'c' leads to \"'\""))
     assert [it.count for it in found] == [2]
 
 
 def test_another_rule_or_sentence_is_another_finding() -> None:
-    found = findings_of([*of(pep503.HASH, "x has no hash", "y is bad"), *of(pep503.FILE, "x has no hash")])
+    found = findings_of([*of(simple_html.HASH, "x has no hash", "y is bad"), *of(simple_html.FILE, "x has no hash")])
     assert [it.count for it in found] == [1, 1, 1]
 
 
 def test_a_huge_message_takes_no_time() -> None:
-    assert len(findings_of(of(pep503.HASH, "'" * 200_001, "1 " * 100_000, "x" * 400_000))) == 3
+    assert len(findings_of(of(simple_html.HASH, "'" * 200_001, "1 " * 100_000, "x" * 400_000))) == 3
 
 
 def test_foreign_text_moves_no_cursor_and_is_cut() -> None:

@@ -1,0 +1,429 @@
+"""Rules for what a page says of a project and its files, and for the files that it announces.
+
+PEP 700: size, upload time and versions; HTML has no standard attributes for them, and uv reads ``data-size`` and
+``data-upload-time`` there. PEP 792: the status of a project. PEP 658 and 714: METADATA beside a wheel. PEP 740:
+attestations, whose signatures are not verified here, as only a user can say whom to trust. PEP 825, a draft: variant
+wheels, of which a machine takes one by more than their tags.
+
+https://peps.python.org/pep-0700/
+https://peps.python.org/pep-0792/
+https://peps.python.org/pep-0658/
+https://peps.python.org/pep-0714/
+https://peps.python.org/pep-0740/
+https://peps.python.org/pep-0825/
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from wheelmill.conformance.rule import (
+    ExaminedFile,
+    ProjectDetail,
+    Violation,
+    fails,
+    installs,
+    is_hash,
+    name_and_version,
+    parse_filename,
+    rule,
+)
+from wheelmill.errors import UnreadableError
+from wheelmill.web.credentials import is_secure
+from wheelmill.web.pages import SIDECAR_SUFFIX, Form, Page
+from wheelmill.wheel.name import VARIANTS_SUFFIX, split_label, variants_filename
+from wheelmill.wheel.variant import VARIANT_FILE, VariantMetadata, read_variant_metadata
+
+VERSIONS: Final = rule(
+    "700.1",
+    "From API version 1.1 on, versions lists every version that has files, each once.",
+    installs("reads versions from the file names"),
+    section="Versions",
+)
+SIZE: Final = rule(
+    "700.2",
+    "From API version 1.1 on, every file has its size in bytes.",
+    installs("does not look at it"),
+    section="Additional file information",
+)
+SAME_SIZE: Final = rule(
+    "700.3",
+    "The size is the one of the file that is served.",
+    installs("does not look at it"),
+    section="Additional file information",
+)
+UPLOAD_TIME: Final = rule(
+    "700.4",
+    "upload-time has the form yyyy-mm-ddThh:mm:ss.ffffffZ, the fraction optional.",
+    fails("ends with a traceback; in HTML it does not look at it; takes other zones and none"),
+    fails("refuses a page in JSON; takes other zones and the year 0"),
+    section="Additional file information",
+)
+SIZE_RANGE: Final = rule(
+    "700.5",
+    "A size is a whole number of at most 18 digits, without a sign.",
+    installs("does not look at it"),
+    fails("refuses a page in JSON from 2**64 on, below 0 and for what is no whole number"),
+    section="Additional file information",
+)
+
+_FORMS: Final = ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def check_attributes(detail: ProjectDetail) -> Iterator[Violation]:
+    """What a project's page breaks."""
+    url, page = detail.document.url, detail.page
+    needs_all = page.form is Form.JSON and page.version != "1.0"
+    if needs_all:
+        yield from _check_versions(page, url)
+    for link in page.links:
+        if link.size is None and needs_all:
+            yield SIZE.violation(url, f"{link.filename} has no size")
+        elif link.size is not None and link.size < 0:
+            yield SIZE_RANGE.violation(url, f"{link.filename} has the size {link.size}")
+        if link.upload_time is not None and not _is_time(link.upload_time):
+            yield UPLOAD_TIME.violation(url, f"{link.filename} has the upload time {link.upload_time!r}")
+
+
+def check_size(file: ExaminedFile) -> Iterator[Violation]:
+    """What a file breaks."""
+    link, size = file.link, file.answer.size
+    if file.answer.ok and link.size is not None and link.size >= 0 and size is not None and link.size != size:
+        yield SAME_SIZE.violation(file.url, f"{link.filename} has {size} bytes; {file.page} says {link.size}")
+
+
+def _check_versions(page: Page, url: str) -> Iterator[Violation]:
+    if page.versions is None:
+        yield VERSIONS.violation(url, "there is no key versions")
+        return
+    listed = [_version(text) for text in page.versions]
+    if len(set(listed)) < len(listed):
+        yield VERSIONS.violation(url, "versions lists a version twice")
+    files = {named[1] for link in page.links if (named := name_and_version(link.filename))}
+    if missing := sorted(files - set(listed)):
+        yield VERSIONS.violation(url, f"versions lacks {', '.join(map(str, missing))}")
+
+
+def _version(text: str) -> Version | str:
+    try:
+        return Version(text)
+    except ValueError:
+        return text
+
+
+def _is_time(text: str) -> bool:
+    for form in _FORMS:
+        try:
+            dt.datetime.strptime(text, form)  # noqa: DTZ007 - Z is part of the form
+        except ValueError:
+            continue
+        return True
+    return False
+
+
+STATUS: Final = rule(
+    "792.1",
+    "The status is active, archived, quarantined or deprecated.",
+    installs("without a word"),
+    section="Project status markers",
+)
+QUARANTINED: Final = rule(
+    "792.2", "A quarantined project offers no files.", installs("without a word"), section="Project status markers"
+)
+STATUS_VERSION: Final = rule(
+    "792.3",
+    "A page that gives the status has API version 1.4 or later.",
+    installs("without a word"),
+    section="Status markers in the index APIs",
+)
+TEXTS: Final = rule(
+    "792.4",
+    "In JSON, the status and its reason are texts.",
+    installs("without a word"),
+    fails("refuses the page"),
+    section="Status markers in the index APIs",
+)
+SAME_STATUS: Final = rule(
+    "792.5",
+    "The status and its reason are the same in HTML and JSON.",
+    installs("without a word"),
+    section="Status markers in the index APIs",
+)
+
+_BEFORE: Final = frozenset({None, "1.0", "1.1", "1.2", "1.3"})
+_STATUSES: Final = frozenset({"active", "archived", "quarantined", "deprecated"})
+
+
+def check_status(detail: ProjectDetail) -> Iterator[Violation]:
+    """What a project's page breaks."""
+    url, page = detail.document.url, detail.page
+    if page.status is not None and page.status not in _STATUSES:
+        yield STATUS.violation(url, f"the status is {page.status!r}")
+    if page.status is not None and page.version in _BEFORE:
+        yield STATUS_VERSION.violation(url, f"the status needs API version 1.4; the page has {page.version}")
+    if page.status == "quarantined" and page.links:
+        yield QUARANTINED.violation(url, f"it is quarantined and lists files: {len(page.links)}")
+
+
+def compare_statuses(forms: list[ProjectDetail]) -> Iterator[Violation]:
+    """How the forms of a project's page differ."""
+    said = {form.page.form: (form.page.status or "active", form.page.status_reason or "") for form in forms}
+    if len(said) == len(Form) and said[Form.HTML] != said[Form.JSON]:
+        told = [f"{form} says {status!r} with the reason {reason!r}" for form, (status, reason) in said.items()]
+        yield SAME_STATUS.violation(forms[0].document.url, ", ".join(sorted(told)))
+
+
+VALUE: Final = rule(
+    "658.1",
+    "The value of data-core-metadata is true, or <hash name>=<hash>.",
+    fails("the hash does not match"),
+    fails("refuses a page in JSON"),
+)
+SIDECAR: Final = rule(
+    "658.2",
+    "The METADATA that a page announces lies at the file's URL + .metadata.",
+    fails("HTTP error 404 for .metadata"),
+    fails("failed to fetch .metadata"),
+)
+SIDECAR_HASH: Final = rule(
+    "658.3",
+    "The METADATA that is served has the hash that the page gives.",
+    fails("the hashes do not match"),
+    fails("hash mismatch for package metadata"),
+)
+SAME_METADATA: Final = rule(
+    "658.4",
+    "The METADATA that is served is the one inside the wheel.",
+    fails("inconsistent version, where it is that; else resolves by the sidecar"),
+    installs("resolves by the sidecar, whatever the wheel says"),
+    section="Rationale",
+)
+NAME: Final = rule(
+    "658.5",
+    "METADATA has the name and the version of the file's name.",
+    fails("inconsistent version"),
+    fails("refuses it; where only the local label is missing, uv sync installs it on every run"),
+)
+TWINS: Final = rule(
+    "714.1",
+    "data-core-metadata and data-dist-info-metadata have the same value.",
+    installs("reads data-core-metadata"),
+    section="Servers",
+)
+LEGACY: Final = rule(
+    "714.2",
+    "Where there is data-dist-info-metadata, there is data-core-metadata.",
+    installs("reads neither, and downloads the wheel to resolve"),
+    installs("reads the older attribute"),
+    section="Servers",
+)
+
+
+def check_announced_metadata(detail: ProjectDetail) -> Iterator[Violation]:
+    """What a project's page breaks."""
+    url = detail.document.url
+    for link in detail.page.links:
+        value, legacy = link.core_metadata, link.legacy_metadata
+        name, _, digest = (value or "true").partition("=")
+        if (name, digest) != ("true", "") and not is_hash(name, digest):
+            yield VALUE.violation(url, f"{link.filename} has data-core-metadata={value!r}")
+        if detail.page.form is Form.JSON or legacy is None:
+            continue
+        if value is None:
+            yield LEGACY.violation(url, f"{link.filename} has data-dist-info-metadata only")
+        elif legacy != value:
+            message = f"{link.filename} has data-core-metadata={value!r} and data-dist-info-metadata={legacy!r}"
+            yield TWINS.violation(url, message)
+
+
+def check_sidecar(file: ExaminedFile) -> Iterator[Violation]:
+    """What a file and its sidecar break."""
+    link, sidecar = file.link, file.sidecar
+    url = file.url + SIDECAR_SUFFIX
+    if sidecar is not None:
+        name, _, digest = (link.core_metadata or "").partition("=")
+        if not sidecar.ok:
+            yield SIDECAR.violation(url, f"the METADATA of {link.filename} {sidecar.failure}")
+            return
+        if is_hash(name, digest):
+            found = hashlib.new(name, sidecar.content, usedforsecurity=False).hexdigest()
+            if found != digest.lower():
+                yield SIDECAR_HASH.violation(url, f"METADATA has {name} {found}; {file.page} says {digest}")
+                return
+        if file.metadata is not None and file.metadata != sidecar.content:
+            yield SAME_METADATA.violation(url, f"differs from METADATA in {link.filename}")
+            return
+    if file.resolved and (named := name_and_version(link.filename)):
+        project, version = canonicalize_name(file.resolved.name), file.resolved.version
+        if (project, version) != named:
+            yield NAME.violation(file.said_at, f"METADATA of {link.filename} is of {project} {version}")
+
+
+_UNREAD: Final = installs("does not look at attestations")
+
+URL: Final = rule("740.1", "provenance is an absolute URL on a secure origin.", _UNREAD, section="Simple Index")
+OBJECT: Final = rule(
+    "740.2", "At the URL of provenance there is a provenance object, version 1.", _UNREAD, section="Provenance objects"
+)
+SUBJECT: Final = rule(
+    "740.3",
+    "An attestation is about this file: its name and its sha256.",
+    _UNREAD,
+    section="Attestation statement and signature generation",
+)
+EMPTY: Final = rule(
+    "740.4",
+    "A provenance object has a bundle, and each bundle an attestation.",
+    _UNREAD,
+    section="Provenance objects",
+)
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class _Envelope(_Model):
+    statement: str
+    signature: str
+
+
+class _Attestation(_Model):
+    version: int
+    verification_material: dict[str, object]
+    envelope: _Envelope
+
+
+class _Publisher(_Model):
+    kind: str
+
+
+class _Bundle(_Model):
+    publisher: _Publisher
+    attestations: tuple[_Attestation, ...]
+
+
+class _Provenance(_Model):
+    version: int
+    attestation_bundles: tuple[_Bundle, ...]
+
+
+class _Subject(_Model):
+    name: str
+    digest: dict[str, str]
+
+
+class _Statement(_Model):
+    subject: tuple[_Subject, ...]
+
+
+def check_provenance_url(detail: ProjectDetail) -> Iterator[Violation]:
+    """What a project's page breaks."""
+    for link in detail.page.links:
+        if link.provenance is not None and not is_secure(link.provenance):
+            yield URL.violation(detail.document.url, f"{link.filename} has the provenance {link.provenance!r}")
+
+
+def check_provenance(file: ExaminedFile) -> Iterator[Violation]:
+    """What the provenance of a file breaks."""
+    document = file.provenance
+    if document is None:
+        return
+    if not document.ok:
+        yield OBJECT.violation(document.url, f"the provenance of {file.link.filename} {document.failure}")
+        return
+    try:
+        provenance = _Provenance.model_validate_json(document.content)
+        statements = [
+            _Statement.model_validate(json.loads(base64.b64decode(attestation.envelope.statement)))
+            for bundle in provenance.attestation_bundles
+            for attestation in bundle.attestations
+        ]
+    except (ValidationError, ValueError, RecursionError):
+        yield OBJECT.violation(document.url, "this is not a provenance object")
+        return
+    if provenance.version != 1:
+        yield OBJECT.violation(document.url, f"the version is {provenance.version}")
+    bundles = provenance.attestation_bundles
+    if not bundles or not all(bundle.attestations for bundle in bundles):
+        empty = "a bundle has no attestation" if bundles else "there is no bundle"
+        yield EMPTY.violation(document.url, f"{file.link.filename}: {empty}")
+    about = [(subject.name, subject.digest.get("sha256")) for it in statements for subject in it.subject]
+    for name, sha256 in about:
+        same_name = name == file.link.filename or parse_filename(name) == parse_filename(file.link.filename) is not None
+        if not same_name or sha256 != file.link.hashes.get("sha256", sha256):
+            yield SUBJECT.violation(document.url, f"it is about {name} with sha256 {sha256}")
+
+
+LISTED: Final = rule(
+    "825.1",
+    "A page that lists variant wheels lists the variants.json of their version.",
+    installs("passes over variant wheels"),
+    installs("passes over variant wheels, unless its preview of them is on and variants.json is there"),
+    section="Index-level metadata",
+)
+
+_WITH_PREVIEW: Final = installs("passes over variant wheels; with its preview of them on it fails: invalid metadata")
+READABLE: Final = rule(
+    "825.2",
+    "variants.json can be read, and follows a draft that is known.",
+    installs("passes over variant wheels"),
+    _WITH_PREVIEW,
+    section="Index-level metadata",
+)
+ITSELF: Final = rule(
+    "825.3",
+    "A variant wheel has a variant.json, which says the properties of its label and of no other.",
+    installs("passes over variant wheels"),
+    _WITH_PREVIEW,
+    section="Variant metadata",
+)
+
+
+def check_variant_lists(detail: ProjectDetail) -> Iterator[Violation]:
+    """What a project's page breaks."""
+    names = [link.filename for link in detail.page.links]
+    listed = {name_and_version(name) for name in names if name.endswith(VARIANTS_SUFFIX)}
+    variants = Counter(name_and_version(name) for name in names if split_label(name)[1])
+    for named, count in variants.items():
+        if named and named not in listed:
+            message = f"it lists variant wheels ({count}) and no {variants_filename(*named)}"
+            yield LISTED.violation(detail.document.url, message)
+
+
+def check_variant(file: ExaminedFile) -> Iterator[Violation]:
+    """What a list of variants, or a variant wheel, breaks."""
+    name = file.link.filename
+    if file.variants and file.variants.ok and (fault := _read(file.variants.content)[1]):
+        yield READABLE.violation(file.url, f"{name}: {fault}")
+    _, label = split_label(name)
+    if label is None or file.inside is None or file.inside.broken:
+        return
+    if file.inside.variant is None:
+        yield ITSELF.violation(file.url, f"{name} has no {VARIANT_FILE}")
+        return
+    metadata, fault = _read(file.inside.variant)
+    if fault:
+        yield ITSELF.violation(file.url, f"{name}: {VARIANT_FILE}: {fault}")
+    elif metadata and [*metadata.variants] != [label]:
+        said = ", ".join(metadata.variants) or "none"
+        yield ITSELF.violation(file.url, f"{name} is the variant {label}, and its {VARIANT_FILE} says {said:.200}")
+
+
+def _read(content: bytes) -> tuple[VariantMetadata | None, str]:
+    """What is said of variants, and what is wrong with it."""
+    try:
+        metadata = read_variant_metadata(content)
+    except UnreadableError as error:
+        return None, str(error)
+    return metadata, "" if metadata.is_known else f"its $schema is {metadata.schema!r:.200}, which is not known"

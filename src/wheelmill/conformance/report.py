@@ -1,0 +1,223 @@
+"""Reports of a check: findings for people, SARIF for code scanning, and JUnit's XML for CI services.
+
+The same sentence about a hundred files is one finding. JUnit's XML has no standard; this has what
+https://github.com/testmoapp/junitxml lists, with a test case for each rule.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+from xml.etree import ElementTree as ET
+
+from wheelmill.conformance.rule import ConformanceReport, Observation, Rule, Violation
+from wheelmill.conformance.rules import RULES
+from wheelmill.system.process import printable
+
+_EXAMPLES: Final = 10
+"""Places of a finding that reports name."""
+_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
+"""Messages have in quotes what a page says."""
+_LONGEST: Final = 500
+"""Characters of a URL or a message that people are shown."""
+_STATUS_DIGITS: Final = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A sentence, and the places that it is true of."""
+
+    rule: Rule
+    places: tuple[Violation, ...]
+    """Pages and files, at least one; what their messages say is the same but for names, versions and hashes."""
+
+    @property
+    def url(self) -> str:
+        """Of the first place."""
+        return self.places[0].url
+
+    @property
+    def message(self) -> str:
+        """What breaks the rule at the first place."""
+        return self.places[0].message
+
+    @property
+    def count(self) -> int:
+        """How many places there are."""
+        return len(self.places)
+
+    @property
+    def examples(self) -> tuple[Violation, ...]:
+        """The first places."""
+        return self.places[:_EXAMPLES]
+
+
+def findings_of(violations: Iterable[Violation]) -> list[Finding]:
+    """Group violations that say the same, in the order of their first ones."""
+    places: dict[tuple[Rule, str], list[Violation]] = {}
+    for violation in violations:
+        places.setdefault((violation.rule, _sentence(violation.message)), []).append(violation)
+    return [Finding(rule=rule, places=tuple(found)) for (rule, _), found in places.items()]
+
+
+def _sentence(message: str) -> str:
+    """A message without its particulars: quoted texts, and words with digits, such as file names and hashes."""
+    words = _QUOTED.sub("…", message).split()
+    return " ".join("…" if _is_subject(word) else word for word in words)
+
+
+def _is_subject(word: str) -> bool:
+    is_status = len(word) == _STATUS_DIGITS and word.isdecimal()
+    return any(character.isdigit() for character in word) and not is_status
+
+
+def legible(text: str) -> str:
+    """Cut short, and nothing that moves a terminal's cursor, breaks XML or orders a CI runner: it is anybody's text."""
+    cut = f"{text[:_LONGEST]}…" if len(text) > _LONGEST else text
+    seen = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in cut)
+    return printable(seen)
+
+
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_MEANT: Final = "%/:=&?~+!$,;'@()*"
+"""Characters that mean something in the path of a URL (RFC 3986)."""
+_HALF_AN_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+def sarif_of(report: ConformanceReport, *, version: str) -> dict[str, Any]:
+    """Write a report as the object of a SARIF file.
+
+    Args:
+        report: of a check.
+        version: of this program.
+    """
+    numbers = {rule: number for number, rule in enumerate(RULES)}
+    run = {
+        "tool": {"driver": {"name": "wheelmill", "version": version, "rules": list(map(_descriptor, RULES))}},
+        "invocations": [
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": list(map(_notification, report.observations)),
+            }
+        ],
+        "results": [_result(finding, numbers[finding.rule]) for finding in findings_of(report.violations)],
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _descriptor(rule: Rule) -> dict[str, Any]:
+    pep = rule.pep.removeprefix("PEP ")
+    return {
+        "id": rule.number,
+        "shortDescription": {"text": rule.text},
+        "help": {"text": f"{rule.pep}, {rule.section}. pip {rule.pip}. uv {rule.uv}."},
+        "defaultConfiguration": {"level": rule.severity.value},
+    } | ({"helpUri": f"https://peps.python.org/pep-{int(pep):04}/"} if pep.isdigit() else {})
+
+
+def _result(finding: Finding, number: int) -> dict[str, Any]:
+    """A finding. The first place is where it is, the other examples are related."""
+    rule = finding.rule
+    more = f" (and {finding.count - 1} more that say the same)" if finding.count > 1 else ""
+    first, *others = finding.examples
+    return {
+        "ruleId": rule.number,
+        "ruleIndex": number,
+        "level": rule.severity.value,
+        "message": {"text": f"{_words(finding.message)}{more}"},
+        "locations": [_location(first.url)],
+        "relatedLocations": _related_locations(others),
+        "occurrenceCount": finding.count,
+        "partialFingerprints": {"place/v1": hashlib.sha256(f"{rule.number} {_uri(first.url)}".encode()).hexdigest()},
+    }
+
+
+def _related_locations(places: Sequence[Violation]) -> list[dict[str, Any]]:
+    return [
+        _location(place.url) | {"id": number, "message": {"text": _words(place.message)}}
+        for number, place in enumerate(places, start=1)
+    ]
+
+
+def _notification(observation: Observation) -> dict[str, Any]:
+    return {
+        "descriptor": {"id": observation.topic},
+        "level": "note",
+        "message": {"text": _words(observation.message)},
+        "locations": [_location(observation.url)],
+    }
+
+
+def _words(message: str) -> str:
+    """As a reader shows them, who would make a link of ``[text](address)`` (SARIF 2.1.0, section 3.11.6)."""
+    return legible(message).replace("](", r"\](")
+
+
+def _location(url: str) -> dict[str, Any]:
+    return {"physicalLocation": {"artifactLocation": {"uri": _uri(url)}}}
+
+
+def _uri(url: str) -> str:
+    """The URL of a page or a file as a URI reference: an index may have written anything."""
+    if not (server := _server_of(url)):
+        return _quote(url).replace(":", "%3A")  # a path: what stands before a colon would be a scheme
+    scheme, _, rest = url.partition("://")
+    _, slash, path = rest.partition("/")
+    return f"{scheme}://{server}{slash}{_quote(path)}"
+
+
+def _server_of(url: str) -> str:
+    """The host and the port of a URL (RFC 3986, section 3.2); empty where it has none."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return ""
+    if parts.scheme not in ("http", "https"):
+        return ""
+    return f"[{host}]{port}" if ":" in host else f"{_quote(host)}{port}" if host else ""
+
+
+def _quote(text: str) -> str:
+    return _HALF_AN_ESCAPE.sub("%25", quote(text, safe=_MEANT, errors="replace"))
+
+
+_NAME = "wheelmill index check"
+
+
+def junit_of(report: ConformanceReport) -> str:
+    """Write a report as an XML document; a rule that is broken, also where installers cope, is a failed test case."""
+    found = {
+        rule: list(findings) for rule, findings in groupby(findings_of(report.violations), lambda finding: finding.rule)
+    }
+    counts = {"name": _NAME, "tests": str(len(RULES)), "failures": str(len(found)), "errors": "0"}
+    suites = ET.Element("testsuites", counts)
+    suite = ET.SubElement(suites, "testsuite", counts | {"skipped": "0"})
+    for rule in RULES:
+        case = ET.SubElement(suite, "testcase", classname=rule.pep, name=f"{rule.number} {rule.text}")
+        if rule in found:
+            _fail(case, rule, found[rule])
+    if report.observations:
+        told = (f"{it.topic}: {it.url}: {it.message}" for it in report.observations)
+        ET.SubElement(suite, "system-out").text = "\n".join(map(legible, told))
+    ET.indent(suites)
+    return ET.tostring(suites, encoding="unicode", xml_declaration=True)
+
+
+def _fail(case: ET.Element, rule: Rule, findings: list[Finding]) -> None:
+    """Say in a test case what breaks its rule."""
+    message = legible(findings[0].message)
+    failure = ET.SubElement(case, "failure", type=rule.severity.value, message=message)
+    lines = [f"pip {rule.pip}", f"uv {rule.uv}"]
+    for finding in findings:
+        lines += (f"{legible(place.url)}: {legible(place.message)}" for place in finding.examples)
+        if finding.count > len(finding.examples):
+            lines.append(f"and {finding.count - len(finding.examples)} more that say the same")
+    failure.text = "\n".join(lines)

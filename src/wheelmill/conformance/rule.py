@@ -1,0 +1,287 @@
+"""Rules of the simple index and their violations, and the pages, files and values that they look at."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from packaging.metadata import Metadata
+from packaging.utils import NormalizedName, parse_sdist_filename
+from packaging.version import Version
+
+from wheelmill.errors import UnreadableError
+from wheelmill.names import ProjectName
+from wheelmill.web.pages import SIDECAR_SUFFIX, Link, Page
+from wheelmill.wheel.metadata import read_metadata
+from wheelmill.wheel.name import VARIANTS_SUFFIX, WheelName, split_label, written_parts
+
+
+class Severity(StrEnum):
+    """How bad a departure is. The values are part of the command's JSON."""
+
+    ERROR = "error"
+    """An installer fails."""
+    WARNING = "warning"
+    """A rule is broken, and the installers of today cope."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """What an installer does with an index that breaks a rule."""
+
+    fails: bool
+    """Whether it ends with an error instead of installing."""
+    what: str
+
+    def __str__(self) -> str:
+        """``fails: no matching distribution``."""
+        return f"{'fails' if self.fails else 'installs'}: {self.what}"
+
+
+def fails(what: str) -> Effect:
+    """The effect that nothing is installed."""
+    return Effect(fails=True, what=what)
+
+
+def installs(what: str) -> Effect:
+    """The effect that something is installed all the same."""
+    return Effect(fails=False, what=what)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A rule: one sentence of a PEP, or of this check itself, that an index can break."""
+
+    number: str
+    """The PEP and a count: ``658.2``; ``wheelmill.1`` for one of our own. A number never changes its meaning."""
+    text: str
+    """The rule itself."""
+    section: str
+    """The heading that it stands under in the PEP."""
+    pip: Effect
+    uv: Effect
+    otherwise: Severity
+    """Where neither installer fails."""
+
+    @property
+    def pep(self) -> str:
+        """The source of the rule: ``PEP 658``, or ``wheelmill``."""
+        start = self.number.partition(".")[0]
+        return f"PEP {start}" if start.isdigit() else start
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it stands among the rules of PEPs."""
+        pep, _, count = self.number.partition(".")
+        return int(pep), int(count)
+
+    @property
+    def severity(self) -> Severity:
+        """An error when one of the installers fails."""
+        return Severity.ERROR if self.pip.fails or self.uv.fails else self.otherwise
+
+    def violation(self, url: str, message: str) -> Violation:
+        """A page or a file breaks the rule.
+
+        Args:
+            url: of the page or the file, without credentials.
+            message: what breaks the rule there.
+        """
+        return Violation(rule=self, url=url, message=message)
+
+
+def rule(
+    number: str,
+    text: str,
+    pip: Effect,
+    uv: Effect | None = None,
+    *,
+    section: str = "Specification",
+    otherwise: Severity = Severity.WARNING,
+) -> Rule:
+    """A rule as it is declared: uv does what pip does where nothing else is said."""
+    return Rule(number=number, text=text, section=section, pip=pip, uv=uv or pip, otherwise=otherwise)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Violation:
+    """One place where an index breaks a rule."""
+
+    rule: Rule
+    url: str
+    """Of the page or the file. Without credentials."""
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """What an index or its host does that no rule asks for: people are told, and it is no finding."""
+
+    topic: str
+    """What it is about, the same word for the same question: ``compression``."""
+    url: str
+    """Of the page or the file that was asked for. Without credentials."""
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConformanceReport:
+    """What a check read, and what it found."""
+
+    violations: tuple[Violation, ...]
+    """By rule and URL; none twice."""
+    projects: int
+    """That the index lists."""
+    pages: int
+    """Of projects that were read."""
+    files: int
+    """That those pages list."""
+    examined: int
+    """Files that were asked for."""
+    observations: tuple[Observation, ...] = ()
+    """By topic and URL."""
+
+
+def parse_filename(filename: str) -> tuple[NormalizedName, Version, *tuple[object, ...]] | None:
+    """Read the name of a wheel or a source distribution; None when it is neither."""
+    try:
+        if not filename.endswith(".whl"):
+            return parse_sdist_filename(filename)
+        name = WheelName.parse(filename)
+    except ValueError:  # not only packaging's own: Python makes no number of thousands of digits
+        return None
+    return name.project, name.version, name.build, name.tags
+
+
+def name_and_version(filename: str) -> tuple[NormalizedName, Version] | None:
+    """The project and the version of a wheel, a source distribution or a list of variants; None for what is none."""
+    if filename.endswith(VARIANTS_SUFFIX):
+        filename = f"{filename.removesuffix(VARIANTS_SUFFIX)}-py3-none-any.whl"
+    whole = parse_filename(split_label(filename)[0])
+    return (whole[0], whole[1]) if whole else None
+
+
+def written_version(filename: str) -> str:
+    """The version as the name of a wheel, a source distribution or a list of variants spells it."""
+    if filename.endswith(".whl"):
+        return written_parts(filename)[1]
+    return filename.removesuffix(VARIANTS_SUFFIX).removesuffix(".tar.gz").removesuffix(".zip").rpartition("-")[2]
+
+
+def is_hash(name: str, digest: str) -> bool:
+    """Whether this is a hash that every installer can compute, in its hexadecimal form."""
+    if name not in hashlib.algorithms_guaranteed or name.startswith("shake_"):
+        return False
+    size = 2 * hashlib.new(name, usedforsecurity=False).digest_size
+    return len(digest) == size and set(digest.lower()) <= set("0123456789abcdef")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """An answer to a request."""
+
+    url: str
+    """That was asked for. Without credentials."""
+    final_url: str
+    """After redirects: what relative links are relative to."""
+    status: int
+    """0 when there was no answer."""
+    content_type: str
+    """Lower case, without parameters."""
+    content: bytes
+    size: int | None = None
+    """Bytes of the whole, as the headers tell."""
+    problem: str = ""
+    """Why there is no whole answer."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the whole of what was asked for came."""
+        return self.status in (200, 206) and not self.problem
+
+    @property
+    def failure(self) -> str:
+        """What is wrong with an answer that is not ok: ``answers 404``."""
+        return self.problem or f"answers {self.status}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectList:
+    """The root page in one of its forms."""
+
+    document: Document
+    page: Page
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectDetail:
+    """A project's page in one of its forms."""
+
+    document: Document
+    project: ProjectName
+    """As it was asked for."""
+    page: Page
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inside:
+    """What a wheel holds, as far as somebody looks at it."""
+
+    broken: str = ""
+    """Why it cannot be read; empty for a wheel that can."""
+    refused: tuple[str, ...] = ()
+    """Why nobody should unpack it, as far as its bytes were read."""
+    dist_info: frozenset[str] = frozenset()
+    """The members in its ``.dist-info`` folders."""
+    metadata: bytes | None = None
+    variant: bytes | None = None
+    """What says which machines a variant wheel is for (PEP 825)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExaminedFile:
+    """A file of the sample, and what was asked for beyond its link. None stands for what was not asked for."""
+
+    link: Link
+    page: str
+    """URL of the page that lists it, without credentials."""
+    url: str
+    """Of the file itself."""
+    answer: Document
+    """To a request for the file's first byte; without content."""
+    digests: Mapping[str, str] | None
+    """Of the whole file, for every function that its link names."""
+    sidecar: Document | None
+    """None where the link announces none."""
+    inside: Inside | None
+    """None for what is no wheel, or could not be looked into."""
+    provenance: Document | None
+    signature: Document | None
+    variants: Document | None
+    """The file itself, where it is the list of a version's variants."""
+
+    @property
+    def metadata(self) -> bytes | None:
+        """METADATA inside the wheel."""
+        return self.inside.metadata if self.inside else None
+
+    @property
+    def said(self) -> bytes | None:
+        """METADATA that installers resolve by: the one beside the wheel, or the one in it."""
+        return self.sidecar.content if self.sidecar and self.sidecar.ok else self.metadata
+
+    @property
+    def said_at(self) -> str:
+        """URL of what says it."""
+        return self.url + SIDECAR_SUFFIX if self.sidecar and self.sidecar.ok else self.url
+
+    @cached_property
+    def resolved(self) -> Metadata | None:
+        """What `said` says; None where it cannot be read."""
+        try:
+            return None if self.said is None else read_metadata(self.said)
+        except UnreadableError:
+            return None

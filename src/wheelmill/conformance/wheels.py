@@ -1,0 +1,172 @@
+"""Rules for wheel files: versions in their names (PEP 440), the zip (PEP 427) and METADATA (PEP 345 and 643).
+
+https://peps.python.org/pep-0440/
+https://peps.python.org/pep-0427/
+https://peps.python.org/pep-0345/
+https://peps.python.org/pep-0643/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from packaging.requirements import Requirement
+from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.conformance.rule import (
+    ExaminedFile,
+    ProjectDetail,
+    Violation,
+    fails,
+    installs,
+    name_and_version,
+    rule,
+    written_version,
+)
+from wheelmill.wheel.metadata import read_fields, read_metadata
+
+NORMAL: Final = rule(
+    "440.1",
+    "The version in a file name has its normal form: 1.0rc1+cu128, not v1.0-RC1+CU128.",
+    installs("by the normal form; the .dist-info keeps the other"),
+    section="Normalization",
+)
+
+
+def check_versions(detail: ProjectDetail) -> Iterator[Violation]:
+    """What a project's page breaks."""
+    for link in detail.page.links:
+        named = name_and_version(link.filename)
+        if named and (written := written_version(link.filename)) != str(named[1]):
+            yield NORMAL.violation(detail.document.url, f"{link.filename} has {written!r} for {named[1]}")
+
+
+ZIP: Final = rule(
+    "427.1",
+    "A wheel is a zip file, and nothing stands before or behind it.",
+    fails("the wheel is invalid; what stands before the zip, and a comment behind it, it passes over"),
+    fails("failed to extract the archive; a comment behind it it passes over"),
+    section="File Format",
+)
+DIST_INFO: Final = rule(
+    "427.2",
+    "A wheel has one .dist-info folder, with METADATA, WHEEL and RECORD.",
+    fails("the wheel is invalid; without METADATA or RECORD another error"),
+    fails("the wheel is invalid, or a file of it is not found"),
+    section="The .dist-info directory",
+)
+DIST_INFO_NAME: Final = rule(
+    "427.3",
+    "The .dist-info folder has the name and the version of the file's name.",
+    fails("the folder does not start with the project's name; takes another version"),
+    installs("takes any name"),
+    section="File contents",
+)
+SOUND: Final = rule(
+    "427.4",
+    "Each byte of a wheel has one meaning: its members are stored or deflated, and have names of their own.",
+    installs("by the list at its end; refuses a wrong checksum, and a name that leads out of its folder"),
+    fails("failed to extract the archive; a name that leads out of its folder it passes over"),
+    section="File Format",
+)
+
+_NEEDED: Final = ("METADATA", "WHEEL", "RECORD")
+
+
+def check_zip(file: ExaminedFile) -> Iterator[Violation]:
+    """What a wheel breaks; of other files, and of wheels that could not be looked into, nothing is known."""
+    inside = file.inside
+    if inside is None:
+        return
+    name = file.link.filename
+    if inside.broken:
+        yield ZIP.violation(file.url, f"{name}: {inside.broken}")
+        return
+    for reason in inside.refused:
+        yield SOUND.violation(file.url, f"{name}: {reason}")
+    folders = sorted({member.partition("/")[0] for member in inside.dist_info})
+    if len(folders) != 1:
+        yield DIST_INFO.violation(file.url, f"{name} has the .dist-info folders {', '.join(folders) or 'none'}")
+        return
+    (folder,) = folders
+    if missing := [each for each in _NEEDED if f"{folder}/{each}" not in inside.dist_info]:
+        yield DIST_INFO.violation(file.url, f"{name} has no {', '.join(missing)} in {folder}")
+    if (named := name_and_version(name)) and _name_of_folder(folder) != named:
+        yield DIST_INFO_NAME.violation(file.url, f"{name} has {folder}")
+
+
+def _name_of_folder(folder: str) -> tuple[str, Version] | None:
+    project, _, version = folder.removesuffix(".dist-info").rpartition("-")
+    try:
+        return canonicalize_name(project), Version(version)
+    except InvalidVersion:
+        return None
+
+
+REQUIRED: Final = rule(
+    "345.1",
+    "METADATA has one Metadata-Version, one Name and one Version.",
+    fails("ends with a traceback; does not miss Metadata-Version, and takes the first of two Versions"),
+    fails("the metadata could not be parsed; does not miss Metadata-Version, and takes the first of two Versions"),
+    section="Fields",
+)
+READABLE: Final = rule(
+    "345.2",
+    "METADATA is in UTF-8, and its Version, Requires-Python and Requires-Dist can be read.",
+    fails("ignores the version, or ends with a traceback; takes an unreadable Requires-Python for any Python"),
+    fails("the metadata could not be parsed; other encodings it takes"),
+    section="Fields",
+)
+SAME_REQUIREMENTS: Final = rule(
+    "643.1",
+    "The wheels of a version have the same Requires-Dist, unless METADATA says that it is Dynamic.",
+    installs("by the METADATA of the wheel that it takes"),
+    installs("by the METADATA of one wheel, in uv.lock for all of them"),
+    section="Specification",
+)
+
+_REQUIRED: Final = ("Metadata-Version", "Name", "Version")
+_REQUIRES: Final = "requires-dist"
+_SHOWN: Final = 5
+"""Requirements in a message."""
+
+Requirements = dict[tuple[NormalizedName, Version], tuple[str, frozenset[Requirement]]]
+"""Of the versions that were looked at: the first wheel, and what it requires."""
+
+
+def check_metadata(file: ExaminedFile) -> Iterator[Violation]:
+    """What the METADATA breaks that installers resolve by."""
+    content, name = file.said, file.link.filename
+    if content is None:
+        return
+    try:
+        content.decode()
+        fields = read_fields(content)
+        missing = [title for title in _REQUIRED if not fields.get(title.lower().replace("-", "_"))]
+        if missing:
+            yield REQUIRED.violation(file.said_at, f"METADATA of {name} has not one {', '.join(missing)}")
+        else:
+            read_metadata(content)
+    except ValueError as error:
+        yield READABLE.violation(file.said_at, f"{name}: {error}")
+
+
+def compare_requirements(file: ExaminedFile, seen: Requirements) -> Iterator[Violation]:
+    """How a wheel's requirements differ from those of the first wheel of its version.
+
+    Args:
+        file: the wheel, or another file.
+        seen: the wheels before it; this one is added.
+    """
+    named = name_and_version(file.link.filename)
+    if file.said is None or file.resolved is None or named is None:
+        return
+    if _REQUIRES in map(str.lower, read_fields(file.said).get("dynamic", ())):  # as written: it may name anything
+        return
+    own = frozenset(file.resolved.requires_dist or ())
+    first, others = seen.setdefault(named, (file.link.filename, own))
+    if own != others:
+        differ = ", ".join(sorted(map(str, own ^ others))[:_SHOWN])
+        yield SAME_REQUIREMENTS.violation(file.url, f"only one of {file.link.filename} and {first} requires {differ}")
