@@ -10,8 +10,7 @@ from tests.github_server import REPOSITORY, Call
 from tests.hosted import BELOW, WRONG, hosted
 from tests.real.github_description import Description
 from wheelmill.hosting.read import read_settings
-from wheelmill.hosting.rules import examine
-from wheelmill.hosting.wrong import WrongSetting
+from wheelmill.hosting.rules import WrongSetting, examine
 from wheelmill.release.github import Repository
 from wheelmill.release.github.api import Calls, Pace
 from wheelmill.system.progress import QUIET, SYSTEM_CLOCK

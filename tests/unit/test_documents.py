@@ -19,7 +19,7 @@ from tests import install_pages
 from tests.shown_commands import shown_in
 from wheelmill.cli import application
 from wheelmill.cli.shared.commands import CommandsWithDefault
-from wheelmill.hosting.wrong import SettingCode
+from wheelmill.hosting.rules import SettingCode
 from wheelmill.pipeline.summary_text import WORDS
 from wheelmill.wheel.findings import Code
 

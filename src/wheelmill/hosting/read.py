@@ -1,22 +1,28 @@
-"""Reading the settings of a repository, as far as a token may see them.
+"""Reading the settings of a repository and of its GitHub Pages, as far as a token may see them.
+
+An answer that needs a permission that the token lacks is `Unseen`.
 
 https://docs.github.com/en/rest/authentication/permissions-required-for-fine-grained-personal-access-tokens
+https://docs.github.com/en/rest/repos/rules
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 from http import HTTPStatus
 from itertools import chain
 from pathlib import PurePosixPath
+from typing import Final, TypeVar
 from urllib.parse import quote
 
-from wheelmill.errors import RejectedError, UsageError
-from wheelmill.hosting.answers import ADMINISTRATION, Answers
-from wheelmill.hosting.factory import ENVIRONMENTS, NOTIFY
-from wheelmill.hosting.read_rules import branch_rules, ledger_rules, tag_rules
+from wheelmill.errors import IntegrityError, NetworkError, RejectedError, UsageError
 from wheelmill.hosting.settings import (
+    ENVIRONMENTS,
+    NOTIFY,
     ORGANIZATION,
+    TAG,
     Account,
     ActionsPolicy,
     AllowedActions,
@@ -24,18 +30,178 @@ from wheelmill.hosting.settings import (
     Environment,
     ForkApproval,
     Immutability,
+    ListedRuleset,
     NamePattern,
     PagesSite,
+    Protection,
+    RefNames,
     RepositorySettings,
+    Rule,
+    Ruleset,
     SecretName,
     SelfHostedRunner,
+    Switch,
     TokenPolicy,
     Unseen,
     Variable,
     Workflow,
 )
 from wheelmill.release.github import Repository
-from wheelmill.release.github.api import Calls
+from wheelmill.release.github.api import Calls, Pace
+from wheelmill.release.github.store import BRANCH
+from wheelmill.system.progress import QUIET, Clock
+from wheelmill.system.records import record_from
+
+ADMINISTRATION: Final = "Administration: read"
+"""The permission that most settings need."""
+_PER_PAGE: Final = 100
+_MOST: Final = 5_000
+"""Entries of one list that are read; GitHub takes 500 variables and 100 environments."""
+
+Found = TypeVar("Found")
+
+
+class Answers:
+    """Reads settings through the API."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def seen(self, what: str, needs: str, read: Callable[[], Found]) -> Found | Unseen:
+        """Read a setting, if the token may see it.
+
+        Args:
+            what: the setting in words.
+            needs: the permission that shows it.
+            read: the function that reads it.
+
+        Raises:
+            NetworkError: GitHub fails, or gives an answer that cannot be read.
+        """
+        try:
+            return read()
+        except RejectedError:
+            return Unseen(what, needs)
+
+    def one(self, path: str, kind: type[Found], *, absent: Found | None = None) -> Found:
+        """Read one thing.
+
+        Args:
+            path: where it is, below the repository.
+            kind: the record that the answer must fit.
+            absent: what a 404 means; None where it may mean that the token may not see it, as GitHub does not tell.
+
+        Raises:
+            NetworkError: GitHub fails, or gives an answer that cannot be read.
+            RejectedError: GitHub will not say it.
+        """
+        try:
+            what = path or "the repository"
+            return _record(self._calls.answer(f"reading {what}", path), kind, what)
+        except RejectedError as error:
+            if absent is None or error.status != HTTPStatus.NOT_FOUND:
+                raise
+            return absent
+
+    def all(self, path: str, kind: type[Found], *, within: str | None = None) -> list[Found]:
+        """Read a list, page after page.
+
+        Args:
+            path: where it is, below the repository.
+            kind: the record of one entry.
+            within: the key that the entries stand under; None where an answer is nothing but the list.
+
+        Raises:
+            NetworkError: GitHub fails, or gives an answer that cannot be read.
+            RejectedError: GitHub will not say it.
+        """
+        found: list[Found] = []
+        for number in range(1, _MOST // _PER_PAGE + 1):
+            answer = self._calls.answer(f"reading {path}", path, per_page=_PER_PAGE, page=number)
+            entries = answer if within is None else answer.get(within) if isinstance(answer, dict) else None
+            if not isinstance(entries, list):
+                raise NetworkError(
+                    "answer-invalid", f"reading {path}: expected a list{f' of {within}' if within else ''}"
+                )
+            found += (_record(entry, kind, path) for entry in entries)
+            if len(entries) < _PER_PAGE:
+                return found
+        raise NetworkError("answer-too-long", f"reading {path}: there are more than {_MOST}")
+
+
+def _record(answer: object, kind: type[Found], path: str) -> Found:
+    try:
+        return record_from(json.dumps(answer).encode(), kind, source="the answer")
+    except IntegrityError as error:
+        raise NetworkError("answer-unreadable", f"reading {path}: {error}") from None
+
+
+_METADATA: Final = "Metadata: read"
+
+
+def branch_rules(answers: Answers, branch: str, *, administers: bool) -> frozenset[str] | Unseen:
+    """Read the types of rules for a branch, those of its protection among them.
+
+    Args:
+        answers: those of the repository.
+        branch: its name.
+        administers: whether the token sees protection, so that a 404 means that there is none.
+
+    Raises:
+        NetworkError: GitHub fails, or gives an answer that cannot be read.
+    """
+
+    def read() -> frozenset[str]:
+        path = f"/branches/{quote(branch, safe='')}/protection"
+        none = Protection(allow_force_pushes=Switch(enabled=True), allow_deletions=Switch(enabled=True))
+        protection = answers.one(path, Protection, absent=none if administers else None)
+        older = {
+            "pull_request": protection.required_pull_request_reviews is not None,
+            "non_fast_forward": not protection.allow_force_pushes.enabled,
+            "deletion": not protection.allow_deletions.enabled,
+        }
+        return _ruleset(answers, branch) | {rule for rule, holds in older.items() if holds}
+
+    return answers.seen(f"the protection of the branch {branch}", ADMINISTRATION, read)
+
+
+def _ruleset(answers: Answers, branch: str) -> frozenset[str]:
+    """The types of rules for a branch, which need not be there."""
+    return frozenset(rule.type for rule in answers.all(f"/rules/branches/{quote(branch, safe='')}", Rule))
+
+
+def ledger_rules(answers: Answers) -> frozenset[str] | Unseen:
+    """Read the types of rules for the branch of the ledger.
+
+    Raises:
+        NetworkError: GitHub fails, or gives an answer that cannot be read.
+    """
+    return answers.seen(f"the rules for the branch {BRANCH}", _METADATA, lambda: _ruleset(answers, BRANCH))
+
+
+def tag_rules(answers: Answers) -> frozenset[str] | Unseen:
+    """Read the types of rules for the tags of releases, which no call gives as it does for a branch.
+
+    Raises:
+        NetworkError: GitHub fails, or gives an answer that cannot be read.
+    """
+
+    def read() -> frozenset[str]:
+        listed = answers.all("/rulesets", ListedRuleset)
+        active = [each.id for each in listed if each.target == "tag" and each.enforcement == "active"]
+        rulesets = [answers.one(f"/rulesets/{number}", Ruleset) for number in active]
+        own = [each for each in rulesets if _is_for_releases(each.conditions.ref_name)]
+        return frozenset(rule.type for each in own for rule in each.rules)
+
+    return answers.seen("the rules for tags", _METADATA, read)
+
+
+def _is_for_releases(names: RefNames) -> bool:
+    def names_them(patterns: tuple[str, ...]) -> bool:
+        # In GitHub's patterns a '**/' also stands for no folder.
+        return "~ALL" in patterns or any(fnmatchcase(f"refs/tags/{TAG}", each.replace("**/", "*")) for each in patterns)
+
+    return names_them(names.include) and not names_them(names.exclude)
 
 
 def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:
@@ -195,3 +361,19 @@ def _workflows(answers: Answers) -> Mapping[str, str] | Unseen:
         return {PurePosixPath(each.path).name: each.state for each in found if each.path.startswith(".github/")}
 
     return answers.seen("the state of the workflows", "Actions: read", read)
+
+
+_NO_SITE: Final = PagesSite(public=False)
+
+
+def find_site(repository: Repository, clock: Clock) -> str | None:
+    """Ask GitHub for the address of a repository's site; None where Pages is off.
+
+    https://docs.github.com/en/rest/pages/pages#get-a-github-pages-site
+
+    Raises:
+        ReleaseError: the token may not see it: it needs "Pages: read".
+        NetworkError: GitHub fails, or gives an answer that cannot be read.
+    """
+    with Calls(repository, Pace(clock), QUIET) as calls:
+        return Answers(calls).one("/pages", PagesSite, absent=_NO_SITE).html_url

@@ -11,9 +11,8 @@ from tests.hosted import BELOW, Hosted, hosted
 from tests.releases import NOW, stopped_at
 from wheelmill.errors import RejectedError
 from wheelmill.hosting.read import read_settings
-from wheelmill.hosting.rules import examine
+from wheelmill.hosting.rules import WrongSetting, examine
 from wheelmill.hosting.settings import Unseen
-from wheelmill.hosting.wrong import WrongSetting
 from wheelmill.release.github import Repository
 from wheelmill.release.github.api import Calls, Pace
 from wheelmill.system.progress import QUIET

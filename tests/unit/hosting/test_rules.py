@@ -11,8 +11,8 @@ from tests.hosted import WRONG, Hosted
 from tests.refusals import coded
 from tests.unit.hosting.conftest import Check
 from wheelmill.errors import UsageError
+from wheelmill.hosting.rules import WrongSetting
 from wheelmill.hosting.settings import Unseen
-from wheelmill.hosting.wrong import WrongSetting
 
 
 def codes(examined: Check) -> list[str]:

@@ -183,7 +183,7 @@ def _place_of(previous: str | None) -> str | None:
     kind, _, name = (previous or "").partition(":")
     if kind != "github":
         return previous
-    from wheelmill.hosting.pages import find_site  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.hosting.read import find_site  # noqa: PLC0415 - needs the factory extra
     from wheelmill.release.github import Repository  # noqa: PLC0415
 
     site = find_site(Repository.parse(name, os.environ), SYSTEM_CLOCK)

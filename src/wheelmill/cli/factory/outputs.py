@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from wheelmill.conformance.rule import Observation, Severity
-from wheelmill.hosting.wrong import SettingCode
+from wheelmill.hosting.rules import SettingCode
 from wheelmill.pipeline.outputs import CellOf
 from wheelmill.plan.groups import Estimate
 from wheelmill.plan.targets import Obstacle

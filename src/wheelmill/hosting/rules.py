@@ -1,0 +1,437 @@
+"""Rules for the settings of a factory's repository.
+
+Workflows must run with no more rights than they need; only maintainers change the default branch, while jobs write the
+ledger's branch and make tags; jobs must be able to deploy and publish; variables must have the secrets and machines
+that they name.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from itertools import chain
+from typing import Final, Self
+
+from wheelmill.hosting.settings import (
+    ENVIRONMENTS,
+    FOREIGN_ACTIONS,
+    NOTIFIES,
+    NOTIFY,
+    ORGANIZATION,
+    PAGES,
+    PREFIX,
+    STORE,
+    TAG,
+    VARIABLES,
+    WEBHOOK,
+    WORKFLOWS,
+    Environment,
+    NamePattern,
+    RepositorySettings,
+    Unseen,
+    labels_asked_for,
+)
+from wheelmill.release.github.store import BRANCH
+
+
+class SettingCode(StrEnum):
+    """What kind of setting is wrong. The values are part of the command's JSON."""
+
+    why: str
+    """What goes wrong in the factory."""
+
+    def __new__(cls, value: str, why: str) -> Self:
+        """A text that knows why it matters."""
+        code = str.__new__(cls, value)
+        code._value_ = value
+        code.why = why
+        return code
+
+    PRIVATE = "private", "pip has no token: manifests and wheels are read from the download pages without one"
+    ARCHIVED = "archived", "nothing can be released: an archived repository takes no changes"
+    ISSUES_OFF = "issues-off", "nobody can ask for a package: the form for requests is an issue"
+    ACTIONS_OFF = "actions-off", "no workflow runs"
+    ACTIONS_REFUSED = "actions-refused", "a run ends before its first job where one of its actions is not allowed"
+    WORKFLOW_OFF = "workflow-off", "nothing starts a workflow that is off, not even a dispatch"
+    TOKEN_WRITES = "token-writes", "a job whose workflow says nothing could change the repository"
+    NO_PULL_REQUESTS = "no-pull-requests", "upstream.yml cannot open the pull request with new versions"
+    FORKS_UNASKED = "forks-unasked", "a pull request may change the workflows: it runs what it likes where it likes"
+    PAGES_SOURCE = "pages-source", "the index is built, and its deployment fails"
+    ENVIRONMENT_OPEN = (
+        "environment-open",
+        "a workflow on any branch could deploy, or read the secrets of the environment",
+    )
+    ENVIRONMENT_CLOSED = "environment-closed", "jobs that deploy are refused: their branch or tag may not use it"
+    RELEASES_MUTABLE = "releases-mutable", "what was published and attested could be changed"
+    BRANCH_OPEN = "branch-open", "whoever may push decides alone, and without a trace, what is built and released"
+    LEDGER_CLOSED = "ledger-closed", "runs cannot write what they released, claimed or saw fail"
+    TAGS_CLOSED = "tags-closed", "no release can be published: publishing makes its tag"
+    VARIABLE_UNKNOWN = "variable-unknown", "nothing reads it, so what it was meant to change stays as it is"
+    VARIABLE_VALUE = "variable-value", "workflows read something else in it than was meant, or end with an error"
+    SECRET_MISSING = "secret-missing", "nobody is told when a run fails"
+    RUNNER_MISSING = "runner-missing", "its jobs wait for a day and are then cancelled"
+
+
+@dataclass(frozen=True)
+class WrongSetting:
+    """A setting that keeps the factory from doing its work, or lets others do it."""
+
+    code: SettingCode
+    what: str
+    """What is set, and to what."""
+    remedy: tuple[str, ...]
+    """Commands in their order, or the page to change it on."""
+
+
+Judgement = Iterator[WrongSetting | Unseen]
+"""What a rule found, and what it could not see."""
+
+
+def wrong(code: SettingCode, what: str, *remedy: str) -> WrongSetting:
+    """A finding as rules make it; its parts are those of `WrongSetting`."""
+    return WrongSetting(code, what, remedy)
+
+
+def api_command(settings: RepositorySettings, method: str, path: str, fields: str = "") -> str:
+    """The command that changes a setting by the API.
+
+    Args:
+        settings: those of the repository.
+        method: ``PUT`` or ``POST``.
+        path: of the setting, below the repository.
+        fields: options of ``gh api`` that give the values.
+    """
+    return f"gh api --method {method} repos/{settings.full_name}/{path} {fields}".rstrip()
+
+
+_OFF_SINCE: Final = {
+    "disabled_inactivity": " since there was no commit for 60 days",
+    "disabled_fork": ", as in every new fork",
+    "disabled_manually": "",
+}
+"""https://docs.github.com/en/actions/how-tos/manage-workflow-runs/disable-and-enable-workflows"""
+
+
+def check_actions(settings: RepositorySettings) -> Judgement:
+    """Actions are on, for more than the owner's own."""
+    actions = settings.actions
+    if isinstance(actions, Unseen):
+        yield actions
+    elif not actions.enabled:
+        command = api_command(settings, "PUT", "actions/permissions", "-F enabled=true -f allowed_actions=all")
+        yield wrong(SettingCode.ACTIONS_OFF, "Actions are off", command)
+    elif actions.allowed_actions == "local_only":
+        command = api_command(settings, "PUT", "actions/permissions", "-F enabled=true -f allowed_actions=selected")
+        what = "only actions of the owner's own repositories may run"
+        yield wrong(SettingCode.ACTIONS_REFUSED, what, command, _allowing(settings, ()))
+
+
+def check_allowed_actions(settings: RepositorySettings) -> Judgement:
+    """Where actions are selected, those of the workflows are."""
+    allowed = settings.allowed
+    if isinstance(allowed, Unseen):
+        yield allowed
+    elif allowed:
+        patterns = allowed.patterns_allowed
+        names = [pattern.partition("@")[0] for pattern in patterns]
+        refused = [] if allowed.github_owned_allowed else ["those of GitHub itself"]
+        foreign = () if settings.is_package else FOREIGN_ACTIONS
+        refused += [action for action in foreign if not any(fnmatchcase(action, name) for name in names)]
+        if refused:
+            what = f"actions that are not allowed: {', '.join(refused)}"
+            yield wrong(SettingCode.ACTIONS_REFUSED, what, _allowing(settings, patterns))
+
+
+def _allowing(settings: RepositorySettings, patterns: tuple[str, ...]) -> str:
+    """Allow what the workflows need and what was allowed before, as the call replaces the list."""
+    wanted = dict.fromkeys((*patterns, *(f"{action}@*" for action in FOREIGN_ACTIONS)))
+    fields = " ".join(f"-f {shlex.quote(f'patterns_allowed[]={pattern}')}" for pattern in wanted)
+    return api_command(
+        settings, "PUT", "actions/permissions/selected-actions", f"-F github_owned_allowed=true {fields}"
+    )
+
+
+def check_workflows(settings: RepositorySettings) -> Judgement:
+    """No workflow is off."""
+    if isinstance(settings.workflows, Unseen):
+        yield settings.workflows
+        return
+    for file, loss in WORKFLOWS.items():
+        since = _OFF_SINCE.get(settings.workflows.get(file, ""))
+        if since is not None:
+            command = f"gh workflow enable {file} --repo {settings.full_name}"
+            yield wrong(SettingCode.WORKFLOW_OFF, f"{file} is off{since}: {loss}", command)
+
+
+def check_token(settings: RepositorySettings) -> Judgement:
+    """A job's token reads, and may open pull requests."""
+    token = settings.token
+    if isinstance(token, Unseen):
+        yield token
+        return
+    opens = not settings.is_package
+    fields = f"-f default_workflow_permissions=read{' -F can_approve_pull_request_reviews=true' if opens else ''}"
+    command = api_command(settings, "PUT", "actions/permissions/workflow", fields)
+    if token.default_workflow_permissions != "read":
+        what = "the token of a job may write where its workflow does not say what it may do"
+        yield wrong(SettingCode.TOKEN_WRITES, what, command)
+    if opens and not token.can_approve_pull_request_reviews:
+        yield wrong(SettingCode.NO_PULL_REQUESTS, "workflows may not open pull requests", command)
+
+
+def check_forks(settings: RepositorySettings) -> Judgement:
+    """A stranger's pull request waits for approval: it may change the workflows, and the machines that they name.
+
+    https://docs.github.com/en/actions/how-tos/manage-workflow-runs/approve-runs-from-forks
+    """
+    if isinstance(settings.fork_approval, Unseen):
+        yield settings.fork_approval
+    if isinstance(settings.fork_approval, Unseen | None):
+        return
+    policy, runners = settings.fork_approval.approval_policy, settings.runners
+    has_machines = bool(runners) and not isinstance(runners, Unseen)
+    if policy == "first_time_contributors_new_to_github" or (has_machines and policy != "all_external_contributors"):
+        whose = "whoever is not new to GitHub" if policy.endswith("github") else "whoever contributed once"
+        fields = "-f approval_policy=all_external_contributors"
+        command = api_command(settings, "PUT", "actions/permissions/fork-pr-contributor-approval", fields)
+        machines = ", on machines of your own, too" if has_machines else ""
+        yield wrong(SettingCode.FORKS_UNASKED, f"pull requests of {whose} run without approval{machines}", command)
+
+
+_NEEDED: Final = {
+    "pull_request": "pushed to without a pull request",
+    "non_fast_forward": "pushed to by force",
+    "deletion": "deleted",
+}
+"""The rules of the default branch, with what can be done to it where one is missing."""
+_STOPS_JOBS: Final = frozenset(
+    {"pull_request", "creation", "update", "required_status_checks", "required_deployments", "merge_queue", "workflows"}
+)
+"""Rules that the token of a job cannot keep when it writes to a branch."""
+
+
+def check_default_branch(settings: RepositorySettings) -> Judgement:
+    """It changes by pull requests alone."""
+    if isinstance(settings.rules, Unseen):
+        yield settings.rules
+    elif missing := [rule for rule in _NEEDED if rule not in settings.rules]:
+        what = (
+            f"the branch {settings.description.default_branch} can be {' and '.join(map(_NEEDED.__getitem__, missing))}"
+        )
+        yield wrong(SettingCode.BRANCH_OPEN, what, _protecting(settings, missing))
+
+
+def _protecting(settings: RepositorySettings, missing: Sequence[str]) -> str:
+    """Make a ruleset of what is missing. It asks for no approvals: nobody can approve a pull request of his own."""
+    reviews = {
+        "required_approving_review_count": 0,
+        "dismiss_stale_reviews_on_push": False,
+        "require_code_owner_review": False,
+        "require_last_push_approval": False,
+        "required_review_thread_resolution": False,
+    }
+    ruleset = {
+        "name": "default branch",
+        "target": "branch",
+        "enforcement": "active",
+        "conditions": {"ref_name": {"include": ["~DEFAULT_BRANCH"], "exclude": []}},
+        "rules": [{"type": rule} | ({"parameters": reviews} if rule == "pull_request" else {}) for rule in missing],
+    }
+    return f"echo {shlex.quote(json.dumps(ruleset))} | {api_command(settings, 'POST', 'rulesets', '--input -')}"
+
+
+def check_ledger(settings: RepositorySettings) -> Judgement:
+    """Jobs may write to its branch."""
+    if isinstance(settings.ledger_rules, Unseen):
+        yield settings.ledger_rules
+    elif stopping := sorted(settings.ledger_rules & _STOPS_JOBS):
+        what = f"rules keep workflows from writing to the branch {BRANCH}: {', '.join(stopping)}"
+        yield wrong(SettingCode.LEDGER_CLOSED, what, f"{settings.settings_url}/rules")
+
+
+def check_tags(settings: RepositorySettings) -> Judgement:
+    """Jobs may make those of releases. Nobody can delete or move them where releases are immutable."""
+    if isinstance(settings.tag_rules, Unseen):
+        yield settings.tag_rules
+    elif "creation" in settings.tag_rules:
+        what = f"rules keep workflows from making tags such as {TAG}"
+        yield wrong(SettingCode.TAGS_CLOSED, what, f"{settings.settings_url}/rules")
+
+
+def check_repository(settings: RepositorySettings) -> Judgement:
+    """Everybody may read it, and ask for packages; jobs may write to it."""
+    name, description = settings.full_name, settings.description
+    if description.visibility != "public":
+        command = f"gh repo edit {name} --visibility public --accept-visibility-change-consequences"
+        yield wrong(SettingCode.PRIVATE, f"the repository is {description.visibility}", command)
+    if description.archived:
+        yield wrong(SettingCode.ARCHIVED, "the repository is archived", f"gh repo unarchive {name}")
+    if not description.has_issues and not settings.is_package:
+        what = f"issues are off{', as in every new fork' if description.fork else ''}"
+        yield wrong(SettingCode.ISSUES_OFF, what, f"gh repo edit {name} --enable-issues")
+
+
+def check_pages(settings: RepositorySettings) -> Judgement:
+    """A workflow deploys the site."""
+    pages = settings.pages
+    if isinstance(pages, Unseen):
+        yield pages
+    elif pages is None:
+        command = api_command(settings, "POST", "pages", "-f build_type=workflow")
+        yield wrong(SettingCode.PAGES_SOURCE, "Pages is off", command)
+    elif pages.build_type != "workflow":
+        command = api_command(settings, "PUT", "pages", "-f build_type=workflow")
+        yield wrong(SettingCode.PAGES_SOURCE, "Pages shows a branch, not what a workflow deploys", command)
+
+
+def check_environments(settings: RepositorySettings) -> Judgement:
+    """What deploys may use the environments, and nothing else."""
+    environments = settings.environments
+    if isinstance(environments, Unseen):
+        yield environments
+        return
+    for name in ENVIRONMENTS:
+        if environment := environments.get(name):
+            yield from _check_environment(settings, environment)
+        elif _is_used(settings, name):
+            what = f"there is no environment {name}: the first job makes one that every branch may use"
+            yield wrong(SettingCode.ENVIRONMENT_OPEN, what, *_closing(settings, name))
+
+
+def _is_used(settings: RepositorySettings, environment: str) -> bool:
+    """Whether jobs will ask for an environment that is not there. GitHub makes that of Pages together with the site."""
+    if environment == PAGES:
+        return settings.pages is not None
+    variables = settings.variables
+    return environment != NOTIFY or (not isinstance(variables, Unseen) and variables.get(NOTIFIES) == "true")
+
+
+def _check_environment(settings: RepositorySettings, environment: Environment) -> Judgement:
+    name, policy, source = environment.name, environment.deployment_branch_policy, _source_of(settings)
+    refused = f"the {source.type} {source.name} may not use the environment {name}"
+    if policy is None:
+        # The command would take away reviewers and timers.
+        kept = any(rule.type != "branch_policy" for rule in environment.protection_rules)
+        remedy = (f"{settings.settings_url}/environments",) if kept else _closing(settings, name)
+        yield wrong(SettingCode.ENVIRONMENT_OPEN, f"every branch may use the environment {name}", *remedy)
+    elif not policy.custom_branch_policies:  # but protected branches
+        if source.type == "tag":
+            yield wrong(SettingCode.ENVIRONMENT_CLOSED, refused, *_closing(settings, name))
+    elif isinstance(settings.branches, Unseen):
+        yield settings.branches
+    elif not any(_admits(pattern, source) for pattern in settings.branches[name]):
+        yield wrong(SettingCode.ENVIRONMENT_CLOSED, refused, _admitting(settings, name))
+
+
+def _source_of(settings: RepositorySettings) -> NamePattern:
+    """What deploys: the default branch of a factory, the tags of a package whose workflow calls ours."""
+    if settings.is_package:
+        return NamePattern(name="v*", type="tag")
+    return NamePattern(name=settings.description.default_branch)
+
+
+def _admits(pattern: NamePattern, source: NamePattern) -> bool:
+    return pattern.type == source.type and fnmatchcase(source.name.replace("*", "1"), pattern.name)
+
+
+def _closing(settings: RepositorySettings, environment: str) -> tuple[str, ...]:
+    """Make an environment that nobody else may use."""
+    policy = "deployment_branch_policy"
+    fields = f"-F '{policy}[protected_branches]=false' -F '{policy}[custom_branch_policies]=true'"
+    return api_command(settings, "PUT", f"environments/{environment}", fields), _admitting(settings, environment)
+
+
+def _admitting(settings: RepositorySettings, environment: str) -> str:
+    source = _source_of(settings)
+    fields = f"-f {shlex.quote(f'name={source.name}')} -f type={source.type}"
+    return api_command(settings, "POST", f"environments/{environment}/deployment-branch-policies", fields)
+
+
+def check_releases(settings: RepositorySettings) -> Judgement:
+    """What is published here cannot be changed."""
+    own, variables = f"github:{settings.full_name}", settings.variables
+    if not isinstance(variables, Unseen) and variables.get(STORE, own).casefold() != own.casefold():
+        return
+    if isinstance(settings.immutable, Unseen):
+        yield settings.immutable
+    elif not settings.immutable:
+        command = api_command(settings, "PUT", "immutable-releases")
+        yield wrong(SettingCode.RELEASES_MUTABLE, "published releases can be changed", command)
+
+
+def check_variables(settings: RepositorySettings) -> Judgement:
+    """Workflows read every variable that is meant for them, and understand it."""
+    variables = settings.variables
+    if isinstance(variables, Unseen):
+        yield variables
+        return
+    for name, value in sorted(variables.items()):
+        values = VARIABLES.get(name)
+        if values and not values.fits(value):
+            what = f"{name} is {value!r}; expected {values.expected}"
+            yield wrong(SettingCode.VARIABLE_VALUE, what, f"gh variable set {name} --repo {settings.full_name}")
+        elif not values and name.startswith(PREFIX):
+            command = f"gh variable delete {shlex.quote(name)} --repo {settings.full_name}"
+            yield wrong(SettingCode.VARIABLE_UNKNOWN, f"no workflow reads the variable {name}", command)
+
+
+def check_webhook(settings: RepositorySettings) -> Judgement:
+    """Whoever wants to be told of failures says where."""
+    variables, secrets = settings.variables, settings.secrets
+    if isinstance(variables, Unseen) or variables.get(NOTIFIES) != "true":
+        return
+    if isinstance(secrets, Unseen):
+        yield secrets
+    elif WEBHOOK not in secrets:
+        what = f"{NOTIFIES} is true, and there is no secret {WEBHOOK}"
+        command = f"gh secret set {WEBHOOK} --env {NOTIFY} --repo {settings.full_name}"
+        yield wrong(SettingCode.SECRET_MISSING, what, command)
+
+
+def check_runners(settings: RepositorySettings) -> Judgement:
+    """There is a machine for the labels that jobs will ask for."""
+    if isinstance(settings.variables, Unseen):
+        return
+    page = f"{settings.settings_url}/actions/runners"
+    for asked in labels_asked_for(settings.variables):
+        if isinstance(settings.runners, Unseen):
+            yield settings.runners
+            continue
+        wanted = {label.casefold() for label in asked}
+        states = {
+            runner.status for runner in settings.runners if wanted <= {label.name.casefold() for label in runner.labels}
+        }
+        text = " and ".join(asked)
+        if not states and settings.description.owner.type == ORGANIZATION:
+            yield Unseen(f"whether a machine has the label {text}", f"a look at {page}, which shows the organization's")
+        elif "online" not in states:
+            what = f"no machine with the label {text} is {'online' if states else 'there'}"
+            yield wrong(SettingCode.RUNNER_MISSING, what, page)
+
+
+_RULES: Final[tuple[Callable[[RepositorySettings], Judgement], ...]] = (
+    check_repository,
+    check_actions,
+    check_allowed_actions,
+    check_workflows,
+    check_token,
+    check_forks,
+    check_pages,
+    check_environments,
+    check_releases,
+    check_default_branch,
+    check_ledger,
+    check_tags,
+    check_variables,
+    check_webhook,
+    check_runners,
+)
+
+
+def examine(settings: RepositorySettings) -> tuple[WrongSetting | Unseen, ...]:
+    """Apply every rule, and report each fault once."""
+    return tuple(dict.fromkeys(chain.from_iterable(rule(settings) for rule in _RULES)))
