@@ -19,7 +19,7 @@ from typing import Final
 
 from tests.source_code import modules
 from wheelmill import errors
-from wheelmill.client.environment.doctor.defects import DefectCode
+from wheelmill.client.doctor.rules import DefectCode
 from wheelmill.conformance.rule import Rule
 from wheelmill.wheel.findings import Code
 

@@ -8,13 +8,11 @@ from packaging.version import Version
 
 from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.resolve import read_facts
-from wheelmill.client.lock.pins import pins_of
-from wheelmill.client.records import Choice, Resolution, TargetEnvironment
-from wheelmill.client.source_records import Source, SourceKind
-from wheelmill.client.sources.links import group_links
+from wheelmill.client.lock.files import pins_of
+from wheelmill.client.records import Choice, Resolution, Source, SourceKind, TargetEnvironment
+from wheelmill.client.sources.forms import group_links
 from wheelmill.client.sources.listing import Place, candidates_of
-from wheelmill.client.sources.page_cache import PageCache
-from wheelmill.client.sources.pages import Pages
+from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.conformance.rule import Document, ExaminedFile, Inside, ProjectDetail
 from wheelmill.conformance.rules import DETAIL_CHECKS, FILE_CHECKS
 from wheelmill.conformance.wheels import compare_requirements

@@ -15,7 +15,7 @@ from tests.commands import Done
 from tests.integration.conftest import Command
 from tests.trees import content_of
 from tests.wheel_site import write_site
-from wheelmill.client.install.places import InstallPlace
+from wheelmill.client.install.distributions import InstallPlace
 from wheelmill.client.project.journal import have_alone, undo_on_failure
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv

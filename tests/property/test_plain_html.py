@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wheelmill.client.sources.links import LinkGroup, group_links
-from wheelmill.client.sources.page_cache import PageCache
-from wheelmill.client.sources.page_forms import read_listing, read_page
-from wheelmill.client.sources.plain_html import sort_plain_links
+from wheelmill.client.sources.forms import LinkGroup, group_links, read_listing, read_page, sort_plain_links
+from wheelmill.client.sources.pages import PageCache
 from wheelmill.names import project_name
 from wheelmill.web.credentials import without_credentials
 from wheelmill.web.pages import Link, absolute

@@ -7,9 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.property.test_plain_html import kept
-from wheelmill.client.sources.links import group_links
-from wheelmill.client.sources.page_forms import read_listing, read_page
-from wheelmill.client.sources.plain_releases import sort_plain_releases
+from wheelmill.client.sources.forms import group_links, read_listing, read_page, sort_plain_releases
 from wheelmill.errors import UnreadableError
 
 ADDRESS = "https://api.github.com/repos/someone/demo/releases"

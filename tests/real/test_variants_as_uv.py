@@ -17,7 +17,7 @@ from tests.variant_index import PROVIDERS, SEVEN, Properties, gpu, serve_variant
 from tests.wheels import write_wheel
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.variants.explain import VariantExplanation, explain_variants
-from wheelmill.client.variants.nvidia import FORCED_CUDA, FORCED_GPU
+from wheelmill.client.variants.machine import FORCED_CUDA, FORCED_GPU
 from wheelmill.installers.uv import own_uv
 
 pytestmark = pytest.mark.real

@@ -24,9 +24,10 @@ from wheelmill.build.compiler_cache import BuildPart, CompiledPart, CompilerCach
 from wheelmill.build.compiler_output import explain_failure, unit_in
 from wheelmill.build.local import repair_arguments
 from wheelmill.build.packages import install_packages
+from wheelmill.build.parallelism import Parallelism, parallelism_for
 from wheelmill.build.provenance import BuildPlace
 from wheelmill.build.toolkit import HEADERS
-from wheelmill.build.variables import Parallelism, parallelism_for, variables_of
+from wheelmill.build.variables import variables_of
 from wheelmill.config.model import Compatibility, Component, CudaImages, ImageReference, Images
 from wheelmill.errors import BuildError, ProcessError, UsageError
 from wheelmill.installers.environments import PackageFolder

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
 
-from wheelmill.build.variables import MEMORY_PER_COMPILER
+from wheelmill.build.parallelism import MEMORY_PER_COMPILER
 from wheelmill.config.model import Component, Package
 
 NETWORK: Final = (

@@ -13,8 +13,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-import tomlkit
-
 from wheelmill.errors import InstallError, IntegrityError, NetworkError, ProcessError, WheelmillError
 from wheelmill.installers.index_settings import UV_CONFIG_FILE, index_only_variables, uv_index_settings
 from wheelmill.installers.package_index import configured_index
@@ -135,6 +133,8 @@ def index_only_environment() -> Iterator[dict[str, str]]:
     Raises:
         UsageError: a configuration file of uv cannot be read.
     """
+    import tomlkit  # noqa: PLC0415 - slow, and commands that run no installer import this module
+
     with _credentials() as credentials, temporary_folder() as folder:
         settings = folder / "uv.toml"
         settings.write_text(tomlkit.dumps(uv_index_settings()), encoding="utf-8")

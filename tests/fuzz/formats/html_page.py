@@ -5,7 +5,7 @@ from tests.fuzz.mutation import mutated
 from tests.fuzz.pages import ADDRESS, look_at
 from tests.hostile_pages import NAMES, WHEEL
 from tests.page_server import links_page
-from wheelmill.client.sources.page_forms import read_page
+from wheelmill.client.sources.forms import read_page
 from wheelmill.errors import UnreadableError
 
 FULL = f"""<!DOCTYPE html><html><head><base href="/files/"><meta name="pypi:repository-version" content="1.4"></head>

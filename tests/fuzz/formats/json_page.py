@@ -6,7 +6,7 @@ from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated
 from tests.fuzz.pages import ADDRESS, answered, look_at
 from tests.hostile_pages import ANSWERS, ENTRY, WHEEL, page
-from wheelmill.client.sources.page_forms import read_page
+from wheelmill.client.sources.forms import read_page
 from wheelmill.conformance.simple_json import check_json
 from wheelmill.web.json_pages import read_project_list
 

@@ -2,7 +2,7 @@
 
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated_text
-from wheelmill.client.sources.links import group_links
+from wheelmill.client.sources.forms import group_links
 from wheelmill.client.sources.listing import tags_in, version_of
 from wheelmill.web.pages import Form, Link, Page, with_sound_links
 from wheelmill.wheel.label import BuiltFor

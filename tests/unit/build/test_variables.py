@@ -9,7 +9,8 @@ from typing import Literal
 import pytest
 
 from tests.unit.build.conftest import TARGET
-from wheelmill.build.variables import MEMORY_PER_COMPILER, Parallelism, parallelism_for, variables_of
+from wheelmill.build.parallelism import MEMORY_PER_COMPILER, Parallelism, parallelism_for
+from wheelmill.build.variables import variables_of
 from wheelmill.config.model import ArchVariable, Package
 from wheelmill.names import Architecture
 

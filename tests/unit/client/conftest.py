@@ -8,12 +8,10 @@ from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page
 from wheelmill.client.choose.resolve import Search, read_facts, resolve
-from wheelmill.client.records import Candidate, Resolution, TargetEnvironment
-from wheelmill.client.source_records import Source, SourceKind
-from wheelmill.client.sources.links import group_links
+from wheelmill.client.records import Candidate, Resolution, Source, SourceKind, TargetEnvironment
+from wheelmill.client.sources.forms import group_links
 from wheelmill.client.sources.listing import Place, candidates_of
-from wheelmill.client.sources.page_cache import PageCache
-from wheelmill.client.sources.pages import Pages
+from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
 from wheelmill.web.pages import Link

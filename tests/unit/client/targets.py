@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from packaging.utils import parse_wheel_filename
 
-from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
-from wheelmill.client.source_records import Source, SourceKind
+from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, TargetEnvironment
 from wheelmill.names import CudaVersion, Platform, PythonVersion, Sha256, TorchVersion
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc

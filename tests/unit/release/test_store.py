@@ -16,7 +16,8 @@ from tests.wheels import write_wheel
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import publish
-from wheelmill.release.store import Quotas, sbom_of
+from wheelmill.release.sbom import sbom_of
+from wheelmill.release.store import Quotas
 from wheelmill.release.tags import date_tags, is_date_tag
 from wheelmill.wheel.name import WheelFile
 

@@ -12,7 +12,7 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, projects_of
 from wheelmill.cli.shared.terminal import STDOUT
-from wheelmill.client.choose.combinations import Combination, Offer, find_offer
+from wheelmill.client.choose.explain import Combination, Offer, find_offer
 from wheelmill.names import Platform, ProjectName, StableTorch
 from wheelmill.system.progress import size
 from wheelmill.wheel.torch_need import torch_in_json, words_for

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from wheelmill.cli.shared.output import JsonOption, print_json
-from wheelmill.client.install.cache import clean_cache, measure_cache
+from wheelmill.client.install.wheel_cache import clean_cache, measure_cache
 from wheelmill.errors import UsageError
 from wheelmill.system.progress import number_of, size
 

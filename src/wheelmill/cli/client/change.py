@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from wheelmill.cli.client.change_outputs import Changed
     from wheelmill.cli.client.search import SearchOptions
     from wheelmill.cli.shared.target import TargetOptions
-    from wheelmill.client.install.changes import InstalledPackage, PackageChange
+    from wheelmill.client.install.distributions import InstalledPackage, InstallPlace, PackageChange
     from wheelmill.client.install.driver import DriverNeed
-    from wheelmill.client.install.places import InstallPlace
     from wheelmill.client.project.project import Project
     from wheelmill.client.records import Resolution, TargetEnvironment
     from wheelmill.names import ProjectName
@@ -50,7 +49,7 @@ class EnvironmentChange:
         plan: Mapping[Path, bytes] | None = None,
     ) -> EnvironmentChange:
         """Compare two states of an environment."""
-        from wheelmill.client.install.changes import compare_packages  # noqa: PLC0415 - only what changes things
+        from wheelmill.client.install.distributions import compare_packages  # noqa: PLC0415 - only what changes things
 
         return cls(changes=compare_packages(before, after), plan=plan)
 
@@ -122,9 +121,8 @@ def alone(place: Path) -> AbstractContextManager[None]:
 
 def settle(target: TargetOptions) -> None:
     """Undo what a killed command left of the environment that options name, before that is looked at."""
-    from wheelmill.client.install.places import InstallPlace  # noqa: PLC0415 - seldom needed
-    from wheelmill.client.project.journal import undo_what_was_left  # noqa: PLC0415 - the same
-    from wheelmill.client.project.journal_file import is_anything_left  # noqa: PLC0415 - the same
+    from wheelmill.client.install.distributions import InstallPlace  # noqa: PLC0415 - seldom needed
+    from wheelmill.client.project.journal import is_anything_left, undo_what_was_left  # noqa: PLC0415 - the same
     from wheelmill.client.target.interpreter import find_interpreter  # noqa: PLC0415 - the same
 
     if is_anything_left() and (interpreter := target.python_path or find_interpreter(Path.cwd())):
@@ -162,7 +160,7 @@ def environment_of(project: Project, target: TargetOptions) -> InstallPlace | No
     Raises:
         UsageError: its interpreter does not run.
     """
-    from wheelmill.client.install.places import InstallPlace  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.install.distributions import InstallPlace  # noqa: PLC0415 - only what changes things
 
     if project.environment:
         return InstallPlace.of_environment(project.environment)
@@ -175,7 +173,7 @@ def environment_here(target: TargetOptions) -> InstallPlace:
     Raises:
         UsageError: there is no interpreter, or it does not run.
     """
-    from wheelmill.client.install.places import InstallPlace  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.install.distributions import InstallPlace  # noqa: PLC0415 - only what changes things
     from wheelmill.client.target.interpreter import find_interpreter  # noqa: PLC0415
 
     if interpreter := target.python_path or find_interpreter(Path.cwd()):
@@ -189,7 +187,7 @@ def environment_here(target: TargetOptions) -> InstallPlace:
 
 def packages_of(environment: InstallPlace | None) -> Mapping[ProjectName, InstalledPackage]:
     """The packages that are installed there; none if there is no environment yet."""
-    from wheelmill.client.install.changes import packages_in  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.install.distributions import packages_in  # noqa: PLC0415 - only what changes things
 
     return packages_in(environment.interpreter) if environment and environment.interpreter.exists() else {}
 
@@ -210,7 +208,7 @@ def forecast(
         plan: the new content of files.
         beside: the other requirements of a project.
     """
-    from wheelmill.client.lock.forecast import forecast_packages  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.lock.environments import forecast_packages  # noqa: PLC0415 - only what changes things
 
     if environment is None:
         return EnvironmentChange(plan=plan)

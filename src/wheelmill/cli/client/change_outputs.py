@@ -8,8 +8,8 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from wheelmill.cli.client.outputs import Resolution
-from wheelmill.client.environment.trial import Trial
-from wheelmill.client.install.changes import ChangeKind
+from wheelmill.client.install.distributions import ChangeKind
+from wheelmill.client.install.trial import Trial
 from wheelmill.wheel.torch_need import TorchKeys
 
 

@@ -20,13 +20,14 @@ from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
+from wheelmill.client.doctor.guide import name_sections
 from wheelmill.errors import FindingsError, UsageError, WheelmillError
 from wheelmill.system.progress import number_of
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.change_outputs import Doctor
-    from wheelmill.client.environment.doctor.examination import Examination
-    from wheelmill.client.environment.doctor.remedies import Remedy
+    from wheelmill.client.doctor.examination import Examination
+    from wheelmill.client.doctor.remedies import Remedy
     from wheelmill.client.project.project import Project
 
 
@@ -94,8 +95,8 @@ def _examine(
 ) -> Examination:
     """Examine what is installed, and what a project and its lock say of it."""
     from wheelmill.client.choose.resolve import read_facts  # noqa: PLC0415 - help needs none of these
-    from wheelmill.client.environment.doctor.examination import examine  # noqa: PLC0415
-    from wheelmill.client.environment.doctor.examined import read_environment  # noqa: PLC0415
+    from wheelmill.client.doctor.examination import examine  # noqa: PLC0415
+    from wheelmill.client.doctor.examined import read_environment  # noqa: PLC0415
     from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415
 
     environment = target.detect()
@@ -137,9 +138,9 @@ def _examine_choice(packages: Sequence[str], target: TargetOptions, search: Sear
         NetworkError: a package has none in the sources that answered.
     """
     from wheelmill.client.choose.resolve import resolve  # noqa: PLC0415 - help needs none of these
-    from wheelmill.client.environment.doctor.examination import Examination  # noqa: PLC0415
-    from wheelmill.client.environment.doctor.promises import defects_of_wheel  # noqa: PLC0415
-    from wheelmill.client.environment.doctor.remedies import Remedy  # noqa: PLC0415
+    from wheelmill.client.doctor.examination import Examination  # noqa: PLC0415
+    from wheelmill.client.doctor.promises import defects_of_wheel  # noqa: PLC0415
+    from wheelmill.client.doctor.remedies import Remedy  # noqa: PLC0415
     from wheelmill.client.install.wheel_cache import WantedWheel  # noqa: PLC0415
 
     resolution = resolve(requirements_of(packages), target.detect(), search.search())
@@ -170,8 +171,6 @@ def _tell(found: Examination) -> None:
 
 
 def _sections_of(found: Examination) -> str:
-    from wheelmill.client.environment.guide import name_sections  # noqa: PLC0415 - only where something is wrong
-
     return name_sections(defect.code for defect, _ in found.faults)
 
 
@@ -180,7 +179,7 @@ def _mend(found: Examination, look: Callable[[], Examination], target: TargetOpt
 
     Where one of the commands for a fault fails, what the others did is undone; our own commands see to that themselves.
     """
-    from wheelmill.client.environment.doctor.remedies import started_as  # noqa: PLC0415 - only what mends
+    from wheelmill.client.doctor.remedies import started_as  # noqa: PLC0415 - only what mends
     from wheelmill.installers.uv import run_installer  # noqa: PLC0415 - the same
 
     tried: set[Remedy] = set()

@@ -84,7 +84,7 @@ def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
     """The cache of wheels, and the bars that show downloads into it."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only what downloads
 
-    from wheelmill.client.sources.selection import keep_credentials  # noqa: PLC0415 - only what downloads
+    from wheelmill.client.sources.sources import keep_credentials  # noqa: PLC0415 - only what downloads
     from wheelmill.installers.package_index import configured_index  # noqa: PLC0415 - the same
     from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - httpx takes longer to import than most commands
 

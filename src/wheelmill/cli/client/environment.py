@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from wheelmill.build.variables import parallelism_for
+from wheelmill.build.parallelism import parallelism_for
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.target import TargetOptions

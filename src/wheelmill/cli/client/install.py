@@ -24,7 +24,7 @@ from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import read_facts
-from wheelmill.client.install.chosen import Installation
+from wheelmill.client.install.installer import Installation
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.system.progress import number_of
 from wheelmill.wheel.name import WheelName
@@ -55,9 +55,12 @@ def install(
 
     Every wheel's hash is checked before anything is installed; exits with 9 if one differs.
     """
-    from wheelmill.client.install.chosen import install_chosen, interpreter_of  # noqa: PLC0415 - only what installs
     from wheelmill.client.install.driver import needs_of_choices  # noqa: PLC0415
-    from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
+    from wheelmill.client.install.installer import (  # noqa: PLC0415 - only what installs
+        install_chosen,
+        installer_for,
+        interpreter_of,
+    )
 
     if bool(requirements) == bool(lock):
         raise UsageError("packages-or-lock", "give either packages or --lock FILE")
@@ -114,11 +117,10 @@ def sync(
 def _install_locked(
     path: Path, target: TargetOptions, search: SearchOptions, *, exactly: bool, dry_run: bool
 ) -> tuple[EnvironmentChange, Installation]:
-    from wheelmill.client.environment.installation import install_locked, packages_of_lock  # noqa: PLC0415 - only what installs
-    from wheelmill.client.install.chosen import interpreter_of  # noqa: PLC0415
     from wheelmill.client.install.driver import needs_of_wheels  # noqa: PLC0415
-    from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
+    from wheelmill.client.install.installer import installer_for, interpreter_of  # noqa: PLC0415
     from wheelmill.client.lock.files import read_lock, wheels_for  # noqa: PLC0415
+    from wheelmill.client.project.installation import install_locked, packages_of_lock  # noqa: PLC0415
 
     locked, target = read_lock(path), target.here()
     place = environment_here(target)

@@ -11,10 +11,10 @@ from wheelmill.cli.client.change import settle
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, plain, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, projects_of
-from wheelmill.client.environment.guide import name_sections
-from wheelmill.client.environment.trial import Trial, find_compiled_projects, try_packages
-from wheelmill.client.install.chosen import interpreter_of
+from wheelmill.client.doctor.guide import name_sections
 from wheelmill.client.install.distributions import Distribution, installed_in
+from wheelmill.client.install.installer import interpreter_of
+from wheelmill.client.install.trial import Trial, find_compiled_projects, try_packages
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.wheel.torch_need import torch_in_json, words_for

@@ -14,8 +14,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.output import say, say_warning
 from wheelmill.cli.shared.target import build_target
-from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
-from wheelmill.client.source_records import Source, SourceKind, SourceOutcome
+from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, SourceOutcome, TargetEnvironment
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.plan.targets import BuildTarget

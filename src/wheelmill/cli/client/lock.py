@@ -127,7 +127,7 @@ def _locks_of(
 def _content_of(written: Path, form: LockFormat, locks: Sequence[EnvironmentLock], merged: Pylock) -> bytes:
     """The content of a lock; in a requirements file, what a person wrote stays."""
     from wheelmill.client.lock.files import pylock_text, requirements_text  # noqa: PLC0415 - only what makes a lock
-    from wheelmill.client.project.requirements_file import put_lock  # noqa: PLC0415 - the same
+    from wheelmill.client.project.requirements import put_lock  # noqa: PLC0415 - the same
 
     if form is LockFormat.PYLOCK:
         return pylock_text(merged)

@@ -8,8 +8,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from wheelmill.client.records import Inside
-from wheelmill.client.source_records import Outcome, SourceKind
+from wheelmill.client.records import Inside, Outcome, SourceKind
 from wheelmill.wheel.build_facts import BuildFacts, Sbom
 from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_need import TorchKeys, TorchRange

@@ -13,8 +13,7 @@ from wheelmill.cli.shared.options import SignerOption, signer_of, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
-from wheelmill.client.records import Choice, Resolution
-from wheelmill.client.source_records import SourceOutcome
+from wheelmill.client.records import Choice, Resolution, SourceOutcome
 from wheelmill.errors import NetworkError, NoWheelError, UsageError
 from wheelmill.names import ProjectName, StableTorch, project_name
 from wheelmill.wheel.torch_need import torch_in_json, words_for
@@ -65,7 +64,7 @@ def demand_attestations(resolutions: Iterable[Resolution], option: str | None) -
         UsageError: the option names no repository, or this machine lacks what verifying takes.
     """
     if signer := signer_of(option):
-        from wheelmill.client.choose.attested import check_attested  # noqa: PLC0415 - only where it is asked for
+        from wheelmill.client.choose.look import check_attested  # noqa: PLC0415 - only where it is asked for
 
         check_attested(resolutions, signer)
 

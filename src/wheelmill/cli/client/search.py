@@ -10,7 +10,7 @@ import typer
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, Waiting, print_json, say
 from wheelmill.client.choose.resolve import Search
-from wheelmill.client.sources.projects import known_projects
+from wheelmill.client.sources.listing import known_projects
 from wheelmill.errors import UsageError, WheelmillError
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import ExplainVariants, VariantWheel
     from wheelmill.client.choose.resolve import Search
     from wheelmill.client.records import TargetEnvironment
-    from wheelmill.client.variants.explain import VariantExplanation
-    from wheelmill.client.variants.verdict import VariantVerdict
+    from wheelmill.client.variants.explain import VariantExplanation, VariantVerdict
 
 
 def print_variants(

@@ -212,7 +212,7 @@ def _sources_in(folder: Path) -> bytes | None:
     Raises:
         ConfigurationError: clients could not read it.
     """
-    from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415 - only for building
+    from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415
 
     path = folder / SOURCES
     if not path.exists():

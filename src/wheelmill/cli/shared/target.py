@@ -14,9 +14,8 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.cli.shared.output import say
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.client.target.detect import Overrides, detect_environment
+from wheelmill.client.target.detect import NamedTorch, Overrides, detect_environment
 from wheelmill.client.target.interpreter import is_ours, python_in
-from wheelmill.client.target.named_torch import NamedTorch
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import (
     CudaVersion,
@@ -184,8 +183,8 @@ def build_target(requirement: Requirement, environment: TargetEnvironment, confi
 def _kept_environment() -> Path | None:
     """The environment that a project's tool keeps where it likes; None if there is no such tool, or it fails."""
     from wheelmill.client.project.find import find_project  # noqa: PLC0415 - tomlkit
-    from wheelmill.client.project.hatch_project import HatchProject  # noqa: PLC0415 - the same
-    from wheelmill.client.project.locked_project import LockedProject  # noqa: PLC0415 - the same
+    from wheelmill.client.project.tool_project import LockedProject  # noqa: PLC0415 - the same
+    from wheelmill.client.project.tools import HatchProject  # noqa: PLC0415 - the same
 
     try:
         project = find_project(None)

@@ -1,10 +1,16 @@
-"""Choosing wheels: the best of each project, all for one torch and one CUDA."""
+"""Choosing wheels: the best of each project, all for one torch and one CUDA.
+
+Aliases: wheels without files that require another one, under a name that says its CUDA.
+
+docs/what-an-index-has.md says what they can't do.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -13,9 +19,10 @@ from packaging.version import Version
 from wheelmill.client.choose.facts import cudas_of, minimum_driver, pythons_of
 from wheelmill.client.choose.fit import is_for_other_torch, mismatches
 from wheelmill.client.choose.suggest import explain_absence
-from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
+from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName
+from wheelmill.wheel.alias import EVERYWHERE, chosen_by_extras, stands_for
 
 Candidates = Mapping[ProjectName, Sequence[Candidate]]
 
@@ -158,3 +165,39 @@ def _notes(candidate: Candidate) -> tuple[str, ...]:
     if candidate.label.cuda_major is None:
         notes.append("its name does not say which CUDA it is for")
     return tuple(notes)
+
+
+_REASON: Final = "is an alias of {0}: its wheel {1} has no files and requires {2}"
+_SUGGESTION: Final = "name {0}, whose wheel is chosen here, or '{1}' for that one"
+_BY_EXTRAS: Final = "is an alias of {0} with an extra for each CUDA: its wheel {1} has no files"
+_WITHOUT_EXTRAS: Final = "name {0}: its wheel for this CUDA is chosen here"
+
+
+def without_aliases(resolution: Resolution) -> Resolution:
+    """A resolution without aliases: they can be installed only from an index that has what they require."""
+    aliases = {name: absence for name, choice in resolution.choices.items() if (absence := _absence_of(choice))}
+    return replace(
+        resolution,
+        choices={name: choice for name, choice in resolution.choices.items() if name not in aliases},
+        unresolved={**resolution.unresolved, **aliases},
+    )
+
+
+def _absence_of(choice: Choice) -> Unresolved | None:
+    """A warning about an alias; None for any other wheel."""
+    wheel, requires_dist = choice.candidate, choice.requires_dist or ()
+    if wheel.tags != EVERYWHERE:
+        return None
+    version = str(wheel.version)
+    if project := chosen_by_extras(version, requires_dist):
+        reason = _BY_EXTRAS.format(project, wheel.filename)
+        return Unresolved(project=choice.project, reason=reason, suggestion=_WITHOUT_EXTRAS.format(project))
+    project = stands_for(version, requires_dist)
+    if project is None:
+        return None
+    (required,) = requires_dist
+    return Unresolved(
+        project=choice.project,
+        reason=_REASON.format(project, wheel.filename, required),
+        suggestion=_SUGGESTION.format(project, required),
+    )

@@ -11,8 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.client.choose.facts import cudas_of, minimum_driver, pythons_of
-from wheelmill.client.choose.fit import mismatches
-from wheelmill.client.choose.torch_place import TorchPlace
+from wheelmill.client.choose.fit import TorchPlace, mismatches
 from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion

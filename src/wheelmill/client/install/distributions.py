@@ -1,16 +1,19 @@
-"""What is installed for an interpreter."""
+"""Installed packages of an interpreter, where installers write them, and how a change alters them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
+from zlib import crc32
 
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.errors import ProcessError, UsageError
+from wheelmill.client.target.interpreter import python_of
+from wheelmill.errors import ProcessError, UnreadableError, UsageError
 from wheelmill.names import ProjectName, TorchNeed, project_name
 from wheelmill.system import process
 from wheelmill.wheel.alias import stands_for
@@ -18,6 +21,7 @@ from wheelmill.wheel.archive import MAX_DISTRIBUTIONS, MAX_METADATA
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.metadata import read_fields
 from wheelmill.wheel.name import wheel_behind
+from wheelmill.wheel.record import read_rows
 from wheelmill.wheel.torch_need import needed_torch
 
 
@@ -179,3 +183,162 @@ def ask(interpreter: Path, code: str, *arguments: str) -> Any:  # noqa: ANN401 -
     """Run code of ours by an interpreter, and read the JSON that it prints last: what starts with it may print, too."""
     command = [str(interpreter.absolute()), "-I", "-c", code, *arguments]
     return json.loads(process.run(command, env=process.environment_for_foreign_code()).splitlines()[-1])
+
+
+class ChangeKind(StrEnum):
+    """What happens to a package: the words for people and in JSON."""
+
+    INSTALLED = "installed"
+    UPGRADED = "upgraded"
+    DOWNGRADED = "downgraded"
+    REPLACED = "replaced"
+    """By another build of the same version."""
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstalledPackage:
+    """A package in an environment, or one that will be."""
+
+    version: str
+    size: int | None
+    """Bytes: unpacked if it is installed, else of its wheel; None when that is not known."""
+    identity: int | None = None
+    """Another number is another build; None is any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageChange:
+    """What happens to one package."""
+
+    project: ProjectName
+    kind: ChangeKind
+    before: str | None
+    """The version that is replaced or removed."""
+    after: str | None
+    """The version that is there afterwards."""
+    size: int | None
+    """Bytes of what comes; of a package that is removed, of what goes."""
+
+    @property
+    def sign(self) -> str:
+        """The mark that uv uses for it."""
+        return {ChangeKind.INSTALLED: "+", ChangeKind.REMOVED: "-"}.get(self.kind, "~")
+
+    @property
+    def versions(self) -> str:
+        """``2.8.0 -> 2.9.0``, or the only one."""
+        return " -> ".join(dict.fromkeys(filter(None, (self.before, self.after))))
+
+
+def packages_in(interpreter: Path) -> Mapping[ProjectName, InstalledPackage]:
+    """Everything that is installed for an interpreter.
+
+    Raises:
+        UsageError: it does not run.
+    """
+    return {each.project: _package(each) for each in reversed(distributions_of(interpreter))}
+
+
+def _package(distribution: Distribution) -> InstalledPackage:
+    try:
+        record = distribution.folder.joinpath("RECORD").read_bytes() if distribution.folder else b""
+        size = sum(row.size or 0 for row in read_rows(record)) if record else None
+    except (OSError, UnreadableError):
+        return InstalledPackage(version=distribution.version, size=None)
+    return InstalledPackage(
+        version=distribution.version, size=size, identity=crc32(record + str(distribution.origin).encode())
+    )
+
+
+def compare_packages(
+    before: Mapping[ProjectName, InstalledPackage], after: Mapping[ProjectName, InstalledPackage]
+) -> tuple[PackageChange, ...]:
+    """The changes between two states of an environment, by name."""
+    return tuple(_changes(before, after))
+
+
+def _changes(
+    before: Mapping[ProjectName, InstalledPackage], after: Mapping[ProjectName, InstalledPackage]
+) -> Iterator[PackageChange]:
+    for project in sorted({*before, *after}):
+        old, new = before.get(project), after.get(project)
+        if kind := _kind_of(old, new):
+            yield PackageChange(
+                project=project,
+                kind=kind,
+                before=old.version if old else None,
+                after=new.version if new else None,
+                size=(new or old or InstalledPackage(version="", size=None)).size,
+            )
+
+
+def _kind_of(old: InstalledPackage | None, new: InstalledPackage | None) -> ChangeKind | None:
+    if new is None:
+        return ChangeKind.REMOVED
+    if old is None:
+        return ChangeKind.INSTALLED
+    if old.version == new.version:
+        return (
+            ChangeKind.REPLACED if None not in (old.identity, new.identity) and old.identity != new.identity else None
+        )
+    try:
+        return ChangeKind.UPGRADED if Version(old.version) < Version(new.version) else ChangeKind.DOWNGRADED
+    except InvalidVersion:
+        return ChangeKind.REPLACED
+
+
+_FOLDERS: Final = """
+import json, os, site, sys, sysconfig
+paths = sysconfig.get_paths()
+folders = [paths["purelib"], paths["platlib"], *site.getsitepackages()]
+if sys.prefix == sys.base_prefix and not os.access(paths["purelib"], os.W_OK):
+    paths = sysconfig.get_paths(os.name + "_user")
+    folders = [paths["purelib"], paths["platlib"]]
+shared = [os.path.join(paths["data"], name) for name in ("share", "etc", "include")]
+print(json.dumps([paths["data"], sys.prefix != sys.base_prefix, [*folders, paths["scripts"], *shared]]))
+"""
+"""As pip does, an interpreter that a user may not write for has its packages in the user's own folders.
+
+https://docs.python.org/3/library/sysconfig.html#installation-paths
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstallPlace:
+    """What an installer changes."""
+
+    base: Path
+    """The folder that has all of it."""
+    trees: tuple[Path, ...]
+    """The folders that are written to: just that one, if it is a virtual environment."""
+    interpreter: Path
+    """Of that environment; it need not be there yet."""
+
+    @classmethod
+    def of_environment(cls, folder: Path) -> InstallPlace:
+        """A folder that is an environment, or becomes one.
+
+        Raises:
+            UsageError: its interpreter does not run.
+        """
+        python = python_of(folder)
+        if python.exists() and not (folder / "pyvenv.cfg").exists():  # conda's
+            return cls.of_interpreter(python)
+        return cls(base=folder, trees=(folder,), interpreter=python)
+
+    @classmethod
+    def of_interpreter(cls, interpreter: Path) -> InstallPlace:
+        """What is written when something is installed for an interpreter.
+
+        Raises:
+            UsageError: it does not run.
+        """
+        try:
+            base, virtual, folders = ask(interpreter, _FOLDERS)
+        except ProcessError as error:
+            raise UsageError(
+                "places-unknown", f"{interpreter} cannot say where packages are installed:\n{error.tail}"
+            ) from None
+        trees = (Path(base),) if virtual else tuple(map(Path, dict.fromkeys(folders)))
+        return cls(base=Path(base), trees=trees, interpreter=interpreter)

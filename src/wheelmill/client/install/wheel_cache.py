@@ -1,16 +1,24 @@
-"""Wheels that were downloaded, each kept under its hash and checked again every time it is taken out."""
+"""The cache folder of the client: parsed pages, and wheels that were downloaded or built on this machine.
+
+Each wheel is kept under its hash and checked again every time it is taken out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import datetime as dt
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
+
+from platformdirs import user_cache_path
 
 from wheelmill.client.records import Candidate
 from wheelmill.errors import IntegrityError, UnreadableError, UsageError
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.files import atomic_write, sha256_of, sha256_of_bytes, write_bytes
+from wheelmill.system.folders import sweep_this_machine
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelName
 
@@ -18,6 +26,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from wheelmill.web.client import Web
+
 
 AT_ONCE: Final = 4
 """Downloads that run side by side."""
@@ -135,3 +144,74 @@ def _check_filename(filename: str) -> str:
     if "/" in filename or "\\" in filename:
         raise IntegrityError("file-name-not-plain", f"not a plain file name: {filename!r}")
     return filename
+
+
+_PARTS: Final = ("client", "wheels", "built-here", "manifests")
+"""The folders with what was read, downloaded or built for itself; beside them are those of builds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheContent:
+    """Files of the cache: those there are, or those that were deleted."""
+
+    folder: Path
+    files: int
+    size: int
+    """Bytes."""
+    oldest: dt.datetime | None
+    """When the one that was not used for longest was used last, in UTC; None without files."""
+    leftovers: int = 0
+    """Bytes that killed commands left: temporary files, and folders of builds."""
+
+
+def measure_cache() -> CacheContent:
+    """Count what there is."""
+    folder = user_cache_path("wheelmill")
+    return _content(folder, [status for _, status in _files_in(folder)], sweep_this_machine(dry_run=True))
+
+
+def clean_cache(unused_for: dt.timedelta | None, *, dry_run: bool = False) -> CacheContent:
+    """Delete files, and folders that become empty; and what killed commands left on this machine.
+
+    Args:
+        unused_for: what was used since then is kept; None deletes everything.
+        dry_run: whether it is only counted.
+
+    Returns:
+        What was deleted.
+    """
+    folder = user_cache_path("wheelmill")
+    deleted = []
+    for path, status in _files_in(folder):
+        if unused_for is None or _last_use(status) < dt.datetime.now(tz=dt.UTC) - unused_for:
+            if not dry_run:
+                path.unlink(missing_ok=True)
+            deleted.append(status)
+    for part in () if dry_run else _PARTS:
+        for parent, _, _ in os.walk(folder / part, topdown=False):
+            if not any(Path(parent).iterdir()):
+                Path(parent).rmdir()
+    return _content(folder, deleted, sweep_this_machine(dry_run=dry_run))
+
+
+def _files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Every file of the client below the cache folder; links are neither followed nor counted."""
+    for part in _PARTS:
+        for parent, _, names in os.walk(folder / part):
+            for path in (Path(parent, name) for name in names):
+                if not path.is_symlink():
+                    yield path, path.stat()
+
+
+def _content(folder: Path, statuses: list[os.stat_result], leftovers: int) -> CacheContent:
+    return CacheContent(
+        folder=folder,
+        files=len(statuses),
+        size=sum(status.st_size for status in statuses),
+        oldest=min(map(_last_use, statuses), default=None),
+        leftovers=leftovers,
+    )
+
+
+def _last_use(status: os.stat_result) -> dt.datetime:
+    return dt.datetime.fromtimestamp(max(status.st_atime, status.st_mtime), tz=dt.UTC)

@@ -1,23 +1,197 @@
-"""The full content of an environment: chosen wheels, and everything that they and the project require."""
+"""Contents of locked environments: chosen wheels, and everything that they and the project require.
+
+uv resolves dependencies with hashes. Markers (PEP 508) tell environments apart. A change is forecast by metadata alone.
+
+https://packaging.python.org/en/latest/specifications/dependency-specifiers/#environment-markers
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-from packaging.pylock import Package, PackageWheel, Pylock
+import tomlkit
+from packaging.markers import Environment, default_environment
+from packaging.pylock import Package, PackageWheel, Pylock, PylockValidationError
+from packaging.pylock import Package as LockedPackage
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 
+from wheelmill.client.install.distributions import InstalledPackage
 from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
-from wheelmill.client.lock.closure import closure_of, requirements_of_choice
-from wheelmill.client.records import Candidate, Choice, Resolution
-from wheelmill.client.source_records import SourceKind
-from wheelmill.errors import IntegrityError
+from wheelmill.client.records import Candidate, Choice, Resolution, SourceKind, TargetEnvironment
+from wheelmill.errors import InstallError, IntegrityError, UsageError
+from wheelmill.installers.uv import compile_requirements, find_uv, run_installer, torch_options
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.platforms import PLATFORMS
+
+_SYSTEMS: Final = {"linux": ("linux", "Linux", "posix"), "win": ("win32", "Windows", "nt")}
+"""``sys_platform``, ``platform_system`` and ``os_name``, of each system of a platform."""
+
+
+def marker_environment(environment: TargetEnvironment) -> Environment:
+    """The values of markers in an environment."""
+    platform = environment.platform
+    system, name, os_name = _SYSTEMS.get(platform.system, ("darwin", "Darwin", "posix"))
+    return default_environment() | {
+        "implementation_name": "cpython",
+        "implementation_version": str(environment.full_python),
+        "os_name": os_name,
+        "platform_machine": platform.machine.upper() if platform.system == "win" else platform.machine,
+        "platform_python_implementation": "CPython",
+        "platform_release": "",
+        "platform_system": name,
+        "platform_version": "",
+        "python_full_version": str(environment.full_python),
+        "python_version": f"{environment.python.major}.{environment.python.minor}",
+        "sys_platform": system,
+    }
+
+
+def full_marker(environment: TargetEnvironment) -> str:
+    """The marker of an environment: its Python and its platform."""
+    return f"{_python_marker(environment)} and {_platform_marker(environment)}"
+
+
+def distinguishing_markers(environments: Sequence[TargetEnvironment]) -> list[str]:
+    """A marker for each environment, with no more in it than sets it apart from the others.
+
+    Raises:
+        UsageError: two of them look the same to markers.
+    """
+    parts = []
+    if len({environment.python for environment in environments}) > 1:
+        parts.append([_python_marker(environment) for environment in environments])
+    if len({environment.platform for environment in environments}) > 1:
+        parts.append([_platform_marker(environment) for environment in environments])
+    markers = [" and ".join(words) for words in zip(*parts, strict=True)] if parts else [""] * len(environments)
+    if len(set(markers)) < len(markers):
+        raise UsageError(
+            "environments-indistinct",
+            "no marker tells these environments apart: "
+            + ", ".join(f"Python {each.python} on {each.platform}" for each in environments),
+            hint="use one project, or one lock, for each",
+        )
+    return markers
+
+
+def _python_marker(environment: TargetEnvironment) -> str:
+    return f"python_version == '{environment.python.major}.{environment.python.minor}'"
+
+
+def _platform_marker(environment: TargetEnvironment) -> str:
+    seen = marker_environment(environment)
+    return f"sys_platform == '{seen['sys_platform']}' and platform_machine == '{seen['platform_machine']}'"
+
+
+_GLIBC_MINORS: Final = (17, 28, *range(31, 41))
+"""Minor releases of glibc 2 for which uv has a platform."""
+
+
+def closure_of(
+    requirements: Iterable[str],
+    *,
+    without: Sequence[ProjectName],
+    environment: TargetEnvironment,
+    torch_place: str | None,
+    known: Pylock | None,
+    offline: bool,
+    progress: Progress,
+) -> tuple[Package, ...]:
+    """Resolve requirements for an environment; only metadata is downloaded.
+
+    Args:
+        requirements: the requirements, in the form of PEP 508.
+        without: projects that are left out, whoever requires them: their wheels were chosen already.
+        environment: the environment that the packages are for.
+        torch_place: where torch is, as `torch_options` takes it.
+        known: a lock whose versions are kept where they still fit.
+        offline: whether to do with what uv's own cache has.
+        progress: shows the lines that uv prints.
+
+    Returns:
+        Entries of a lock: wheels only.
+
+    Raises:
+        InstallError: the requirements do not fit together, or the index does not answer.
+        UsageError: there is no uv, or a package has no wheel.
+    """
+    uv = find_uv()
+    if uv is None:
+        raise UsageError(
+            "uv-absent", "locking needs uv", hint="install uv: https://docs.astral.sh/uv/getting-started/installation/"
+        )
+    written = compile_requirements(
+        sorted(set(requirements)),
+        *("--python-version", str(environment.python).removesuffix("t")),
+        *("--python-platform", _platform_of(environment)),
+        *(("--python", environment.interpreter) if environment.interpreter else ()),
+        *torch_options(torch_place),
+        *(("--offline",) if offline else ()),
+        kept=tomlkit.dumps(_preferences(known)) if known else None,
+        without=sorted(without),
+        run=lambda arguments, folder: run_installer([uv, *arguments], progress, cwd=folder),
+    )
+    try:
+        packages = Pylock.from_dict(tomllib.loads(written)).packages
+    except (tomllib.TOMLDecodeError, PylockValidationError) as error:
+        raise InstallError("lock-unreadable", f"the lock that uv wrote cannot be read: {error}") from None
+    return tuple(_only_fitting_wheels(package, environment) for package in packages)
+
+
+def requirements_of_choice(choice: Choice, environment: TargetEnvironment) -> Iterator[str]:
+    """The requirements of a chosen wheel, including those of the extras that were asked for."""
+    seen = {name: str(value) for name, value in marker_environment(environment).items()}
+    for text in choice.requires_dist or ():
+        requirement = Requirement(text)
+        marker = requirement.marker
+        if marker and "extra" in str(marker):
+            if not any(marker.evaluate(seen | {"extra": extra}) for extra in choice.extras):
+                continue
+            requirement.marker = None  # nothing asks uv for the extra
+        yield str(requirement)
+
+
+def _preferences(known: Pylock) -> dict[str, object]:
+    """A lock without markers: uv prefers the versions in the file that it overwrites."""
+    packages = [replace(package, marker=None) for package in known.packages]
+    return dict(replace(known, packages=packages, environments=None, tool=None).to_dict())
+
+
+def _only_fitting_wheels(package: Package, environment: TargetEnvironment) -> Package:
+    """An entry without source distributions and foreign wheels: installing a lock builds nothing."""
+    tags = environment.tag_places.keys()
+    wheels = [wheel for wheel in package.wheels or () if WheelName.parse(wheel.filename).tags & tags]
+    if not wheels:
+        raise UsageError(
+            "nothing-to-lock-for",
+            f"{package.name} {package.version} has no wheel for this environment, so it cannot be locked",
+            hint=f"ask for another version of {package.name}",
+        )
+    return Package(name=package.name, version=package.version, index=package.index, wheels=wheels)
+
+
+def _platform_of(environment: TargetEnvironment) -> str:
+    platform, libc = environment.platform, environment.libc
+    uv = PLATFORMS[platform].uv if platform in PLATFORMS else None
+    if uv is None:
+        raise UsageError("lock-platform-unsupported", f"{platform}: locks are made for Linux and Windows only")
+    if not platform.is_linux:
+        return uv
+    if libc is None:
+        return f"{uv}-unknown-linux-gnu"
+    if libc.family == "musl":
+        return f"{uv}-unknown-linux-musl"
+    minor = max((known for known in _GLIBC_MINORS if known <= libc.minor), default=None)
+    if minor is None:
+        raise UsageError("libc-too-old", f"{libc} is too old: no wheels are made for it")
+    return f"{uv}-manylinux_2_{minor}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,3 +298,53 @@ def _complete(resolution: Resolution, cache: WheelCache, progress: Progress) -> 
             requires_dist=requires_dist_of(wheel.path),
         )
     return replace(resolution, choices=choices)
+
+
+def forecast_packages(
+    resolution: Resolution,
+    present: Mapping[ProjectName, InstalledPackage],
+    *,
+    beside: Iterable[Requirement],
+    cache: WheelCache,
+    progress: Progress,
+) -> Mapping[ProjectName, InstalledPackage]:
+    """Find what is in an environment when chosen wheels are installed: versions that are there stay where they fit.
+
+    Args:
+        resolution: the choice for the environment.
+        present: what it has now.
+        beside: what else is to hold there, such as the other dependencies of a project.
+        cache: gets the wheels whose requirements their source does not tell.
+        progress: shows downloads, and the lines that uv prints.
+
+    Raises:
+        InstallError: the requirements do not fit together, or the package index does not answer.
+        UsageError: there is no uv.
+    """
+    (lock,) = lock_environments([resolution], beside=beside, known=_wishes(present), cache=cache, progress=progress)
+    found = dict(present)
+    for package in lock.packages:
+        project, version = canonicalize_name(package.name), str(package.version)
+        if project in present and Version(version).local is None and _public(present[project]) == version:
+            continue  # an index has no label for its torch, and what is there has
+        size = next((wheel.size for wheel in package.wheels or ()), None)
+        found[project] = InstalledPackage(version=version, size=size)
+    return found
+
+
+def _wishes(present: Mapping[ProjectName, InstalledPackage]) -> Pylock:
+    """The installed packages, as a lock whose versions are kept."""
+    packages = [
+        LockedPackage(name=project, version=Version(version))
+        for project, package in present.items()
+        if (version := _public(package))
+    ]
+    return Pylock(lock_version=Version("1.0"), created_by="wheelmill", packages=packages)
+
+
+def _public(package: InstalledPackage) -> str | None:
+    """A version without its label; None for one that predates PEP 440."""
+    try:
+        return Version(package.version).public
+    except InvalidVersion:
+        return None

@@ -1,23 +1,66 @@
-"""Adding wheels to a project's ``pyproject.toml``, and removing them."""
+"""Adding wheels to a project's ``pyproject.toml`` and removing them; a missing ``[project]`` is made (PEP 621)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import tomlkit
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.lock.pins import Pin, pins_of
-from wheelmill.client.project.index_tables import UvPyproject
+from wheelmill.client.lock.files import Pin, pins_of
 from wheelmill.client.project.project import Edit
-from wheelmill.client.project.pyproject import Pyproject
-from wheelmill.client.project.table import complete_project_table
+from wheelmill.client.project.pyproject import Pyproject, UvPyproject
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
-from wheelmill.names import TORCH, ProjectName, TorchVersion
+from wheelmill.names import TORCH, ProjectName, PythonVersion, TorchVersion
+from wheelmill.system.files import behind_links
+
+_FIRST_VERSION = "0.1.0"
+
+
+def complete_project_table(pyproject: Pyproject, pythons: Collection[PythonVersion]) -> tuple[str, ...]:
+    """Make ``[project]`` whole enough for installers: a name and a version.
+
+    Args:
+        pyproject: the project's file, which is changed in place.
+        pythons: the Pythons that a new project is for.
+
+    Returns:
+        What was done, a sentence each.
+    """
+    had = pyproject.table("project")
+    if had is None and pyproject.table("tool", "poetry") is not None:
+        return ()  # as before Poetry 2
+    project = pyproject.make_table("project")
+    dynamic = project.get("dynamic", ())
+    if "name" not in project:
+        project["name"] = _name_of_folder(pyproject)
+    if "version" not in project and "version" not in dynamic:
+        project["version"] = _FIRST_VERSION
+    if had is not None:
+        return ()
+    project["requires-python"] = _range_of(pythons)  # the wheels are for no others
+    project["dependencies"] = tomlkit.array().multiline(multiline=True)
+    return (f"{pyproject.path.name}: new project {project['name']}, for Python {project['requires-python']}",)
+
+
+def _range_of(pythons: Collection[PythonVersion]) -> str:
+    oldest, newest = min(pythons), max(pythons)
+    if (oldest.major, oldest.minor) == (newest.major, newest.minor):
+        return f"=={oldest.major}.{oldest.minor}.*"
+    return f">={oldest.major}.{oldest.minor},<{newest.major}.{newest.minor + 1}"
+
+
+def _name_of_folder(pyproject: Pyproject) -> str:
+    try:
+        return canonicalize_name(behind_links(pyproject.path).parent.name, validate=True)
+    except InvalidName:
+        return "project"
+
 
 _MINOR_LENGTH: Final = 2
 """Numbers in a minor release."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from wheelmill.client.project.hatch_project import HatchProject
-from wheelmill.client.project.pdm_project import PdmProject
-from wheelmill.client.project.plain_project import PlainProject
-from wheelmill.client.project.poetry_project import PoetryProject
 from wheelmill.client.project.project import Project
-from wheelmill.client.project.requirements_project import RequirementsProject
-from wheelmill.client.project.toml_tables import TomlTables
+from wheelmill.client.project.pyproject import TomlTables
+from wheelmill.client.project.requirements import RequirementsProject
+from wheelmill.client.project.tool_project import PlainProject
+from wheelmill.client.project.tools import HatchProject, PdmProject, PoetryProject
 from wheelmill.client.project.uv_project import UvProject, find_workspace, is_made_by_uv
 from wheelmill.client.target.interpreter import active_environment
 from wheelmill.errors import UsageError

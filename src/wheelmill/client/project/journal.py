@@ -1,34 +1,222 @@
-"""A journal of changes to projects and environments: what fails or is interrupted or killed is undone, byte for byte.
+"""A journal of changes to projects and environments: a failed, interrupted or killed change is rolled back.
 
 A journal is written before the first change and removed after the last one. It lies with the user's own state, never in
-a project: whoever sends somebody a folder must not decide what is written where. Whoever has the lock of a place and
-finds a journal about it undoes what that says: its writer, and all that this had started, have ended.
+a project: the sender of a folder must not decide what is written where. A command that has the lock of a place and
+finds a journal about it rolls back: its writer, and all programs started by it, have ended. Restoring files and folders
+twice is harmless.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import stat
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
-from wheelmill.client.install.places import InstallPlace
-from wheelmill.client.project.journal_file import (
-    Journal,
-    forget_journal,
-    journals_about,
-    lock_of,
-    name_of,
-    read_journal,
-    state_folder,
-    write_journal,
-)
-from wheelmill.client.project.kept import KeptTree, keep_file, keep_tree
+from platformdirs import user_state_path
+
+from wheelmill.client.install.distributions import InstallPlace
 from wheelmill.errors import UsageError
-from wheelmill.system.files import behind_links, sha256_of_bytes, sync_folder, write_durably
+from wheelmill.system.files import behind_links, is_mine, sha256_of_bytes, sync_folder, write_durably
+from wheelmill.system.folders import count_entries, remove_entry, remove_tree, restore_snapshot, take_snapshot
 from wheelmill.system.locks import hold, wait_silently
+from wheelmill.system.plain_records import plain_of, record_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptFile:
+    """A file as it was; its fields are what JSON can hold."""
+
+    path: Path
+    content: str | None = None
+    """In base64; None when there was none."""
+    mode: int = 0
+    link: str | None = None
+    """Where it leads, if it was a symbolic link."""
+
+    @property
+    def other_content(self) -> bytes | None:
+        """What the file holds now, if that is anything else than it was."""
+        if not self.path.is_file() or self.path.is_symlink():
+            return None
+        now = self.path.read_bytes()
+        return None if self.content is not None and now == base64.b64decode(self.content) else now
+
+    def put_back(self) -> None:
+        """Restore it, byte for byte."""
+        if self.link is not None:
+            if not self.path.is_symlink() or str(self.path.readlink()) != self.link:
+                remove_entry(self.path)
+                self.path.symlink_to(self.link)
+        elif self.content is None:
+            remove_entry(self.path)
+        else:
+            if self.path.is_symlink() or not self.path.is_file() or self.other_content is not None:
+                if self.path.is_dir() and not self.path.is_symlink():
+                    remove_entry(self.path)
+                write_durably(self.path, base64.b64decode(self.content), mode=self.mode)
+            self.path.chmod(self.mode)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptTree:
+    """A folder as it was, with all that was in it."""
+
+    path: Path
+    snapshot: Path | None = None
+    """None when there was no such folder."""
+    entries: int = 0
+    """The number of entries in the snapshot."""
+
+    def put_back(self) -> bool:
+        """Make it what it was; False, and nothing is touched, when a loss of power left no whole snapshot."""
+        if self.snapshot is None:
+            remove_entry(self.path)
+        elif count_entries(self.snapshot) == self.entries:
+            restore_snapshot(self.path, self.snapshot)
+        else:
+            return False
+        return True
+
+
+def keep_file(path: Path) -> Iterator[KeptFile]:
+    """What a file is now; of a link also what it leads to."""
+    if path.is_symlink():
+        yield KeptFile(path=path, link=str(path.readlink()))
+        yield from keep_file(behind_links(path))
+    elif path.exists():
+        content = base64.b64encode(path.read_bytes()).decode()
+        yield KeptFile(path=path, content=content, mode=stat.S_IMODE(path.stat().st_mode))
+    else:
+        yield KeptFile(path=path)
+
+
+def keep_tree(folder: Path, snapshot: Path) -> KeptTree:
+    """What a folder is now; its snapshot is made where it says."""
+    if not folder.is_dir():
+        return KeptTree(path=folder)
+    return KeptTree(path=folder, snapshot=snapshot, entries=take_snapshot(folder, snapshot))
+
+
+FORMAT: Final = 1
+"""Raised when an older program would undo a journal wrongly."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Journal:
+    """What to restore, and where it is kept."""
+
+    format: int = FORMAT
+    places: tuple[Path, ...]
+    """The folders that its writer had locked."""
+    scratch: tuple[Path, ...] = ()
+    """The folders that snapshots may lie in."""
+    marks: tuple[Path, ...] = ()
+    """Those that were made. Where one is gone, what was changed has been removed since; another may have its place."""
+    files: tuple[KeptFile, ...] = ()
+    trees: tuple[KeptTree, ...] = ()
+
+
+def is_anything_left() -> bool:
+    """Whether a command is changing any place, or was killed when it did."""
+    return any(_all_journals())
+
+
+def forget_journal(path: Path, journal: Journal) -> None:
+    """Remove a journal and its snapshots; once it says nothing of files and trees, it is no longer undone."""
+    write_journal(path, replace(journal, marks=(), files=(), trees=()))
+    for folder in journal.scratch:
+        remove_tree(folder)
+    path.unlink()
+
+
+def write_journal(path: Path, journal: Journal) -> None:
+    """Write a journal, flushed to the disk before this returns."""
+    write_durably(path, json.dumps(plain_of(journal)).encode())
+
+
+def read_journal(path: Path) -> Journal:
+    """Read a journal that this version or an older one wrote.
+
+    Raises:
+        UsageError: a newer one did, or it is damaged.
+    """
+    number, places = _head_of(path)
+    if number > FORMAT:
+        raise UsageError(
+            "journal-newer",
+            f"{path}: a newer wheelmill left {places[0]} half changed",
+            hint="run a command of that newer version there; or correct it yourself, and remove the file",
+        )
+    with _damage_told(path):
+        journal: Journal = record_of(Journal, json.loads(path.read_bytes()))
+    return journal
+
+
+def journals_about(place: Path) -> list[Path]:
+    """The journals of this user about a place."""
+    found = []
+    for path in sorted(_all_journals()):
+        with suppress(FileNotFoundError):  # its writer has just ended
+            if is_mine(path) and str(behind_links(place)) in _head_of(path)[1]:
+                found.append(path)
+    return found
+
+
+def _head_of(path: Path) -> tuple[int, list[str]]:
+    """The format and the places of a journal, which those of a newer wheelmill have too."""
+    with _damage_told(path):
+        content = json.loads(path.read_bytes())
+        return int(content["format"]), list(content["places"])
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError):
+        raise UsageError(
+            "journal-damaged", f"{path} is damaged, so the change in it cannot be undone", hint="remove it"
+        ) from None
+
+
+def _all_journals() -> Iterator[Path]:
+    return (user_state_path("wheelmill") / "journals").glob("*.json")
+
+
+def lock_of(place: Path) -> Path:
+    """The file whose lock is that of a place."""
+    return state_folder("locks") / name_of(place)
+
+
+def name_of(place: Path) -> str:
+    """What files about a place are called."""
+    return sha256_of_bytes(os.fsencode(behind_links(place)))
+
+
+def state_folder(name: str) -> Path:
+    """A folder of this user's state, made when it is not there.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    folder = user_state_path("wheelmill") / name
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            "journal-unusable",
+            f"{folder}: {error.strerror}",
+            hint="XDG_STATE_HOME names another folder for what changes need to be undone",
+        ) from None
+    return folder
+
 
 Say = Callable[[str], None]
 

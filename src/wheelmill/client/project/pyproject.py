@@ -1,19 +1,151 @@
-"""A project's ``pyproject.toml``: its dependencies, and what was asked for (PEP 621)."""
+"""A project's ``pyproject.toml``: its dependencies (PEP 621), and the indexes that its tool takes them from.
+
+It is edited in place: comments and the order of everything else stay.
+
+https://docs.astral.sh/uv/concepts/indexes/#pinning-a-package-to-an-index
+https://python-poetry.org/docs/repositories/#explicit-package-sources
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import ClassVar
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Self
 
 import tomlkit
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from tomlkit.items import Array
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, Array, InlineTable, Table
+from tomlkit.toml_document import TOMLDocument
 
-from wheelmill.client.lock.pins import Pin
-from wheelmill.client.project.toml_tables import TomlTables
+from wheelmill.client.install.distributions import read_start
+from wheelmill.client.lock.files import Index, Pin
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, ProjectName, read_requirement
+
+_MAX_TOML: Final = 1 << 20
+"""Bytes of a file, which take tomlkit two seconds."""
+_MARK: Final = "\ufeff"
+"""What some editors write before the first line of UTF-8; uv reads such files."""
+
+
+class TomlTables:
+    """A document that is read and changed in memory; the caller writes it."""
+
+    def __init__(self, path: Path, document: TOMLDocument) -> None:
+        self.path = path
+        self._document = document
+        self._line_end = "\n"
+        self._mark = ""
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a file; one that is not there is an empty document.
+
+        Raises:
+            UsageError: it is not TOML, or larger than any that people write.
+        """
+        try:
+            content = read_start(path, _MAX_TOML)
+            if len(content) > _MAX_TOML:
+                raise UsageError("file-too-large", f"{path} has more than {_MAX_TOML} bytes")
+            text = content.decode()
+            mark = _MARK if text.startswith(_MARK) else ""
+            line_end = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
+            found = cls(path, tomlkit.parse(text.removeprefix(mark).replace(line_end, "\n")))
+        except FileNotFoundError:
+            return cls.empty(path)
+        except (TOMLKitError, UnicodeDecodeError) as error:
+            raise UsageError("not-toml", f"{path} is not TOML: {error}") from None
+        found._line_end, found._mark = line_end, mark
+        return found
+
+    @classmethod
+    def empty(cls, path: Path) -> Self:
+        """A file that is not there yet."""
+        return cls(path, tomlkit.document())
+
+    @property
+    def text(self) -> str:
+        """The file as it is to be, with the byte order mark and the ends of lines that it had.
+
+        Raises:
+            UsageError: it would say something else than the document: tomlkit writes some of what is new into other
+                tables where there are dotted keys.
+        """
+        text = tomlkit.dumps(self._document)
+        try:
+            is_true = _comparable(tomlkit.parse(text)) == _comparable(self._document)
+        except TOMLKitError:
+            is_true = False
+        if not is_true:
+            raise self.unchangeable
+        return self._mark + text.replace("\n", self._line_end)
+
+    def table(self, *keys: str) -> MutableMapping[str, Any] | None:
+        """The table under some keys; None when there is none.
+
+        Raises:
+            UsageError: something else is there.
+        """
+        found: Any = self._document
+        for depth, key in enumerate(keys, 1):
+            found = found.get(key)
+            if found is None:
+                return None
+            if not isinstance(found, MutableMapping):
+                raise UsageError("table-invalid", f"{self.path}: {'.'.join(keys[:depth])}: expected a table")
+        return found  # type: ignore[no-any-return]  # tomlkit's containers are mappings
+
+    def make_table(self, *keys: str) -> MutableMapping[str, Any]:
+        """The table under some keys, made where it is missing."""
+        here: MutableMapping[str, Any] = self._document
+        for depth, key in enumerate(keys, 1):
+            if self.table(*keys[:depth]) is None:
+                if isinstance(here, InlineTable):
+                    raise self.unchangeable
+                here[key] = tomlkit.table(is_super_table=depth < len(keys))
+            here = here[key]
+        return here
+
+    @property
+    def unchangeable(self) -> UsageError:
+        """The error where tomlkit cannot write what is new into its place."""
+        return UsageError(
+            "toml-form-unsupported",
+            f"{self.path} cannot be changed as it is written: "
+            "a table that wheelmill adds to stands in dotted keys, in braces or in several places",
+            hint="write it in one place, under a heading of its own such as [tool.uv]",
+        )
+
+    def prune(self, *keys: str) -> None:
+        """Remove a key, and the tables around it that it leaves empty."""
+        for depth in range(len(keys), 0, -1):
+            around = self.table(*keys[: depth - 1]) if depth > 1 else self._document
+            if around is None:
+                continue
+            if depth == len(keys):
+                around.pop(keys[-1], None)
+            elif keys[depth - 1] in around and not around[keys[depth - 1]]:
+                del around[keys[depth - 1]]
+
+
+def _comparable(document: TOMLDocument) -> str:
+    """The values of a document as text that equals itself: NaN, which TOML has, does not."""
+    return json.dumps(document.unwrap(), sort_keys=True, default=repr)
+
+
+def set_key(table: MutableMapping[str, Any], key: str, value: object) -> None:
+    """Set a key; a new one stands right below the last, not below the comment that belongs to the next table."""
+    body = table.value.body if isinstance(table, Table) and key not in table else []
+    below = []
+    while body and body[-1][0] is None:
+        below.append(body.pop())
+    table[key] = value
+    body.extend(reversed(below))
 
 
 class Pyproject(TomlTables):
@@ -208,3 +340,118 @@ def _insert(array: Array, place: int, text: str) -> None:
 def _are_pins_of_ours(texts: Iterable[str]) -> bool:
     """Whether dependencies on torch have the form that wheelmill writes, so that nobody has changed them since."""
     return all(str(Requirement(text).specifier).endswith(".*") for text in texts)
+
+
+OURS: Final = "wheelmill-"
+"""The names of indexes that wheelmill adds begin with this."""
+_PLACES: Final = frozenset(("index", "source", "url", "git", "path", "file", "workspace"))
+"""The keys that say where a dependency comes from; Poetry has its version and extras in the same table."""
+_INDEX_NAME: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
+"""What uv allows in one."""
+
+
+class IndexTables(Pyproject):
+    """A ``pyproject.toml`` that names indexes in one table, and in another what comes from which."""
+
+    index_keys: ClassVar[tuple[str, ...]]
+    """The table with the indexes."""
+    source_keys: ClassVar[tuple[str, ...]]
+    """The table that maps dependencies to indexes."""
+    source_word: ClassVar[str]
+    """The key that names the index there."""
+    marker_word: ClassVar[str]
+    """The key of a marker there."""
+    explicit: ClassVar[Mapping[str, object]]
+    """The setting of an index that is used only for dependencies that name it."""
+
+    def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
+        """Say which indexes have a project, and that they are for nothing else; pins of URLs have none."""
+        key = self._source_key(project)
+        indexed = [(pin, pin.index) for pin in pins if pin.index]
+        if indexed:
+            sources = self.make_table(*self.source_keys)
+            entries = [self._source_entry(pin, index) for pin, index in indexed]
+            set_key(sources, key, entries[0] if len(entries) == 1 else entries)
+        else:
+            self.prune(*self.source_keys, key)
+        self._drop_unused_indexes()
+
+    def has_source_by_hand(self, project: ProjectName) -> bool:
+        """Whether somebody else has set where a project comes from."""
+        entries = _entries((self.table(*self.source_keys) or {}).get(self._source_key(project), []))
+        places = [entry for entry in entries if _PLACES & entry.keys()]
+        return any(not str(entry.get(self.source_word, "")).startswith(OURS) for entry in places)
+
+    def _source_key(self, project: ProjectName) -> str:
+        """How a project is spelled where uv is told about it."""
+        sources = self.table(*self.source_keys) or {}
+        return next((key for key in sources if canonicalize_name(key) == project), project)
+
+    def _source_entry(self, pin: Pin, index: Index) -> InlineTable:
+        entry = tomlkit.inline_table()
+        entry[self.source_word] = self._index_named(index)
+        if pin.marker:
+            entry[self.marker_word] = pin.marker
+        return entry
+
+    def _index_named(self, wanted: Index) -> str:
+        """The name of the index with a URL, which is added where it is missing or, as uv allows, has none."""
+        indexes = self._indexes()
+        for index in indexes:
+            if "name" in index and str(index.get("url", "")).rstrip("/") == wanted.url.rstrip("/"):
+                return str(index["name"])
+        words = "".join(c if c in _INDEX_NAME else " " for c in wanted.name.lower()).split()
+        name = "-".join(words)
+        taken = {str(index.get("name")) for index in indexes}
+        free = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
+        around, key = self.make_table(*self.index_keys[:-1]), self.index_keys[-1]
+        if key not in around:
+            around[key] = tomlkit.aot()
+        added: Table | InlineTable
+        if isinstance(around[key], AoT):
+            added = tomlkit.table()
+            above = around[key] or around
+            is_apart = isinstance(above, AoT | Table) and above.as_string().endswith("\n\n")
+            added.trivia.indent = "" if is_apart else "\n"
+        else:
+            added = tomlkit.inline_table()
+        added.update({"name": free, "url": wanted.url, **self.explicit})
+        around[key].append(added)
+        if all(index.get("name") != free for index in self._indexes()):  # it went into a copy
+            raise self.unchangeable
+        return free
+
+    def _indexes(self) -> Sequence[MutableMapping[str, Any]]:
+        indexes = (self.table(*self.index_keys[:-1]) or {}).get(self.index_keys[-1], [])
+        if not isinstance(indexes, list) or not all(isinstance(index, MutableMapping) for index in indexes):
+            raise UsageError("table-invalid", f"{self.path}: {'.'.join(self.index_keys)}: expected an array of tables")
+        return indexes
+
+    def _drop_unused_indexes(self) -> None:
+        """Remove indexes that wheelmill added and nothing uses any more."""
+        sources = (self.table(*self.source_keys) or {}).values()
+        used = {entry.get(self.source_word) for source in sources for entry in _entries(source)}
+        indexes = self._indexes()
+        for place in reversed(range(len(indexes))):
+            index = indexes[place]
+            ours = str(index.get("name")).startswith(OURS) and index.items() >= self.explicit.items()
+            if ours and index["name"] not in used:
+                del indexes[place]  # type: ignore[attr-defined]  # tomlkit's arrays are lists
+        if not indexes:
+            self.prune(*self.index_keys)
+
+
+class UvPyproject(IndexTables):
+    """A ``pyproject.toml`` that uv reads."""
+
+    names_indexes = True
+    index_keys = ("tool", "uv", "index")
+    source_keys = ("tool", "uv", "sources")
+    source_word = "index"
+    marker_word = "marker"
+    explicit = MappingProxyType({"explicit": True})
+
+
+def _entries(source: Any) -> list[MutableMapping[str, Any]]:  # noqa: ANN401 - TOML
+    """A source is one table, or one for each marker; a bare version is none."""
+    return [each for each in (source if isinstance(source, list) else [source]) if isinstance(each, MutableMapping)]

@@ -1,22 +1,91 @@
-"""What projects with a ``pyproject.toml`` and a tool of their own have in common."""
+"""Common parts of projects with a ``pyproject.toml``, and the projects that no tool locks.
+
+The locks of uv, Poetry and PDM have tables ``package`` with name, version, files and origin. Poetry and PDM choose the
+environment themselves. Without a lock, pip or uv install the dependencies (PEP 621).
+"""
 
 from __future__ import annotations
 
+import shutil
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
-from wheelmill.client.install.installer import installer_for
+from wheelmill.client.install.installer import install_chosen, installer_for, interpreter_of
+from wheelmill.client.install.wheel_cache import WheelCache
+from wheelmill.client.lock.files import read_toml
 from wheelmill.client.project.change import add_wheels, remove_packages
-from wheelmill.client.project.project import Edit
+from wheelmill.client.project.project import Edit, note_torch_index
 from wheelmill.client.project.pyproject import Pyproject
-from wheelmill.client.project.tool_lock import check_lock, read_tool_lock
-from wheelmill.client.records import Resolution
+from wheelmill.client.records import Candidate, Resolution
+from wheelmill.client.target.interpreter import declared_python, find_interpreter
+from wheelmill.errors import IntegrityError, UsageError
+from wheelmill.installers.uv import run_installer
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
+from wheelmill.wheel.name import wheel_behind
+
+_IS_NO_WHEEL: Final = frozenset(("editable", "virtual", "directory", "git", "path"))
+"""How these locks say that something is built from a source tree."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LockedPackage:
+    """What a lock holds; of one project there may be several, for several environments."""
+
+    project: ProjectName
+    version: Version | None
+    """With the label of the wheel's file name; None for what is built from a source tree."""
+    hashes: frozenset[str]
+    """``sha256:`` and the hash, of each of its files."""
+
+
+def read_tool_lock(path: Path) -> tuple[LockedPackage, ...]:
+    """Read a lock of any of these tools.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        return tuple(map(_package, read_toml(path).get("package", ())))
+    except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError) as error:
+        raise UsageError("lock-unreadable", f"{path} cannot be read as a lock: {error}") from None
+
+
+def _package(package: dict[str, Any]) -> LockedPackage:
+    source = package.get("source", {})
+    wheel = wheel_behind(str(source.get("url") or package.get("url", "")))
+    is_wheel = not _IS_NO_WHEEL & {*package, *source, source.get("type")}
+    files = (*package.get("wheels", ()), *package.get("files", ()))
+    return LockedPackage(
+        project=canonicalize_name(package["name"]),
+        version=(wheel.version if wheel else Version(package["version"])) if is_wheel else None,
+        hashes=frozenset(str(file.get("hash", "")) for file in files),
+    )
+
+
+def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:
+    """Compare the hashes in a lock with those of the wheels that were chosen.
+
+    Raises:
+        IntegrityError: one is missing, or has another hash.
+        UsageError: the file is no lock.
+    """
+    packages = read_tool_lock(path)
+    for candidate in chosen:
+        hashes = {each for package in packages if package.project == candidate.project for each in package.hashes}
+        if candidate.sha256 and f"sha256:{candidate.sha256}" not in hashes:
+            raise IntegrityError(
+                "hash-not-locked",
+                f"{path.name} has no {candidate.filename} with sha256 {candidate.sha256}: "
+                f"it has {', '.join(sorted(hashes)) or 'no wheel of that name'}",
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,3 +154,135 @@ class ToolProject:
         gone = sorted(before - self._locked)
         if python and gone:
             installer_for(python, progress).uninstall(gone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LockedProject(ToolProject):
+    """A ``pyproject.toml`` beside the lock of such a tool; see `Project`.
+
+    Neither tool checks the hash in a URL, so the lock is compared with what was chosen before anything is installed.
+    Neither uninstalls what nobody needs any longer.
+    """
+
+    tool: ClassVar[str]
+    """The name of its program."""
+    lock_arguments: ClassVar[tuple[str, ...]]
+    """Lock, and keep what is locked where it fits."""
+    install_arguments: ClassVar[tuple[str, ...]]
+    """Install what is locked, and uninstall nothing."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind, in words."""
+        return f"{self.tool} project"
+
+    @property
+    def program(self) -> str:
+        """The tool.
+
+        Raises:
+            UsageError: it is not there.
+        """
+        if program := shutil.which(self.tool):
+            return program
+        raise UsageError(
+            "tool-absent",
+            f"{self.path} is a project of {self.tool}, which is not on PATH",
+            hint=f"install {self.tool} first",
+        )
+
+    @property
+    @abstractmethod
+    def own_python(self) -> Path | None:
+        """The interpreter of the tool's environment for the project; None while there is none."""
+
+    @abstractmethod
+    def make_environment(self, python: Path, progress: Progress) -> None:
+        """Make the environment, where there is none, for an interpreter."""
+
+    @property
+    def environment(self) -> Path:
+        """The folder of the tool's environment; until there is one, the project's ``.venv``.
+
+        Poetry makes its own in its cache by default, so the journal of a first install does not protect that one.
+        """
+        return self.own_python.parent.parent if self.own_python else self.root / ".venv"
+
+    def find_python(self) -> Path | None:
+        """The interpreter of the tool's environment, else of what the project declares.
+
+        Raises:
+            UsageError: another one was named by hand: the tool would not use it.
+        """
+        own = self.own_python
+        if self.python and own and self.python.absolute() != own.absolute():
+            raise UsageError(
+                "another-environment",
+                f"{self.tool} installs into {own}, not into {self.python}",
+                hint=f"leave out --python-path, or tell {self.tool} to use that interpreter",
+            )
+        return self.python or own or declared_python(self.root)
+
+    def check_install(self) -> None:
+        """Refuse to install where the tool is missing."""
+        _ = self.program
+
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:  # noqa: ARG002 - the tool downloads
+        """Lock it, compare what was locked with what was chosen, and install it; see `Project`."""
+        interpreter = resolutions[0].environment.interpreter
+        if self.own_python is None and interpreter:
+            self.make_environment(interpreter, progress)
+        before = self._locked
+        self._run(progress, *self.lock_arguments)
+        self._check_lock(resolutions)
+        self._run(progress, *self.install_arguments)
+        self._uninstall_unlocked(before, self.own_python, progress)
+
+    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:  # noqa: ARG002 - the lock knows
+        """Lock it, and sync its environment; see `Project`."""
+        before = self._locked
+        self._run(progress, *self.lock_arguments)
+        self._run(progress, *self.install_arguments)
+        self._uninstall_unlocked(before, self.own_python, progress)
+
+    def _run(self, progress: Progress, *arguments: str | Path) -> None:
+        run_installer([self.program, *arguments], progress, cwd=self.root)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainProject(ToolProject):
+    """A ``pyproject.toml`` beside an environment that uv did not make; see `Project`.
+
+    What else is installed in that environment stays.
+    """
+
+    environment: Path | None
+
+    kind: ClassVar[str] = "project without a tool of its own"
+
+    def find_python(self) -> Path | None:
+        """The interpreter of its environment."""
+        return self.python or find_interpreter(self.root)
+
+    def check_install(self) -> None:
+        """Refuse to install where there is no environment."""
+        if self.environment is None:
+            raise UsageError(
+                "no-environment",
+                f"{self.root} has no environment to install into",
+                hint="make one with 'python3 -m venv .venv', or install uv, which makes its own",
+            )
+
+    def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
+        """Write wheels into its file; see `Project`."""
+        return note_torch_index(super().add(asked, resolutions), self.path, resolutions)
+
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
+        """Install the wheels and what they require; see `Project`."""
+        installer = installer_for(interpreter_of(resolutions[0].environment), progress, offline=cache.offline)
+        install_chosen(resolutions[0], cache, installer, progress=progress)
+
+    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
+        """Uninstall them; see `Project`."""
+        if python := self.find_python():
+            installer_for(python, progress).uninstall(projects)

@@ -15,9 +15,8 @@ from typing import Any
 from packaging.requirements import Requirement
 
 from wheelmill.client.install.wheel_cache import WheelCache
-from wheelmill.client.project.index_tables import UvPyproject
 from wheelmill.client.project.project import Edit
-from wheelmill.client.project.toml_tables import TomlTables
+from wheelmill.client.project.pyproject import TomlTables, UvPyproject
 from wheelmill.client.project.tool_project import ToolProject
 from wheelmill.client.records import Resolution
 from wheelmill.client.target.interpreter import declared_python, python_in

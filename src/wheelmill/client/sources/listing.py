@@ -1,9 +1,11 @@
-"""Listing the wheels of a project."""
+"""Listing the wheels of a project from all sources, with its variant wheels, or naming similar projects."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,18 +13,17 @@ from packaging.tags import Tag
 from packaging.utils import BuildTag
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.records import Candidate, TargetEnvironment
-from wheelmill.client.source_records import Outcome, Source, SourceKind, SourceOutcome
-from wheelmill.client.sources.links import LinkGroup
-from wheelmill.client.sources.pages import PageOutcome, Pages
+from wheelmill.client.records import Candidate, Outcome, Source, SourceKind, SourceOutcome, TargetEnvironment
+from wheelmill.client.sources.forms import LinkGroup
+from wheelmill.client.sources.pages import PageCache, PageOutcome, Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.sources import PLACEHOLDERS
-from wheelmill.errors import UnreadableError
-from wheelmill.names import ProjectName, Sha256
+from wheelmill.errors import NetworkError, UnreadableError
+from wheelmill.names import ProjectName, Sha256, project_name
 from wheelmill.web.github_pages import LARGEST
-from wheelmill.web.pages import Link, absolute
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Link, absolute
 from wheelmill.wheel.label import BuiltFor
-from wheelmill.wheel.name import WHEEL_SUFFIX, read_tags, split_label
+from wheelmill.wheel.name import VARIANTS_SUFFIX, WHEEL_SUFFIX, VariantLabel, read_tags, split_label
 
 Accepts = Callable[["Place", LinkGroup], bool]
 
@@ -192,3 +193,122 @@ def _page_of(source: Source, project: ProjectName) -> str:
             return f"{source.url}?per_page={LARGEST}"
         case _:
             return source.url
+
+
+_LARGEST: Final = 4 << 20
+"""Bytes of a list of projects. Longer ones are those of everything there is, where nearly every slip is a name."""
+_SECONDS: Final = 10.0
+"""For asking for one, which is of use where a name is wrong and no loss where it is right."""
+
+
+def known_projects(
+    sources: Iterable[Source], cache: PageCache, *, answering: Container[Source] = ()
+) -> set[ProjectName]:
+    """The projects that sources are known to have.
+
+    Args:
+        sources: those that are looked in.
+        cache: the pages that were read, and lists of projects from earlier on.
+        answering: those that may be asked for their list of projects.
+    """
+    found: set[ProjectName] = set()
+    for source in sources:
+        if source.projects:
+            found |= source.projects
+            continue
+        found |= set(_project_names(cache.projects_below(source.url.partition("{")[0])))
+        if source.kind is SourceKind.SIMPLE:
+            found |= _listed_at(source.url, cache, ask=source in answering and "{" not in source.url)
+    return found
+
+
+def _listed_at(url: str, cache: PageCache, *, ask: bool) -> set[ProjectName]:
+    """The projects of a simple index, by its list or what was kept of it; none where it does not give one."""
+    key = f"projects:{url}"
+    if ask and (names := _ask_for_list(url)):
+        cache.keep_fact(key, json.dumps(sorted(names)))
+    return set(json.loads(cache.fact(key) or "[]"))
+
+
+def _ask_for_list(url: str) -> set[ProjectName]:
+    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.web.json_pages import read_project_list  # noqa: PLC0415 - the same
+    from wheelmill.web.pages import read_html  # noqa: PLC0415 - the same
+
+    try:
+        with Web(retries=ATTENDED, seconds=_SECONDS) as web:
+            answer = web.get(f"{url.rstrip('/')}/", accept=f"{JSON_TYPE}, {HTML_TYPES[0]};q=0.1", limit=_LARGEST)
+        if not answer.ok:
+            return set()
+        read = read_html if answer.content_type in HTML_TYPES else read_project_list
+        links = read(answer.content, answer.url).links
+    except (NetworkError, UnreadableError):
+        return set()
+    names = (link.text or link.url.partition("?")[0].rstrip("/").rpartition("/")[2] for link in links)
+    return set(_project_names(name for name in names if not name.endswith(".whl")))
+
+
+def _project_names(texts: Iterable[str]) -> Iterator[ProjectName]:
+    """The texts that are names of projects; a page may link to anything."""
+    for text in texts:
+        with suppress(ValueError):
+            yield project_name(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantList:
+    """Where a list of the variants of a version is."""
+
+    url: str
+    """Absolute, without a fragment."""
+    sha256: Sha256 | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantWheel:
+    """A wheel that is one variant of several, or the plain one beside them."""
+
+    candidate: Candidate
+    label: VariantLabel | None
+    """None for a plain wheel."""
+    listed: VariantList | None = None
+    """What says the properties of its variant; None where its page has no such list."""
+
+
+def variant_wheels(project: ProjectName, places: Sequence[Place], pages: Pages) -> list[VariantWheel]:
+    """Every variant wheel of a project; see `candidates_of`."""
+    found: dict[str, VariantWheel] = {}
+    for place in places:
+        for wheel in _at(project, place, pages):
+            found.setdefault(wheel.candidate.url, wheel)
+    return list(found.values())
+
+
+def count_variant_wheels(project: ProjectName, places: Sequence[Place], pages: Pages) -> int:
+    """How many variant wheels there are of a project, by their names: some sources share pages."""
+    links = (each for place in places for each in _links_at(project, place, pages))
+    return len({link.filename for _, group, link in links if group.variant != VARIANTS_SUFFIX})
+
+
+def _at(project: ProjectName, place: Place, pages: Pages) -> Iterator[VariantWheel]:
+    """The variant wheels of one place, with the lists that are there, too."""
+    lists: dict[Version, VariantList] = {}
+    candidates: list[tuple[Candidate, VariantLabel]] = []
+    for base, group, link in _links_at(project, place, pages):
+        if group.variant == VARIANTS_SUFFIX:
+            version = version_of(link.filename.removesuffix(VARIANTS_SUFFIX).partition("-")[2])
+            url = absolute(base, link.url)
+            if version and url:
+                lists.setdefault(version, VariantList(url=url, sha256=sha256_in(link.sha256)))
+        elif candidate := candidate_of(link, group, base, place):
+            candidates.append((candidate, VariantLabel(group.variant)))
+    for candidate, label in candidates:
+        yield VariantWheel(candidate=candidate, label=label, listed=lists.get(candidate.version))
+
+
+def _links_at(project: ProjectName, place: Place, pages: Pages) -> Iterator[tuple[str, LinkGroup, Link]]:
+    """The variants at a place: the base of each page, and its groups of links."""
+    for page in pages.chain(place.url):
+        for number, group in pages.cache.groups(page.id, place.source.distribution or project, variants=True):
+            for link in pages.cache.links(number):
+                yield page.base, group, link

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from wheelmill.client.source_records import Source, SourceKind, SourceList
+from wheelmill.client.records import Source, SourceKind, SourceList
 from wheelmill.config.model.sources import SourceEntry, SourceFacts, Sources, listing_url
 from wheelmill.config.yaml import read_file
 from wheelmill.errors import ConfigurationError

@@ -1,4 +1,7 @@
-"""Detecting the target. Every fact can be given by hand, so that a laptop can choose for a cluster."""
+"""Detecting the target: Python, platform, torch, CUDA, GPUs and driver.
+
+Every fact can be given instead, so that a laptop can choose for a cluster.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,46 @@ import sys
 import sysconfig
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
+
+from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.interpreter import environment_of, find_interpreter, libc_of, platform_of
-from wheelmill.client.target.named_torch import NamedTorch
 from wheelmill.errors import UsageError
-from wheelmill.names import Architecture, CudaVersion, Gpu, Platform, PythonVersion
+from wheelmill.names import Architecture, CudaVersion, Gpu, Platform, PythonVersion, TorchVersion
 from wheelmill.system import hardware as gpus
+from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedTorch:
+    """A torch, and what it was built for where its name says so."""
+
+    torch: TorchVersion
+    cuda: CudaVersion | None = None
+    cpu_only: bool = False
+    """Whether it is a build without CUDA."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``2.8``, or what torch prints: ``2.8.0+cu128``, ``2.8.0+cpu``, ``2.9.0.dev20250801+cu129``.
+
+        Raises:
+            ValueError: it is no version of torch.
+        """
+        release, _, local = text.strip().lower().partition("+")
+        if not local:
+            return cls(torch=TorchVersion.parse(release))
+        try:
+            torch = TorchVersion.of_release(Version(release))
+        except InvalidVersion:
+            raise ValueError(f"expected a torch version such as '2.11' or '2.8.0+cu128', not {text!r}") from None
+        build = BuiltFor.parse(local)
+        cuda = CudaVersion.parse(str(build.cuda)) if build.cuda else None  # a label may have any numbers
+        return cls(torch=torch, cuda=cuda, cpu_only=build.other_accelerator is not None)
+
 
 PUBLISHED_LIBC: Final = Libc("glibc", 2, 28)
 """The glibc that a described Linux is assumed to have: torch's own wheels need it since torch 2.7."""

@@ -1,26 +1,240 @@
-"""Every variant wheel of a project, with what it asks for and every reason against it."""
+"""Variant wheels of a project: their lists, what each asks for, every reason against it, and which one is taken.
+
+A variant of ``{name}-{version}-variants.json`` is compared with a machine once, however many wheels it has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.choose.inspection import look_into_all
-from wheelmill.client.choose.resolve import Finder, Search, open_finder
-from wheelmill.client.records import Inside, TargetEnvironment
-from wheelmill.client.source_records import SourceKind, SourceOutcome
-from wheelmill.client.sources.variant_wheels import VariantList, VariantWheel, variant_wheels
-from wheelmill.client.variants.listed import compare_variants
-from wheelmill.client.variants.lists import ReadLists, read_lists
-from wheelmill.client.variants.machine import Machine, machine_of
-from wheelmill.client.variants.verdict import Judge, VariantVerdict, is_seen, plain_mismatches
+from wheelmill.client.choose.fit import mismatches
+from wheelmill.client.choose.resolve import Finder, Search, look_into_all, open_finder
+from wheelmill.client.records import Aspect, Inside, Mismatch, SourceKind, SourceOutcome, TargetEnvironment
+from wheelmill.client.sources.listing import VariantList, VariantWheel, variant_wheels
+from wheelmill.client.sources.pages import PageCache
+from wheelmill.client.variants.machine import (
+    Machine,
+    Place,
+    code_note,
+    machine_for,
+    machine_of,
+    mismatches_of_properties,
+    place_of,
+    ranks_of,
+)
+from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.errors import IntegrityError, UnreadableError, WheelmillError
+from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.process import command_line
+from wheelmill.system.progress import QUIET, Progress, number_of
 from wheelmill.web.credentials import without_credentials
 from wheelmill.web.pages import shown
+from wheelmill.wheel.variant import (
+    DRIVER,
+    GPU,
+    MAX_VARIANT_METADATA,
+    NAMESPACE,
+    Properties,
+    VariantMetadata,
+    read_variant_metadata,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedVariant:
+    """One variant of a version."""
+
+    properties: Properties
+    """What it asks for."""
+    against: tuple[Mismatch, ...]
+    """Every property that the machine lacks."""
+    notes: tuple[str, ...]
+    """What should be known of it."""
+    place: tuple[Place, ...]
+    """Of those that fit, the lowest is taken; nothing for others."""
+
+
+ListedVariants = Mapping[str, ListedVariant]
+"""All variants of a version, by their labels."""
+
+
+def compare_variants(metadata: VariantMetadata, target: TargetEnvironment, machine: Machine) -> ListedVariants:
+    """Compare every variant of a list.
+
+    Args:
+        metadata: the list.
+        target: its torch and its GPUs are compared for what should be known.
+        machine: what the target has of the namespaces that are known here.
+    """
+    own, found = machine_for(metadata, machine), {}
+    ranks = ranks_of(metadata.default_priorities, own)
+    for label, properties in metadata.variants.items():
+        against = tuple(mismatches_of_properties(properties, own))
+        found[label] = ListedVariant(
+            properties=properties,
+            against=against,
+            notes=tuple(_notes(properties, target, machine)),
+            place=() if against else place_of(properties, ranks),
+        )
+    return found
+
+
+def _notes(properties: Properties, target: TargetEnvironment, machine: Machine) -> Iterator[str]:
+    features = properties.get(NAMESPACE, {})
+    bounds, code = features.get(DRIVER, ()), features.get(GPU, ())
+    cuda, torch = target.cuda, target.torch
+    if cuda and torch and bounds and str(cuda.major) not in {bound.partition(".")[0] for bound in bounds}:
+        yield f"torch {torch} here is for CUDA {cuda}, which installers do not compare with {' or '.join(bounds[:4])}"
+    if code and (note := code_note(code, machine[NAMESPACE].values.get(GPU, ()), target)):
+        yield note
+
+
+ReadLists = Mapping[str, VariantMetadata | str]
+"""What each list says, by its URL, or why it could not be read."""
+
+
+def read_lists(
+    lists: Iterable[VariantList], cache: PageCache, *, offline: bool, progress: Progress = QUIET
+) -> ReadLists:
+    """Read lists, side by side. A list may change while it has its URL, so servers are asked each time.
+
+    Args:
+        lists: where they are.
+        cache: keeps what was read, for when there is no network.
+        offline: whether to use only what the cache has.
+        progress: shows which lists are read.
+    """
+    wanted = {each.url: each for each in lists}
+    if offline:
+        return {url: _recall(url, cache) for url in wanted}
+    from wheelmill.web.client import ATTENDED, PARALLEL, Web, begin  # noqa: PLC0415 - asks servers
+
+    found: dict[str, VariantMetadata | str] = {}
+    with Web(retries=ATTENDED) as web:
+
+        def ask(listed: VariantList) -> bytes:
+            content = web.read(listed.url, limit=MAX_VARIANT_METADATA)
+            if listed.sha256 and (has := sha256_of_bytes(content)) != listed.sha256:
+                raise IntegrityError("hash-differs", f"it has sha256 {has}; the page says {listed.sha256}")
+            return content
+
+        progress.line(f"reading what variants ask for: {number_of(len(wanted), 'list')}" if wanted else "")
+        for url, future in zip(wanted, begin(ask, list(wanted.values()), threads=PARALLEL), strict=True):
+            try:
+                content = future.result()
+                found[url] = read_variant_metadata(content)
+                cache.keep_fact(_key(url), content.decode(errors="replace"))  # what nobody reads in it may be anything
+            except WheelmillError as error:
+                found[url] = str(error)
+    progress.line("")
+    return found
+
+
+def _key(url: str) -> str:
+    return f"variants:{url}"
+
+
+def _recall(url: str, cache: PageCache) -> VariantMetadata | str:
+    if kept := cache.fact(_key(url)):
+        with suppress(UnreadableError):  # an older version of wheelmill could read it
+            return read_variant_metadata(kept.encode())
+    return "it was not read: --offline was given"
+
+
+_UNSEEN: Final = frozenset({Aspect.CUDA, Aspect.TORCH, Aspect.ABI, Aspect.DRIVER, Aspect.GPU})
+"""Reasons that installers ignore when they choose a wheel."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantVerdict:
+    """The verdict on one wheel."""
+
+    wheel: VariantWheel
+    variant: ListedVariant | None
+    """None for a plain wheel, and where no list that was read says it."""
+    against: tuple[Mismatch, ...]
+    """Every reason; none when it fits."""
+    notes: tuple[str, ...]
+    """What should be known of it."""
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether there is no reason against it that installers heed."""
+        return not any(map(is_seen, self.against))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge:
+    """What wheels are compared with: the target, and the lists of variants."""
+
+    requirement: Requirement
+    target: TargetEnvironment
+    facts: Compatibility
+    lists: Mapping[str, ListedVariants | str]
+    """By the URL of each list; a text says why it could not be read."""
+
+    def verdict(self, wheel: VariantWheel) -> VariantVerdict:
+        """Compare one wheel."""
+        against = [*plain_mismatches(wheel, self.requirement, self.target, self.facts)]
+        found = self._variant_of(wheel) if wheel.label else None
+        variant = found if isinstance(found, ListedVariant) else None
+        if variant:
+            against += variant.against
+        elif isinstance(found, str) and not any(map(is_seen, against)):  # else nobody asked for its list
+            against.append(Mismatch(aspect=Aspect.VARIANT, reason=found))
+        notes = variant.notes if variant else ()
+        return VariantVerdict(wheel=wheel, variant=variant, against=tuple(against), notes=notes)
+
+    def in_order(self, verdicts: Iterable[VariantVerdict]) -> list[VariantVerdict]:
+        """Wheels that fit as they are taken: by version, variant, tags and build number; plain wheels last."""
+        found = sorted(verdicts, key=lambda each: each.wheel.candidate.build, reverse=True)
+        found.sort(key=self._place)
+        found.sort(key=_version_place, reverse=True)
+        return found
+
+    def first(self, verdicts: Iterable[VariantVerdict]) -> VariantVerdict | None:
+        """The one that is taken; None where there is none."""
+        return next(iter(self.in_order(verdicts)), None)
+
+    def _place(self, verdict: VariantVerdict) -> tuple[bool, tuple[Place, ...], str, int]:
+        place, label = self.target.tag_places, verdict.wheel.label
+        tags = min(place[tag] for tag in verdict.wheel.candidate.tags if tag in place)
+        return label is None, verdict.variant.place if verdict.variant else (), label or "", tags
+
+    def _variant_of(self, wheel: VariantWheel) -> ListedVariant | str:
+        """The variant of a wheel, or why nothing is known of it."""
+        if wheel.listed is None:
+            return "its page has no list of the variants of its version"
+        listed = self.lists.get(wheel.listed.url, "it was not read, those of newer versions were")
+        if isinstance(listed, str):
+            return f"the list of variants: {listed}"
+        return listed.get(wheel.label or "", "the list of variants does not have it")
+
+
+def plain_mismatches(
+    wheel: VariantWheel, requirement: Requirement, target: TargetEnvironment, facts: Compatibility
+) -> Iterator[Mismatch]:
+    """Give every reason against a wheel but those of its variant, which says itself what it asks of the driver."""
+    for mismatch in mismatches(wheel.candidate, requirement, target, facts):
+        if mismatch.aspect is not Aspect.DRIVER or wheel.candidate.label.cuda:
+            yield mismatch
+
+
+def is_seen(mismatch: Mismatch) -> bool:
+    """Whether installers heed a reason when they choose a wheel."""
+    return mismatch.aspect not in _UNSEEN
+
+
+def _version_place(verdict: VariantVerdict) -> tuple[object, ...]:
+    version = verdict.wheel.candidate.version
+    return not version.is_prerelease, version
+
 
 _MOST_LISTS: Final = 20
 """So many lists are read, of the newest versions."""

@@ -1,22 +1,153 @@
-"""The variant properties that a machine has, as far as they are known."""
+"""Variant properties of a machine, as far as they are known, and the order in which fitting variants are preferred.
+
+The rules of the namespace ``nvidia`` are those of NVIDIA's provider, which uv has built in:
+https://github.com/wheelnext/nvidia-variant-provider. CUDA's own rule for which code runs on which GPU is another one;
+see `wheelmill.wheel.gpu_code`.
+
+https://peps.python.org/pep-0825/#variant-ordering
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.records import Aspect, Mismatch, TargetEnvironment
-from wheelmill.client.variants.namespace import Namespace
-from wheelmill.client.variants.nvidia import nvidia_of
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.names import read_requirement
+from wheelmill.errors import UsageError
+from wheelmill.names import Architecture, CudaVersion, read_requirement
 from wheelmill.system.hardware import x86_64_level
 from wheelmill.web.pages import shown
-from wheelmill.wheel.variant import NAMESPACE, PROVIDERS, Properties, Provider, VariantMetadata
+from wheelmill.wheel.gpu_code import code_for
+from wheelmill.wheel.variant import DRIVER, GPU, NAMESPACE, PROVIDERS, Priorities, Properties, Provider, VariantMetadata
+
+
+@dataclass(frozen=True, kw_only=True)
+class Namespace:
+    """What a machine has of the properties in one namespace."""
+
+    values: Mapping[str, tuple[str, ...]]
+    """Of each feature the values that fit, the best first; the weightiest feature first."""
+    says: str
+    """Where that is from, or why there is nothing: ``the driver knows CUDA 12.8 (--driver), and the GPU is sm_90``."""
+
+
+FORCED_CUDA: Final = "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION"
+FORCED_GPU: Final = "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"
+"""What the provider takes for the driver's CUDA and the GPU, where nobody says otherwise: ``12.8`` and ``9.0``."""
+
+_OLDEST_MAJOR, _NEWEST_MAJOR, _NEWEST_MINOR = 11, 15, 20
+_OLDEST_GPU: Final = Architecture(5, 0)
+
+
+def nvidia_of(target: TargetEnvironment, facts: Compatibility) -> Namespace:
+    """What a target has: nothing without a driver, since the provider then says nothing of a GPU either.
+
+    Raises:
+        UsageError: a variable of the provider has no version.
+    """
+    cuda, cuda_origin = _cuda_of(target, facts)
+    gpus = _gpus_of(target)
+    if cuda is None:
+        return Namespace(values={}, says="no NVIDIA driver is known, which --driver gives")
+    gpu = max(gpus, default=None)
+    values = {DRIVER: tuple(_at_most(cuda)), "cuda_version_upper_bound": tuple(_above(cuda))}
+    says = f"the driver knows CUDA {cuda} ({cuda_origin})"
+    if gpu is None:
+        return Namespace(values=values, says=f"{says}, and no GPU is known, which --gpu gives")
+    if gpu >= _OLDEST_GPU:
+        real = (f"{gpu.major}{minor}_real" for minor in range(min(gpu.minor, 9), -1, -1))  # of one digit, as in sm_90
+        values[GPU] = (*real, f"{gpu.major}0_virtual")
+    several = ", the newest of several that differ" if len({*gpus}) > 1 else ""
+    return Namespace(values=values, says=f"{says}, and the GPU is {gpu.sm}{several}")
+
+
+def code_note(values: Iterable[str], taken: Iterable[str], target: TargetEnvironment) -> str | None:
+    """Say where installers and CUDA decide differently of a variant's code; None where they agree.
+
+    Args:
+        values: what it was built for: ``90_real`` is machine code, ``90_virtual`` PTX.
+        taken: the values that the provider gives for the target.
+        target: has the GPUs.
+    """
+    asked = frozenset(values)
+    sass, ptx = ([*_architectures(asked, kind)] for kind in ("_real", "_virtual"))
+    found = {gpu: code_for(gpu, sass, ptx) for gpu in sorted(_gpus_of(target))}
+    is_taken = not asked.isdisjoint(taken)
+    if is_taken and (without := [gpu.sm for gpu, code in found.items() if not code]):
+        return f"installers take it for this GPU, and CUDA runs none of its code on {' and '.join(without)}"
+    if found and not is_taken and all(found.values()):
+        return f"CUDA would run its {' and '.join(sorted({*found.values()}))} here; installers do not take it"
+    return None
+
+
+def _cuda_of(target: TargetEnvironment, facts: Compatibility) -> tuple[CudaVersion | None, str]:
+    """The newest CUDA that the driver knows, and how that is known."""
+    by_hand = target.origins.get("driver") == "--driver"
+    if not by_hand and (text := os.environ.get(FORCED_CUDA)):
+        major, minor = _forced(FORCED_CUDA, text)
+        return CudaVersion(major, minor), FORCED_CUDA
+    if target.driver_cuda and not by_hand:
+        return target.driver_cuda, "as it says itself"
+    if target.driver is None:
+        return None, ""
+    driver = Version(target.driver)
+    known = (cuda for cuda, release in facts.cuda.items() if release.driver and Version(release.driver) <= driver)
+    return max(known, default=None), f"driver {target.driver}"
+
+
+def _gpus_of(target: TargetEnvironment) -> Sequence[Architecture]:
+    if target.origins.get("gpus") != "--gpu" and (text := os.environ.get(FORCED_GPU)):
+        return [Architecture(*_forced(FORCED_GPU, text))]
+    return [gpu.capability for gpu in target.gpus]
+
+
+def _forced(variable: str, text: str) -> tuple[int, int]:
+    try:
+        version = Version(text)
+    except ValueError:  # not only packaging's own: Python makes no number of thousands of digits
+        raise UsageError("version-invalid", f"{variable}: expected a version such as 12.8, not {text!r:.80}") from None
+    if max(version.major, version.minor) > 99:  # noqa: PLR2004 - a driver's own version, or a hundred million
+        raise UsageError(
+            "capability-invalid", f"{variable}: expected a CUDA or a compute capability such as 12.8, not {text!r:.80}"
+        )
+    return version.major, version.minor
+
+
+def _at_most(cuda: CudaVersion) -> Iterator[str]:
+    """Bounds that a driver reaches, the newest first."""
+    for major in range(cuda.major, _OLDEST_MAJOR - 1, -1):
+        newest = cuda.minor if major == cuda.major else _NEWEST_MINOR
+        yield from (f"{major}.{minor}" for minor in range(newest, -1, -1))
+        yield str(major)
+
+
+def _above(cuda: CudaVersion) -> Iterator[str]:
+    """Bounds that a driver stays below, the newest first."""
+    for major in range(_NEWEST_MAJOR, cuda.major - 1, -1):
+        is_own = major == cuda.major
+        yield from (f"{major}.{minor}" for minor in range(_NEWEST_MINOR, cuda.minor if is_own else -1, -1))
+        if not is_own:
+            yield str(major)
+
+
+def _architectures(values: Iterable[str], kind: str) -> Iterator[Architecture]:
+    """What values of one kind name; those that name nothing are nobody's."""
+    for value in values:
+        try:
+            if value.endswith(kind):
+                yield Architecture.of_code(f"sm_{value.removesuffix(kind)}")
+        except ValueError:
+            continue
+
 
 Machine = Mapping[str, Namespace]
 """Namespaces by their name."""
@@ -100,3 +231,66 @@ def _processor_of(target: TargetEnvironment) -> Namespace:
         values={"level": tuple(f"v{each}" for each in range(level, 0, -1))},
         says=f"the processor here has level v{level}",
     )
+
+
+Place = tuple[int, int, int]
+"""Of a namespace, of a feature in it and of a value of that: lower ones are taken first."""
+
+_END: Final[Place] = (sys.maxsize, 0, 0)
+"""Behind the last property: of two variants that are alike up to there, the one that asks for more comes first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranks:
+    """What counts most, by the priorities of a list: lower numbers do. A list may name as many as it has bytes for."""
+
+    namespaces: Mapping[str, int]
+    features: Mapping[str, Mapping[str, int]]
+    """By namespace."""
+    values: Mapping[tuple[str, str], Mapping[str, int]]
+    """Of those that the machine has, by namespace and feature."""
+
+
+def ranks_of(priorities: Priorities, machine: Machine) -> Ranks:
+    """Number what a list names, and behind that what the providers do.
+
+    Args:
+        priorities: of the list.
+        machine: what the machine has of each namespace of the list.
+    """
+    return Ranks(
+        namespaces=_numbered(priorities.namespace),
+        features={name: _numbered(priorities.feature.get(name, ()), each.values) for name, each in machine.items()},
+        values={
+            (name, feature): _numbered(
+                (value for value in priorities.property.get(name, {}).get(feature, ()) if value in values), values
+            )
+            for name, each in machine.items()
+            for feature, values in each.values.items()
+        },
+    )
+
+
+def place_of(properties: Properties, ranks: Ranks) -> tuple[Place, ...]:
+    """Where a variant that fits stands; the lowest is taken.
+
+    Args:
+        properties: what it asks for.
+        ranks: those of the list that has it.
+    """
+    return (
+        *sorted(
+            (
+                ranks.namespaces[name],
+                ranks.features[name][feature],
+                min(ranks.values[name, feature].get(value, sys.maxsize) for value in values),
+            )
+            for name, features in properties.items()
+            for feature, values in features.items()
+        ),
+        _END,
+    )
+
+
+def _numbered(*texts: Iterable[str]) -> Mapping[str, int]:
+    return {text: number for number, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}

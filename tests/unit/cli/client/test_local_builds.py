@@ -9,8 +9,7 @@ from tests.unit.client.targets import LINUX, PAGE
 from tests.wheels import write_wheel
 from wheelmill.build import builder
 from wheelmill.cli.client import local_builds
-from wheelmill.client.records import Resolution, Unresolved
-from wheelmill.client.source_records import Outcome, SourceOutcome
+from wheelmill.client.records import Outcome, Resolution, SourceOutcome, Unresolved
 from wheelmill.errors import BuildError
 from wheelmill.names import project_name
 from wheelmill.wheel.name import WheelFile

@@ -9,8 +9,7 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer, links_page
 from tests.unit.client.choose.test_look import Site
 from tests.unit.client.conftest import TARGET, chosen
-from wheelmill.client.choose.combinations import find_offer
-from wheelmill.client.choose.explain import explain
+from wheelmill.client.choose.explain import explain, find_offer
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.names import CudaVersion, StableTorch, TorchVersion, project_name

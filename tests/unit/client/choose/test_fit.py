@@ -8,9 +8,8 @@ from packaging.specifiers import SpecifierSet
 
 from tests.unit.client.conftest import TARGET, candidates
 from wheelmill.client.choose.fit import group_fits, mismatches, mismatches_inside
-from wheelmill.client.records import Aspect, Inside, TargetEnvironment
-from wheelmill.client.source_records import Source, SourceKind
-from wheelmill.client.sources.links import LinkGroup
+from wheelmill.client.records import Aspect, Inside, Source, SourceKind, TargetEnvironment
+from wheelmill.client.sources.forms import LinkGroup
 from wheelmill.client.sources.listing import Place
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion, project_name

@@ -1,13 +1,24 @@
 """What an interpreter says that is installed for it."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from wheelmill.client.environment.trial import find_compiled_projects
-from wheelmill.client.install.distributions import installed_in, versions_in
+from wheelmill.client.install import distributions
+from wheelmill.client.install.distributions import (
+    ChangeKind,
+    InstalledPackage,
+    InstallPlace,
+    compare_packages,
+    installed_in,
+    packages_in,
+    read_distributions,
+    versions_in,
+)
+from wheelmill.client.install.trial import find_compiled_projects
 from wheelmill.names import project_name
 
 FLASH = project_name("flash-attn")
@@ -70,3 +81,78 @@ def test_an_alias_is_not_compiled(interpreter: Path, tmp_path: Path) -> None:
     metadata = "Name: flash_attn\nVersion: 2.8.3+cu130torch2.11\nRequires-Dist: demo==2.8.3+cu130torch2.11\n"
     put(tmp_path / "site", metadata)
     assert FLASH not in find_compiled_projects(installed_in(interpreter))
+
+
+TORCH = project_name("torch")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "sign", "versions"),
+    [
+        (None, "2.9.0", ChangeKind.INSTALLED, "+", "2.9.0"),
+        ("2.8.0", None, ChangeKind.REMOVED, "-", "2.8.0"),
+        ("2.8.0", "2.10.0", ChangeKind.UPGRADED, "~", "2.8.0 -> 2.10.0"),
+        ("2.10.0", "2.9.0", ChangeKind.DOWNGRADED, "~", "2.10.0 -> 2.9.0"),
+        ("2.8.0+cu126", "2.8.0+cu128", ChangeKind.UPGRADED, "~", "2.8.0+cu126 -> 2.8.0+cu128"),
+        ("of old", "2.9.0", ChangeKind.REPLACED, "~", "of old -> 2.9.0"),
+    ],
+)
+def test_a_change_in_words(before: str | None, after: str | None, kind: ChangeKind, sign: str, versions: str) -> None:
+    old, new = (({TORCH: InstalledPackage(version=each, size=8)} if each else {}) for each in (before, after))
+    (change,) = compare_packages(old, new)
+    assert (change.kind, change.sign, change.versions, change.size) == (kind, sign, versions, 8)
+
+
+def test_another_build_of_a_version_is_a_change() -> None:
+    one, other, unknown = (InstalledPackage(version="1.0", size=8, identity=number) for number in (1, 2, None))
+    (change,) = compare_packages({TORCH: one}, {TORCH: other})
+    assert (change.kind, change.versions) == (ChangeKind.REPLACED, "1.0")
+    assert compare_packages({TORCH: one}, {TORCH: unknown}) == ()
+    assert compare_packages({TORCH: one}, {TORCH: one}) == ()
+
+
+def test_packages_have_the_size_that_their_record_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, record in {"torch": "torch/a.py,,100\ntorch/b.so,,23\ntorch/RECORD,,\n", "broken": 'a,"'}.items():
+        folder = tmp_path / f"{name}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (folder / "RECORD").write_text(record)
+    monkeypatch.setattr(distributions, "distributions_of", lambda _: read_distributions([tmp_path]))
+    found = packages_in(Path(sys.executable))
+    assert {project: package.size for project, package in found.items()} == {"torch": 123, "broken": None}
+
+
+def test_an_environment_is_one_tree_whether_it_is_there_or_not(tmp_path: Path) -> None:
+    assert InstallPlace.of_environment(tmp_path / ".venv").trees == (tmp_path / ".venv",)
+
+
+def test_the_interpreter_of_an_environment() -> None:
+    place = InstallPlace.of_interpreter(Path(sys.executable))
+    assert place.trees == (place.base,) == (Path(sys.prefix),)
+
+
+def test_an_interpreter_that_is_in_no_environment() -> None:
+    """As conda's and the system's: only the folders of packages and scripts, not all that is there."""
+    place = InstallPlace.of_interpreter(Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}")
+    assert place.base not in place.trees
+    assert {tree.name for tree in place.trees} >= {"site-packages", "bin", "share", "etc", "include"}
+
+
+def test_a_user_who_may_not_write_there_has_packages_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(_interpreter: Path, code: str) -> object:
+        code = f"import os\nos.access = lambda *_: False\n{code}"
+        python = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}"
+        return json.loads(subprocess.run([python, "-I", "-c", code], capture_output=True, check=True).stdout)
+
+    monkeypatch.setattr(distributions, "ask", ask)
+    assert InstallPlace.of_interpreter(Path(sys.executable)).base.is_relative_to(Path.home())
+
+
+def test_a_conda_prefix_is_asked_for_its_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").touch()
+    folders = [str(tmp_path / "lib" / "site-packages"), str(tmp_path / "bin")]
+    monkeypatch.setattr(distributions, "ask", lambda *_: [str(tmp_path), False, folders])
+    place = InstallPlace.of_environment(tmp_path)
+    assert place.base == tmp_path
+    assert place.trees == tuple(map(Path, folders))

@@ -10,8 +10,8 @@ from packaging.requirements import Requirement
 
 from tests.unit.client.targets import INDEX, LINUX, candidate, resolution
 from wheelmill.client.project.change import add_wheels, find_torch_pin, remove_packages
-from wheelmill.client.project.index_tables import UvPyproject
 from wheelmill.client.project.project import Edit
+from wheelmill.client.project.pyproject import UvPyproject
 from wheelmill.names import CudaVersion, TorchVersion, project_name
 
 

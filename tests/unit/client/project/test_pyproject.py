@@ -1,3 +1,5 @@
+"""What is written of a TOML file says what the document says."""
+
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -7,11 +9,10 @@ from packaging.requirements import Requirement
 
 from tests.refusals import coded
 from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
-from wheelmill.client.lock.pins import Pin, pins_of
+from wheelmill.client.lock.files import Pin, pins_of
 from wheelmill.client.project.change import add_wheels, remove_packages
-from wheelmill.client.project.index_tables import UvPyproject
 from wheelmill.client.project.project import Edit
-from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.project.pyproject import Pyproject, TomlTables, UvPyproject
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, ProjectName, TorchVersion, project_name
 
@@ -322,3 +323,12 @@ def test_torch_stays_with_the_mirror_that_a_project_names(tmp_path: Path) -> Non
 def test_torch_is_not_added_beside_wheels_that_do_not_need_it() -> None:
     pins = pins_of([resolution(candidate("demo-1.0+cu130-cp312-cp312-linux_x86_64.whl"))])
     assert list(pins) == ["demo"]
+
+
+def test_a_file_with_nan_can_be_changed(tmp_path: Path) -> None:
+    """NaN equals nothing, so it is no sign that tomlkit wrote something else than the document."""
+    path = tmp_path / "pyproject.toml"
+    path.write_text("[tool.other]\nlimits = [nan, -nan, inf]\nsince = 2026-05-01\n")
+    document = TomlTables.read(path)
+    document.make_table("tool", "wheelmill")["packages"] = ["demo"]
+    assert document.text == path.read_text() + '\n[tool.wheelmill]\npackages = ["demo"]\n'

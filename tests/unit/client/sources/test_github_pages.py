@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.source_records import Outcome
+from wheelmill.client.records import Outcome
 from wheelmill.web.github_pages import LARGEST, SIZES
 from wheelmill.web.transport import Retries
 

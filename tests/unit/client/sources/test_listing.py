@@ -1,18 +1,25 @@
 """Where a project is looked for, and what wheels are taken to be built for."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from tests.page_server import Answer, PageServer, links_page
+from tests.page_server import JSON, Answer, PageServer, links_page
 from tests.unit.client.conftest import TARGET, chosen
+from wheelmill.cli import main
+from wheelmill.client.choose.explain import explain, find_offer
 from wheelmill.client.choose.resolve import Search, read_facts, resolve
-from wheelmill.client.source_records import Source, SourceKind
-from wheelmill.client.sources.links import LinkGroup
-from wheelmill.client.sources.listing import Place, places_of
-from wheelmill.names import CudaVersion, TorchVersion, project_name
+from wheelmill.client.records import Source, SourceKind
+from wheelmill.client.sources.forms import LinkGroup, group_links
+from wheelmill.client.sources.listing import Place, VariantWheel, candidates_of, places_of, variant_wheels
+from wheelmill.client.sources.pages import PageCache, Pages
+from wheelmill.names import CudaVersion, TorchVersion, project_name, read_requirement, words_like
+from wheelmill.web.pages import JSON_TYPE, Link
 from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.name import VARIANTS_SUFFIX
 
 DEMO = project_name("demo")
 PLAIN = "demo-1.0-cp312-cp312-manylinux_2_28_x86_64.whl"
@@ -114,3 +121,167 @@ def test_a_source_without_any_wheel_is_warned_of(server: PageServer) -> None:
     server.pages["/simple/demo/"] = Answer(b"<html></html>")
     search = Search(named=(f"simple:{server.url}/simple",), look=False)
     assert resolve([Requirement("demo")], TARGET, search).warnings == ()
+
+
+WHEEL = "flash_attn-2.8+cu128torch2.8-cp312-cp312-linux_x86_64.whl"
+
+
+def advice(name: str, *sources: str, offline: bool = False) -> str | None:
+    search = Search(named=sources, offline=offline, look=False)
+    return resolve([read_requirement(name)], TARGET, search).unresolved[project_name(name)].suggestion
+
+
+def test_a_slip_is_answered_with_a_name_on_the_pages_that_were_read(server: PageServer) -> None:
+    server.pages["/wheels/"] = Answer(links_page(WHEEL))
+    page = f"find-links:{server.url}/wheels/"
+    assert advice("flash-atn", page) == advice("flash", page) == "did you mean flash-attn?"
+    assert advice("flash-atn", page, offline=True) == "did you mean flash-attn?"
+    search = Search(named=[page], look=False)
+    absence = explain(read_requirement("flashattn"), TARGET, search).absence
+    assert absence
+    assert absence.suggestion == "did you mean flash-attn?"
+    offer = find_offer(project_name("flash_attention"), TARGET.platform, TARGET, search)
+    assert offer.absence.suggestion == "did you mean flash-attn?"
+
+
+def test_nothing_is_meant_by_a_name_that_is_like_no_other(server: PageServer) -> None:
+    server.pages["/wheels/"] = Answer(links_page(WHEEL))
+    page = f"find-links:{server.url}/wheels/"
+    assert "did you mean" not in str(advice("numpy", page))
+    assert resolve([read_requirement("flash-attn")], TARGET, Search(named=[page], look=False)).choices
+
+
+LISTS = {
+    "text/html": b'<a href="flash-attn/">flash_attn</a><a href="../">up</a><a href="\x1b[2J/">x</a>',
+    JSON_TYPE: json.dumps({"meta": {"api-version": "1.0"}, "projects": [{"name": "Flash.Attn"}]}).encode(),
+}
+
+
+@pytest.mark.parametrize("content_type", LISTS)
+def test_an_index_is_asked_for_its_projects_once_a_name_is_wrong(server: PageServer, content_type: str) -> None:
+    server.pages["/simple/"] = Answer(LISTS[content_type], headers={"Content-Type": content_type})
+    index = f"simple:{server.url}/simple/"
+    assert advice("flash-atn", index) == "did you mean flash-attn?"
+    asked = len(server.asked)
+    assert advice("flash-atn", index, offline=True) == "did you mean flash-attn?"
+    assert len(server.asked) == asked
+
+
+def test_a_shell_is_offered_what_is_known(
+    server: PageServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_WHEELMILL_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    server.pages["/wheels/"] = Answer(links_page(WHEEL, "flash$(touch x)-1.0-py3-none-any.whl"))
+    page = f"find-links:{server.url}/wheels/"
+
+    def offered(command: str, typed: str, sources: str = page) -> list[str]:
+        monkeypatch.setenv("COMP_WORDS", f"wheelmill {command} {typed}")
+        monkeypatch.setenv("WHEELMILL_SOURCES", sources)
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main()
+        return capsys.readouterr().out.split()
+
+    assert offered("resolve", "fl") == []
+    advice("other", page)
+    asked = len(server.asked)
+    for command in ("resolve", "add", "install", "lock", "explain", "available", "doctor"):
+        assert offered(command, "fl") == ["flash-attn"]
+    assert offered("resolve", "x") == offered("resolve", "fl", "no-such-file.yml") == []
+    assert len(server.asked) == asked
+
+
+@pytest.mark.parametrize("answer", [b"", b"{", b"\xff\xfe", b"[" * 5000])
+def test_an_index_that_gives_no_list_says_nothing(server: PageServer, answer: bytes) -> None:
+    server.pages["/simple/"] = Answer(answer, headers={"Content-Type": JSON_TYPE})
+    assert "did you mean" not in str(advice("flash-atn", f"simple:{server.url}/simple/"))
+
+
+def test_a_slip_has_few_answers() -> None:
+    assert words_like("mamba", ["mamba-ssm", "mamba", "other"]) == ["mamba", "mamba-ssm"]
+    assert words_like("sage", ["sageattention", "torch"]) == ["sageattention"]
+    assert words_like("", ["torch"]) == words_like("xyz", ["torch"]) == []
+
+
+VARIANT_WHEELS_DEMO = project_name("demo")
+NAMES = (
+    "demo-1.0-py3-none-any.whl",
+    "demo-1.0-1-py3-none-any.whl",
+    "demo-1.0-py3-none-any-cu130.whl",
+    "demo-1.0-2-py3-none-any-null.whl",
+    "demo-1.0+torch2.11-py3-none-any-cu130.whl",
+    "demo-1.0-variants.json",
+    "demo-1.0.tar.gz",
+)
+SHA = "ab" * 32
+
+
+def read(server: PageServer, answer: Answer, folder: Path | None = None) -> tuple[list[str], list[VariantWheel]]:
+    """The plain wheels and the variants of a page."""
+    server.pages["/demo/"] = answer
+    source = Source(name="a", kind=SourceKind.SIMPLE, url=f"{server.url}/")
+    place = Place(source=source, filled=source, url=f"{server.url}/demo/")
+    with PageCache(folder) as cache:
+        pages = Pages(cache)
+        pages.update([place.url])
+        assert pages.warnings == []
+        return [each.filename for each in candidates_of(VARIANT_WHEELS_DEMO, [place], pages)], variant_wheels(
+            VARIANT_WHEELS_DEMO, [place], pages
+        )
+
+
+def as_json() -> Answer:
+    files = [{"filename": name, "url": name, "hashes": {"sha256": SHA}} for name in NAMES]
+    content = {"meta": {"api-version": "1.0"}, "name": "demo", "files": files}
+    return Answer(json.dumps(content).encode(), headers={"Content-Type": JSON})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(links_page(*NAMES, sha256=SHA)),
+        Answer(b"<script></script>" + links_page(*NAMES, sha256=SHA)),
+        Answer(links_page(*reversed(NAMES), sha256=SHA)),
+        as_json(),
+    ],
+    ids=["plain", "with a script", "the other way round", "JSON"],
+)
+def test_a_page_has_both_each_by_itself(answer: Answer, server: PageServer) -> None:
+    plain, variants = read(server, answer)
+    assert sorted(plain) == sorted(NAMES[:2])
+    assert {each.candidate.filename: each.label for each in variants} == {
+        NAMES[2]: "cu130",
+        NAMES[3]: "null",
+        NAMES[4]: "cu130",
+    }
+    lists = {str(each.candidate.version): each.listed for each in variants}
+    assert lists["1.0+torch2.11"] is None
+    assert lists["1.0"] is not None
+    assert (lists["1.0"].url, lists["1.0"].sha256) == (f"{server.url}/demo/demo-1.0-variants.json", SHA)
+
+
+def test_a_build_tag_is_no_part_of_the_tags(server: PageServer) -> None:
+    _, variants = read(server, as_json())
+    builds = {each.candidate.filename: each.candidate.build for each in variants}
+    assert builds[NAMES[3]] == (2, "")
+    assert builds[NAMES[2]] == ()
+
+
+def test_they_come_from_the_cache_too(server: PageServer, tmp_path: Path) -> None:
+    assert read(server, as_json(), tmp_path) == read(server, Answer(status=500), tmp_path)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [
+        ("demo-1.0-py3-none-any-cu130.whl", LinkGroup(VARIANT_WHEELS_DEMO, "", "py3-none-any", "cu130")),
+        ("demo-1.0+CU_130-1-py3-none-any-a.b.whl", LinkGroup(VARIANT_WHEELS_DEMO, "cu.130", "py3-none-any", "a.b")),
+        ("demo-1.0+torch2.11-variants.json", LinkGroup(VARIANT_WHEELS_DEMO, "torch2.11", "", VARIANTS_SUFFIX)),
+        ("demo-1.0-py3-none-any-Label.whl", None),
+        ("demo-1.0-1-py3-none-any-x-y.whl", None),
+        ("demo-1.0-x-variants.json", None),
+    ],
+)
+def test_what_links_have_in_common_says_the_variant(name: str, group: LinkGroup | None) -> None:
+    assert list(group_links([Link(name, name)])) == ([group] if group else [])

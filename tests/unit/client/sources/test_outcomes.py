@@ -6,8 +6,7 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer, links_page
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Resolution
-from wheelmill.client.source_records import Outcome
+from wheelmill.client.records import Outcome, Resolution
 from wheelmill.system.progress import Progress
 
 WHEEL = "demo-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"

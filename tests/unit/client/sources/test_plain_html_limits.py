@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from wheelmill.client.sources.plain_html import sort_plain_links
+from wheelmill.client.sources.forms import sort_plain_links
 
 ADDRESS = "https://index.example/simple/demo/"
 SIZE = 1 << 20

@@ -11,7 +11,7 @@ import pytest
 from tests.page_server import Answer, PageServer
 from tests.refusals import coded
 from wheelmill.client.choose.resolve import Search, cache_folder
-from wheelmill.client.sources import selection
+from wheelmill.client.sources import sources
 from wheelmill.errors import UsageError
 from wheelmill.index.render import pages_of_sources
 
@@ -157,6 +157,6 @@ def test_the_list_that_ships_may_name_the_site(
     own.write_bytes(b"site: " + server.url.encode() + b"\n" + NEWER)
     publish(NEWEST)
     monkeypatch.delenv("WHEELMILL_SITE")
-    monkeypatch.setattr(selection, "SHIPPED", own)
+    monkeypatch.setattr(sources, "SHIPPED", own)
     for named, found in (((), "newest"), ((str(own),), "new")):  # a list that is named is not replaced by another one
         assert names_of(Search(named=named), lambda _: None) == [found]

@@ -11,12 +11,10 @@ import pytest
 from tests.page_server import Answer, PageServer
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.fit import group_fits
-from wheelmill.client.records import Candidate, TargetEnvironment
-from wheelmill.client.source_records import Outcome, Source, SourceKind
+from wheelmill.client.records import Candidate, Outcome, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.listing import candidates_of, outcomes_of, places_of
-from wheelmill.client.sources.page_cache import PageCache
-from wheelmill.client.sources.pages import Pages
-from wheelmill.client.sources.selection import SHIPPED
+from wheelmill.client.sources.pages import PageCache, Pages
+from wheelmill.client.sources.sources import SHIPPED
 from wheelmill.client.sources.sources_file import read_sources_file
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name

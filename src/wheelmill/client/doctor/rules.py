@@ -1,0 +1,399 @@
+"""Defects of an environment, and the rules that find them.
+
+Rules compare what is installed with what would have to be: files, versions, and compiled code with torch, CUDA, Python
+and the system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.client.choose.facts import minimum_driver
+from wheelmill.client.choose.fit import mismatches_inside, mismatches_of_tags
+from wheelmill.client.doctor.examined import Examined
+from wheelmill.client.doctor.inventory import Installed, needs_torch
+from wheelmill.client.records import Aspect, TargetEnvironment
+from wheelmill.names import TORCH, CudaVersion, ProjectName, PythonVersion, StableTorch
+from wheelmill.wheel.findings import some_of
+from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.libraries import DRIVER, cuda_majors_of, is_of_toolkit, is_provided
+from wheelmill.wheel.torch_need import words_for
+from wheelmill.wheel.torch_symbols import describe_symbol
+
+
+class DefectCode(StrEnum):
+    """What kind of defect it is. The values are part of the command's JSON."""
+
+    DRIVER = "driver"
+    """The driver is too old for the installed CUDA."""
+    CUDA = "cuda"
+    """A wheel was built for another CUDA than the installed torch."""
+    TORCH = "torch"
+    """A wheel was built for another torch than the installed one, or torch itself is of two releases."""
+    TORCH_MISSING = "torch-missing"
+    """A wheel needs torch, and none is installed."""
+    TORCH_BUILD = "torch-build"
+    """torch is built without CUDA, and a wheel with it."""
+    ABI = "abi"
+    """A wheel was built with another C++ ABI than the installed torch."""
+    PYTHON = "python"
+    """A wheel is for another Python."""
+    PLATFORM = "platform"
+    """A wheel is for another system or processor."""
+    GLIBC = "glibc"
+    """A wheel needs a newer glibc than this system has."""
+    GPU = "gpu"
+    """A wheel has no code that runs on a GPU of this machine."""
+    LIBRARY = "library"
+    """A library of torch or CUDA that a wheel needs is missing."""
+    RUNTIMES = "runtimes"
+    """The runtimes of two CUDA majors are installed."""
+    IMPORT_PATH = "import-path"
+    """Another module of the same name is imported in its place."""
+    DUPLICATE = "duplicate"
+    """A project is installed twice."""
+    ALIAS = "alias"
+    """An alias such as demo-cu13 stands for a wheel that is not installed."""
+    MISSING_FILES = "missing-files"
+    """Installed files are missing."""
+    CHANGED_FILES = "changed-files"
+    """Installed files have been changed."""
+    CORRUPT = "corrupt"
+    """A library or an extension module cannot be loaded: it is cut off, or no shared object."""
+    METADATA = "metadata"
+    """The metadata of something installed cannot be read, as after an interrupted installation."""
+    LOCK = "lock"
+    """Another version is installed than the lock or the project names, or none."""
+    UNLABELLED = "unlabelled"
+    """The usual index gave a wheel in place of the one that is locked, which names its CUDA and torch."""
+    SHADOWED = "shadowed"
+    """The usual package index may give another file than the one that was chosen."""
+    URL = "url"
+    """The URL of a wheel no longer works."""
+    SIZE = "size"
+    """A wheel has another size than the lock says."""
+    HASH = "hash"
+    """A wheel has no hash, or another one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defect:
+    """One thing that is wrong."""
+
+    code: DefectCode
+    subject: str
+    detail: str
+    project: ProjectName | None = None
+    """The project at fault; None if it is no installed project."""
+    place: Path | None = None
+    """The file or folder that is in the way, or that names what should be installed."""
+
+
+_OF_TAGS: Final = {
+    Aspect.PYTHON: DefectCode.PYTHON,
+    Aspect.PLATFORM: DefectCode.PLATFORM,
+    Aspect.GLIBC: DefectCode.GLIBC,
+}
+
+
+def driver_is_new_enough(examined: Examined) -> Iterator[Defect]:
+    """A driver runs the CUDA releases of its own time and older ones."""
+    environment = examined.environment
+    if environment.cuda:
+        if needed := _newer_driver(environment.cuda, examined):
+            yield Defect(
+                code=DefectCode.DRIVER,
+                subject=f"driver {environment.driver}",
+                detail=f"CUDA {environment.cuda} needs {needed} or newer: update it, or take torch for an older CUDA",
+            )
+        return
+    for each in examined.by_project.values():
+        cuda = each.distribution.label.cuda
+        if cuda and not needs_torch(each.distribution) and (needed := _newer_driver(cuda, examined)):
+            detail = f"CUDA {cuda} needs driver {needed} or newer, and here is {environment.driver}"
+            yield against(each, DefectCode.DRIVER, detail)
+
+
+def _newer_driver(cuda: CudaVersion, examined: Examined) -> str | None:
+    """The oldest driver that runs a CUDA release, where the one here is older."""
+    driver = examined.environment.driver
+    if driver is None or not examined.environment.platform.is_linux:
+        return None
+    needed = minimum_driver(cuda, examined.facts)
+    return needed if needed and Version(driver) < Version(needed) else None
+
+
+def torch_is_there(examined: Examined) -> Iterator[Defect]:
+    """What is built against torch loads beside it only."""
+    if examined.environment.torch is None:
+        need = [
+            str(name) for name, each in examined.by_project.items() if each.links_to_torch or each.distribution.torch
+        ]
+        need += [
+            name for name, each in examined.by_project.items() if needs_torch(each.distribution) and name not in need
+        ]
+        if need:
+            detail = f"is not installed, and {some_of(sorted(need))} cannot do without"
+            yield Defect(code=DefectCode.TORCH_MISSING, subject="torch", detail=detail, project=TORCH)
+
+
+def torch_has_cuda(examined: Examined) -> Iterator[Defect]:
+    """A torch for processors alone, or for AMD's GPUs, lacks the libraries that CUDA wheels are linked to."""
+    environment = examined.environment
+    if not environment.cpu_only:
+        return
+    built = BuiltFor.of_installed(environment.torch_release or "").other_accelerator or "the CPU alone"
+    for name, each in examined.by_project.items():
+        asks = each.distribution.label.cuda_major is not None or any(
+            "torch_cuda" in lib or "c10_cuda" in lib for lib in each.needed
+        )
+        if asks and name != TORCH and (each.links_to_torch or needs_torch(each.distribution)):
+            yield against(
+                each, DefectCode.TORCH_BUILD, f"built with CUDA, but torch {environment.torch_release} is for {built}"
+            )
+
+
+def torch_is_of_one_release(examined: Examined) -> Iterator[Defect]:
+    """An upgrade that broke off leaves the files of one release and the METADATA of another."""
+    torch, release = examined.by_project.get(TORCH), examined.environment.torch_release
+    if torch is None or release is None:
+        return
+    try:
+        is_one = Version(Version(release).base_version) == Version(Version(torch.distribution.version).base_version)
+    except InvalidVersion:
+        return
+    if not is_one:
+        yield against(torch, DefectCode.TORCH, f"its files say torch {release}: it is of two releases")
+
+
+def modules_are_its_own(examined: Examined) -> Iterator[Defect]:
+    """A ``torch.py`` in the folder where Python is started is imported in place of torch."""
+    for each in examined.by_project.values():
+        folder = each.distribution.folder
+        if folder is None or not _concerns_torch(each):
+            continue
+        for module in _modules_of(each):
+            found = examined.path.find(module)
+            if found and found[1].parent.resolve() != folder.parent.resolve():
+                where, path = found
+                yield Defect(
+                    code=DefectCode.IMPORT_PATH,
+                    subject=_name_of(each),
+                    detail=f"{path} is imported in place of its module {module}, because of {where.origin}",
+                    project=each.distribution.project,
+                    place=path,
+                )
+
+
+def files_are_as_installed(examined: Examined) -> Iterator[Defect]:
+    """RECORD says which files there must be, and what is in them."""
+    for each in examined.installed:
+        if each.unreadable:
+            yield against(each, DefectCode.METADATA, f"RECORD or WHEEL cannot be read: {each.unreadable}")
+        if each.missing:
+            all_of = len(each.missing) >= sum(bool(row.digest) and ".dist-info/" not in row.name for row in each.rows)
+            whole = "all of its files are gone, as after a removal by hand" if all_of else ""
+            yield against(each, DefectCode.MISSING_FILES, whole or f"gone: {some_of(each.missing)}")
+        if each.changed:
+            yield against(each, DefectCode.CHANGED_FILES, f"not as RECORD says: {some_of(each.changed)}")
+        for name, reason in each.corrupt.items():
+            yield against(each, DefectCode.CORRUPT, f"{name}: {reason}")
+    for folder in examined.broken:
+        yield Defect(
+            code=DefectCode.METADATA,
+            subject=folder.name,
+            detail=f"{folder} is left of an installation or a removal that broke off",
+            place=folder,
+        )
+
+
+def projects_are_installed_once(examined: Examined) -> Iterator[Defect]:
+    """Of two versions in one environment, files of both may be imported."""
+    seen: dict[ProjectName, str] = {}
+    for each in examined.installed:
+        project, version = each.distribution.project, each.distribution.version
+        if seen.setdefault(project, version) != version:
+            detail = f"{seen[project]} and {version} are both installed; uninstall both, then install one"
+            yield Defect(code=DefectCode.DUPLICATE, subject=project, detail=detail, project=project)
+
+
+def aliases_have_their_wheels(examined: Examined) -> Iterator[Defect]:
+    """Of aliases for two CUDA majors, which installers put there one after the other, only one can be right."""
+    for each in examined.by_project.values():
+        alias = each.distribution
+        if alias.stands_for is None:
+            continue
+        there = examined.by_project.get(alias.stands_for)
+        if there is None:
+            detail = f"stands for {alias.stands_for} {alias.version}, which is not installed"
+            yield replace(against(each, DefectCode.ALIAS, detail), project=alias.stands_for)
+        elif there.distribution.version != alias.version:
+            found = f"{alias.stands_for} {there.distribution.version}"
+            detail = f"stands for {alias.stands_for} {alias.version}, but {found} is installed"
+            yield against(each, DefectCode.ALIAS, detail)
+
+
+def wheels_are_for_this_python(examined: Examined) -> Iterator[Defect]:
+    """The tags of a wheel name the Python, the system and the C library that it is for (PEP 425)."""
+    for each in examined.by_project.values():
+        yield from (
+            against(each, _OF_TAGS[mismatch.aspect], f"its wheel {mismatch.reason}")
+            for mismatch in (mismatches_of_tags(each.tags, examined.environment) if each.tags else ())
+        )
+
+
+def _concerns_torch(each: Installed) -> bool:
+    named = each.distribution.label.cuda_major is not None
+    return each.distribution.project == TORCH or named or each.links_to_torch or needs_torch(each.distribution)
+
+
+def _modules_of(each: Installed) -> list[str]:
+    """The names that it is imported by, whose files are all there."""
+    names = [row.name for row in each.rows]
+    packages = {name.partition("/")[0] for name in names if name.endswith("/__init__.py") and name.count("/") == 1}
+    modules = {name.partition(".")[0] for name in names if "/" not in name and name.endswith((".py", ".so"))}
+    return sorted(name for name in packages | modules if name.isidentifier())
+
+
+def _name_of(each: Installed) -> str:
+    return f"{each.distribution.project} {each.distribution.version}"
+
+
+def against(each: Installed, code: DefectCode, detail: str) -> Defect:
+    """A defect of something installed."""
+    return Defect(code=code, subject=_name_of(each), detail=detail, project=each.distribution.project)
+
+
+_OF_CODE: Final = {Aspect.GLIBC: DefectCode.GLIBC, Aspect.ABI: DefectCode.ABI, Aspect.GPU: DefectCode.GPU}
+_DRIVERS: Final = (DRIVER, "libnvidia-ml.so.1")
+NVIDIA: Final = "nvidia-"
+"""How NVIDIA's own packages begin; some of them hold code for a few GPUs only, and are used on no others."""
+_RUNTIME: Final = "libcudart.so."
+
+
+def labels_agree(examined: Examined) -> Iterator[Defect]:
+    """A label names the torch, the CUDA and the C++ ABI that a wheel was built for."""
+    environment = examined.environment
+    for each in examined.by_project.values():
+        distribution = each.distribution
+        label, needed, torch = distribution.label, distribution.torch, environment.torch
+        window = examined.windows.get(distribution.project)
+        beside = torch in needed if torch and isinstance(needed, StableTorch) else needed == torch
+        if distribution.project != TORCH and torch and needed and not beside:
+            told = f"; {window}" if window else ""
+            detail = f"built for {words_for(needed)}, but {torch} is installed{told}"
+            yield against(each, DefectCode.TORCH, detail)
+        elif torch and window and (lacking := window.lacking(torch)):
+            detail = f"{window}; {torch}, which is installed, lacks {describe_symbol(lacking[0])}"
+            yield against(each, DefectCode.TORCH, detail)
+        if environment.cuda and label.cuda_major and label.cuda_major != environment.cuda.major:
+            detail = f"built for CUDA {label.cuda_major}, but the installed torch is for CUDA {environment.cuda}"
+            yield against(each, DefectCode.CUDA, detail)
+        if environment.cuda and label.other_accelerator and distribution.project != TORCH:
+            detail = f"built for {label.other_accelerator}, but the installed torch is for CUDA {environment.cuda}"
+            yield against(each, DefectCode.CUDA, detail)
+        if None not in (label.cxx11_abi, environment.cxx11_abi) and label.cxx11_abi != environment.cxx11_abi:
+            yield against(each, DefectCode.ABI, "built with another C++ ABI than the installed torch")
+
+
+def code_fits_the_machine(examined: Examined) -> Iterator[Defect]:
+    """Code asks for a glibc, for the C++ ABI of its torch, and for GPUs; as it is asked of wheels to choose from."""
+    for each in examined.by_project.values():
+        if each.inside is None:
+            continue
+        for mismatch in mismatches_inside(each.inside, each.distribution.label, examined.environment):
+            is_of_nvidia = mismatch.aspect is Aspect.GPU and each.distribution.project.startswith(NVIDIA)
+            if mismatch.aspect in _OF_CODE and not is_of_nvidia:
+                yield against(each, _OF_CODE[mismatch.aspect], mismatch.reason)
+        machine = examined.environment.platform.machine
+        foreign = [f"{so.name} ({so.machine})" for so in each.code if so.machine not in (None, machine)]
+        if foreign and len(foreign) == len(each.code):
+            yield against(each, DefectCode.PLATFORM, f"its code is for another processor: {some_of(foreign)}")
+
+
+def modules_are_for_this_python(examined: Examined) -> Iterator[Defect]:
+    """An extension module names its Python; one for another Python is not found (PEP 3149)."""
+    python = examined.environment.python
+    for each in examined.by_project.values():
+        named: dict[str, set[PythonVersion | None]] = {}
+        for so in each.code:
+            stem, _, rest = so.name.partition(".cpython-")
+            if rest:
+                named.setdefault(stem, set()).add(_python_of(rest))
+        lost = [stem for stem, pythons in named.items() if python not in pythons]
+        if lost and not any(python in pythons for pythons in named.values()):
+            others = ", ".join(sorted({str(version) for stem in lost for version in named[stem]}))
+            yield against(each, DefectCode.PYTHON, f"its modules are for Python {others}: {some_of(lost)}")
+
+
+def cuda_majors_agree(examined: Examined) -> Iterator[Defect]:
+    """Code that is linked to torch and to another CUDA major than torch's crashes."""
+    cuda = examined.environment.cuda
+    for each in examined.by_project.values() if cuda else ():
+        majors = {major for library in each.needed for major in cuda_majors_of(library)}
+        said = each.distribution.label.cuda_major
+        if cuda and each.links_to_torch and majors and cuda.major not in majors and said in (None, cuda.major):
+            linked = some_of(sorted(library for library in each.needed if cuda_majors_of(library)))
+            yield against(each, DefectCode.CUDA, f"linked to {linked}, but the installed torch is for CUDA {cuda}")
+
+
+def libraries_are_there(examined: Examined) -> Iterator[Defect]:
+    """The libraries of torch and CUDA that code names are in the environment or on the system."""
+    environment = examined.environment
+    for each in examined.by_project.values():
+        if each.links_to_torch and (environment.torch is None or environment.cpu_only):
+            continue  # that is reported already
+        majors = {majors[0] for library in each.needed if len(majors := cuda_majors_of(library)) == 1}
+        chooses = each.links_to_torch or len(majors) > 1  # told already, or it has code for each and loads one
+        lost = [
+            f"{library} ({user})"
+            for library, user in each.needed.items()
+            if _is_shared(library)
+            and library not in examined.providers
+            and library not in examined.libraries
+            and not (chooses and _is_for_other_cuda(library, environment))
+        ]
+        if lost:
+            detail = f"needs what neither the environment nor this system has: {some_of(lost)}"
+            yield against(each, DefectCode.LIBRARY, detail)
+
+
+def _is_shared(library: str) -> bool:
+    """Whether torch or CUDA has the library; the driver's is there where a driver is."""
+    return (is_provided(library) or is_of_toolkit(library)) and library not in _DRIVERS
+
+
+def _is_for_other_cuda(library: str, environment: TargetEnvironment) -> bool:
+    majors = cuda_majors_of(library)
+    return environment.cuda is not None and bool(majors) and environment.cuda.major not in majors
+
+
+def one_runtime_is_installed(examined: Examined) -> Iterator[Defect]:
+    """Of two CUDA majors, one is what torch is built for; the other takes gigabytes, and clashes where it is loaded."""
+    runtimes = {name: who for name, who in examined.providers.items() if name.startswith(_RUNTIME)}
+    cuda = examined.environment.cuda
+    if len({name.removeprefix(_RUNTIME).partition(".")[0] for name in runtimes}) < 2:  # noqa: PLR2004 - two
+        return
+    for name, project in runtimes.items():
+        (major,) = cuda_majors_of(name) or (0,)
+        if cuda is None or major != cuda.major:
+            users = sorted(
+                user for user, each in examined.by_project.items() if name in each.needed and user != project
+            )
+            torch = f"torch is for CUDA {cuda}" if cuda else "no torch says which one is meant"
+            detail = f"{name} of {project} is installed beside another CUDA's: {torch}; "
+            detail += f"{some_of(users)} needs it" if users else "nothing here is linked to it"
+            yield against(examined.by_project[project], DefectCode.RUNTIMES, detail)
+
+
+def _python_of(suffix: str) -> PythonVersion | None:
+    try:
+        return PythonVersion.parse(suffix.partition("-")[0])
+    except ValueError:
+        return None

@@ -1,1 +1,0 @@
-"""An environment that is there: changed, tried and examined."""

@@ -1,1 +1,0 @@
-"""What is wrong with an environment and with the project that it belongs to, and what mends it."""

@@ -1,0 +1,289 @@
+"""Folders with a ``requirements.txt``, and environments of no project.
+
+In a file that a user keeps, the lines of wheelmill stand between two marks, and the rest is never touched. A package in
+neither part is never uninstalled.
+
+https://pip.pypa.io/en/stable/reference/requirements-file-format/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from wheelmill.client.install.installer import installer_for, interpreter_of
+from wheelmill.client.install.wheel_cache import WheelCache
+from wheelmill.client.lock.files import pins_of
+from wheelmill.client.project.change import check_depends, check_torch
+from wheelmill.client.project.project import Edit
+from wheelmill.client.records import Resolution
+from wheelmill.client.target.interpreter import find_interpreter, python_in
+from wheelmill.errors import UsageError
+from wheelmill.names import TORCH, ProjectName, read_requirement
+from wheelmill.system.process import command_line
+from wheelmill.system.progress import Progress
+
+_BEGIN = "# >>> wheelmill {command}: what stands between this line and the next mark is replaced"
+_END = "# <<< wheelmill {command}"
+_ASKED = "# asked for: "
+_TORCH_FOR = "# torch for: "
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementsFile:
+    """The lines of a file: ours, and the user's before and after them."""
+
+    path: Path
+    command: str
+    """The command that wrote our lines: ``add`` or ``lock``."""
+    before: tuple[str, ...] = ()
+    ours: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, path: Path, command: str = "add") -> Self:
+        """Read a file; one that is not there is empty.
+
+        Raises:
+            UsageError: it is no text, has one mark without the other, or something else between them than was written.
+        """
+        try:
+            lines = path.read_bytes().decode().splitlines(keepends=True) if path.exists() else []
+        except UnicodeDecodeError as error:
+            raise UsageError("not-utf-8", f"{path} is not UTF-8: {error}") from None
+        begin, end = _marks_of(command)
+        bare = [line.strip() for line in lines]
+        marks = [place for place, line in enumerate(bare) if line in (begin, end)]
+        if not marks:
+            return cls(path=path, command=command, before=tuple(lines))
+        if [bare[place] for place in marks] != [begin, end]:
+            raise UsageError(
+                "marks-broken",
+                f"{path}: expected one line {begin!r}, and one {end!r} below it",
+                hint="put the one that is missing back, or remove the other",
+            )
+        first, last = marks
+        ours = tuple(bare[first + 1 : last])
+        if command == "add":
+            _check_ours(path, first + 2, ours)
+        return cls(path=path, command=command, before=tuple(lines[:first]), ours=ours, after=tuple(lines[last + 1 :]))
+
+    def with_ours(self, lines: Sequence[str]) -> bytes:
+        """The content of the file with other lines between the marks; without any, the marks go too."""
+        before, after = "".join(self.before), "".join(self.after)
+        end = "\r\n" if "\r\n" in before + after else "\n"
+        if lines and before and not before.endswith("\n"):
+            before += end
+        begin, close = _marks_of(self.command)
+        block = "".join(f"{line}{end}" for line in (begin, *lines, close)) if lines else ""
+        return f"{before}{block}{after}".encode()
+
+    @property
+    def asked(self) -> tuple[Requirement, ...]:
+        """What wheelmill was asked for."""
+        return tuple(Requirement(line.removeprefix(_ASKED)) for line in self.ours if line.startswith(_ASKED))
+
+    @property
+    def torch_for(self) -> frozenset[str]:
+        """The wheels that torch is pinned for."""
+        return frozenset(line.removeprefix(_TORCH_FOR) for line in self.ours if line.startswith(_TORCH_FOR))
+
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        """The requirements between the marks, as they are written."""
+        return tuple(line for line in self.ours if line and not line.startswith(("#", "-")))
+
+    @property
+    def indexes(self) -> tuple[str, ...]:
+        """The indexes that were added for torch."""
+        option = "--extra-index-url "
+        return tuple(line.removeprefix(option) for line in self.ours if line.startswith(option))
+
+    @property
+    def by_hand(self) -> tuple[tuple[int, Requirement], ...]:
+        """The requirements that a person wrote, each with the number of its line; URLs without a name are left out."""
+        marked = len(self.ours) + 2 if self.ours else 0
+        lines = (*enumerate(self.before, 1), *enumerate(self.after, len(self.before) + marked + 1))
+        return tuple((number, requirement) for number, line in lines if (requirement := _requirement_in(line)))
+
+    @property
+    def has_hashes(self) -> bool:
+        """Whether a person pinned hashes, so that pip wants one for every line."""
+        return any("--hash=" in line or "--require-hashes" in line for line in (*self.before, *self.after))
+
+
+def block(
+    asked: Iterable[Requirement], torch_for: Iterable[str], indexes: Iterable[str], pins: Iterable[str]
+) -> Iterator[str]:
+    """The lines that stand between the marks."""
+    yield from (f"{_ASKED}{each}" for each in asked)
+    yield from (f"{_TORCH_FOR}{each}" for each in sorted(torch_for))
+    yield from (f"--extra-index-url {each}" for each in indexes)
+    yield from pins
+
+
+def _marks_of(command: str) -> tuple[str, str]:
+    return _BEGIN.format(command=command), _END.format(command=command)
+
+
+def _check_ours(path: Path, first: int, lines: Iterable[str]) -> None:
+    faults = []
+    for number, line in enumerate(lines, first):
+        text = line.removeprefix(_ASKED)
+        if text and not text.startswith(("#", "-")):
+            try:
+                read_requirement(text)
+            except ValueError as error:
+                faults.append(f"{path}:{number}: {error}")
+    if faults:
+        raise UsageError("block-changed", "\n".join(faults), hint="lines of your own belong above or below the marks")
+
+
+def _requirement_in(line: str) -> Requirement | None:
+    text = line.partition(" #")[0].partition(" --")[0].strip().removesuffix("\\").strip()
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        return None
+
+
+def put_lock(path: Path, locked: str, names: Collection[str]) -> bytes:
+    """The content of a requirements file with a lock between its marks.
+
+    Args:
+        path: the file, which need not be there.
+        locked: every package with its hashes.
+        names: the projects that are locked.
+
+    Raises:
+        UsageError: a person's line has no hash, which pip wants of all lines then, or is on a project that is locked.
+    """
+    file = RequirementsFile.read(path, "lock")
+    for number, requirement in file.by_hand:
+        if not file.has_hashes or canonicalize_name(requirement.name) in names:
+            what = (
+                "is in the lock as well"
+                if file.has_hashes
+                else "has no hash, and pip wants one on every line of a lock"
+            )
+            raise UsageError(
+                "line-not-plain",
+                f"{path}:{number}: {requirement} {what}",
+                hint="write the lock to another file: --output",
+            )
+    return file.with_ours(locked.splitlines())
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementsProject:
+    """A requirements file and an environment; see `Project`."""
+
+    kind: str
+    path: Path
+    environment: Path | None
+    """None where there is none: then only the file is changed."""
+    python: Path | None
+    """The interpreter that was named by hand."""
+
+    @property
+    def root(self) -> Path:
+        """The folder of the file."""
+        return self.path.parent
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file."""
+        return (self.path,)
+
+    @property
+    def asked(self) -> tuple[Requirement, ...]:
+        """What the lines between the marks say."""
+        return RequirementsFile.read(self.path).asked
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """All lines of the file that name a project."""
+        file = RequirementsFile.read(self.path)
+        return (*(each for _, each in file.by_hand), *map(Requirement, file.pinned))
+
+    def find_python(self) -> Path | None:
+        """The interpreter of its environment."""
+        own = python_in(self.environment) if self.environment else None
+        return self.python or own or find_interpreter(self.root)
+
+    def check_install(self) -> None:
+        """There is nothing to refuse: without an environment, only the file is changed."""
+
+    def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
+        """Write wheels between the marks; see `Project`."""
+        file = RequirementsFile.read(self.path)
+        self._check(file, asked, resolutions)
+        new = {canonicalize_name(each.name): each for each in asked}
+        kept = {canonicalize_name(each.name): each for each in file.asked}
+        pins = pins_of(resolutions, named_indexes=False)
+        others = [text for text in file.pinned if canonicalize_name(Requirement(text).name) not in pins]
+        lines = [*others, *(pin.dependency for each in pins.values() for pin in each)]
+        indexes = {pin.index.url for pin in pins.get(TORCH, ()) if pin.index} if TORCH in pins else set(file.indexes)
+        chosen = [choice for each in resolutions for choice in each.choices.values()]
+        torch_for = file.torch_for | {each.candidate.project for each in chosen if each.needs_torch}
+        ours = block((kept | new).values(), torch_for, sorted(indexes), sorted(lines))
+        notes = (
+            []
+            if self.environment or self.python
+            else [f"nothing was installed: there is no environment beside {self.path.name}, and none is active"]
+        )
+        return Edit.of(self.path, file.with_ours(list(ours)), notes)
+
+    def remove(self, projects: Sequence[ProjectName]) -> Edit:
+        """Take wheels out from between the marks, and torch with the last that needs it; see `Project`."""
+        file = RequirementsFile.read(self.path)
+        check_depends(self.path, map(Requirement, file.pinned), projects)
+        torch_for = file.torch_for - set(projects)
+        gone = {*projects, *([] if torch_for else [TORCH])}
+        pins = [text for text in file.pinned if canonicalize_name(Requirement(text).name) not in gone]
+        asked = [each for each in file.asked if canonicalize_name(each.name) not in gone]
+        ours = block(asked, torch_for, file.indexes if torch_for else (), pins)
+        return Edit.of(self.path, file.with_ours(list(ours)))
+
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
+        """Install what the file says; see `Project`."""
+        if self.environment or self.python:
+            python = interpreter_of(resolutions[0].environment)
+            installer_for(python, progress, offline=cache.offline).install_file(self.path)
+
+    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
+        """Uninstall them; see `Project`."""
+        if (self.environment or self.python) and (python := self.find_python()):
+            installer_for(python, progress).uninstall(projects)
+
+    def _check(self, file: RequirementsFile, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> None:
+        """Refuse what pip would refuse when it reads the file.
+
+        Raises:
+            UsageError: names the line that is in the way.
+        """
+        chosen = {each.candidate.project: each.candidate for one in resolutions for each in one.choices.values()}
+        if file.has_hashes:
+            lock = ["wheelmill", "lock", *map(str, asked), "--format", "requirements", "--output", str(self.path)]
+            command = command_line(lock)
+            raise UsageError(
+                "hashes-needed",
+                f"{self.path} has hashes, so pip wants one on every line",
+                hint=f"write lines with hashes for these packages in place of the last lock's: {command}",
+            )
+        check_torch(self.path, [each for _, each in file.by_hand], resolutions)
+        for number, requirement in file.by_hand:
+            candidate = chosen.get(canonicalize_name(requirement.name))
+            if candidate and (
+                requirement.url or not requirement.specifier.contains(candidate.version, prereleases=True)
+            ):
+                raise UsageError(
+                    "wheel-not-allowed",
+                    f"{self.path}:{number}: {requirement} does not allow {candidate.filename}, which was chosen",
+                    hint="remove that line, or ask for what it says",
+                )

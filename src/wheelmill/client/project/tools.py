@@ -1,0 +1,341 @@
+"""Projects that PDM, Hatch or Poetry manage.
+
+Hatch installs the dependencies of ``[project]`` whenever one of its environments is used. Poetry has dependencies under
+``[project]`` or, as before Poetry 2, under ``[tool.poetry]``.
+
+https://pdm-project.org/en/stable/usage/lockfile/
+https://pdm-project.org/en/stable/usage/config/#configure-the-package-indexes
+https://hatch.pypa.io/latest/config/environment/overview/
+https://python-poetry.org/docs/pyproject/
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Iterable, MutableMapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import tomlkit
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Array, InlineTable, String
+
+from wheelmill.client.install.installer import installer_for
+from wheelmill.client.install.wheel_cache import WheelCache
+from wheelmill.client.lock.files import Index, Pin
+from wheelmill.client.project.poetry_constraint import specifiers_of
+from wheelmill.client.project.project import Edit
+from wheelmill.client.project.pyproject import OURS, IndexTables, Pyproject, set_key
+from wheelmill.client.project.tool_project import LockedProject, ToolProject
+from wheelmill.client.records import Resolution
+from wheelmill.client.target.interpreter import declared_python, python_in
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.installers.uv import installer_environment, run_installer
+from wheelmill.names import TORCH, ProjectName, read_requirement
+from wheelmill.system import process
+from wheelmill.system.progress import Progress
+
+
+class PdmPyproject(Pyproject):
+    """A ``pyproject.toml`` that PDM reads. An index says itself what comes from it."""
+
+    def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
+        """Add the indexes that have a project and nothing else, and take away those that were added for it before."""
+        sources = (self.table("tool", "pdm") or {}).get("source", [])
+        for place in reversed(range(len(sources))):
+            source = sources[place]
+            if str(source.get("name")).startswith("wheelmill-") and source.get("include_packages") == [project]:
+                del sources[place]
+        if not sources:
+            self.prune("tool", "pdm", "source")
+        for index in dict.fromkeys(pin.index for pin in pins if pin.index):
+            added = tomlkit.table()
+            added.trivia.indent = "\n"  # else it stands right below what is before it
+            added.update(
+                {"name": index.name, "url": index.url, "include_packages": [project], "exclude_packages": ["*"]}
+            )
+            pdm = self.make_table("tool", "pdm")
+            if "source" not in pdm:
+                pdm["source"] = tomlkit.aot()
+            pdm["source"].append(added)
+
+    def has_source_by_hand(self, project: ProjectName) -> bool:
+        """Whether somebody else has set where a project comes from."""
+        sources = (self.table("tool", "pdm") or {}).get("source", [])
+        named = [str(each.get("name")) for each in sources if project in each.get("include_packages", ())]
+        return any(not name.startswith("wheelmill-") for name in named)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PdmProject(LockedProject):
+    """A folder with a ``pyproject.toml`` and a ``pdm.lock``; see `Project`."""
+
+    pyproject = PdmPyproject
+    lock_name = "pdm.lock"
+    tool = "pdm"
+    lock_arguments = ("lock", "--update-reuse")
+    install_arguments = ("sync",)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Its own file, the lock, and where PDM keeps which interpreter it uses."""
+        return (*super().files, self.root / ".pdm-python")
+
+    @property
+    def own_python(self) -> Path | None:
+        """What PDM keeps in ``.pdm-python``, else that of the ``.venv``."""
+        kept = self.root / ".pdm-python"
+        named = Path(kept.read_text(encoding="utf-8").strip()) if kept.exists() else None
+        return named if named and named.exists() else python_in(self.root / ".venv")
+
+    def make_environment(self, python: Path, progress: Progress) -> None:
+        """Let PDM make the ``.venv``."""
+        self._run(progress, "venv", "create", python)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HatchProject(ToolProject):
+    """A folder with ``tool.hatch.envs`` in its ``pyproject.toml``; see `Project`."""
+
+    kind: ClassVar[str] = "hatch project"
+
+    @property
+    def program(self) -> str:
+        """The tool.
+
+        Raises:
+            UsageError: it is not there.
+        """
+        if program := shutil.which("hatch"):
+            return program
+        raise UsageError(
+            "tool-absent", f"{self.path} is a project of hatch, which is not on PATH", hint="install hatch first"
+        )
+
+    @cached_property
+    def environment(self) -> Path | None:
+        """Its default environment, which need not be there yet; None if hatch prints no path."""
+        with installer_environment() as variables:
+            argv = [self.program, "--no-color", "env", "find"]
+            lines = process.run(argv, cwd=self.root, env=variables).splitlines()
+        return Path(lines[-1]) if lines else None
+
+    def find_python(self) -> Path | None:
+        """The interpreter of the default environment, else what the project declares."""
+        return self.python or self._own_python or declared_python(self.root)
+
+    def check_install(self) -> None:
+        """Refuse to install where hatch is missing, or was told to install no dependencies of the project."""
+        _ = self.program
+        default = self._read().table("tool", "hatch", "envs", "default") or {}
+        if default.get("skip-install") or default.get("detached"):
+            raise UsageError(
+                "hatch-skips-install",
+                f"{self.path}: hatch leaves the project's dependencies out of its default environment (skip-install)",
+                hint="remove skip-install, or give --no-sync",
+            )
+
+    def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
+        """Write wheels into its file; see `Project`."""
+        for each in resolutions:
+            if each.torch and each.torch_index and not each.environment.torch_release:
+                raise UsageError(
+                    "hatch-index-fixed",
+                    f"{self.path}: hatch takes torch from the usual index only, and torch for CUDA "
+                    f"{each.environment.cuda} is at {each.torch_index}",
+                    hint="install that torch into hatch's environment first, or take another --cuda",
+                )
+        return super().add(asked, resolutions)
+
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:  # noqa: ARG002 - hatch downloads, and installs what the file says
+        """Let hatch install what is missing; see `Project`."""
+        run_installer([self.program, "--no-color", "run", "python", "-V"], progress, cwd=self.root)
+
+    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
+        """Uninstall them, which hatch never does; see `Project`."""
+        if python := self._own_python:
+            installer_for(python, progress).uninstall(projects)
+
+    @property
+    def _own_python(self) -> Path | None:
+        return python_in(self.environment) if self.environment else None
+
+
+_DEPENDENCIES = ("tool", "poetry", "dependencies")
+_WRITTEN = "torch-as-written"
+"""The key of tool.wheelmill with the TOML of a dependency on torch."""
+
+
+class PoetryPyproject(IndexTables):
+    """A ``pyproject.toml`` that Poetry reads."""
+
+    index_keys = ("tool", "poetry", "source")
+    source_keys = _DEPENDENCIES
+    source_word = "source"
+    marker_word = "markers"
+    explicit = MappingProxyType({"priority": "explicit"})
+
+    @property
+    def _is_old(self) -> bool:
+        """Whether the dependencies stand in Poetry's own table."""
+        return "dependencies" not in (self.table("project") or {}) and self.table(*_DEPENDENCIES) is not None
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What it depends on; of what PEP 508 cannot say, the name."""
+        if not self._is_old:
+            return super().requirements
+        table = self.table(*_DEPENDENCIES) or {}
+        return tuple(
+            Requirement(text) for name, value in table.items() if name != "python" for text in _texts(name, value)
+        )
+
+    def dependencies_on(self, project: ProjectName) -> list[str]:
+        """The dependencies on a project, in the form of PEP 508."""
+        if not self._is_old:
+            return super().dependencies_on(project)
+        return [str(each) for each in self.requirements if canonicalize_name(each.name) == project]
+
+    def write_dependencies(self, project: ProjectName, texts: Sequence[str]) -> None:
+        """Make texts the only dependencies on a project."""
+        if not self._is_old:
+            super().write_dependencies(project, texts)
+            return
+        table, key = self.make_table(*_DEPENDENCIES), self._source_key(project)
+        values = [_constraint_of(Requirement(text), table.get(key)) for text in texts]
+        if values:
+            set_key(table, key, values[0] if len(values) == 1 else values)
+        else:
+            table.pop(key, None)
+
+    def keep_torch_for(self, linked: Iterable[ProjectName]) -> None:
+        """Note in Poetry's own words, too, how the project depended on torch: ``^2.0`` has others in PEP 508."""
+        ours = self.make_table("tool", "wheelmill")
+        torch = (self.table(*_DEPENDENCIES) or {}).get(self._source_key(TORCH)) if self._is_old else None
+        if "torch-was" not in ours and isinstance(torch, String | InlineTable | Array):
+            ours[_WRITTEN] = torch.as_string()
+        super().keep_torch_for(linked)
+
+    def release_torch(self, removed: Collection[ProjectName]) -> None:
+        """Undo what was done for wheels that are linked to torch; what a person wrote comes back as it was.
+
+        Raises:
+            UsageError: somebody changed what was noted.
+        """
+        if TORCH in removed:
+            self.prune("tool", "wheelmill", _WRITTEN)
+        had = self._noted("torch-was")
+        super().release_torch(removed)
+        ours = self.table("tool", "wheelmill") or {}
+        if "torch-for" in ours or _WRITTEN not in ours:
+            return
+        try:
+            written = tomlkit.value(str(ours[_WRITTEN]))
+        except TOMLKitError as error:
+            raise UsageError(
+                "saved-table-invalid", f"{self.path}: tool.wheelmill.{_WRITTEN}: expected a value of TOML: {error}"
+            ) from None
+        self.prune("tool", "wheelmill", _WRITTEN)
+        if self.dependencies_on(TORCH) == had:
+            self.make_table(*_DEPENDENCIES)[self._source_key(TORCH)] = written
+            self._drop_unused_indexes()
+
+    def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
+        """Name the index in each entry of a project, and drop the indexes that no entry names.
+
+        An entry belongs to the pin in its place; where the counts differ, to the last pin that has an index.
+        """
+        if not self._is_old:
+            super().draw_from(project, pins)
+            return
+        table, key = self.make_table(*_DEPENDENCIES), self._source_key(project)
+        had = table.get(key)
+        holder: Any = had if isinstance(had, list) else table
+        places = range(len(had)) if isinstance(had, list) else [key] if had is not None else []
+        indexes = [pin.index for pin in pins]
+        if len(indexes) != len(places):
+            indexes = [next(filter(None, reversed(indexes)), None)] * len(places)
+        for place, index in zip(places, indexes, strict=True):
+            entry = holder[place]
+            changed = self._set_source(entry, index)
+            if changed is not entry:
+                holder[place] = changed
+        self._drop_unused_indexes()
+
+    def _set_source(self, entry: object, index: Index | None) -> object:
+        """Name the index in an entry, a bare version becoming a table; without an index, remove wheelmill's."""
+        if not isinstance(entry, MutableMapping):
+            if index is None:
+                return entry
+            version = str(entry)  # the item itself has the comment behind it
+            entry = tomlkit.inline_table()
+            entry["version"] = version
+        if index:
+            set_key(entry, self.source_word, self._index_named(index))
+        elif str(entry.get(self.source_word, "")).startswith(OURS):
+            del entry[self.source_word]
+        return entry
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoetryProject(LockedProject):
+    """A folder with a ``pyproject.toml`` and a ``poetry.lock``; see `Project`."""
+
+    pyproject = PoetryPyproject
+    lock_name = "poetry.lock"
+    tool = "poetry"
+    lock_arguments = ("lock", "--no-interaction")
+    install_arguments = ("install", "--no-interaction")
+
+    @cached_property
+    def own_python(self) -> Path | None:
+        """What ``poetry env info`` says."""
+        try:
+            with installer_environment() as variables:
+                argv = [self.program, "env", "info", "--executable", "--no-ansi"]
+                return Path(process.run(argv, cwd=self.root, env=variables).splitlines()[-1])
+        except (ProcessError, IndexError):
+            return None
+
+    def make_environment(self, python: Path, progress: Progress) -> None:
+        """Let Poetry make its environment."""
+        self._run(progress, "env", "use", "--no-interaction", python)
+        self.__dict__.pop("own_python", None)
+
+
+def _texts(name: str, value: Any) -> list[str]:  # noqa: ANN401 - TOML
+    """A dependency of Poetry's own table in the form of PEP 508; only its name where that has no words for it."""
+    found = []
+    for each in value if isinstance(value, list) else [value]:
+        table = each if isinstance(each, MutableMapping) else {"version": str(each)}
+        extras = f"[{','.join(table['extras'])}]" if table.get("extras") else ""
+        marker = f" ; {table['markers']}" if table.get("markers") else ""
+        try:
+            place = f" @ {table['url']}" if "url" in table else specifiers_of(str(table.get("version", "*")))
+            found.append(str(read_requirement(f"{name}{extras}{place}{marker}")))
+        except ValueError:
+            found.append(name)
+    return found
+
+
+def _constraint_of(requirement: Requirement, had: object) -> object:
+    """A requirement in the words of Poetry's own table, and what stood in its place that this does not say."""
+    table = tomlkit.inline_table()
+    if requirement.url:
+        table["url"] = requirement.url.partition("#")[0]  # Poetry keeps the hash in its lock alone
+    else:
+        table["version"] = str(requirement.specifier) or "*"
+    if requirement.extras:
+        table["extras"] = sorted(requirement.extras)
+    if requirement.marker:
+        table["markers"] = str(requirement.marker)
+    if isinstance(had, MutableMapping):
+        is_elsewhere = requirement.url or str(had.get("source", "")).startswith(OURS)
+        kept = ("optional",) if is_elsewhere else ("optional", "source")
+        table.update({key: had[key] for key in kept if key in had})
+    return table if set(table) != {"version"} else table["version"]

@@ -1,0 +1,189 @@
+"""Sources of wheels: those that ship, newer lists of them, and those that a user names."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from wheelmill.client.records import Source, SourceKind, SourceList
+from wheelmill.client.sources.pages import PageCache
+from wheelmill.config.model.sources import listing_url
+from wheelmill.errors import IntegrityError, UsageError, WheelmillError
+from wheelmill.system import resources
+from wheelmill.system.files import sha256_of, sha256_of_bytes, write_bytes
+from wheelmill.system.folders import temporary_folder
+from wheelmill.system.plain_records import plain_of, record_of
+from wheelmill.system.progress import QUIET, Progress
+from wheelmill.web.credentials import Origin, github_api, keep_credential
+
+SHIPPED: Final = resources.CONFIG / "sources.yml"
+_LIFETIME: Final = 24 * 60 * 60
+"""Seconds for which a list is used without asking whether there is a newer one."""
+
+
+def read_sources(
+    named: Sequence[str],
+    extra: Sequence[str],
+    cache: PageCache,
+    newer_at: Callable[[str], Path | None] = lambda _site: None,
+) -> tuple[Source, ...]:
+    """Read the sources to look in, in the order of preference.
+
+    Args:
+        named: ``--source``, which replaces those that ship; so does ``WHEELMILL_SOURCES``, where words are sources.
+        extra: the sources of ``--extra-source``, which come first.
+        cache: the cache of source files that were read before.
+        newer_at: gives the list of a site, to be read in place of the one that ships; None when it has none. The site
+            is the one that the shipped list names, or ``WHEELMILL_SITE``; empty, that leaves it at the shipped list.
+
+    Raises:
+        UsageError: a text is no source.
+        ConfigurationError: a file of sources is wrong.
+    """
+    first = [source for text in extra for source in _sources_at(text, cache)]
+    if chosen := list(named) or os.environ.get("WHEELMILL_SOURCES", "").split():
+        return (*first, *(source for text in chosen for source in _sources_at(text, cache)))
+    shipped = _read_file(SHIPPED, cache)
+    site = os.environ.get("WHEELMILL_SITE", shipped.site)
+    newer = newer_at(_keep_credential("WHEELMILL_SITE", site)) if site else None
+    return (*first, *(_read_file(newer, cache) if newer else shipped).sources)
+
+
+def keep_credentials(named: Sequence[str], extra: Sequence[str]) -> None:
+    """Keep what stands in the URLs of sources, for commands that install from servers and look in no source."""
+    for text in (*named, *extra, *os.environ.get("WHEELMILL_SOURCES", "").split()):
+        keep_credential(text.removeprefix("simple:").removeprefix("find-links:"))
+
+
+def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
+    """Read the sources that one word names.
+
+    ``simple:URL``, ``find-links:URL``, ``github:OWNER/REPOSITORY``, ``huggingface:OWNER/REPOSITORY``, a file; a URL
+    alone is a simple index when its path ends with ``simple``, else a page of links.
+    """
+    kind, _, rest = text.partition(":")
+    match kind:
+        case "simple" | "find-links" | "github" | "huggingface":
+            return (_source_at(SourceKind(kind), rest),)
+        case _ if rest.startswith("//"):
+            is_simple = urlsplit(_keep_credential("--source", text)).path.rstrip("/").endswith("simple")
+            return (_source_at(SourceKind.SIMPLE if is_simple else SourceKind.FIND_LINKS, text),)
+        case _:
+            return _read_file(Path(text), cache).sources
+
+
+def _source_at(kind: SourceKind, text: str) -> Source:
+    is_url = kind in (SourceKind.SIMPLE, SourceKind.FIND_LINKS)
+    place = _keep_credential(f"--source {kind}", text) if is_url else text
+    try:
+        return Source(name=place, kind=kind, url=listing_url(kind.replace("-", "_"), place))
+    except ValueError as error:
+        raise UsageError("source-invalid", f"--source {kind}:{place.partition('?')[0]}: {error}") from None
+
+
+def _keep_credential(given_by: str, text: str) -> str:
+    """A URL without its credentials, which are kept for its server."""
+    try:
+        Origin.of(text)
+    except ValueError as error:
+        raise UsageError("source-invalid", f"{given_by}: {error}") from None
+    return keep_credential(text)
+
+
+def _read_file(path: Path, cache: PageCache) -> SourceList:
+    """Read a file, or what the cache keeps of exactly this content: reading YAML takes longer than choosing."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            "source-unreadable",
+            f"--source {path}: {error.strerror}",
+            hint="give a file of sources, a URL, simple:URL, find-links:URL, github:OWNER/REPOSITORY or "
+            "huggingface:OWNER/REPOSITORY",
+        ) from None
+    key = f"sources/4:{path.suffix}:{github_api()}:{sha256_of_bytes(content)}"
+    kept = cache.fact(key)
+    if kept is None:
+        from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415 - reads YAML
+
+        found = read_sources_file(path)
+        kept = json.dumps(plain_of(found))
+        cache.keep_fact(key, kept)
+    sources: SourceList = record_of(SourceList, json.loads(kept))
+    return sources
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedSources:
+    """The lists of sources that sites have: newer ones than the one that ships, kept in a folder.
+
+    The hash of a list lies beside it. It shows whether the list has changed, and guards against half of a deployment;
+    who may write the site may write both, as with everything that is installed from there.
+    """
+
+    folder: Path
+    offline: bool
+    """Whether to do with what the folder has."""
+    refresh: bool
+    """Whether to ask in any case."""
+    warn: Callable[[str], None]
+    """Told when a site does not give its list; then the last one stays in use."""
+    progress: Progress = QUIET
+    """Told which site is asked."""
+
+    def newer_at(self, site: str) -> Path | None:
+        """The list of a site; None if none was ever read."""
+        kept = self.folder / f"sources-{sha256_of_bytes(site.encode())[:16]}.yml"
+        if not self.offline and (self.refresh or not _is_fresh(kept)):
+            self.progress.line(f"asking {site} for a newer list of sources")
+            try:
+                _update(kept, site)
+            except (WheelmillError, OSError) as error:
+                which = "last list of sources" if kept.exists() else "list of sources that ships"
+                self.warn(f"{site}: {error}; using the {which}")
+            self.progress.line("")
+        return kept if kept.exists() else None
+
+
+def _is_fresh(path: Path) -> bool:
+    return path.exists() and 0 <= time.time() - path.stat().st_mtime < _LIFETIME
+
+
+def _update(kept: Path, site: str) -> None:
+    """Bring a list up to date, and note that it is.
+
+    Raises:
+        WheelmillError: the site does not give it, or it has another hash than promised, or cannot be read.
+    """
+    from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415 - reads YAML
+    from wheelmill.index.tree import SOURCES, SOURCES_HASH  # noqa: PLC0415 - the same
+    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - not for what is fresh
+
+    base = f"{site.rstrip('/')}/"
+    with Web(retries=ATTENDED) as web:
+        promised = web.read(f"{base}{SOURCES_HASH}").decode(errors="replace").partition(" ")[0]
+        if kept.exists() and sha256_of(kept) == promised:
+            _note_update(kept)
+            return
+        content = web.read(f"{base}{SOURCES}")
+    if (found := sha256_of_bytes(content)) != promised:
+        raise IntegrityError(
+            "sources-changed", f"{SOURCES} has sha256 {found}; {SOURCES_HASH} says {promised or 'nothing'}"
+        )
+    with temporary_folder() as folder:
+        path = folder / "sources.yml"
+        path.write_bytes(content)
+        read_sources_file(path)  # refuses what this version cannot read
+    write_bytes(kept, content)
+    _note_update(kept)
+
+
+def _note_update(kept: Path) -> None:
+    now = time.time()  # of the clock that is asked later: the disk of another machine goes by its own
+    os.utime(kept, (now, now))

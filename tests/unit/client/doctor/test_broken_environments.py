@@ -1,0 +1,331 @@
+"""Broken environments, each of which is named, and sound ones, which are clean."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from tests.installed import EXTENSION, FLASH, FLASH_FILES, PYTHON_312, TORCH_FILES, install, install_sound
+from tests.shared_objects import shared_object
+from tests.unit.client.doctor.conftest import TARGET, Examine, named
+from wheelmill.client.doctor.examined import PYTHONPATH, USER_SITE, SearchFolder
+from wheelmill.client.doctor.remedies import Remedies
+from wheelmill.client.doctor.rules import DefectCode
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.names import Architecture, Gpu
+
+CPU = replace(TARGET, cuda=None, cpu_only=True, torch_release="2.11.0+cpu")
+NO_TORCH = replace(TARGET, torch=None, torch_release=None, cuda=None, cxx11_abi=None)
+CUDA_12 = {"nvidia/cuda_runtime/lib/libcudart.so.12": shared_object(soname="libcudart.so.12")}
+Change = Callable[[Path], object]
+
+
+def delete(*patterns: str) -> Change:
+    def change(site: Path) -> None:
+        for pattern in patterns:
+            for path in list(site.glob(pattern)):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    return change
+
+
+def write(name: str, content: bytes) -> Change:
+    def change(site: Path) -> None:
+        (site / name).write_bytes(content)
+
+    return change
+
+
+def without_cuda(site: Path) -> None:
+    """Another torch in the place of the one for CUDA."""
+    delete("torch", "torch-*", "nvidia*")(site)
+    install(site, "torch", "2.11.0", {name: each for name, each in TORCH_FILES.items() if "cuda" not in name})
+
+
+def put(project: str, version: str, files: dict[str, bytes], **options: object) -> Change:
+    return lambda site: install(site, project, version, files, **options)  # type: ignore[arg-type]
+
+
+def extension(content: bytes, version: str = "1.0+cu130torch2.11", name: str = PYTHON_312) -> Change:
+    """One more project, with this extension module."""
+    return put("demo", version, {"demo/__init__.py": b"", f"demo/_C.{name}": content}, requires=["torch"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broken:
+    change: Change
+    code: DefectCode
+    says: str
+    """What the defect tells."""
+    mends: str
+    """What stands in the command that mends it."""
+    environment: TargetEnvironment = TARGET
+    before: tuple[str, ...] = field(default=())
+
+
+CASES = {
+    "torch-is-missing": Broken(
+        change=delete("torch", "torch-*"),
+        environment=NO_TORCH,
+        code=DefectCode.TORCH_MISSING,
+        says="is not installed, and flash-attn cannot do without",
+        mends="'torch==2.11.*'",
+    ),
+    "torch-is-for-the-cpu": Broken(
+        change=without_cuda,
+        environment=CPU,
+        code=DefectCode.TORCH_BUILD,
+        says="built with CUDA, but torch 2.11.0+cpu is for the CPU alone",
+        mends="--reinstall-package torch",
+    ),
+    "torch-is-for-rocm": Broken(
+        change=without_cuda,
+        environment=replace(CPU, torch_release="2.11.0+rocm7.0"),
+        code=DefectCode.TORCH_BUILD,
+        says="is for ROCm",
+        mends="'torch==2.11.*'",
+    ),
+    "torch-is-half-upgraded": Broken(
+        change=put("torch", "2.11.0", TORCH_FILES),
+        environment=replace(TARGET, torch_release="2.10.0+cu130"),
+        code=DefectCode.TORCH,
+        says="its files say torch 2.10.0+cu130",
+        mends="torch==2.11.0",
+    ),
+    "a-torch-py-where-python-is-started": Broken(
+        change=lambda site: (site.parents[3] / "here" / "torch.py").write_text(""),
+        code=DefectCode.IMPORT_PATH,
+        says="here/torch.py is imported in place of its module torch",
+        mends="torch_.py",
+    ),
+    "a-clone-of-the-source-where-python-is-started": Broken(
+        change=lambda site: install(site.parents[3] / "here", "x", "1", {"flash_attn/__init__.py": b""}),
+        code=DefectCode.IMPORT_PATH,
+        says="here/flash_attn is imported in place of its module flash_attn",
+        mends="start Python in another folder",
+    ),
+    "a-torch-in-pythonpath": Broken(
+        change=lambda site: install(site.parents[3] / "elsewhere", "torch", "2.4.0", TORCH_FILES),
+        before=(PYTHONPATH,),
+        code=DefectCode.IMPORT_PATH,
+        says="because of PYTHONPATH",
+        mends="unset PYTHONPATH",
+    ),
+    "a-torch-of-the-user": Broken(
+        change=lambda site: install(site.parents[3] / "elsewhere", "torch", "2.4.0", TORCH_FILES),
+        before=(USER_SITE,),
+        code=DefectCode.IMPORT_PATH,
+        says="because of the user's site-packages",
+        mends="export PYTHONNOUSERSITE=1",
+    ),
+    "a-package-is-deleted": Broken(
+        change=delete("flash_attn", "flash_attn_2*"),
+        code=DefectCode.MISSING_FILES,
+        says="all of its files are gone",
+        mends="wheelmill install flash-attn",
+    ),
+    "some-files-are-gone": Broken(
+        change=delete("torch/version.py"),
+        code=DefectCode.MISSING_FILES,
+        says="torch/version.py",
+        mends="torch==2.11.0",
+    ),
+    "a-file-was-changed": Broken(
+        change=lambda site: (site / "flash_attn" / "__init__.py").write_bytes(b"import tortz\n"),
+        code=DefectCode.CHANGED_FILES,
+        says="flash_attn/__init__.py",
+        mends="wheelmill install flash-attn",
+    ),
+    "an-extension-is-cut-off": Broken(
+        change=lambda site: (site / f"flash_attn_2_cuda.{PYTHON_312}").write_bytes(EXTENSION[:200]),
+        code=DefectCode.CORRUPT,
+        says="not a readable shared object",
+        mends="wheelmill install flash-attn",
+    ),
+    "an-extension-is-empty": Broken(
+        change=extension(b""),
+        code=DefectCode.CORRUPT,
+        says="not a readable shared object",
+        mends="wheelmill install demo",
+    ),
+    "an-extension-is-something-else": Broken(
+        change=extension(b"<!doctype html>\0"),
+        code=DefectCode.CORRUPT,
+        says="not a readable shared object",
+        mends="wheelmill install demo",
+    ),
+    "a-record-cannot-be-read": Broken(
+        change=lambda site: (site / f"flash_attn-{FLASH}.dist-info" / "RECORD").write_bytes(b"\xff"),
+        code=DefectCode.METADATA,
+        says="RECORD or WHEEL cannot be read",
+        mends="wheelmill install flash-attn",
+    ),
+    "a-removal-broke-off": Broken(
+        change=lambda site: (site / "~orch").mkdir(),
+        code=DefectCode.METADATA,
+        says="~orch is left of",
+        mends="rm -r",
+    ),
+    "an-installation-broke-off": Broken(
+        change=lambda site: (site / "demo-1.0.dist-info").mkdir(),
+        code=DefectCode.METADATA,
+        says="demo-1.0.dist-info is left of",
+        mends="rm -r",
+    ),
+    "two-versions": Broken(
+        change=put("flash-attn", "2.7.4", FLASH_FILES),
+        code=DefectCode.DUPLICATE,
+        says="are both installed",
+        mends="wheelmill install flash-attn",
+    ),
+    "a-wheel-for-another-python": Broken(
+        change=put("demo", "1.0", {"demo.py": b""}, tag="cp311-cp311-manylinux_2_28_x86_64"),
+        code=DefectCode.PYTHON,
+        says="is for cp311-cp311",
+        mends="wheelmill install demo",
+    ),
+    "modules-for-another-python": Broken(
+        change=extension(EXTENSION, name="cpython-311-x86_64-linux-gnu.so"),
+        code=DefectCode.PYTHON,
+        says="its modules are for Python 3.11",
+        mends="wheelmill install demo",
+    ),
+    "a-wheel-for-another-processor": Broken(
+        change=put("demo", "1.0", {"demo.py": b""}, tag="cp312-cp312-manylinux_2_28_aarch64"),
+        code=DefectCode.PLATFORM,
+        says="manylinux_2_28_aarch64",
+        mends="wheelmill install demo",
+    ),
+    "code-for-another-processor": Broken(
+        change=extension(shared_object(machine=183)),
+        code=DefectCode.PLATFORM,
+        says="(aarch64)",
+        mends="wheelmill install demo",
+    ),
+    "a-newer-glibc": Broken(
+        change=extension(shared_object(needed=["libc.so.6"], undefined={"f": "GLIBC_2.34"})),
+        code=DefectCode.GLIBC,
+        says="its code needs glibc 2.34, the target has glibc 2.28",
+        mends="wheelmill install demo",
+    ),
+    "a-wheel-for-another-torch": Broken(
+        change=extension(EXTENSION, version="1.0+cu130torch2.10"),
+        code=DefectCode.TORCH,
+        says="built for torch 2.10, but 2.11 is installed",
+        mends="wheelmill install demo",
+    ),
+    "symbols-that-torch-lacks": Broken(
+        change=extension(
+            shared_object(needed=["libc10.so"], undefined={"_ZN3c104cuda9SetDeviceEa": None}), version="1"
+        ),
+        code=DefectCode.TORCH,
+        says="lacks c10::cuda::SetDevice",
+        mends="wheelmill install demo",
+    ),
+    "a-wheel-for-another-cuda": Broken(
+        change=extension(EXTENSION, version="1.0+cu128torch2.11"),
+        code=DefectCode.CUDA,
+        says="built for CUDA 12, but the installed torch is for CUDA 13.0",
+        mends="wheelmill install demo",
+    ),
+    "a-torchvision-without-cuda": Broken(
+        change=put("torchvision", "0.26.0+cpu", {"torchvision/__init__.py": b""}, requires=["torch==2.11.0"]),
+        code=DefectCode.CUDA,
+        says="built for the CPU alone, but the installed torch is for CUDA 13.0",
+        mends="--reinstall-package torchvision",
+    ),
+    "code-for-another-cuda": Broken(
+        change=extension(shared_object(needed=["libtorch.so", "libcudart.so.12"]), version="1.0"),
+        code=DefectCode.CUDA,
+        says="linked to libcudart.so.12, but the installed torch is for CUDA 13.0",
+        mends="wheelmill install demo",
+    ),
+    "a-wheel-with-the-old-cxx-abi": Broken(
+        change=extension(EXTENSION, version="1.0+cu13torch2.11cxx11abiFALSE"),
+        code=DefectCode.ABI,
+        says="built with another C++ ABI",
+        mends="wheelmill install demo",
+    ),
+    "the-cuda-runtime-is-gone": Broken(
+        change=delete("nvidia*"),
+        code=DefectCode.LIBRARY,
+        says="libcudart.so.13 (flash_attn_2_cuda",
+        mends="torch==2.11.0",
+    ),
+    "two-cuda-runtimes": Broken(
+        change=put("nvidia-cuda-runtime-cu12", "12.8.90", CUDA_12, tag="py3-none-manylinux2014_x86_64"),
+        code=DefectCode.RUNTIMES,
+        says="libcudart.so.12 of nvidia-cuda-runtime-cu12 is installed beside another CUDA's: torch is for CUDA 13.0",
+        mends="uninstall --python /env/bin/python nvidia-cuda-runtime-cu12",
+    ),
+    "code-for-another-gpu": Broken(
+        change=extension(shared_object(needed=["libtorch.so"], sm=90)),
+        environment=replace(TARGET, gpus=(Gpu(capability=Architecture(12, 0)),)),
+        code=DefectCode.GPU,
+        says="has no machine code for sm_120",
+        mends="wheelmill install demo",
+    ),
+    "an-old-driver": Broken(
+        change=lambda _: None,
+        environment=replace(TARGET, driver="535.104.05"),
+        code=DefectCode.DRIVER,
+        says="CUDA 13.0 needs 580.65.06 or newer",
+        mends="--torch-backend cu128",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_broken_environment_is_named_with_what_mends_it(name: str, site: Path, examined: Examine) -> None:
+    case = CASES[name]
+    install_sound(site)
+    case.change(site)
+    before = [SearchFolder(path=site.parents[3] / "elsewhere", origin=origin) for origin in case.before]
+    found = examined(case.environment, *before)
+    defects = named(found)
+    assert {each.code for each in defects} == {case.code}, defects
+    assert any(case.says in f"{each.subject} {each.detail}" for each in defects), defects
+    remedy = Remedies(examined=found, uv="uv").remedy_of(defects[0])
+    assert case.mends in " && ".join(remedy.lines), remedy
+
+
+def test_there_are_twenty_broken_environments_and_more() -> None:
+    assert len(CASES) > 20
+
+
+BITSANDBYTES = {
+    "bitsandbytes/__init__.py": b"",
+    "bitsandbytes/libcuda12.so": shared_object(needed=["libcudart.so.12", "libcublas.so.12"]),
+    "bitsandbytes/libcuda13.so": shared_object(needed=["libcudart.so.13"]),
+}
+BY_CONDA = (
+    put("demo", "1.0", {"demo/__init__.py": b"PREFIX = '/build'\n"}, installer="conda"),
+    write("demo/__init__.py", b"PREFIX = '/env'\n"),
+)
+BY_DEBIAN = (
+    put("demo", "1.0", {"demo/__init__.py": b"", "scripts/demo": b"", "demo/_C.so": shared_object()}, installer=""),
+    write("demo/_C.so", shared_object(defined=["stripped"])),
+    delete("scripts"),
+)
+SOUND: dict[str, tuple[TargetEnvironment, tuple[Change, ...]]] = {
+    "cuda-13": (TARGET, (install_sound,)),
+    "no-torch": (NO_TORCH, (put("demo", "1.0", {"demo.py": b""}, tag="py3-none-any"),)),
+    "torch-for-the-cpu-alone": (CPU, (put("torch", "2.11.0+cpu", TORCH_FILES),)),
+    "libraries-for-many-cudas": (
+        TARGET,
+        (install_sound, put("bitsandbytes", "0.48", BITSANDBYTES, requires=["torch"])),
+    ),
+    "what-conda-rewrote": (TARGET, (install_sound, *BY_CONDA)),
+    "what-debian-stripped-and-moved": (TARGET, (install_sound, *BY_DEBIAN)),
+    "a-linker-script": (TARGET, (install_sound, put("demo", "1.0", {"demo/libdemo.so": b"INPUT(libdemo.so.1)\n"}))),
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_environment_is_clean(name: str, site: Path, examined: Examine) -> None:
+    environment, changes = SOUND[name]
+    for change in changes:
+        change(site)
+    assert named(examined(environment)) == []

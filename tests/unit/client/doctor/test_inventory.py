@@ -1,0 +1,110 @@
+"""Files against RECORD, whatever somebody wrote there."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.installed import install
+from tests.shared_objects import shared_object
+from wheelmill.client.doctor.inventory import Installed, Reader, broken_folders
+from wheelmill.client.install.distributions import read_distributions
+from wheelmill.system.progress import QUIET, Progress
+
+LARGE = bytes(1 << 20) + b"1"
+
+
+def read(site: Path, *, all_hashes: bool = False, progress: Progress = QUIET) -> tuple[Installed, Reader]:
+    reader = Reader(prefix=site.parents[2], all_hashes=all_hashes, reads_code=True)
+    (found,) = reader.read_all(read_distributions([site]), progress)
+    return found, reader
+
+
+def test_large_files_are_hashed_only_where_that_is_asked_for(site: Path) -> None:
+    install(site, "demo", "1.0", {"demo.bin": LARGE})
+    (site / "demo.bin").write_bytes(LARGE[:-1] + b"2")
+    found, reader = read(site)
+    assert found.changed == ()
+    assert reader.counts.hashed == reader.counts.files - 1
+    assert read(site, all_hashes=True)[0].changed == ("demo.bin",)
+
+
+def test_a_large_file_of_another_size_is_seen_without_its_hash(site: Path) -> None:
+    install(site, "demo", "1.0", {"demo.bin": LARGE})
+    (site / "demo.bin").write_bytes(LARGE + b"2")
+    assert read(site)[0].changed == ("demo.bin",)
+
+
+def test_a_record_that_names_files_elsewhere_makes_nobody_read_them(site: Path) -> None:
+    folder = install(site, "demo", "1.0", {"demo.py": b""})
+    rows = b"/dev/zero,sha256=x,\n../../../../../etc/passwd,sha256=x,1\n../../../../outside,sha256=x,1\n"
+    with (folder / "RECORD").open("ab") as record:
+        record.write(rows)
+    found, _ = read(site, all_hashes=True)
+    assert (found.missing, found.changed) == ((), ())
+
+
+def test_a_pipe_in_place_of_a_file_keeps_nobody_waiting(site: Path) -> None:
+    folder = install(site, "demo", "1.0", {"demo.py": b"x", "demo.so": shared_object()})
+    for path in (site / "demo.py", site / "demo.so", folder / "direct_url.json"):
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+    assert read(site, all_hashes=True)[0].changed == ("demo.py", "demo.so")
+
+
+@pytest.mark.parametrize("name", ["METADATA", "RECORD", "WHEEL", "INSTALLER"])
+def test_a_pipe_in_a_dist_info_keeps_nobody_waiting(name: str, site: Path) -> None:
+    folder = install(site, "demo", "1.0", {"demo.py": b"x"})
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    assert list(broken_folders([site])) == ([folder] if name == "METADATA" else [])
+    assert len(read_distributions([site])) == (0 if name == "METADATA" else 1)
+    Reader(prefix=site.parents[2], all_hashes=True, reads_code=True).read_all(read_distributions([site]), QUIET)
+
+
+def test_a_name_that_would_be_an_option_of_an_installer_is_no_project(site: Path) -> None:
+    folder = install(site, "demo", "1.0", {})
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: --index-url=https://index.example\nVersion: 1\n")
+    assert read_distributions([site]) == []
+
+
+def test_programs_count_and_bytecode_does_not(site: Path) -> None:
+    install(site, "demo", "1.0", {"../../../bin/demo": b"#!x", "demo.cpython-312.pyc": b"x"})
+    (site / "demo.cpython-312.pyc").unlink()
+    assert read(site)[0].missing == ()
+    (site.parents[2] / "bin" / "demo").unlink()
+    assert read(site)[0].missing == ("../../../bin/demo",)
+
+
+def test_symbols_are_kept_where_torch_may_have_to_define_them(site: Path) -> None:
+    code = shared_object(needed=["libc10.so"], undefined={"f": None}, defined=["g"])
+    install(site, "demo", "1.0", {"demo/_C.so": code, "demo/_D.so": shared_object(undefined={"g": None})})
+    found, _ = read(site)
+    assert found.links_to_torch
+    assert {symbol.name for each in found.code for symbol in each.undefined} == {"f", "g"}
+
+
+def test_symbols_of_others_are_let_go(site: Path) -> None:
+    install(site, "demo", "1.0", {"demo/_C.so": shared_object(undefined={"f": "GLIBC_2.34"})})
+    found, reader = read(site)
+    assert found.inside
+    assert (found.inside.glibc, found.code[0].undefined, reader.counts.shared_objects) == ("2.34", (), 1)
+
+
+def test_it_is_said_what_is_read(site: Path) -> None:
+    class Lines(Progress):
+        def __init__(self) -> None:
+            self.lines: list[str] = []
+
+        def line(self, text: str) -> None:
+            self.lines.append(text)
+
+    lines = Lines()
+    install(site, "demo", "1.0", {})
+    read(site, progress=lines)
+    assert lines.lines == ["reading demo (1 of 1)", ""]
+
+
+def test_a_persons_own_folder_that_a_pth_file_adds_is_not_offered_for_removal(tmp_path: Path) -> None:
+    (tmp_path / "src" / "~old").mkdir(parents=True)
+    assert list(broken_folders([tmp_path / "src"])) == []

@@ -1,0 +1,166 @@
+"""What a lock or a project names, against what is installed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.installed import FLASH, install_sound
+from tests.refusals import coded
+from tests.unit.client.doctor.conftest import TARGET, Examine
+from wheelmill.client.doctor.promises import (
+    Promise,
+    promises_are_kept,
+    promises_of_lock,
+    promises_of_project,
+    promises_of_tool_lock,
+)
+from wheelmill.client.doctor.remedies import Remedies
+from wheelmill.client.doctor.rules import Defect, DefectCode
+from wheelmill.client.lock.files import read_lock
+from wheelmill.errors import NoWheelError, UsageError
+
+NAME = "flash_attn-{}-cp312-cp312-manylinux_2_28_x86_64.whl"
+LOCK = """
+lock-version = "1.0"
+created-by = "test"
+[[packages]]
+name = "flash-attn"
+version = "{0}"
+wheels = [{{ url = "https://x.example/{1}", hashes = {{ sha256 = "{2}" }} }}]
+"""
+
+
+def lock_of(folder: Path, version: str) -> Path:
+    path = folder / "pylock.toml"
+    path.write_text(LOCK.format(version, NAME.format(version), "0" * 64))
+    return path
+
+
+def broken(promises: list[Promise], site: Path, examined: Examine) -> list[Defect]:
+    install_sound(site)
+    return list(promises_are_kept(promises, examined()))
+
+
+@pytest.mark.parametrize(
+    ("version", "codes"),
+    [(FLASH, []), ("2.8.2+cu130torch2.11", [DefectCode.LOCK]), ("2.8.3", [DefectCode.LOCK])],
+)
+def test_another_version_than_the_lock_has_is_found(
+    version: str, codes: list[DefectCode], site: Path, examined: Examine, tmp_path: Path
+) -> None:
+    path = lock_of(tmp_path, version)
+    found = broken(promises_of_lock(read_lock(path), path, TARGET), site, examined)
+    assert [each.code for each in found] == codes
+    for each in found:
+        remedy = Remedies(examined=examined(), uv=None).remedy_of(each)
+        assert remedy.lines == (f"wheelmill install --lock {path} --python-path /env/bin/python",)
+
+
+def test_the_usual_indexs_wheel_in_place_of_a_labelled_one_is_found(
+    site: Path, examined: Examine, tmp_path: Path
+) -> None:
+    install_sound(site)
+    (dist_info,) = site.glob("flash_attn-*.dist-info")
+    metadata = dist_info / "METADATA"
+    metadata.write_text(metadata.read_text().replace(FLASH, "2.8.3"))
+    path = lock_of(tmp_path, FLASH)
+    (found,) = promises_are_kept(promises_of_lock(read_lock(path), path, TARGET), examined())
+    assert (found.code, found.subject) == (DefectCode.UNLABELLED, "flash-attn 2.8.3")
+    assert found.detail == f"is the usual package index's, which names no CUDA or torch, but pylock.toml has {FLASH}"
+
+
+def test_what_a_lock_has_and_nobody_installed_is_found(examined: Examine, tmp_path: Path) -> None:
+    path = lock_of(tmp_path, FLASH)
+    (found,) = promises_are_kept(promises_of_lock(read_lock(path), path, TARGET), examined())
+    assert found.detail == f"is not installed, but pylock.toml has {FLASH}"
+
+
+def test_a_lock_for_another_machine_is_told(tmp_path: Path) -> None:
+    path = lock_of(tmp_path, FLASH)
+    with pytest.raises(NoWheelError):
+        promises_of_lock(read_lock(path), path, replace(TARGET, python=replace(TARGET.python, minor=11)))
+
+
+def test_a_project_names_wheels_by_their_urls(site: Path, examined: Examine, tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    url = f"https://x.example/{NAME.format('2.9.0%2Bcu130torch2.11')}#sha256={'0' * 64}"
+    texts = [
+        f"flash-attn @ {url}",
+        "numpy>=2",
+        f"other @ {url} ; python_version < '3.9'",
+        "x @ https://x.example/x.zip",
+    ]
+    found = broken(list(promises_of_project(map(Requirement, texts), path, TARGET)), site, examined)
+    assert [(each.code, each.subject) for each in found] == [(DefectCode.LOCK, f"flash-attn {FLASH}")]
+
+
+@pytest.mark.parametrize(
+    ("pin", "code"),
+    [
+        (f"flash-attn=={FLASH}", None),
+        ("flash-attn==2.8.3", None),
+        ("flash-attn==2.8.*", None),
+        ("flash-attn==2.9.0", DefectCode.LOCK),
+        ("flash-attn==2.8.3+cu130torch2.10", DefectCode.LOCK),
+        ("torch==2.11.0+cu130", DefectCode.UNLABELLED),
+        ("not-there==1", DefectCode.LOCK),
+    ],
+)
+def test_a_version_that_a_project_pins_is_compared(
+    pin: str, code: DefectCode | None, site: Path, examined: Examine, tmp_path: Path
+) -> None:
+    path = tmp_path / "requirements.txt"
+    found = broken(list(promises_of_project([Requirement(pin)], path, TARGET)), site, examined)
+    assert [each.code for each in found] == ([code] if code else [])
+    for each in found:
+        assert Remedies(examined=examined(), uv="uv").remedy_of(each).lines[0].endswith(f"-r {path}")
+
+
+UV_LOCK = """
+version = 1
+[[package]]
+name = "flash-attn"
+version = "2.8.3"
+source = {{ url = "https://x.example/{}" }}
+[[package]]
+name = "torch"
+version = "2.11.0"
+source = {{ registry = "https://index.example/simple" }}
+[[package]]
+name = "mine"
+version = "0.1"
+source = {{ editable = "." }}
+[[package]]
+name = "nvidia-cuda-runtime"
+version = "1"
+source = {{ registry = "https://index.example/simple" }}
+[[package]]
+name = "nvidia-cuda-runtime"
+version = "2"
+source = {{ registry = "https://index.example/simple" }}
+[[package]]
+name = "not-for-this-system"
+version = "1"
+source = {{ registry = "https://index.example/simple" }}
+"""
+
+
+def test_versions_of_uvs_lock_are_those_that_all_environments_have(
+    site: Path, examined: Examine, tmp_path: Path
+) -> None:
+    path = tmp_path / "uv.lock"
+    path.write_text(UV_LOCK.format(NAME.format("2.8.3+cu130torch2.10")))
+    (found,) = broken(list(promises_of_tool_lock(path)), site, examined)
+    assert (found.code, found.project) == (DefectCode.LOCK, "flash-attn")
+    (line,) = Remedies(examined=examined(), uv="uv").remedy_of(found).lines
+    assert line == f"uv sync --project {tmp_path} --frozen --inexact --reinstall-package flash-attn"
+
+
+@pytest.mark.parametrize("text", ["package = 1", "[[package]]\nsource = 1", "no TOML", "package = [1]"])
+def test_what_is_no_lock_of_uv_is_told(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "uv.lock"
+    path.write_text(text)
+    with pytest.raises(UsageError, check=coded("lock-unreadable")):
+        list(promises_of_tool_lock(path))

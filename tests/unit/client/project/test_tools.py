@@ -1,0 +1,141 @@
+"""Poetry's own words for dependencies."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.refusals import coded
+from tests.unit.client.targets import ARM, LINUX, candidate, resolution
+from wheelmill.client.project.change import add_wheels, remove_packages
+from wheelmill.client.project.tools import PoetryPyproject
+from wheelmill.errors import UsageError
+from wheelmill.names import TORCH, CudaVersion, ProjectName, project_name
+
+FLASH = project_name("flash-attn")
+PROJECT = "[tool.poetry.dependencies]\ntorch = {torch}\n\n[tool.other]\n"
+
+
+def torch_after_adding(torch: str, folder: Path) -> tuple[object, str]:
+    """How a project from before Poetry 2 depends on torch when a wheel was added, and all of its file."""
+    path = folder / "pyproject.toml"
+    path.write_text(PROJECT.format(torch=torch))
+    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
+    chosen = replace(chosen, torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
+    add_wheels(PoetryPyproject.read(path), [Requirement("flash-attn")], [chosen]).write()
+    table = PoetryPyproject.read(path).table("tool", "poetry", "dependencies") or {}
+    return table["torch"], path.read_text()
+
+
+def test_torch_of_a_source_of_a_persons_own_stays_there(tmp_path: Path) -> None:
+    torch, text = torch_after_adding('{ version = "^2.0", source = "near", optional = true }', tmp_path)
+    assert torch == {"version": "==2.11.*", "source": "near", "optional": True}
+    assert "torch.example" not in text
+
+
+def test_torch_with_extras_and_no_source_gets_one(tmp_path: Path) -> None:
+    torch, text = torch_after_adding('{ version = "^2.0", extras = ["opt"] }', tmp_path)
+    assert torch == {"version": "==2.11.*", "extras": ["opt"], "source": "wheelmill-pytorch-cu130"}
+    assert "torch.example" in text
+
+
+@pytest.mark.parametrize(
+    "torch",
+    [
+        "'^2.0'  # mine",
+        '">=2.0,<3"',
+        '{ version = "^2.0", extras = ["opt"] }',
+        '{version="^2.0", source = "near"}',
+        '[{version="^2.0", markers="os_name == \'posix\'"}]',
+        "'2.11.0'  # narrow",
+        "['2.11.0', {version=\"2.11.1\", markers=\"os_name == 'nt'\"}]  # narrow",
+    ],
+)
+def test_how_a_person_wrote_torch_comes_back(torch: str, tmp_path: Path) -> None:
+    torch_after_adding(torch, tmp_path)
+    remove_packages(PoetryPyproject.read(tmp_path / "pyproject.toml"), [FLASH]).write()
+    assert (tmp_path / "pyproject.toml").read_text() == PROJECT.format(torch=torch)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PROJECT.format(torch="[{version = '2.11.0', markers = 'a'}, {version = '2.11.1', markers = 'b'}]"),
+        PROJECT.format(torch="[\n  '2.11.0',  # first\n  {version = '2.11.1', markers = 'b'},\n]"),
+        "".join(f"[[tool.poetry.dependencies.torch]]\nversion = '2.11.{patch}'\n" for patch in (0, 1)),
+        "[tool.poetry.dependencies.torch]\nversion = '2.11.0'\n",
+    ],
+    ids=["array", "array of a string", "array of tables", "table"],
+)
+def test_every_entry_of_torch_gets_the_source_and_loses_it_again(text: str, tmp_path: Path) -> None:
+    """One dependency on torch for each platform, narrow enough to stay as it is."""
+    path = tmp_path / "pyproject.toml"
+    path.write_text(text.replace("'a'", "\"os_name == 'posix'\"").replace("'b'", "\"os_name == 'nt'\""))
+    before = PoetryPyproject.read(path).dependencies_on(TORCH)
+    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
+    chosen = replace(chosen, torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
+    add_wheels(PoetryPyproject.read(path), [Requirement("flash-attn")], [chosen]).write()
+    assert PoetryPyproject.read(path).dependencies_on(TORCH) == before
+    assert path.read_text().count('source = "wheelmill-pytorch-cu130"') == len(before)
+    assert path.read_text().count("https://torch.example/cu130") == 1
+    remove_packages(PoetryPyproject.read(path), [FLASH]).write()
+    assert PoetryPyproject.read(path).dependencies_on(TORCH) == before
+    assert "wheelmill" not in path.read_text()
+
+
+def test_torch_of_each_platform_comes_from_its_own_source(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(PROJECT.format(torch='"^2.0"'))
+    chosen = [
+        replace(
+            resolution(
+                candidate(f"flash_attn-2.8.3+{cuda.tag}torch2.11-cp312-cp312-{target.platform}.whl"), environment=target
+            ),
+            torch_backend=cuda.tag,
+            torch_index=f"https://torch.example/{cuda.tag}",
+        )
+        for cuda, target in ((CudaVersion(13, 0), LINUX), (CudaVersion(12, 8), ARM))
+    ]
+    add_wheels(PoetryPyproject.read(path), [Requirement("flash-attn")], chosen).write()
+    table = PoetryPyproject.read(path).table("tool", "poetry", "dependencies") or {}
+    assert [(each["version"], each["source"]) for each in table["torch"]] == [
+        ("==2.11.*", "wheelmill-pytorch-cu130"),
+        ("==2.11.*", "wheelmill-pytorch-cu128"),
+    ]
+    remove_packages(PoetryPyproject.read(path), [FLASH]).write()
+    assert path.read_text().splitlines() == ["[tool.poetry.dependencies]", 'torch = "^2.0"', "[tool.other]"]
+
+
+@pytest.mark.parametrize("torch", ['"^2.0"', '"2.11.0"'])
+@pytest.mark.parametrize("steps", [[[FLASH, TORCH]], [[TORCH], [FLASH]]], ids=["at once", "torch first"])
+def test_torch_that_is_removed_does_not_come_back(torch: str, steps: list[list[ProjectName]], tmp_path: Path) -> None:
+    torch_after_adding(torch, tmp_path)
+    for step in steps:
+        remove_packages(PoetryPyproject.read(tmp_path / "pyproject.toml"), step).write()
+    assert (tmp_path / "pyproject.toml").read_text() == "[tool.poetry.dependencies]\n\n[tool.other]\n"
+
+
+def test_torch_in_a_table_of_its_own_comes_back_in_meaning(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[[tool.poetry.dependencies.torch]]\nversion = "^2.0"\n')
+    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
+    add_wheels(PoetryPyproject.read(path), [Requirement("flash-attn")], [chosen]).write()
+    remove_packages(PoetryPyproject.read(path), [FLASH]).write()
+    assert PoetryPyproject.read(path).dependencies_on(project_name("torch")) == ["torch<3,>=2.0"]
+
+
+def test_torch_that_a_person_changed_stays_and_leaves_the_index_of_ours(tmp_path: Path) -> None:
+    _, text = torch_after_adding('"^2.0"', tmp_path)
+    (tmp_path / "pyproject.toml").write_text(text.replace('"==2.11.*"', '"~2.11.1"'))
+    remove_packages(PoetryPyproject.read(tmp_path / "pyproject.toml"), [FLASH]).write()
+    after = (tmp_path / "pyproject.toml").read_text()
+    assert 'version = "~2.11.1"' in after
+    assert "tool.wheelmill" not in after
+
+
+def test_a_note_of_torch_that_was_spoilt_is_told(tmp_path: Path) -> None:
+    _, text = torch_after_adding('"^2.0"', tmp_path)
+    (tmp_path / "pyproject.toml").write_text(text.replace('"\\"^2.0\\""', '"^2.0"'))
+    with pytest.raises(UsageError, check=coded("saved-table-invalid", "torch-as-written")):
+        remove_packages(PoetryPyproject.read(tmp_path / "pyproject.toml"), [FLASH])

@@ -1,0 +1,151 @@
+"""The words and files that name sources."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.refusals import coded
+from wheelmill.client.records import Source, SourceKind
+from wheelmill.client.sources.pages import PageCache
+from wheelmill.client.sources.sources import read_sources
+from wheelmill.errors import ConfigurationError, UsageError
+from wheelmill.system import resources
+
+REGISTRY = """
+[[sources]]
+package = "flash_attn"
+description = 'says "hello"'
+type = "github"
+repo = "Dao-AILab/flash-attention"
+wheel_name = "flash_attn-{version}+cu{cuda}torch{torch}cxx11abi{abi}-{pytag}-{platform}.whl"
+cuda_style = "short"
+has_abi = true
+[[sources]]
+package = "grouped-gemm"
+type = "find-links"
+url_template = "https://wheels.test/cu{cuda}_torch{torch}"
+wheel_name = "nv_grouped_gemm-{version}+cu{cuda}-{pytag}-{platform}.whl"
+torch_format = "packed"
+torch_compat = "~=2.4"
+"""
+
+
+def read(*named: str, extra: tuple[str, ...] = ()) -> tuple[Source, ...]:
+    with PageCache(None) as cache:
+        return read_sources(named, extra, cache)
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "url"),
+    [
+        ("https://host.test/cu130/simple/", SourceKind.SIMPLE, "https://host.test/cu130/simple/"),
+        ("simple:https://host.test/index", SourceKind.SIMPLE, "https://host.test/index"),
+        ("https://host.test/wheels.html", SourceKind.FIND_LINKS, "https://host.test/wheels.html"),
+        ("find-links:https://host.test/simple", SourceKind.FIND_LINKS, "https://host.test/simple"),
+        ("github:owner/name", SourceKind.GITHUB, "https://api.github.com/repos/owner/name/releases"),
+        (
+            "huggingface:owner/name",
+            SourceKind.HUGGINGFACE,
+            "https://huggingface.co/api/models/owner/name/tree/main?recursive=true",
+        ),
+    ],
+)
+def test_a_word_is_a_source(word: str, kind: SourceKind, url: str) -> None:
+    (source,) = read(word)
+    assert (source.kind, source.url) == (kind, url)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *(
+            "github:owner",
+            "github:a/../b",
+            "huggingface:a",
+            "simple:ftp://host.test/",
+            "ftp://host.test/",
+        ),
+        *("simple:", "simple:https://host.test/{version}/", "https://host.test/cu{cuda/"),
+    ],
+)
+def test_what_is_no_source_is_refused(word: str) -> None:
+    with pytest.raises(UsageError, check=coded("source-invalid")):
+        read(word)
+
+
+def test_a_file_that_is_not_there_is_told() -> None:
+    with pytest.raises(UsageError, check=coded("source-unreadable", "no-such-file")):
+        read("no-such-file")
+
+
+@pytest.mark.parametrize("word", ["simple:https://host.test/?token=secret", "https://host.test/simple/?token=secret"])
+def test_a_token_in_the_query_of_an_index_is_refused_and_not_told(word: str) -> None:
+    with pytest.raises(UsageError, check=coded("source-invalid", "takes tokens")) as raised:
+        read(word)
+    assert "secret" not in str(raised.value)
+
+
+def test_a_password_in_a_url_is_not_part_of_the_name() -> None:
+    (source,) = read("https://me:secret@host.test/simple/")
+    assert source.name == "https://host.test/simple/"
+
+
+def test_extra_sources_come_first_and_the_variable_replaces_those_that_ship(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(read()) == 37
+    assert next(source.name for source in read(extra=("github:a/b",))) == "a/b"
+    monkeypatch.setenv("WHEELMILL_SOURCES", "github:c/d https://host.test/simple/")
+    assert [source.name for source in read()] == ["c/d", "https://host.test/simple/"]
+
+
+def test_a_registry_of_gpkg_is_read(tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text(REGISTRY)
+    flash, gemm = read(str(tmp_path / "registry.toml"))
+    assert flash.projects == {"flash-attn"}
+    assert flash.description == 'says "hello"'
+    assert gemm.distribution == "nv-grouped-gemm"
+    assert gemm.url == "https://wheels.test/cu{cuda}_torch{torch_packed}"
+    assert str(gemm.torch) == "~=2.4"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sources = 1",
+        "[[sources]]",
+        '[[sources]]\npackage = "a"\ntype = "ftp"',
+        '[[sources]]\npackage = "a"\nrepo = "../x"',
+        '[[sources]]\npackage = "a"\nrepo = "a/b"\ntorch_compat = "about 2"',
+        "not toml",
+    ],
+)
+def test_a_faulty_registry_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "registry.toml").write_text(text)
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "registry.toml")):
+        read(str(tmp_path / "registry.toml"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "fault"),
+    [
+        ("{}", "sources.a: expected one of github, huggingface, simple, find_links, found none"),
+        ("{github: a/b, simple: 'https://c.test'}", "sources.a: expected one of"),
+        ("{github: a}", "sources.a.github: expected OWNER/REPOSITORY"),
+        ("{huggingface: a/b/c}", "sources.a.huggingface: expected OWNER/REPOSITORY"),
+        ("{simple: 'https://c.test/{version}/'}", "sources.a.simple: expected {cuda}, {torch}, {torch_release}"),
+        ("{github: a/b, gpu: ['9.0']}", "did you mean 'gpus'?"),
+    ],
+)
+def test_a_faulty_file_is_named_by_line_and_key(tmp_path: Path, entry: str, fault: str) -> None:
+    (tmp_path / "own.yml").write_text(f"sources:\n  a: {entry}\n")
+    with pytest.raises(ConfigurationError) as raised:
+        read(str(tmp_path / "own.yml"))
+    assert str(raised.value).startswith("own.yml:2:")
+    assert fault in str(raised.value)
+
+
+def test_a_file_from_the_cache_says_the_same(tmp_path: Path) -> None:
+    path = str(resources.CONFIG / "sources.yml")
+    with PageCache(tmp_path) as cache:
+        first = read_sources((path,), (), cache)
+    with PageCache(tmp_path) as cache:
+        assert read_sources((path,), (), cache) == first
