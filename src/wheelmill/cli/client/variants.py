@@ -59,7 +59,7 @@ def _lines(explanation: VariantExplanation, listed: Sequence[VariantVerdict], mo
         yield f"  {name}: {namespace.says}"
     for verdict in listed[:most]:
         yield from _lines_of(verdict)
-    yield _totals(explanation.verdicts)
+    yield _totals_of_variants(explanation.verdicts)
     if most is not None and len(listed) > most:
         yield f"these are the nearest {most}; --all shows the other {len(listed) - most}"
     yield from _outcome(explanation)
@@ -77,7 +77,7 @@ def _lines_of(verdict: VariantVerdict) -> Iterator[str]:
         yield f"    note: {note}"
 
 
-def _totals(verdicts: Sequence[VariantVerdict]) -> str:
+def _totals_of_variants(verdicts: Sequence[VariantVerdict]) -> str:
     """``7 wheels, 6 of them variants: 3 fitting, 4 refused for variant``."""
     counts = Counter(aspect for each in verdicts for aspect in {mismatch.aspect for mismatch in each.against})
     variants = sum(each.wheel.label is not None for each in verdicts)
@@ -104,7 +104,7 @@ def _content(explanation: VariantExplanation, listed: Sequence[VariantVerdict]) 
         "schema": "wheelmill.explain-variants/1",
         "environment": str(explanation.environment),
         "machine": {name: namespace.says for name, namespace in explanation.machine.items()},
-        "wheels": [_verdict_content(verdict) for verdict in listed],
+        "wheels": [_variant_content(verdict) for verdict in listed],
         "gets": best.wheel.candidate.filename if best else None,
         "uv_takes": taken.wheel.candidate.filename if taken else None,
         "command": explanation.command,
@@ -113,7 +113,7 @@ def _content(explanation: VariantExplanation, listed: Sequence[VariantVerdict]) 
     }
 
 
-def _verdict_content(verdict: VariantVerdict) -> VariantWheel:
+def _variant_content(verdict: VariantVerdict) -> VariantWheel:
     candidate = verdict.wheel.candidate
     return {
         "filename": candidate.filename,
