@@ -17,12 +17,12 @@ from wheelmill.system.guard import children_of
 _PATIENT = """
 import signal
 from wheelmill.cli import main
-from wheelmill.conformance import limits
+from wheelmill.conformance import rules
 from wheelmill.system.apart import Limits
-from wheelmill.web import pages_apart
+from wheelmill.web import pages
 from wheelmill.web.transport import TimeLeft
 TimeLeft.__index__ = lambda self: 600  # for so long nothing is given up
-limits.LIMITS = pages_apart.LIMITS = Limits(seconds=600)
+rules.LIMITS = pages.LIMITS = Limits(seconds=600)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and what nohup starts this one
 main()

@@ -15,8 +15,7 @@ from typing import Annotated, ClassVar, Final, NoReturn
 
 import typer
 
-from wheelmill.cli.shared.commands import Command, Commands, until_nobody_reads
-from wheelmill.cli.shared.output import say
+from wheelmill.cli.shared.commands import Command, Commands, say, until_nobody_reads
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 
 COMMANDS: Final = {
@@ -25,7 +24,7 @@ COMMANDS: Final = {
         "Show what wheels are chosen to fit: Python, torch, CUDA, driver, GPUs.",
     ),
     "resolve": ("client.resolve", "Choose wheels for a target and print a pyproject.toml with them."),
-    "search": ("client.search", "List the sources where wheels are looked for."),
+    "search": ("client.resolve", "List the sources where wheels are looked for."),
     "available": ("client.available", "Show the CUDA, torch and Python releases that packages have wheels for."),
     "explain": ("client.explain", "Show which wheels of a package come nearest, and every reason against them."),
     "show": ("client.show", "Show what is in a wheel, a file or a URL, and what it says about itself."),
@@ -35,12 +34,12 @@ COMMANDS: Final = {
     "lock": ("client.lock", "Lock everything that environments get, as pylock.toml (PEP 751)."),
     "install": ("client.install", "Install wheels into an environment, or what a lock holds."),
     "sync": ("client.install", "Make an environment hold what a lock holds, and nothing else."),
-    "list": ("client.installed", "List installed wheels and what they were built for."),
-    "test": ("client.installed", "Import installed wheels, and launch kernels where there is a GPU."),
+    "list": ("client.list_and_test", "List installed wheels and what they were built for."),
+    "test": ("client.list_and_test", "Import installed wheels, and launch kernels where there is a GPU."),
     "doctor": ("client.doctor", "Examine an environment, its project and its lock, and mend what is wrong."),
-    "cache": ("client.cache", "Show and clean the cache of what was read and downloaded."),
+    "cache": ("client.environment", "Show and clean the cache of what was read and downloaded."),
     "config": ("factory.config", "Check, lock and update the files that say what is built."),
-    "init": ("factory.init", "Write the files with which a package's own repository builds its wheels."),
+    "init": ("factory.config_add", "Write the files with which a package's own repository builds its wheels."),
     "plan": ("factory.plan", "List the wheels that would be built, and why the others would not."),
     "build": ("factory.build", "Build a package's wheels, without testing them."),
     "smoke": ("factory.smoke", "Examine wheels: their bytes first, then install and import them."),

@@ -6,7 +6,7 @@ from packaging.version import Version
 
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated_text
-from wheelmill.cli.shared.target import requirements_of
+from wheelmill.cli.shared.options import requirements_of
 from wheelmill.client.choose.fit import within
 from wheelmill.client.project.poetry_constraint import specifiers_of
 from wheelmill.config.fields import index_requirement

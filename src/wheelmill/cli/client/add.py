@@ -13,19 +13,18 @@ from wheelmill.cli.client.change import (
     DryRunOption,
     EnvironmentChange,
     alone,
+    download_bars,
     environment_of,
     forecast,
     heed_driver,
     packages_of,
     undoable,
+    wheel_cache,
 )
-from wheelmill.cli.client.downloads import download_bars, wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all, targets_for
-from wheelmill.cli.client.resolve import RequirementsArgument, resolution_content
-from wheelmill.cli.client.search import SearchOptions
-from wheelmill.cli.shared.options import SignerOption, with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say
-from wheelmill.cli.shared.target import TargetOptions, projects_of, requirements_of
+from wheelmill.cli.client.resolve import RequirementsArgument, SearchOptions, resolution_content
+from wheelmill.cli.shared.commands import JsonOption, print_json, say
+from wheelmill.cli.shared.options import SignerOption, TargetOptions, projects_of, requirements_of, with_groups
 from wheelmill.errors import UsageError
 
 if TYPE_CHECKING:

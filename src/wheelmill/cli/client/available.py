@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from rich.table import Table
 
-from wheelmill.cli.client.resolve import absence_error, outcomes_content, print_outcomes, say_warnings
-from wheelmill.cli.client.search import SearchOptions, package_argument
-from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say
-from wheelmill.cli.shared.target import TargetOptions, projects_of
+from wheelmill.cli.client.resolve import (
+    SearchOptions,
+    absence_error,
+    outcomes_content,
+    package_argument,
+    print_outcomes,
+    say_warnings,
+)
+from wheelmill.cli.shared.commands import JsonOption, print_json, say
+from wheelmill.cli.shared.options import TargetOptions, projects_of, with_groups
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.client.choose.explain import Combination, Offer, find_offer
 from wheelmill.names import Platform, ProjectName, StableTorch

@@ -1,32 +1,134 @@
-"""Changing a project or an environment: one command at a time; undone if it fails, and reported if it succeeds."""
+"""Changing a project or an environment: one command at a time, rolled back if it fails, reported if it succeeds.
+
+Downloads go through the cache, with progress bars.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from platformdirs import user_cache_path
+from rich.markup import escape
+from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import Progress as Bars
 
-from wheelmill.cli.client.downloads import wheel_cache
-from wheelmill.cli.shared.output import say, say_warning
+from wheelmill.cli.client.resolve import SearchOptions
+from wheelmill.cli.shared.commands import Waiting, say, say_warning
+from wheelmill.cli.shared.terminal import STDERR
+from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache
 from wheelmill.errors import UsageError
-from wheelmill.system.progress import size
+from wheelmill.system.folders import temporary_folder
+from wheelmill.system.progress import Progress, size
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
     from wheelmill.cli.client.change_outputs import Changed
-    from wheelmill.cli.client.search import SearchOptions
-    from wheelmill.cli.shared.target import TargetOptions
+    from wheelmill.cli.client.resolve import SearchOptions
+    from wheelmill.cli.shared.options import TargetOptions
     from wheelmill.client.install.distributions import InstalledPackage, InstallPlace, PackageChange
     from wheelmill.client.install.driver import DriverNeed
     from wheelmill.client.project.project import Project
     from wheelmill.client.records import Resolution, TargetEnvironment
     from wheelmill.names import ProjectName
+
+
+class DownloadBars(Progress):
+    """A bar for each download, and the line that a running installer printed last."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+        self._last = bars.add_task("", visible=False)
+
+    def step(self, text: str) -> None:
+        """Print the step above the bars."""
+        self._bars.console.print(escape(text))
+
+    def line(self, text: str) -> None:
+        """Show what uv or pip is at."""
+        self._bars.update(self._last, description=escape(text[:100]), visible=bool(text), total=None)
+
+    def show_download(self, filename: str, done: int, total: int | None) -> None:
+        """Move a file's bar."""
+        if filename not in self._tasks:
+            self._tasks[filename] = self._bars.add_task(escape(filename), total=total)
+        self._bars.update(self._tasks[filename], completed=done)
+
+
+class DownloadLines(Waiting):
+    """Where there is no terminal: each step, and of what takes long a line now and then."""
+
+    def __init__(self) -> None:
+        super().__init__(silent=5.0)
+
+    def step(self, text: str) -> None:
+        """Print it, in the place of what is shown on a terminal that cannot show bars."""
+        self.line("")
+        say(text)
+
+    def show_download(self, filename: str, done: int, total: int | None) -> None:
+        """Say how much there is of a file."""
+        self.line(f"{filename}: {size(done)}" + (f" of {size(total)}" if total else ""))
+
+
+@contextmanager
+def download_bars() -> Iterator[Progress]:
+    """Show bars while the context is open; they go when it is left."""
+    if not STDERR.is_interactive:
+        lines = DownloadLines()
+        try:
+            yield lines
+        finally:
+            lines.line("")  # a terminal with TERM=dumb shows no bars, and keeps the last line
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=STDERR, transient=True) as bars:
+        yield DownloadBars(bars)
+
+
+@contextmanager
+def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
+    """The cache of wheels, and the bars that show downloads into it."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only what downloads
+
+    from wheelmill.client.sources.sources import keep_credentials  # noqa: PLC0415 - only what downloads
+    from wheelmill.installers.package_index import configured_index  # noqa: PLC0415 - the same
+    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - httpx takes longer to import than most commands
+
+    keep_credentials(search.source or (), search.extra_source or ())
+    configured_index()  # a lock may have files of it, and its URL their password
+    directory = user_cache_path("wheelmill") / "wheels"
+    if fault := None if search.offline else _fault_of(directory):
+        say(f"warning: the cache of wheels is left as it is: {fault}")
+    with (
+        temporary_folder() if fault else nullcontext(directory) as folder,
+        ThreadPoolExecutor(AT_ONCE) as threads,
+        Web(retries=ATTENDED) as web,
+        download_bars() as shown,
+    ):
+        yield WheelCache(directory=folder, web=web, threads=threads, offline=search.offline), shown
+
+
+def _fault_of(directory: Path) -> OSError | None:
+    """Why nothing can be written in a folder; None when it can."""
+    try:
+        with temporary_folder(directory):
+            return None
+    except OSError as error:
+        return error
 
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]

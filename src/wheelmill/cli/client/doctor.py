@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wheelmill.cli.client.change import settle, undoable_environment
-from wheelmill.cli.client.downloads import download_bars, wheel_cache
+from wheelmill.cli.client.change import download_bars, settle, undoable_environment, wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_of
-from wheelmill.cli.client.resolve import no_wheel_error, print_resolution
-from wheelmill.cli.client.search import SearchOptions, package_argument
-from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say
-from wheelmill.cli.shared.target import TargetOptions, requirements_of
+from wheelmill.cli.client.resolve import SearchOptions, no_wheel_error, package_argument, print_resolution
+from wheelmill.cli.shared.commands import JsonOption, print_json, say
+from wheelmill.cli.shared.options import TargetOptions, requirements_of, with_groups
 from wheelmill.client.doctor.guide import name_sections
 from wheelmill.errors import FindingsError, UsageError, WheelmillError
 from wheelmill.system.progress import number_of

@@ -16,13 +16,12 @@ from wheelmill.cli.client.change import (
     heed_driver,
     packages_of,
     undoable,
+    wheel_cache,
 )
-from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.project import ProjectOption, lock_folder, project_of, resolve_for_all
-from wheelmill.cli.client.search import SearchOptions, package_argument
-from wheelmill.cli.shared.options import SignerOption, with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say
-from wheelmill.cli.shared.target import TargetOptions, requirements_of
+from wheelmill.cli.client.resolve import SearchOptions, package_argument
+from wheelmill.cli.shared.commands import JsonOption, print_json, say
+from wheelmill.cli.shared.options import SignerOption, TargetOptions, requirements_of, with_groups
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.install.installer import Installation
 from wheelmill.errors import FindingsError, UsageError

@@ -14,14 +14,11 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.cli.client.change import DryRunOption, EnvironmentChange, alone
-from wheelmill.cli.client.downloads import wheel_cache
+from wheelmill.cli.client.change import DryRunOption, EnvironmentChange, alone, wheel_cache
 from wheelmill.cli.client.project import ProjectOption, lock_folder, project_of, resolve_for_all, targets_for
-from wheelmill.cli.client.resolve import demand_attestations
-from wheelmill.cli.client.search import SearchOptions, package_argument
-from wheelmill.cli.shared.options import SignerOption, with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say
-from wheelmill.cli.shared.target import TargetOptions, requirements_of
+from wheelmill.cli.client.resolve import SearchOptions, demand_attestations, package_argument
+from wheelmill.cli.shared.commands import JsonOption, print_json, say
+from wheelmill.cli.shared.options import SignerOption, TargetOptions, requirements_of, with_groups
 from wheelmill.errors import FindingsError, NoWheelError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import number_of

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from packaging.requirements import Requirement
 
-from wheelmill.cli.client.local_builds import add_local_builds
-from wheelmill.cli.client.resolve import demand_attestations, no_wheel_error, print_resolution
-from wheelmill.cli.client.search import SearchOptions
-from wheelmill.cli.shared.output import say
-from wheelmill.cli.shared.target import TargetOptions
+from wheelmill.cli.client.resolve import (
+    SearchOptions,
+    add_local_builds,
+    demand_attestations,
+    no_wheel_error,
+    print_resolution,
+)
+from wheelmill.cli.shared.commands import say
+from wheelmill.cli.shared.options import TargetOptions
 from wheelmill.client.choose.resolve import resolve
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError

@@ -1,26 +1,166 @@
-"""``wheelmill resolve``: the wheels that fit."""
+"""``wheelmill resolve`` and ``search``: wheels that fit, and the sources that are searched.
+
+A wheel that no source has can be compiled on this machine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
-from wheelmill.cli.client.search import SearchOptions, package_argument
-from wheelmill.cli.shared.options import SignerOption, signer_of, with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
-from wheelmill.cli.shared.target import TargetOptions, requirements_of
+from wheelmill.cli.shared.commands import JsonOption, Waiting, print_json, say, say_warning
+from wheelmill.cli.shared.options import (
+    CONFIG_VARIABLE,
+    SignerOption,
+    TargetOptions,
+    build_target,
+    requirements_of,
+    signer_of,
+    with_groups,
+)
+from wheelmill.client.choose.resolve import Search
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
-from wheelmill.client.records import Choice, Resolution, SourceOutcome
-from wheelmill.errors import NetworkError, NoWheelError, UsageError
+from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, SourceOutcome, TargetEnvironment
+from wheelmill.client.sources.listing import known_projects
+from wheelmill.errors import BuildError, NetworkError, NoWheelError, UsageError, WheelmillError
 from wheelmill.names import ProjectName, StableTorch, project_name
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system import resources
+from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.metadata import requires_dist_of
+from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.outputs import Chosen, Resolve, SourceLooked
+    from wheelmill.cli.client.outputs import Chosen, KnownSource, Resolve, SourceLooked
     from wheelmill.cli.client.outputs import Resolution as ResolutionContent
+    from wheelmill.cli.client.outputs import Search as SearchContent
+    from wheelmill.config.model import Config
+
+
+def _option(name: str, text: str, metavar: str | None = None) -> object:
+    return typer.Option(name, help=text, metavar=metavar, rich_help_panel="Where wheels are looked for")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """Where wheels are looked for."""
+
+    source: Annotated[
+        list[str] | None,
+        _option("--source", "Look only here: a file, a URL, github:OWNER/REPOSITORY ... Repeatable.", "SOURCE"),
+    ] = None
+    extra_source: Annotated[list[str] | None, _option("--extra-source", "Look here first. Repeatable.", "SOURCE")] = (
+        None
+    )
+    offline: Annotated[bool, _option("--offline", "Use only what is in the cache.")] = False
+    refresh: Annotated[bool, _option("--refresh", "Read every page again, even if the cached one is fresh.")] = False
+    no_cache: Annotated[bool, _option("--no-cache", "Neither read nor write the cache.")] = False
+    no_look: Annotated[bool, _option("--no-look", "Choose by file names alone, without looking inside wheels.")] = False
+    allow_other_torch: Annotated[
+        bool,
+        _option(
+            "--allow-other-torch",
+            "Take a wheel built for another torch if the target's torch has the symbols it needs.",
+        ),
+    ] = False
+
+    def search(self) -> Search:
+        """The options as the client takes them.
+
+        Raises:
+            UsageError: they contradict each other.
+        """
+        if self.offline and (self.refresh or self.no_cache):
+            raise UsageError("options-conflict", "--offline needs the cache: leave out --refresh and --no-cache")
+        if self.allow_other_torch and self.no_look:
+            raise UsageError("options-conflict", "--allow-other-torch has to look into wheels: leave out --no-look")
+        return Search(
+            named=self.source or (),
+            extra=self.extra_source or (),
+            offline=self.offline,
+            refresh=self.refresh,
+            use_cache=not self.no_cache,
+            look=not self.no_look,
+            other_torch=self.allow_other_torch,
+            progress=Waiting(),
+        )
+
+
+def _complete_project(incomplete: str) -> list[str]:
+    """Offer a shell the packages that sources are known to have; no server is asked, and no fault is reported."""
+    offline = Search(offline=True)
+    try:
+        with offline.open_cache() as cache:
+            known = known_projects(offline.sources(cache, lambda _warning: None), cache)
+    except WheelmillError:
+        return []
+    return sorted(name for name in known if name.startswith(incomplete))
+
+
+def package_argument(text: str, metavar: str) -> Any:  # noqa: ANN401 - as typer.Argument itself
+    """An argument for names of packages, which shells complete."""
+    return typer.Argument(help=text, metavar=metavar, autocompletion=_complete_project)
+
+
+@with_groups
+def search(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="Only sources with all of these words in their name or description.", metavar="[WORD...]"),
+    ] = None,
+    *,
+    where: SearchOptions,
+    as_json: JsonOption = False,
+) -> None:
+    """List the sources where wheels are looked for: their packages, descriptions and addresses."""
+    from wheelmill.wheel.findings import some_of  # noqa: PLC0415 - not for commands that take the options alone
+
+    options = where.search()
+    with options.open_cache() as cache:
+        known = options.sources(cache, cache.warnings.append)
+    for warning in cache.warnings:
+        say(f"warning: {warning}")
+    sources = [
+        source
+        for source in known
+        if all(
+            word.lower() in " ".join((source.name, source.description, source.url, *source.projects)).lower()
+            for word in words or ()
+        )
+    ]
+    if as_json:
+        content: list[KnownSource] = [
+            {
+                "name": source.name,
+                "kind": source.kind,
+                "url": source.url,
+                "projects": sorted(source.projects),
+                "description": source.description,
+                "gpus": [architecture.capability for architecture in source.gpus],
+            }
+            for source in sources
+        ]
+        listed: SearchContent = {"schema": "wheelmill.search/1", "sources": content}
+        print_json(listed)
+        return
+    if not sources:
+        say("no source matches all of these words")
+    for source in sources:
+        gpus = " ".join(architecture.sm for architecture in source.gpus)
+        meant_first = sorted(
+            source.projects, key=lambda name: (not any(word.lower() in name for word in words or ()), name)
+        )
+        print(f"{some_of(meant_first) or 'any package'}: {source.description or source.name}")  # noqa: T201
+        print(f"    {source.kind} {source.url}{f', for {gpus} only' if gpus else ''}")  # noqa: T201
+
 
 RequirementsArgument = Annotated[
     list[str],
@@ -195,3 +335,89 @@ def _write_text(resolution: Resolution, name: str, output: Path | None) -> None:
         say(f"wrote {output}")
     else:
         print(text, end="")  # noqa: T201 - the result
+
+
+def add_local_builds(resolution: Resolution, requirements: Sequence[Requirement], *, build: bool) -> Resolution:
+    """Fill in what no source has: with wheels that were built here before, and with new ones.
+
+    Args:
+        resolution: the choices from all sources.
+        requirements: the requirements of the user, one for each project.
+        build: whether what is missing is built; otherwise only what was built before is taken.
+
+    Raises:
+        BuildError: a build failed, or no such wheel can be.
+    """
+    from wheelmill.config.load import load_config  # noqa: PLC0415 - reads YAML
+
+    config = load_config(Path(os.environ.get(CONFIG_VARIABLE) or resources.CONFIG))
+    choices, missing = dict(resolution.choices), dict(resolution.unresolved)
+    for requirement in requirements:
+        project = canonicalize_name(requirement.name)
+        if project not in missing or project not in config.packages:
+            continue
+        wheel = None if build else _earlier_wheel(requirement, resolution.environment, config)
+        if build or wheel:
+            _warn_of_silent_sources(project, resolution.sources)
+        if build:
+            wheel = _build(build_target(requirement, resolution.environment, config))
+        if wheel:
+            say(f"  {project}: {wheel.filename}, built on this machine")
+            choices[project] = Choice(
+                project=project,
+                candidate=_candidate(wheel),
+                extras=frozenset(requirement.extras),
+                requires_dist=requires_dist_of(wheel.path),
+            )
+            del missing[project]
+    return replace(resolution, choices=choices, unresolved=missing)
+
+
+def _warn_of_silent_sources(project: ProjectName, outcomes: Iterable[SourceOutcome]) -> None:
+    """Print the URLs of sources without an answer: the error for a missing wheel has them, and is not raised."""
+    for each in outcomes:
+        if each.project == project and each.outcome.is_open:
+            say_warning(f"{each.warning}")
+
+
+def _earlier_wheel(requirement: Requirement, environment: TargetEnvironment, config: Config) -> WheelFile | None:
+    """The wheel that was built for an environment on this machine; None if there is none, or none can be built."""
+    from wheelmill.build.builder import wheel_kept  # noqa: PLC0415 - only where a wheel is missing
+
+    try:
+        return wheel_kept(build_target(requirement, environment, config))
+    except (BuildError, UsageError):
+        return None
+
+
+def _build(target: BuildTarget) -> WheelFile:
+    from wheelmill.build.builder import build_here  # noqa: PLC0415
+    from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
+    from wheelmill.cli.shared.terminal import progress  # noqa: PLC0415
+    from wheelmill.system.sandbox import check_confinement  # noqa: PLC0415
+
+    check_confinement(say)
+    with progress() as shown:
+        return build_here(target, LocalBuilder(), shown)
+
+
+def _candidate(wheel: WheelFile) -> Candidate:
+    name = WheelName.parse(wheel.filename)
+    source = Source(name="this machine", kind=SourceKind.FIND_LINKS, url=wheel.path.parent.as_uri())
+    return Candidate(
+        filename=wheel.filename,
+        project=name.project,
+        version=name.version,
+        build=name.build,
+        tags=name.tags,
+        label=BuiltFor.parse(name.version.local or ""),
+        url=wheel.path.as_uri(),
+        sha256=wheel.sha256,
+        size=wheel.size,
+        requires_python=None,
+        metadata_sha256=None,
+        has_metadata=False,
+        uploaded_at=None,
+        yanked=None,
+        source=source,
+    )

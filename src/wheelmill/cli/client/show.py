@@ -1,16 +1,15 @@
-"""``wheelmill show``: what is in a wheel, and what it says of itself."""
+"""``wheelmill show``: contents and metadata of a wheel, or of two compared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
 
 import typer
 
-from wheelmill.cli.client.beside import lines_beside
-from wheelmill.cli.shared.output import JsonOption, plain, print_json
+from wheelmill.cli.shared.commands import JsonOption, plain, print_json
 from wheelmill.client.choose.contents import Code, WheelContents, contents_at, contents_behind
 from wheelmill.client.variants.machine import property_text
 from wheelmill.errors import UsageError
@@ -24,6 +23,33 @@ from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import CodeInside, WheelShown
+
+
+_PACKED: Final = "wheel, packed"
+
+
+def lines_beside(wheel: WheelContents, other: WheelContents) -> Iterator[str]:
+    """A line for each part that one of them has: the wheels as they are packed, then what is in them, unpacked."""
+    yield wheel.filename
+    yield f"beside {other.filename}"
+    parts, of_other = _parts(wheel), _parts(other)
+    for name in dict.fromkeys((_PACKED, *_gpu_code(wheel), *_gpu_code(other), *parts, *of_other)):
+        yield f"  {name:<18}{_said(name, parts, wheel):>10}{_said(name, of_other, other):>12}"
+
+
+def _gpu_code(contents: WheelContents) -> Iterable[str]:
+    return contents.sizes.gpu_code if contents.sizes else ()
+
+
+def _parts(contents: WheelContents) -> Mapping[str, int]:
+    return {_PACKED: contents.size, **(contents.sizes.parts if contents.sizes else {})}
+
+
+def _said(name: str, parts: Mapping[str, int], contents: WheelContents) -> str:
+    if name in parts:
+        return size(parts[name])
+    return "-" if contents.sizes else "not read"
+
 
 _LARGEST: Final = 5
 """Files that are shown for people; --json has all."""

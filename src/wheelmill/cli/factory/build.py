@@ -9,12 +9,10 @@ from typing import Annotated
 import typer
 
 from wheelmill.cli.factory.filters import FilterOptions, read_values
-from wheelmill.cli.factory.inputs import ConfigOption, config_at, use_clones
-from wheelmill.cli.factory.plan_tables import tell_skips
-from wheelmill.cli.factory.sandbox import BuildOptions, check_none_left
-from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import say
-from wheelmill.cli.shared.target import TargetOptions, build_target, requirements_of
+from wheelmill.cli.factory.inputs import BuildOptions, ConfigOption, check_none_left, config_at, use_clones
+from wheelmill.cli.factory.plan import tell_skips
+from wheelmill.cli.shared.commands import say
+from wheelmill.cli.shared.options import TargetOptions, build_target, requirements_of, with_groups
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, TimeIsOver, UsageError

@@ -19,8 +19,8 @@ from wheelmill.cli.factory.inputs import (
     place_at,
     use_clones,
 )
+from wheelmill.cli.shared.commands import say
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
-from wheelmill.cli.shared.output import say
 from wheelmill.config.load import generated_files, lock_path
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
 from wheelmill.config.model import Lock

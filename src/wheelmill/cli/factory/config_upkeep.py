@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from wheelmill.cli.factory.inputs import ConfigOption, config_at, config_to_change
-from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, facts_json
 from wheelmill.config.model import Config

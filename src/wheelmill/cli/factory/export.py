@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.shared.output import say, say_warning
+from wheelmill.cli.shared.commands import say, say_warning
 from wheelmill.errors import FindingsError, UsageError, WheelmillError
 from wheelmill.system.process import printable
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import FindingsError
 from wheelmill.system.process import printable

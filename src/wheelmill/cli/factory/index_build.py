@@ -21,8 +21,8 @@ from wheelmill.cli.factory.inputs import (
     place_at,
     store_at,
 )
+from wheelmill.cli.shared.commands import say, say_warning
 from wheelmill.cli.shared.options import signer_of, with_groups
-from wheelmill.cli.shared.output import say, say_warning
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.load import load_compatibility, load_listing
 from wheelmill.errors import UsageError

@@ -17,11 +17,12 @@ from wheelmill.cli.factory.inputs import (
     StoreOption,
     artifacts_of,
     config_at,
+    raise_for,
     store_at,
+    tell,
 )
-from wheelmill.cli.factory.publication import raise_for, tell
+from wheelmill.cli.shared.commands import JsonOption, plain, print_json
 from wheelmill.cli.shared.options import of_a_size, signer_of, with_groups
-from wheelmill.cli.shared.output import JsonOption, plain, print_json
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import UsageError
 from wheelmill.names import Platform

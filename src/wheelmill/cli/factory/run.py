@@ -19,19 +19,20 @@ from wheelmill.build.provenance import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import (
     BASE_URL_VARIABLE,
+    BuildOptions,
     ConfigOption,
     StoreBesideOption,
+    check_none_left,
     config_at,
     config_to_change,
+    environments_in,
     store_at,
     use_clones,
 )
-from wheelmill.cli.factory.plan import plan_content
-from wheelmill.cli.factory.plan_tables import tell_skips
-from wheelmill.cli.factory.sandbox import BuildOptions, check_none_left, environments_in
+from wheelmill.cli.factory.plan import plan_content, tell_skips
 from wheelmill.cli.factory.smoke import verdict_content
+from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.fields import Unquoted
 from wheelmill.config.model import Config

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wheelmill.cli.factory.inputs import ConfigOption, config_at, store_at
-from wheelmill.cli.factory.sandbox import SandboxKind, SandboxOption, environments_in
-from wheelmill.cli.shared.output import JsonOption, plain, print_json, say, say_warning
+from wheelmill.cli.factory.inputs import ConfigOption, SandboxKind, SandboxOption, config_at, environments_in, store_at
+from wheelmill.cli.shared.commands import JsonOption, plain, print_json, say, say_warning
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import SmokeError
 from wheelmill.release.ledger.releases import published

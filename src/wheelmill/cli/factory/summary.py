@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, StoreOption, config_at, store_at
-from wheelmill.cli.factory.sandbox import PlaceOptions
+from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, PlaceOptions, StoreOption, config_at, store_at
+from wheelmill.cli.shared.commands import JsonOption, print_json, say_warning
 from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say_warning
 from wheelmill.release.ledger.releases import published
 
 if TYPE_CHECKING:

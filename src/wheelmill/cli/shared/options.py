@@ -1,17 +1,44 @@
-"""Options that belong together: written once, as a dataclass that is one parameter of a command."""
+"""Options that several commands share, each group a dataclass that is one parameter of a command.
+
+The largest group is the target: what wheels are for, whether they are searched or built.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, Final, TypeVar, get_type_hints
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_type_hints
 
 import typer
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
-from wheelmill.errors import UsageError
+from wheelmill.cli.shared.commands import say
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.client.target.detect import NamedTorch, Overrides, detect_environment
+from wheelmill.client.target.interpreter import is_ours, python_in
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.names import (
+    CudaVersion,
+    Platform,
+    ProjectName,
+    PythonVersion,
+    bounded,
+    project_name,
+    read_requirement,
+)
 from wheelmill.wheel.attestation import Signer
+from wheelmill.wheel.gpu_code import read_gpu
+from wheelmill.wheel.platforms import PLATFORMS, Libc
+
+if TYPE_CHECKING:
+    from wheelmill.config.model import Config
+    from wheelmill.plan.targets import BuildTarget
+
 
 CONFIG_VARIABLE: Final = "WHEELMILL_CONFIG"
 """Names the configuration folder where no option does."""
@@ -92,3 +119,203 @@ def with_groups(command: Callable[..., Result]) -> Callable[..., Result]:
     spread_command.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
     spread_command.__annotations__ = {parameter.name: parameter.annotation for parameter in spread}
     return spread_command
+
+
+Value = TypeVar("Value")
+
+
+def _option(name: str, text: str, metavar: str, callback: Callable[..., object] | None = None) -> object:
+    panel = "Target, detected where not given"
+    return typer.Option(name, help=text, metavar=metavar, callback=callback, rich_help_panel=panel)
+
+
+def _interpreter_at(path: Path | None) -> Path | None:
+    if path is None or not path.is_dir():
+        return path
+    if python := python_in(path):
+        return python
+    raise UsageError(
+        "not-an-environment",
+        f"--python-path: {path} is not an environment: it has no bin/python",
+        hint="make one with 'uv venv', or name a file",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions:
+    """The target: an interpreter, and facts that are not to be looked for."""
+
+    python_path: Annotated[
+        Path | None,
+        _option(
+            "--python-path",
+            "Interpreter, or the folder of its environment; the project's .venv by default.",
+            "PATH",
+            callback=_interpreter_at,
+        ),
+    ] = None
+    python: Annotated[str | None, _option("--python", "Python: 3.12, 3.13t.", "X")] = None
+    torch: Annotated[str | None, _option("--torch", "torch: 2.11, or its full version, 2.11.0+cu130.", "X")] = None
+    cuda: Annotated[str | None, _option("--cuda", "CUDA: 13.0, 130 or cu130; 13 for any 13.x.", "X")] = None
+    platform: Annotated[str | None, _option("--platform", "Platform: linux_x86_64, win_amd64.", "X")] = None
+    libc: Annotated[str | None, _option("--libc", "C library: 2.28, 'musl 1.2'.", "X")] = None
+    cxx11_abi: Annotated[str | None, _option("--cxx11-abi", "C++11 ABI of torch: true or false.", "X")] = None
+    driver: Annotated[str | None, _option("--driver", "NVIDIA driver: 580.65.06.", "X")] = None
+    gpu: Annotated[
+        list[str] | None,
+        _option("--gpu", "GPU: h100, 'rtx 4090', 9.0 or sm_90. Repeatable, commas allowed.", "X"),
+    ] = None
+
+    def overrides(self) -> Overrides:
+        """Read the facts that were given.
+
+        Raises:
+            UsageError: one of them is none of its kind.
+        """
+        return Overrides(
+            python=_read("--python", self.python, PythonVersion.parse),
+            platform=_read("--platform", self.platform, _platform),
+            libc=_read("--libc", self.libc, Libc.parse),
+            torch=_read("--torch", self.torch, NamedTorch.parse),
+            cuda=_read("--cuda", self.cuda, _cuda),
+            cxx11_abi=_read("--cxx11-abi", self.cxx11_abi, _truth),
+            driver=_read("--driver", self.driver, _driver),
+            gpus=tuple(
+                architecture
+                for text in self.gpu or ()
+                for word in text.split(",")
+                if (architecture := _read("--gpu", word.strip() or None, read_gpu))
+            ),
+        )
+
+    def here(self) -> TargetOptions:
+        """The options, with the interpreter of the environment that Poetry, PDM or Hatch keeps for the project.
+
+        An interpreter that was named, if only in ``UV_PYTHON``, or that lies in this folder's ``.venv`` comes first,
+        and that of wheelmill itself is never taken. Options that need no interpreter, and those in any other folder,
+        stay as they are: `find_interpreter` answers there.
+        """
+        is_named = self.python_path or os.environ.get("UV_PYTHON") or python_in(Path(".venv"))
+        if is_named or self.overrides().is_complete:
+            return self
+        environment = _kept_environment()
+        python = python_in(environment) if environment else None
+        return self if python is None or is_ours(python) else replace(self, python_path=python)
+
+    def detect(self) -> TargetEnvironment:
+        """Find out what was not given.
+
+        Raises:
+            UsageError: there is nothing to choose wheels for.
+        """
+        return detect_environment(self.python_path, self.overrides())
+
+
+def requirements_of(texts: Sequence[str]) -> list[Requirement]:
+    """Read requirements such as ``flash-attn>=2.7,<3``; two for one project become one.
+
+    Raises:
+        UsageError: a text is none, or one that no index could satisfy.
+    """
+    found: dict[str, Requirement] = {}
+    for text in texts:
+        try:
+            asked = read_requirement(text)
+        except ValueError as error:
+            raise UsageError("requirement-invalid", str(error)) from None
+        if asked.url or asked.marker:
+            raise UsageError(
+                "requirement-invalid",
+                f"expected a name and a range such as 'flash-attn>=2.7', without a URL or a marker, not {text!r}",
+            )
+        name = canonicalize_name(asked.name)
+        if name in found:
+            found[name].specifier &= asked.specifier
+        else:
+            found[name] = asked
+    return list(found.values())
+
+
+def projects_of(texts: Iterable[str]) -> list[ProjectName]:
+    """Read names of projects, each once.
+
+    Raises:
+        UsageError: a text is none.
+    """
+    try:
+        return list(dict.fromkeys(map(project_name, texts)))
+    except ValueError as error:
+        raise UsageError("python-unusable", str(error)) from None
+
+
+def build_target(requirement: Requirement, environment: TargetEnvironment, config: Config) -> BuildTarget:
+    """Say what to build for an environment: for its GPUs only.
+
+    Raises:
+        UsageError: ``packages.yml`` does not have the project, or no GPU is known.
+        BuildError: no such wheel can be built.
+    """
+    from wheelmill.plan.sample import target_here  # noqa: PLC0415 - only what builds
+
+    return target_here(
+        requirement,
+        config,
+        python=environment.python,
+        cuda=environment.cuda,
+        torch=environment.torch,
+        platform=environment.platform,
+        architectures=tuple(sorted({gpu.capability for gpu in environment.gpus})),
+    )
+
+
+def _kept_environment() -> Path | None:
+    """The environment that a project's tool keeps where it likes; None if there is no such tool, or it fails."""
+    from wheelmill.client.project.find import find_project  # noqa: PLC0415 - tomlkit
+    from wheelmill.client.project.tool_project import LockedProject  # noqa: PLC0415 - the same
+    from wheelmill.client.project.tools import HatchProject  # noqa: PLC0415 - the same
+
+    try:
+        project = find_project(None)
+    except UsageError:  # of a kind that wheelmill does not change, which keeps no command from its environment
+        return None
+    if not isinstance(project, LockedProject | HatchProject):
+        return None
+    try:
+        return project.environment
+    except (UsageError, ProcessError) as error:
+        say(f"note: the environment of {project.path} is not used: {error}")
+        return None
+
+
+def _read(option: str, text: str | None, parse: Callable[[str], Value]) -> Value | None:
+    if text is None:
+        return None
+    try:
+        return parse(bounded(text))
+    except ValueError as error:
+        raise UsageError("value-invalid", f"{option}: {error}") from None
+
+
+def _cuda(text: str) -> CudaVersion | int:
+    """Read a release, or a major one: ``12``."""
+    digits = text.strip().removeprefix("cu")
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) == 2 else CudaVersion.parse(text)  # noqa: PLR2004
+
+
+def _platform(text: str) -> Platform:
+    if (platform := next((each for each in PLATFORMS if str(each) == text), None)) is None:
+        raise ValueError(f"expected one of {', '.join(sorted(map(str, PLATFORMS)))}, not {text!r}")
+    return platform
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"expected true or false, not {text!r}")
+    return text.lower() == "true"
+
+
+def _driver(text: str) -> str:
+    parts = text.split(".")
+    if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts):  # noqa: PLR2004
+        raise ValueError(f"expected a driver version such as 580.65.06, not {text!r}")
+    return text

@@ -6,8 +6,8 @@ import pytest
 
 from tests.refusals import coded
 from tests.unit.plan.examples import BLACKWELL, CONFIG, CUDA_13, DEMO, PACKAGE, PY_12, TORCH_11, V1, X86
+from wheelmill.cli.factory.inputs import BuildOptions, SandboxKind
 from wheelmill.cli.factory.run import plan_run, smallest
-from wheelmill.cli.factory.sandbox import BuildOptions, SandboxKind
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import project_name
 from wheelmill.plan.targets import Filters

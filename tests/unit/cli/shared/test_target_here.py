@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from wheelmill.cli import application
-from wheelmill.cli.shared.target import TargetOptions
+from wheelmill.cli.shared.options import TargetOptions
 from wheelmill.client.target.interpreter import find_interpreter
 from wheelmill.errors import UsageError
 

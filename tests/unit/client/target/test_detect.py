@@ -7,7 +7,7 @@ import pytest
 
 from tests.refusals import coded
 from tests.unit.client.conftest import TARGET, Resolve, chosen
-from wheelmill.cli.shared.target import TargetOptions
+from wheelmill.cli.shared.options import TargetOptions
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target import detect
 from wheelmill.errors import UsageError

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.refusals import coded
-from wheelmill.cli.shared.target import TargetOptions
+from wheelmill.cli.shared.options import TargetOptions
 from wheelmill.errors import UsageError
 
 DIGITS = 4500 * "9"

@@ -1,4 +1,4 @@
-"""``wheelmill list`` and ``test``: what is installed, and whether it works."""
+"""``wheelmill list`` and ``test``: installed wheels, and whether they work."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wheelmill.cli.client.change import settle
-from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import JsonOption, plain, print_json, say
-from wheelmill.cli.shared.target import TargetOptions, projects_of
+from wheelmill.cli.shared.commands import JsonOption, plain, print_json, say
+from wheelmill.cli.shared.options import TargetOptions, projects_of, with_groups
 from wheelmill.client.doctor.guide import name_sections
 from wheelmill.client.install.distributions import Distribution, installed_in
 from wheelmill.client.install.installer import interpreter_of
@@ -21,6 +20,7 @@ from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.change_outputs import List, Listed, Test
+
 
 ProjectsArgument = Annotated[
     list[str] | None,

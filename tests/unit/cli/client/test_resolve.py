@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 from tests.unit.client.targets import LINUX, PAGE
 from tests.wheels import write_wheel
 from wheelmill.build import builder
-from wheelmill.cli.client import local_builds
+from wheelmill.cli.client import resolve
 from wheelmill.client.records import Outcome, Resolution, SourceOutcome, Unresolved
 from wheelmill.errors import BuildError
 from wheelmill.names import project_name
@@ -25,7 +25,7 @@ MISSING = Unresolved(project=FLASH, reason="no source answered", suggestion=None
 def unresolved(monkeypatch: pytest.MonkeyPatch) -> Resolution:
     """Nothing was chosen, as a source did not answer; any target can be built for."""
     monkeypatch.delenv("WHEELMILL_CONFIG", raising=False)
-    monkeypatch.setattr(local_builds, "build_target", lambda *_: "target")
+    monkeypatch.setattr(resolve, "build_target", lambda *_: "target")
     monkeypatch.setattr("wheelmill.system.sandbox.check_confinement", lambda _say: None)
     return Resolution(environment=LINUX, choices={}, unresolved={FLASH: MISSING}, sources=(SILENT,))
 
@@ -40,7 +40,7 @@ def test_a_source_without_an_answer_is_named_by_its_url_where_a_wheel_is_built_o
 ) -> None:
     wheel = WheelFile.at(write_wheel(tmp_path / "flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
     monkeypatch.setattr(builder, maker, lambda *_: wheel)
-    found = local_builds.add_local_builds(unresolved, [Requirement("flash-attn")], build=maker == "build_here")
+    found = resolve.add_local_builds(unresolved, [Requirement("flash-attn")], build=maker == "build_here")
     assert list(found.choices) == [FLASH]
     assert capsys.readouterr().err.startswith("warning: https://page.example/flash: timed out\n")
 
@@ -53,7 +53,7 @@ def test_it_is_named_where_a_build_fails(
 
     monkeypatch.setattr(builder, "build_here", fail)
     with pytest.raises(BuildError):
-        local_builds.add_local_builds(unresolved, [Requirement("flash-attn")], build=True)
+        resolve.add_local_builds(unresolved, [Requirement("flash-attn")], build=True)
     assert capsys.readouterr().err == "warning: https://page.example/flash: timed out\n"
 
 
@@ -61,5 +61,5 @@ def test_it_is_left_to_the_error_where_nothing_was_built(
     unresolved: Resolution, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(builder, "wheel_kept", lambda *_: None)
-    assert local_builds.add_local_builds(unresolved, [Requirement("flash-attn")], build=False).unresolved
+    assert resolve.add_local_builds(unresolved, [Requirement("flash-attn")], build=False).unresolved
     assert capsys.readouterr().err == ""

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.plan.conftest import target
-from wheelmill.cli.factory.plan_tables import print_plan, tell_skips
+from wheelmill.cli.factory.plan import print_plan, tell_skips
 from wheelmill.names import Architecture, TorchVersion, project_name
 from wheelmill.plan.groups import estimate
 from wheelmill.plan.targets import BuildTarget, Filters, Obstacle, PastBuild, Plan, Skip
