@@ -6,12 +6,10 @@ from wheelmill.errors import UnreadableError
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.archive import open_archive, read_member
-from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes
 from wheelmill.wheel.build_facts import MAX_SBOM, OWN_SBOM, SBOMS, read_sbom
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.metadata import dist_info_of, licence_in, metadata_in, read_fields
 from wheelmill.wheel.name import name_without_label
-from wheelmill.wheel.shared_objects import shared_objects_of
 
 
 def sbom_of(wheel: TestedWheel) -> bytes:
@@ -19,6 +17,13 @@ def sbom_of(wheel: TestedWheel) -> bytes:
 
     One that was not built here has its name, its licence and the libraries in it.
     """
+    from wheelmill.wheel.bill_of_materials import (  # noqa: PLC0415 - half a second
+        Bill,
+        BundledLibrary,
+        bill_bytes,
+    )
+    from wheelmill.wheel.shared_objects import shared_objects_of  # noqa: PLC0415 - the same
+
     with wheel.file.path.open("rb") as file, open_archive(file) as archive:
         own = f"{dist_info_of(archive)}/{SBOMS}/{OWN_SBOM}"
         try:

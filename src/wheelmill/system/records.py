@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from wheelmill.errors import IntegrityError
 from wheelmill.system.files import write_bytes
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
 
 Record = TypeVar("Record")
 
@@ -48,6 +49,8 @@ def record_from(content: bytes, record_type: type[Record], *, source: str) -> Re
     Raises:
         IntegrityError: it does not hold such a record.
     """
+    from pydantic import ValidationError  # noqa: PLC0415 - slower to import than many a command runs
+
     try:
         record: Record = _adapter(record_type).validate_json(content, strict=True)
     except ValidationError as error:
@@ -64,5 +67,11 @@ def _problems(error: ValidationError) -> str:
     return "; ".join([*told, *([f"and {len(faults) - _MAX_TOLD} more"] if len(faults) > _MAX_TOLD else [])])
 
 
-_adapter: Final[Callable[[type], TypeAdapter[Any]]] = functools.cache(TypeAdapter)
+def _new_adapter(record_type: type) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - slower to import than many a command runs
+
+    return TypeAdapter(record_type)
+
+
+_adapter: Final[Callable[[type], TypeAdapter[Any]]] = functools.cache(_new_adapter)
 """Kept: making one takes as long as reading a thousand wheels."""

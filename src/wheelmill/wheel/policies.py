@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from auditwheel.architecture import Architecture
-from auditwheel.libc import Libc
-from auditwheel.policy import WheelPolicies
 from packaging.version import Version
 
 from wheelmill.wheel.platforms import promised_glibc
+
+if TYPE_CHECKING:
+    from auditwheel.architecture import Architecture as Machine
+    from auditwheel.policy import WheelPolicies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +33,9 @@ def policy_of(platform: str) -> Policy | None:
     ``linux_x86_64`` promises nothing, so the newest policy is what most can be expected. A glibc between two policies
     has what the newer of them has.
     """
-    machine = next((each for each in Architecture if platform.endswith(f"_{each.value}")), None)
+    from auditwheel.architecture import Architecture as Machine  # noqa: PLC0415 - only the factory has it
+
+    machine = next((each for each in Machine if platform.endswith(f"_{each.value}")), None)
     promised = promised_glibc(platform)
     if machine is None or not platform.startswith(("linux", "manylinux")):
         return None
@@ -43,17 +47,26 @@ def policy_of(platform: str) -> Policy | None:
 
 def policy_names() -> frozenset[str]:
     """What auditwheel repairs wheels for: ``manylinux_2_28``, and older names such as ``manylinux2014``."""
-    known = WheelPolicies(libc=Libc.GLIBC, arch=Architecture.x86_64)  # no other machine has one that it lacks
-    names = (name for policy in known for name in (policy.name, *policy.aliases) if promised_glibc(name))
-    return frozenset(name.removesuffix(f"_{Architecture.x86_64.value}") for name in names)
+    from auditwheel.architecture import Architecture as Machine  # noqa: PLC0415 - only the factory has it
+
+    machine = Machine.x86_64  # no other one has a policy that it lacks
+    names = (name for policy in _shipped(machine) for name in (policy.name, *policy.aliases) if promised_glibc(name))
+    return frozenset(name.removesuffix(f"_{machine.value}") for name in names)
+
+
+def _shipped(machine: Machine) -> WheelPolicies:
+    from auditwheel.libc import Libc as CLibrary  # noqa: PLC0415 - only the factory has it
+    from auditwheel.policy import WheelPolicies  # noqa: PLC0415 - the same
+
+    return WheelPolicies(libc=CLibrary.GLIBC, arch=machine)
 
 
 @functools.cache
-def _policies_for(machine: Architecture) -> tuple[Policy, ...]:
+def _policies_for(machine: Machine) -> tuple[Policy, ...]:
     """Every policy for a machine, the oldest glibc first."""
     known = (
         Policy(glibc=glibc, libraries=policy.whitelist, versions=policy.symbol_versions)
-        for policy in WheelPolicies(libc=Libc.GLIBC, arch=machine)
+        for policy in _shipped(machine)
         if (glibc := promised_glibc(policy.name))
     )
     return tuple(sorted(known, key=lambda policy: policy.glibc))

@@ -5,9 +5,6 @@ https://docs.python.org/3/c-api/stable.html
 
 from __future__ import annotations
 
-from abi3info import DATAS, FUNCTIONS
-from abi3info.models import PyVersion, Symbol
-
 from wheelmill.names import PythonVersion
 
 
@@ -20,5 +17,8 @@ def is_in_stable_abi(symbol: str, python: PythonVersion) -> bool:
     """
     if not symbol.startswith(("Py", "_Py")):
         return True
+    from abi3info import DATAS, FUNCTIONS  # noqa: PLC0415 - slow to import, and few wheels are for the stable ABI
+    from abi3info.models import PyVersion, Symbol  # noqa: PLC0415 - the same
+
     known = FUNCTIONS.get(Symbol(symbol)) or DATAS.get(Symbol(symbol))
     return known is not None and known.added <= PyVersion(python.major, python.minor)
