@@ -117,7 +117,7 @@ class DockerEnvironments:
             )
         _let_everyone_read(index.folder)
         return [
-            _environment(base, image, python, torch, index=index, progress=progress)
+            _variables_inside(base, image, python, torch, index=index, progress=progress)
             for torch in torches
             for base, image in zip(bases, images, strict=True)
         ]
@@ -131,7 +131,7 @@ class DockerEnvironments:
 
 
 @contextmanager
-def _environment(
+def _variables_inside(
     base: ImageReference,
     image: str,
     python: PythonVersion,

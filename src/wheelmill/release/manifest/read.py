@@ -43,7 +43,7 @@ def manifest_from(content: bytes, *, source: str, now: datetime, tag: str | None
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         kind = ManifestError if (faults := faults_of_types(content)) else ReleaseError
         raise kind("manifest-invalid", told(source, faults or [((), f"it is no manifest: {error}")])) from None
-    if wrong := [*_faults(release, tag, now), *_unseen(release, content)]:
+    if wrong := [*_faults_of_content(release, tag, now), *_unseen(release, content)]:
         raise ManifestError("manifest-invalid", told(source, wrong))
     return release
 
@@ -58,7 +58,7 @@ def listed_of(manifest: Manifest) -> ListedRelease:
     return manifest_from(record_bytes(manifest), source=source, tag=manifest.tag, now=now)
 
 
-def _faults(release: ListedRelease, tag: str | None, now: datetime) -> Iterator[Fault]:
+def _faults_of_content(release: ListedRelease, tag: str | None, now: datetime) -> Iterator[Fault]:
     if tag is not None and release.tag != tag:
         yield ("tag",), f"it is the manifest of {shown(release.tag)}, not of {tag}"
     time = release.published_at
