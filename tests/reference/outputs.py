@@ -16,7 +16,7 @@ from wheelmill.index import rows
 from wheelmill.pipeline import outputs as job_outputs
 from wheelmill.release.manifest import Manifest
 from wheelmill.wheel.build_facts import BuildFacts
-from wheelmill.wheel.torch_need import TorchRange
+from wheelmill.wheel.label import TorchRange
 
 
 def _said(kind: Any, text: str) -> Any:

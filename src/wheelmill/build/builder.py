@@ -40,8 +40,7 @@ from wheelmill.system.folders import claim_folder, workspaces
 from wheelmill.system.progress import Progress, number_of, size
 from wheelmill.wheel.archive import check_archive, open_archive, pack, unpack
 from wheelmill.wheel.build_facts import BuildFacts
-from wheelmill.wheel.labelled_metadata import add_label
-from wheelmill.wheel.metadata import is_pure, metadata_in, read_metadata, wheel_file_in
+from wheelmill.wheel.metadata import add_label, is_pure, metadata_in, read_metadata, wheel_file_in
 from wheelmill.wheel.name import WheelFile, WheelName, written_parts
 from wheelmill.wheel.platforms import AUTO_POLICY
 from wheelmill.wheel.record import record_of

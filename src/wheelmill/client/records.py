@@ -28,9 +28,8 @@ from wheelmill.names import (
     TorchNeed,
     TorchVersion,
 )
-from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.label import BuiltFor, needed_torch
 from wheelmill.wheel.platforms import Libc, tag_places
-from wheelmill.wheel.torch_need import needed_torch
 from wheelmill.wheel.torch_symbols import TorchWindow
 
 

@@ -35,7 +35,7 @@ from wheelmill.index.serve import is_project_list, project_lists_below, root_of
 from wheelmill.names import ProjectName
 from wheelmill.system.apart import Limits, call_apart
 from wheelmill.system.progress import QUIET, Progress
-from wheelmill.web.client import in_turn
+from wheelmill.web.concurrency import in_turn
 from wheelmill.web.credentials import is_secure, without_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX, Link
 from wheelmill.web.ranges import RangeFile

@@ -26,10 +26,10 @@ from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.archive import open_archive, open_member
 from wheelmill.wheel.findings import some_of
+from wheelmill.wheel.label import needed_torch
 from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.shared_objects import open_symbols
 from wheelmill.wheel.torch_links import beyond_stable_abi, shims_in
-from wheelmill.wheel.torch_need import needed_torch
 
 _OWN: Final = ("__init__.py", "metadata.json")
 """What is written beside the files of a wheel."""

@@ -25,7 +25,7 @@ from wheelmill.release.store import Asset
 from wheelmill.release.tags import is_date_tag
 from wheelmill.system.progress import Progress, number_of
 from wheelmill.system.records import record_bytes, record_from
-from wheelmill.web.client import begin
+from wheelmill.web.concurrency import begin
 
 _INDEX: Final = "index.html"
 _INDEX_JSON: Final = "index.json"

@@ -19,7 +19,7 @@ from packaging.tags import Tag
 from wheelmill.index.tree import IndexFile, VersionFiles
 from wheelmill.names import Sha256
 from wheelmill.release.manifest import ListedEvidence, ListedProvenance, ListedRoom
-from wheelmill.wheel.torch_need import torch_in_json
+from wheelmill.wheel.label import torch_in_json
 
 ROOT: Final = "\0"
 """A placeholder in rows for the relative path to the root of the site; no HTML or JSON holds this character."""

@@ -13,9 +13,8 @@ from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles, contradictions, rivals
 from wheelmill.names import CudaVersion, ProjectName, TorchVersion
-from wheelmill.wheel.label import Label
+from wheelmill.wheel.label import Label, torch_requirement
 from wheelmill.wheel.name import written_parts
-from wheelmill.wheel.torch_need import torch_requirement
 
 Torches = Mapping[CudaVersion, Collection[TorchVersion]]
 """The torches that are published for each CUDA."""

@@ -25,9 +25,8 @@ from wheelmill.plan.targets import Plan
 from wheelmill.release.manifest import ListedCertificate, ListedExternal, ListedWheel, faults_of_wheel
 from wheelmill.web.credentials import without_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX
-from wheelmill.wheel.label import Label
+from wheelmill.wheel.label import Label, needed_torch, runs_beside
 from wheelmill.wheel.name import WheelName
-from wheelmill.wheel.torch_need import needed_torch, runs_beside
 
 WHEELS_JSON: Final = "wheels.json"
 """Everything that the index lists, for programs; the next build compares itself with it."""

@@ -17,7 +17,7 @@ from wheelmill.plan.targets import BuildTarget, Cell, Filters, PastBuilds, Plan
 from wheelmill.release.ledger.records import UnreleasedGroup
 from wheelmill.release.store import Quotas
 from wheelmill.system.records import read_record
-from wheelmill.wheel.torch_need import torch_in_json
+from wheelmill.wheel.label import torch_in_json
 
 if TYPE_CHECKING:
     from wheelmill.pipeline.outputs import CellOf, PlanMatrix

@@ -4,7 +4,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from wheelmill.wheel.torch_need import TorchKeys
+from wheelmill.wheel.label import TorchKeys
 
 
 class CellOf(TorchKeys):

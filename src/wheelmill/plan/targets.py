@@ -23,8 +23,7 @@ from wheelmill.names import (
     TorchNeed,
     TorchVersion,
 )
-from wheelmill.wheel.label import Label
-from wheelmill.wheel.torch_need import torch_in_json
+from wheelmill.wheel.label import Label, torch_in_json
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler

@@ -17,11 +17,7 @@ def sbom_of(wheel: TestedWheel) -> bytes:
 
     One that was not built here has its name, its licence and the libraries in it.
     """
-    from wheelmill.wheel.bill_of_materials import (  # noqa: PLC0415 - half a second
-        Bill,
-        BundledLibrary,
-        bill_bytes,
-    )
+    from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes  # noqa: PLC0415 - half a second
     from wheelmill.wheel.shared_objects import shared_objects_of  # noqa: PLC0415 - the same
 
     with wheel.file.path.open("rb") as file, open_archive(file) as archive:

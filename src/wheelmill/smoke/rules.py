@@ -17,15 +17,12 @@ from packaging.utils import canonicalize_name
 from wheelmill.names import TORCH, StableTorch, TorchVersion
 from wheelmill.smoke.evidence import Contents
 from wheelmill.wheel.findings import Code, Finding, some_of, with_reasons
-from wheelmill.wheel.labelled_metadata import torch_bound
-from wheelmill.wheel.libraries import cuda_majors_of, is_of_toolkit, is_provided, original_name
-from wheelmill.wheel.metadata import faults_of, is_reserved
+from wheelmill.wheel.libraries import cuda_majors_of, is_in_stable_abi, is_of_toolkit, is_provided, original_name
+from wheelmill.wheel.metadata import faults_of, is_reserved, torch_bound
 from wheelmill.wheel.name import written_parts
-from wheelmill.wheel.platforms import promised_glibc, symbols_newer_than
-from wheelmill.wheel.policies import policy_of
+from wheelmill.wheel.platforms import policy_of, promised_glibc, symbols_newer_than
 from wheelmill.wheel.record import InstalledFile
 from wheelmill.wheel.shared_objects import SharedObject, open_symbols
-from wheelmill.wheel.stable_abi import is_in_stable_abi
 from wheelmill.wheel.torch_links import beyond_stable_abi, shims_in
 
 _STARTED: Final = ("sitecustomize", "usercustomize")

@@ -2,7 +2,8 @@
 
 A label is ``2.8.3+cu128torch2.8``; without torch ``+cu130``. Local versions are PEP 440's own extension point
 (https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers), so every
-installer keeps the label, and an exact pin can name it.
+installer keeps the label, and an exact pin can name it. A wheel without a label needs the torch that its METADATA
+requires.
 
 Our labels have one form. Others write ``cu12torch2.8cxx11abiTRUE``, ``torch2100cu128``, ``cu.12.8.torch.2.10``,
 ``pt28cu128``, ``cu128torch2.9.0andhigher``, with dates and commits between, and ``rocm6.4`` for another accelerator.
@@ -12,24 +13,28 @@ Such a label is split into words, each with the number behind it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
-from typing import Final, Self
+from operator import and_
+from typing import Final, NotRequired, Self, cast
 
+from packaging.specifiers import Specifier, SpecifierSet
+from packaging.utils import canonicalize_name
 from packaging.version import Version
+from typing_extensions import TypedDict
 
-from wheelmill.names import CudaVersion, ProjectVersion, StableTorch, TorchNeed, TorchVersion
+from wheelmill.names import TORCH, CudaVersion, ProjectVersion, StableTorch, TorchNeed, TorchVersion, read_requirement
 from wheelmill.system.files import MAX_FILENAME
 
 ACCELERATORS: Final = {"cpu": "the CPU alone", "rocm": "ROCm", "musa": "MUSA", "vulkan": "Vulkan", "xpu": "Intel's XPU"}
 """What a wheel is built for that needs no CUDA, by the words that say so."""
 CUDA: Final = ("cuda", "cu")
-TORCH: Final = ("torch", "pt")
+TORCH_WORDS: Final = ("torch", "pt")
 CXX11_ABI: Final = "cxx11abi"
 
-_WORDS: Final = (*CUDA, *TORCH, CXX11_ABI, *ACCELERATORS)
+_WORDS: Final = (*CUDA, *TORCH_WORDS, CXX11_ABI, *ACCELERATORS)
 _DIGITS: Final = "0123456789abcdef"
 _SHORTEST_COMMIT: Final = 6
 """Characters of a commit or a date that stands between dots."""
@@ -155,7 +160,7 @@ class BuiltFor:
             elif word == CXX11_ABI:
                 is_new = behind.startswith(("true", "1"))
                 found = replace(found, cxx11_abi=is_new) if is_new or behind.startswith(("false", "0")) else found
-            elif word in TORCH:
+            elif word in TORCH_WORDS:
                 found = replace(found, torch=_torch_of(word, behind) or found.torch)
             elif named := _cuda_of(behind):
                 major, minor = named
@@ -217,3 +222,110 @@ def _torch_of(word: str, behind: str) -> TorchNeed | None:
     is_candidate = candidate and not patch.strip("0.")  # those of a patch release keep its ABI
     torch = TorchVersion(int(major), int(minor), int(candidate) if is_candidate else None)
     return StableTorch(oldest=torch) if rest.startswith("andhigher") else torch
+
+
+@functools.lru_cache(maxsize=4096)  # wheels of one version require the same
+def torch_requirement(requires_dist: tuple[str, ...]) -> SpecifierSet | None:
+    """What a wheel requires of torch on every machine; None where it requires none.
+
+    Args:
+        requires_dist: its requirements; one that is none, as anybody's METADATA may have, is passed over.
+    """
+    bounds = list(_bounds(requires_dist))
+    return functools.reduce(and_, bounds) if bounds else None
+
+
+def _bounds(requires_dist: Iterable[str]) -> Iterable[SpecifierSet]:
+    for text in requires_dist:
+        try:
+            required = read_requirement(text)
+        except ValueError:
+            continue
+        if canonicalize_name(required.name) == TORCH and not required.marker:
+            yield required.specifier
+
+
+@functools.lru_cache(maxsize=4096)
+def needed_torch(requires_dist: tuple[str, ...]) -> TorchNeed | None:
+    """What a wheel needs of torch whose label names none: one release, or any from one on.
+
+    Returns:
+        None where it requires no torch, or none from a certain one on.
+    """
+    bound = torch_requirement(requires_dist) or SpecifierSet()
+    pins = [_minor(clause) for clause in bound if clause.operator == "=="]
+    oldest = [_minor(clause) for clause in bound if clause.operator in (">=", ">", "~=")]
+    below = [_first_without(clause) for clause in bound if clause.operator in ("<", "<=")]
+    try:
+        if pins:
+            return pins[0]
+        return StableTorch(oldest=max(oldest), below=min(below, default=None)) if oldest else None
+    except ValueError:  # nothing is in that range
+        return None
+
+
+@functools.lru_cache(maxsize=4096)
+def runs_beside(requires_dist: tuple[str, ...], torch: TorchVersion) -> bool:
+    """Whether what a wheel requires lets some release of a torch stand beside it."""
+    bound = torch_requirement(requires_dist)
+    return bound is None or has_release_of(torch, bound)
+
+
+def has_release_of(torch: TorchVersion, bound: SpecifierSet) -> bool:
+    """Whether some release of a torch is in a range."""
+    return any(bound.contains(release, prereleases=True) for release in torch.releases)
+
+
+def words_for(needed: TorchNeed) -> str:
+    """What people read: ``torch 2.11``, ``any torch from 2.10``, ``any torch from 2.10, below 2.16``."""
+    if isinstance(needed, StableTorch):
+        return f"any torch from {needed.oldest}" + (f", below {needed.below}" if needed.below else "")
+    return f"torch {needed}"
+
+
+def age_of(needed: TorchNeed | None) -> tuple[object, ...]:
+    """Sorts no torch before one, older ones before newer ones, and ranges behind those."""
+    match needed:
+        case None:
+            return (0,)
+        case StableTorch(oldest=oldest, below=below):
+            return (2, oldest, below is None, below)
+        case torch:
+            return (1, torch)
+
+
+class TorchRange(TypedDict):
+    """Any torch from one on."""
+
+    stable: str
+    """The oldest: ``2.10``."""
+    below: NotRequired[str]
+    """The first that no longer serves."""
+
+
+class TorchKeys(TypedDict):
+    """What a wheel needs of torch: one release, a range of them, or neither, where both are null."""
+
+    torch: str | None
+    """``2.11``"""
+    torch_abi: TorchRange | None
+
+
+def torch_in_json(torch: TorchNeed | None) -> TorchKeys:
+    """How JSON says what a wheel needs of torch: one release, a range of them beside it, or neither."""
+    return {
+        "torch": str(torch) if isinstance(torch, TorchVersion) else None,
+        "torch_abi": cast("TorchRange", torch.plain) if isinstance(torch, StableTorch) else None,
+    }
+
+
+def _minor(clause: Specifier) -> TorchVersion:
+    version = Version(clause.version.removesuffix(".*"))
+    return TorchVersion(version.major, version.minor)
+
+
+def _first_without(clause: Specifier) -> TorchVersion:
+    """The oldest torch of which no release is below a bound."""
+    minor = _minor(clause)
+    has_some = clause.operator == "<=" or Version(clause.version).micro > 0
+    return TorchVersion(minor.major, minor.minor + 1) if has_some else minor

@@ -1,4 +1,9 @@
-"""Shared libraries outside a wheel: torch's, CUDA's and the driver's, of which there is a stub."""
+"""Shared libraries and symbols outside a wheel: torch's, CUDA's, the driver's and Python's stable ABI (PEP 384).
+
+A stub stands in for the driver's library, ``libcuda.so.1``, which only machines with a GPU have.
+
+https://docs.python.org/3/c-api/stable.html
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from wheelmill.errors import UsageError
+from wheelmill.names import PythonVersion
 from wheelmill.system import process
 
 _DIGITS: Final = 8
@@ -120,3 +126,19 @@ def compile_stub(functions: Iterable[str], library: Path) -> None:
             "no-c-compiler", f"a stub of {DRIVER} is needed, and there is no C compiler to make it", hint="install gcc"
         )
     process.run([compiler, "-shared", "-fPIC", "-nostdlib", f"-Wl,-s,-soname={DRIVER}", "-o", library, source])
+
+
+def is_in_stable_abi(symbol: str, python: PythonVersion) -> bool:
+    """Whether a symbol of Python is one that every later Python has, too.
+
+    Args:
+        symbol: its name, such as ``PyList_New``; names that are not Python's are in it.
+        python: the oldest Python that must have it.
+    """
+    if not symbol.startswith(("Py", "_Py")):
+        return True
+    from abi3info import DATAS, FUNCTIONS  # noqa: PLC0415 - slow to import, and few wheels are for the stable ABI
+    from abi3info.models import PyVersion, Symbol  # noqa: PLC0415 - the same
+
+    known = FUNCTIONS.get(Symbol(symbol)) or DATAS.get(Symbol(symbol))
+    return known is not None and known.added <= PyVersion(python.major, python.minor)

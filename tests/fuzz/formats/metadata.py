@@ -6,8 +6,7 @@ from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated
 from tests.fuzz.pages import look_at_wheel
 from wheelmill.names import TorchVersion
-from wheelmill.wheel.labelled_metadata import add_label
-from wheelmill.wheel.metadata import is_pure, read_metadata
+from wheelmill.wheel.metadata import add_label, is_pure, read_metadata
 
 PLAIN = b"Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n"
 FULL = b"""Metadata-Version: 2.4

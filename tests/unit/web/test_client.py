@@ -21,7 +21,8 @@ import pytest
 from tests.page_server import Answer, PageServer, in_pieces
 from tests.refusals import coded
 from wheelmill.errors import IntegrityError, NetworkError, UsageError
-from wheelmill.web.client import ATTENDED, Web, begin, completed, in_turn
+from wheelmill.web.client import ATTENDED, Web
+from wheelmill.web.concurrency import begin, completed, in_turn
 from wheelmill.web.credentials import authorization_for
 from wheelmill.web.transport import Retries
 

@@ -1,15 +1,17 @@
-"""Libraries of torch, CUDA and the driver, and the stub of the driver's."""
+"""Libraries of torch, CUDA and the driver, and the stub of the driver's. The stable ABI, as abi3info knows it."""
 
 import ctypes
 from pathlib import Path
 
 import pytest
 
+from wheelmill.names import PythonVersion
 from wheelmill.wheel.libraries import (
     compile_stub,
     cuda_major_of,
     cuda_majors_of,
     driver_functions_in,
+    is_in_stable_abi,
     is_of_driver,
     is_of_toolkit,
     is_provided,
@@ -90,3 +92,15 @@ def test_every_function_says_that_it_is_a_stub(tmp_path: Path) -> None:
     library = tmp_path / "libcuda.so"
     compile_stub({"cuInit", "cuMemAlloc_v2"}, library)
     assert ctypes.CDLL(str(library)).cuMemAlloc_v2(None, 8) == 34  # CUDA_ERROR_STUB_LIBRARY
+
+
+@pytest.mark.parametrize(
+    ("symbol", "minor", "is_in"),
+    [
+        *(("PyList_New", 9, True), ("_Py_Dealloc", 9, True), ("PyExc_ValueError", 9, True)),
+        *(("PyList_GetItemRef", 12, False), ("PyList_GetItemRef", 13, True), ("_PyObject_MakeTpCall", 13, False)),
+        *(("PyBuffer_Release", 10, False), ("PyBuffer_Release", 11, True), ("cudaMalloc", 9, True)),
+    ],
+)
+def test_a_symbol_is_stable_from_some_python_on_or_never(symbol: str, minor: int, is_in: bool) -> None:  # noqa: FBT001
+    assert is_in_stable_abi(symbol, PythonVersion(3, minor)) == is_in

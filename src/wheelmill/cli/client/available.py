@@ -20,7 +20,7 @@ from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.client.choose.explain import Combination, Offer, find_offer
 from wheelmill.names import Platform, ProjectName, StableTorch
 from wheelmill.system.progress import size
-from wheelmill.wheel.torch_need import torch_in_json, words_for
+from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import Available, Offered

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from wheelmill.cli.client.outputs import Resolution
 from wheelmill.client.install.distributions import ChangeKind
 from wheelmill.client.install.trial import Trial
-from wheelmill.wheel.torch_need import TorchKeys
+from wheelmill.wheel.label import TorchKeys
 
 
 class PackageChange(TypedDict):

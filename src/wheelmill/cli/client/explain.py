@@ -21,7 +21,7 @@ from wheelmill.client.variants.machine import property_text
 from wheelmill.names import StableTorch
 from wheelmill.system.plain_records import plain_of
 from wheelmill.system.progress import number_of
-from wheelmill.wheel.torch_need import torch_in_json, words_for
+from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement

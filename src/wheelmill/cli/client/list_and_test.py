@@ -16,7 +16,7 @@ from wheelmill.client.install.installer import interpreter_of
 from wheelmill.client.install.trial import Trial, find_compiled_projects, try_packages
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName
-from wheelmill.wheel.torch_need import torch_in_json, words_for
+from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.change_outputs import List, Listed, Test

@@ -10,8 +10,8 @@ from typing_extensions import TypedDict
 
 from wheelmill.client.records import Inside, Outcome, SourceKind
 from wheelmill.wheel.build_facts import BuildFacts, Sbom
+from wheelmill.wheel.label import TorchKeys, TorchRange
 from wheelmill.wheel.sizes import Sizes
-from wheelmill.wheel.torch_need import TorchKeys, TorchRange
 from wheelmill.wheel.torch_symbols import TorchWindow
 
 

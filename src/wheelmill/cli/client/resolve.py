@@ -33,10 +33,9 @@ from wheelmill.errors import BuildError, NetworkError, NoWheelError, UsageError,
 from wheelmill.names import ProjectName, StableTorch, project_name
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import resources
-from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.label import BuiltFor, torch_in_json, words_for
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelFile, WheelName
-from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import Chosen, KnownSource, Resolve, SourceLooked

@@ -19,7 +19,7 @@ from wheelmill.system.progress import number_of, size
 from wheelmill.wheel.build_facts import BuildFacts, Sbom, SourceFacts
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.gpu_code import CARDS
-from wheelmill.wheel.torch_need import torch_in_json, words_for
+from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import CodeInside, WheelShown

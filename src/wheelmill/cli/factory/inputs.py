@@ -290,7 +290,7 @@ class PlaceOptions:
         """
         if self.policy is None:
             return AUTO_POLICY if self.sandbox is SandboxKind.LOCAL else PUBLISHED_POLICY
-        from wheelmill.wheel.policies import policy_names  # noqa: PLC0415 - part of the factory extra
+        from wheelmill.wheel.platforms import policy_names  # noqa: PLC0415 - part of the factory extra
 
         if self.policy != AUTO_POLICY and self.policy not in (known := policy_names()):
             raise UsageError(

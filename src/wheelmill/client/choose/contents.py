@@ -20,13 +20,13 @@ from wheelmill.wheel.archive import check_archive, check_list, open_archive, rea
 from wheelmill.wheel.build_facts import BUILD_FACTS, MAX_BUILD_FACTS, BuildFacts, Sbom, read_build_facts, sboms_in
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.gpu_code import CARDS, code_for
+from wheelmill.wheel.label import needed_torch
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.metadata import dist_info_of, licence_files, licence_in, metadata_in, read_fields, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName, name_without_label
 from wheelmill.wheel.shared_objects import SharedObject, read_members
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_links import window_of
-from wheelmill.wheel.torch_need import needed_torch
 from wheelmill.wheel.variant import (
     MAX_VARIANT_METADATA,
     VARIANT_FILE,

@@ -27,7 +27,7 @@ from wheelmill.client.sources.listing import candidates_of
 from wheelmill.client.sources.pages import PageCache
 from wheelmill.names import Platform, ProjectName, TorchNeed
 from wheelmill.system import resources
-from wheelmill.wheel.torch_need import age_of
+from wheelmill.wheel.label import age_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,9 +37,8 @@ from wheelmill.names import (
 from wheelmill.web.credentials import Origin, keep_credential
 from wheelmill.web.pages import shown
 from wheelmill.wheel.gpu_code import lacks_code_for, runs_on
-from wheelmill.wheel.label import ACCELERATORS, BuiltFor
+from wheelmill.wheel.label import ACCELERATORS, BuiltFor, has_release_of, torch_requirement, words_for
 from wheelmill.wheel.platforms import Libc, tag_places
-from wheelmill.wheel.torch_need import has_release_of, torch_requirement, words_for
 from wheelmill.wheel.torch_symbols import TorchWindow, describe_symbol
 
 

@@ -136,7 +136,8 @@ def look_into_all(
     asked = [] if offline else [each for each in candidates if confirm or each.url not in known]
     if asked:
         from wheelmill.client.choose.look import find_gone, look_into  # noqa: PLC0415 - not for what the cache has
-        from wheelmill.web.client import ATTENDED, PARALLEL, Web, begin  # noqa: PLC0415 - the same
+        from wheelmill.web.client import ATTENDED, PARALLEL, Web  # noqa: PLC0415 - the same
+        from wheelmill.web.concurrency import begin  # noqa: PLC0415 - the same
 
         with Web(retries=ATTENDED) as web:
 

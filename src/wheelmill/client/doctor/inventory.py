@@ -19,10 +19,10 @@ from wheelmill.names import TORCH
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.archive import MAX_METADATA, MAX_RECORD
 from wheelmill.wheel.elf import ELF_MAGIC, Budget
+from wheelmill.wheel.label import torch_requirement
 from wheelmill.wheel.metadata import tags_of
 from wheelmill.wheel.record import LIBRARIES, RecordRow, digest_of, read_rows
 from wheelmill.wheel.shared_objects import SharedObject
-from wheelmill.wheel.torch_need import torch_requirement
 
 _SMALL: Final = 1 << 20
 """Bytes. Larger files are compared by their size, unless all hashes are asked for: torch and CUDA have gigabytes."""

@@ -21,9 +21,8 @@ from wheelmill.client.doctor.inventory import Installed, needs_torch
 from wheelmill.client.records import Aspect, TargetEnvironment
 from wheelmill.names import TORCH, CudaVersion, ProjectName, PythonVersion, StableTorch
 from wheelmill.wheel.findings import some_of
-from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.label import BuiltFor, words_for
 from wheelmill.wheel.libraries import DRIVER, cuda_majors_of, is_of_toolkit, is_provided
-from wheelmill.wheel.torch_need import words_for
 from wheelmill.wheel.torch_symbols import describe_symbol
 
 

@@ -18,11 +18,10 @@ from wheelmill.names import ProjectName, TorchNeed, project_name
 from wheelmill.system import process
 from wheelmill.wheel.alias import stands_for
 from wheelmill.wheel.archive import MAX_DISTRIBUTIONS, MAX_METADATA
-from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.label import BuiltFor, needed_torch
 from wheelmill.wheel.metadata import read_fields
 from wheelmill.wheel.name import wheel_behind
 from wheelmill.wheel.record import read_rows
-from wheelmill.wheel.torch_need import needed_torch
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -337,13 +337,8 @@ class Pages:
     def _ask(self, urls: list[str]) -> None:
         if not urls:
             return
-        from wheelmill.web.client import (  # noqa: PLC0415 - not for what is fresh
-            ATTENDED,
-            PARALLEL,
-            Web,
-            begin,
-            completed,
-        )
+        from wheelmill.web.client import ATTENDED, PARALLEL, Web  # noqa: PLC0415 - the same
+        from wheelmill.web.concurrency import begin, completed  # noqa: PLC0415 - the same
 
         known = {url: self.cache.page(url) for url in urls}
         with Web(retries=ATTENDED) as web:

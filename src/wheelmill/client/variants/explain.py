@@ -113,7 +113,8 @@ def read_lists(
     wanted = {each.url: each for each in lists}
     if offline:
         return {url: _recall(url, cache) for url in wanted}
-    from wheelmill.web.client import ATTENDED, PARALLEL, Web, begin  # noqa: PLC0415 - asks servers
+    from wheelmill.web.client import ATTENDED, PARALLEL, Web  # noqa: PLC0415 - the same
+    from wheelmill.web.concurrency import begin  # noqa: PLC0415 - the same
 
     found: dict[str, VariantMetadata | str] = {}
     with Web(retries=ATTENDED) as web:

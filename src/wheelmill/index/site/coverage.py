@@ -18,8 +18,8 @@ from wheelmill.index.site.wheels import SiteWheel, WheelGroup, wheels_folder
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import Cell, KnownFailure, Skip
+from wheelmill.wheel.label import age_of
 from wheelmill.wheel.platforms import PLATFORMS
-from wheelmill.wheel.torch_need import age_of
 
 
 class State(StrEnum):

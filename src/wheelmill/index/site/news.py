@@ -24,7 +24,7 @@ from wheelmill.index.site.packages import Wheels
 from wheelmill.index.site.wheels import WheelGroup, in_url, package_folder
 from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchVersion
 from wheelmill.system.progress import number_of
-from wheelmill.wheel.torch_need import age_of, words_for
+from wheelmill.wheel.label import age_of, words_for
 
 SHOWN: Final = 50
 """Of a page or a feed: readers look more often than that many releases are made."""

@@ -22,7 +22,7 @@ from wheelmill.index.site.coverage import Coverage, platform_order, platform_tit
 from wheelmill.index.site.wheels import WheelGroup, version_before_label
 from wheelmill.index.tree import Catalogue, IndexFile, Site, VersionFiles
 from wheelmill.names import TORCH, CudaVersion, ProjectName, StableTorch, TorchVersion, read_requirement
-from wheelmill.wheel.torch_need import age_of, words_for
+from wheelmill.wheel.label import age_of, words_for
 
 
 def dependencies_of(requires_dist: tuple[str, ...], here: Container[ProjectName]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from wheelmill.index.site.wheels import Kind, WheelGroup, in_url, page_number, w
 from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchNeed, TorchVersion
 from wheelmill.release.manifest import ListedSizes
 from wheelmill.system.progress import duration, number_of, size
-from wheelmill.wheel.torch_need import words_for
+from wheelmill.wheel.label import words_for
 
 MAX_CELLS: Final = 700
 """Of all tables on one page: one has at most two elements, and a row three beside them."""

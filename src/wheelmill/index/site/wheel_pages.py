@@ -45,7 +45,7 @@ from wheelmill.index.site.wheels import (
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import ProjectName
 from wheelmill.release.manifest import ListedEvidence, ListedProvenance
-from wheelmill.wheel.torch_need import words_for
+from wheelmill.wheel.label import words_for
 
 MAX_WHEELS: Final = 48
 """Of one page."""

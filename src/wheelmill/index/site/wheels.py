@@ -22,10 +22,9 @@ from packaging.version import Version
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, Platform, ProjectName, PythonVersion, TorchNeed
 from wheelmill.release.manifest import ListedCertificate
-from wheelmill.wheel.label import BuiltFor, Label
+from wheelmill.wheel.label import BuiltFor, Label, age_of
 from wheelmill.wheel.name import written_parts
 from wheelmill.wheel.platforms import promised_glibc
-from wheelmill.wheel.torch_need import age_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -28,8 +28,8 @@ from wheelmill.release.store import KEPT, Asset, LeftDraft
 from wheelmill.release.tags import is_date_tag
 from wheelmill.web.github_pages import SIZES
 from wheelmill.web.transport import PATIENT
+from wheelmill.wheel.label import needed_torch
 from wheelmill.wheel.name import name_without_label
-from wheelmill.wheel.torch_need import needed_torch
 
 _PAGE: Final = SIZES[1]
 """Releases in one answer: of 30 with 962 assets each GitHub makes none in the 10 seconds of a request."""

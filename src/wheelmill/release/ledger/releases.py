@@ -22,7 +22,7 @@ from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, man
 from wheelmill.release.tags import is_date_tag
 from wheelmill.system.files import sha256_of_bytes, write_bytes
 from wheelmill.system.progress import Clock
-from wheelmill.web.client import in_turn
+from wheelmill.web.concurrency import in_turn
 from wheelmill.web.pages import SIDECAR_SUFFIX
 
 Warn = Callable[[str], None]

@@ -24,8 +24,8 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.manifest.listed import Schema
 from wheelmill.smoke.verdict import Certificate, TestedWheel
 from wheelmill.system.files import sha256_of_bytes
+from wheelmill.wheel.label import torch_requirement
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
-from wheelmill.wheel.torch_need import torch_requirement
 from wheelmill.wheel.variant import plain_of
 
 
