@@ -1,10 +1,14 @@
-"""Pages of the simple API as records: HTML (PEP 503) and JSON (PEP 691) in the same words.
+"""Pages of the simple API as records: HTML (PEP 503) and JSON (PEP 691) in the same words; and pages of releases.
 
 https://packaging.python.org/en/latest/specifications/simple-repository-api/
 
 Any bytes can be parsed as HTML, but time and memory grow with the square of a page that was made for it: attributes of
 a tag are compared with each other, and open formatting elements are opened again in each paragraph. So a page is read
 in a process of its own, within limits that no list of wheels reaches.
+
+A page of GitHub's list of releases gets smaller where the server has no time for a large one: a release of hundreds of
+assets makes a page of many megabytes, and GitHub answers 502 or 504.
+https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#timeouts
 """
 
 from __future__ import annotations
@@ -15,8 +19,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import parse_qs, unquote, urldefrag, urlencode, urljoin, urlsplit
 
 from wheelmill.errors import UnreadableError
 from wheelmill.system.apart import Limits, call_apart
@@ -368,3 +373,20 @@ def _size(filename: str, text: str | None, faults: list[Fault]) -> int | None:
         return int(text)
     faults.append(Fault(key="size", problem=f"{shown(filename)} has the size {text!r:.80}"))
     return None
+
+
+SIZES: Final = (30, 10, 5, 1)
+"""Releases of a page; each divides the one before, so that a smaller page begins where the larger would."""
+LARGEST: Final = SIZES[0]
+
+
+def smaller_page(url: str) -> str | None:
+    """The URL of a page with fewer releases that begins with the same one; None when a page cannot be smaller."""
+    parts = urlsplit(url)
+    asked = parse_qs(parts.query)
+    size, number = (asked.get(name, ["1"])[0] for name in ("per_page", "page"))
+    smaller = next((after for before, after in pairwise(SIZES) if str(before) == size), None)
+    if smaller is None or not number.isdecimal():
+        return None
+    first = (int(number) - 1) * int(size)
+    return parts._replace(query=urlencode({"per_page": smaller, "page": first // smaller + 1})).geturl()

@@ -17,7 +17,7 @@ import httpx
 from httpx_retries import Retry
 
 from wheelmill.errors import NetworkError, SlowServerError
-from wheelmill.web.github_pages import smaller_page
+from wheelmill.web.pages import smaller_page
 
 Sleep = Callable[[float], None]
 """Waits for so many seconds."""

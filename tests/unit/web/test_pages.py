@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,17 @@ from wheelmill.errors import UnreadableError
 from wheelmill.system.apart import Limits
 from wheelmill.web import pages as pages_apart
 from wheelmill.web.json_pages import read_project_detail, read_project_list, read_releases, read_tree
-from wheelmill.web.pages import Link, Page, absolute, parse_html, read_apart, read_html, with_sound_links
+from wheelmill.web.pages import (
+    SIZES,
+    Link,
+    Page,
+    absolute,
+    parse_html,
+    read_apart,
+    read_html,
+    smaller_page,
+    with_sound_links,
+)
 
 ADDRESS = "https://index.test/simple/demo/"
 WHEEL = "demo-1.0+cu128-py3-none-any.whl"
@@ -259,3 +270,25 @@ def test_each_entry_is_a_link_or_has_a_fault(files: list[object]) -> None:
 @given(st.binary())
 def test_any_bytes_are_a_page_of_html(content: bytes) -> None:
     assert read_html(content, ADDRESS, texts=True).faults is not None
+
+
+URL = "https://api.github.test/repos/a/b/releases"
+
+
+@pytest.mark.parametrize(
+    ("asked", "smaller"),
+    [
+        ("per_page=30", "per_page=10&page=1"),
+        ("per_page=30&page=3", "per_page=10&page=7"),
+        ("page=4&per_page=10", "per_page=5&page=7"),
+        ("per_page=5&page=2", "per_page=1&page=6"),
+    ],
+)
+def test_a_smaller_page_begins_with_the_same_release(asked: str, smaller: str) -> None:
+    assert smaller_page(f"{URL}?{asked}") == f"{URL}?{smaller}"
+    assert all(larger % smaller == 0 for larger, smaller in pairwise(SIZES))
+
+
+@pytest.mark.parametrize("query", ["", "?per_page=1&page=7", "?per_page=100", "?per_page=30&page=x"])
+def test_other_pages_do_not_get_smaller(query: str) -> None:
+    assert smaller_page(URL + query) is None

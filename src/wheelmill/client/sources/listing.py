@@ -20,8 +20,7 @@ from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.sources import PLACEHOLDERS
 from wheelmill.errors import NetworkError, UnreadableError
 from wheelmill.names import ProjectName, Sha256, project_name
-from wheelmill.web.github_pages import LARGEST
-from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Link, absolute
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, LARGEST, Link, absolute
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import VARIANTS_SUFFIX, WHEEL_SUFFIX, VariantLabel, read_tags, split_label
 

@@ -26,7 +26,7 @@ from wheelmill.release.github.api import Calls, Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.release.store import KEPT, Asset, LeftDraft
 from wheelmill.release.tags import is_date_tag
-from wheelmill.web.github_pages import SIZES
+from wheelmill.web.pages import SIZES
 from wheelmill.web.transport import PATIENT
 from wheelmill.wheel.label import needed_torch
 from wheelmill.wheel.name import name_without_label

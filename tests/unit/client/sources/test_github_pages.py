@@ -9,7 +9,7 @@ from tests.page_server import Answer, PageServer
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Outcome
-from wheelmill.web.github_pages import LARGEST, SIZES
+from wheelmill.web.pages import LARGEST, SIZES
 from wheelmill.web.transport import Retries
 
 NAMES = [f"demo-1.{number}-cp312-cp312-manylinux_2_28_x86_64.whl" for number in range(60)]
