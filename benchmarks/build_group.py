@@ -22,7 +22,7 @@ from wheelmill.config.load import load_config
 from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersion, project_name
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Filters
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.system.progress import Progress
 
 
@@ -60,7 +60,7 @@ def main() -> None:
 
 def targets_of(arguments: argparse.Namespace) -> tuple[BuildTarget, ...]:
     """The targets of the group, for one architecture."""
-    config = load_config(resources.CONFIG)
+    config = load_config(own_installation.CONFIG)
     package = replace(config.packages[arguments.project], architectures=(arguments.architecture,))
     if arguments.without_patches:
         package = replace(package, patches=())

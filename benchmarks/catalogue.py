@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from wheelmill.config.load import load_config
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--package", action="append", help="repeatable")
     for name, default in (("arch", "9.0"), ("python", "3.12"), ("cuda", "13.0"), ("torch", "2.11")):
         parser.add_argument(f"--{name}", default=default)
-    parser.add_argument("--config", type=Path, default=resources.CONFIG, help="a folder with packages.yml")
+    parser.add_argument("--config", type=Path, default=own_installation.CONFIG, help="a folder with packages.yml")
     parser.add_argument("--json", action="store_true", help="print one list")
     arguments = parser.parse_args()
     packages = load_config(arguments.config).packages

@@ -15,14 +15,14 @@ from wheelmill.config.load import load_config
 from wheelmill.names import project_version
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 SIZES = (10_000, 30_000, 100_000)
 
 
 def measure(cells: int) -> dict[str, float]:
     """Plan about this many cells of one package with many versions, against the facts that ship."""
-    config = load_config(resources.CONFIG)
+    config = load_config(own_installation.CONFIG)
     package = config.packages[next(iter(config.packages))]
     one = make_plan(
         replace(config, packages={package.name: replace(package, versions=package.versions[:1])}), Filters(), {}

@@ -17,7 +17,7 @@ from wheelmill.index.folder import site_of_folder  # noqa: E402
 from wheelmill.index.render import pages_of  # noqa: E402
 from wheelmill.index.site.pages import site_pages  # noqa: E402
 from wheelmill.index.write import write_site  # noqa: E402
-from wheelmill.system import resources  # noqa: E402
+from wheelmill.system import own_installation  # noqa: E402
 
 
 def main() -> int:
@@ -30,7 +30,7 @@ def main() -> int:
     if not arguments.wheels_dir.is_dir():
         parser.error(f"--wheels-dir: {arguments.wheels_dir} is not a folder")
     try:
-        torches = load_compatibility(resources.CONFIG).torches_of
+        torches = load_compatibility(own_installation.CONFIG).torches_of
         site = site_of_folder(arguments.wheels_dir, arguments.base_url, torches=torches, warn=_warn)
         write_site(itertools.chain(pages_of(site), site_pages(site)), arguments.output_dir)
     except WheelmillError as error:

@@ -35,7 +35,7 @@ from wheelmill import cli
 from wheelmill.config.load import load_config
 from wheelmill.errors import UnreadableError
 from wheelmill.index.site.templates import templates_for
-from wheelmill.system import apart, resources
+from wheelmill.system import apart, own_installation
 from wheelmill.web.client import ATTENDED, Web
 
 ROOT = Path(__file__).parents[1]
@@ -194,7 +194,7 @@ def _prepare() -> None:
         typer.main.get_command(cli.application([command]))
     patch("botocore.session.create_loader", functools.cache(create_loader)).start()
     get_session().create_client("s3", "any", aws_access_key_id="any", aws_secret_access_key="any").close()  # noqa: S106
-    load_config(resources.CONFIG)
+    load_config(own_installation.CONFIG)
     for template in (templates := templates_for({}, ())).list_templates():
         templates.get_template(template)
     Web(retries=ATTENDED).close()  # reads the authorities of this machine

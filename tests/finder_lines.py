@@ -12,10 +12,10 @@ from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import ProjectName
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 SCRIPTS = ("match.js", "projects.js", "install.js")
-STATIC = resources.INDEX / "static"
+STATIC = own_installation.INDEX / "static"
 PROGRAM = """
 const { data, choice, root } = JSON.parse(require("fs").readFileSync(0));
 const wheels = new Wheels(data);

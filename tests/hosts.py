@@ -20,9 +20,9 @@ import httpx
 from tests.machine_folders import npm_modules
 from tests.programs import find_program
 from wheelmill.index.serve import serve_folder
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
-RULES = resources.INDEX / "hosts"
+RULES = own_installation.INDEX / "hosts"
 JSON = "application/vnd.pypi.simple.v1+json"
 HTML = "application/vnd.pypi.simple.v1+html"
 TEXT = "text/html"

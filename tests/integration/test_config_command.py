@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.conftest import Command
 from wheelmill.config.load import load_config
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 BROKEN = Path(__file__).parents[1] / "data" / "broken"
 CHECK = ("-m", "wheelmill", "config", "check")
@@ -42,7 +42,7 @@ def test_faults_of_every_file_of_a_folder_are_printed(python: Command, tmp_path:
 @pytest.mark.parametrize("name", ["config", "[bold]", "[/bold]"])
 def test_a_folder_without_faults_is_named_as_it_is_written(python: Command, tmp_path: Path, name: str) -> None:
     directory = tmp_path / name
-    shutil.copytree(resources.CONFIG, directory)
+    shutil.copytree(own_installation.CONFIG, directory)
     done = python(*CHECK, directory, exit_code=0)
     assert done.stdout == ""
     assert done.stderr == f"{directory}: {len(load_config(directory).packages)} packages, no faults\n"

@@ -12,7 +12,7 @@ import pytest
 from tests.integration.conftest import Command
 from tests.torch_index import write_torch_index
 from wheelmill.index.serve import serve_folder
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 Wheels = dict[str, tuple[str, ...] | None]
 
@@ -236,7 +236,7 @@ def test_a_file_that_ships_is_not_brought_up_to_date_elsewhere(
 
 def test_schemas_are_checked_and_written(run: Command, tmp_path: Path) -> None:
     directory = tmp_path / "[config]"
-    shutil.copytree(resources.CONFIG, directory)
+    shutil.copytree(own_installation.CONFIG, directory)
     (directory / "packages.schema.json").write_text("{}\n")
     done = run("schema", directory, exit_code=9)
     assert done.stderr == (

@@ -23,7 +23,7 @@ from wheelmill.build.provenance import identity_of, inputs_of, this_machine
 from wheelmill.config.load import load_config
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.plan.sample import target_here
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 MACHINE = ("--python", "3.12", "--platform", "linux_x86_64", "--libc", "2.34")
 TARGET = (*MACHINE, "--torch", "2.8", "--cuda", "12.8")
@@ -250,7 +250,7 @@ def test_17_what_was_built_here_is_found_by_its_inputs(taken: Taken, wheelmill: 
     assert taken(wheel_name("2.9.0"), wheel_name("2.10.0")) == wheel_name("2.10.0")
     target = target_here(
         Requirement("torch-spline-conv"),
-        load_config(resources.CONFIG),
+        load_config(own_installation.CONFIG),
         python=PythonVersion(3, 12),
         cuda=CudaVersion(13, 0),
         torch=TorchVersion(2, 11),

@@ -28,7 +28,7 @@ from wheelmill.config.load import load_config
 from wheelmill.index.serve import serve_folder
 from wheelmill.names import CudaVersion, PythonVersion
 from wheelmill.smoke.verdict import certificate_path
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.system.guard import children_of
 from wheelmill.system.records import write_record
 
@@ -282,7 +282,7 @@ def test_run(tmp_path: Path, moments: int, start: Start) -> None:
     (source.parent / "packages.yml").write_text(PACKAGES)
     for name, text in {"pyproject.toml": PROJECT, "backend.py": BACKEND, "demo.c": SOURCE}.items():
         (source / name).write_text(text)
-    release = load_config(resources.CONFIG).compatibility.cuda[CudaVersion(13, 0)].toolkit
+    release = load_config(own_installation.CONFIG).compatibility.cuda[CudaVersion(13, 0)].toolkit
     toolkit = write_toolkit(tmp_path / "cuda", release)
     with package_index_of(tmp_path / "wheels") as wheels:
         for name in ("setuptools", "wheel"):

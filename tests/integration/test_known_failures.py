@@ -14,7 +14,7 @@ from tests.unit.build.test_compiler_cache import write_program
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
 from wheelmill.names import CudaVersion, project_name
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 TARGET = ("demo", "--python", f"3.{sys.version_info.minor}", "--cuda", "13.0", "--json")
 
@@ -75,7 +75,7 @@ def source(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(source: Path, tmp_path: Path, start: Start) -> Iterator[Run]:
     """Run the package on a machine that has a toolkit and the packages that every build needs, and no pip for smoke."""
-    release = load_config(resources.CONFIG).compatibility.cuda[CudaVersion(13, 0)].toolkit
+    release = load_config(own_installation.CONFIG).compatibility.cuda[CudaVersion(13, 0)].toolkit
     toolkit = write_toolkit(tmp_path / "cuda", release)
     with package_index_of(tmp_path / "wheels") as wheels:
         for name in ("setuptools", "wheel"):

@@ -14,12 +14,12 @@ from wheelmill.config.model import Package
 from wheelmill.names import Platform, PythonVersion, project_name, project_version
 from wheelmill.plan.matrix import find_obstacle
 from wheelmill.plan.targets import Cell
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelName
 
 NAMES = (Path(__file__).parents[1] / "data" / "flash-attn-wheel-names.txt").read_text().splitlines()
-FACTS = load_config(resources.CONFIG).compatibility
+FACTS = load_config(own_installation.CONFIG).compatibility
 PACKAGE = Package(
     name=project_name("flash-attn"),
     versions=(),

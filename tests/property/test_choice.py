@@ -12,10 +12,10 @@ from wheelmill.client.choose.choice import choose
 from wheelmill.client.records import Candidate, Resolution, TargetEnvironment
 from wheelmill.config.load import load_config
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.wheel.platforms import Libc
 
-FACTS = load_config(resources.CONFIG).compatibility
+FACTS = load_config(own_installation.CONFIG).compatibility
 DEMO = project_name("demo")
 CUDAS, TORCHES = ("11.8", "12.4", "12.8", "13.0"), ("2.6", "2.8", "2.10")
 

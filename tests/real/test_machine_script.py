@@ -18,13 +18,13 @@ from wheelmill.index.tree import Catalogue
 from wheelmill.names import Architecture, CudaVersion, Gpu, project_name
 from wheelmill.plan.targets import Plan
 from wheelmill.release.publish import publish
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.wheel.gpu_code import read_gpu
 
 pytestmark = pytest.mark.real
 
 DEMO = project_name("demo")
-STATIC = resources.INDEX / "static"
+STATIC = own_installation.INDEX / "static"
 
 OLD = """\
 Thu Sep 23 12:42:56 2021

@@ -31,7 +31,7 @@ from wheelmill.index.tree import Catalogue, Site
 from wheelmill.index.write import write_site
 from wheelmill.names import project_name
 from wheelmill.release.publish import publish
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 pytestmark = pytest.mark.real
 
@@ -103,7 +103,7 @@ def shown_by_the_finder(site: Site, known: Catalogue, url: str) -> dict[str, str
     """What the finder's script gives for a choice."""
     groups = {project: wheel_groups(files) for project, files in site.projects.items()}
     scripts = "".join(
-        (resources.INDEX / "static" / f"{name}.js").read_text() for name in ("match", "projects", "install")
+        (own_installation.INDEX / "static" / f"{name}.js").read_text() for name in ("match", "projects", "install")
     )
     program = f"""{scripts}
 const wheels = new Wheels(JSON.parse(require('fs').readFileSync(0)));

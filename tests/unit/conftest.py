@@ -9,13 +9,13 @@ from tests.fake_docker import FakeDocker, put_first_on_path
 from wheelmill.config import load
 from wheelmill.config.fields import ConfigFile
 from wheelmill.config.yaml import read_file
-from wheelmill.system import containers, resources
+from wheelmill.system import containers, own_installation
 
 
 @pytest.fixture(scope="session", autouse=True)
 def shipped_configuration_read_once() -> Iterator[None]:
     """Read each file of the configuration that ships once a run: no test changes one, and most read them all."""
-    shipped = resources.CONFIG
+    shipped = own_installation.CONFIG
     known: dict[Path, ConfigFile] = {}
 
     def read_once(path: Path, model: type[ConfigFile]) -> ConfigFile:

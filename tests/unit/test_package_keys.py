@@ -11,12 +11,12 @@ import yaml
 from wheelmill.config.load import load_config
 from wheelmill.config.model.package import PackageEntry
 from wheelmill.names import project_name
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 TEXT = (Path(__file__).parents[2] / "docs" / "package-keys.md").read_text()
 KEYS = {field.name for field in dataclasses.fields(PackageEntry)}
 SECTIONS = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", TEXT, re.MULTILINE | re.DOTALL))
-SHIPPED: dict[str, dict[str, Any]] = yaml.safe_load((resources.CONFIG / "packages.yml").read_text())["packages"]
+SHIPPED: dict[str, dict[str, Any]] = yaml.safe_load((own_installation.CONFIG / "packages.yml").read_text())["packages"]
 DEMO = "demo"
 """What has the example of a key that no shipped entry has."""
 

@@ -25,7 +25,7 @@ from platformdirs import user_cache_path
 from wheelmill.build.provenance import COMPILERS, BuildPlace, CacheCounts, identity_of
 from wheelmill.errors import IntegrityError
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system import process, resources
+from wheelmill.system import own_installation, process
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import Progress, number_of
 from wheelmill.system.sandbox import Sandbox
@@ -95,7 +95,7 @@ def cache_of(
     shutil.copy2(Path(sysconfig.get_path("scripts")) / "ccache", compilers / "ccache")
     (compilers / "python-include").symlink_to(python_include)
     for name in COMPILERS:
-        shutil.copy(resources.DOCKER / "through-ccache.sh", compilers / "bin" / name)
+        shutil.copy(own_installation.DOCKER / "through-ccache.sh", compilers / "bin" / name)
         (compilers / "bin" / name).chmod(0o755)
     return CompilerCache(folder=folder, compilers=compilers)
 
@@ -116,7 +116,7 @@ def tell_hits(target: BuildTarget, cache: CompilerCache, progress: Progress) -> 
 def link_toolkit(toolkit: Path, home: Path, sandbox: Sandbox) -> None:
     """Make a CUDA home of links to a toolkit as a build sees it, with an nvcc that goes through the cache."""
     environment = process.environment_for_foreign_code()
-    sandbox.run(["bash", resources.DOCKER / "link-toolkit.sh", toolkit, home], cwd=home.parent, env=environment)
+    sandbox.run(["bash", own_installation.DOCKER / "link-toolkit.sh", toolkit, home], cwd=home.parent, env=environment)
 
 
 UNITS: Final = (".c", ".cc", ".cpp", ".cu", ".cxx")

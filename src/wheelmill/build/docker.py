@@ -32,7 +32,7 @@ from wheelmill.config.model import Compatibility, Component, CudaImages, ImageRe
 from wheelmill.errors import BuildError, ProcessError, UsageError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system import containers, process, resources
+from wheelmill.system import containers, own_installation, process
 from wheelmill.system.containers import base_image, own_image
 from wheelmill.system.progress import Progress, number_of
 
@@ -272,12 +272,12 @@ class DockerBuilder:
             "CUDA_IMAGE": here(bases.devel),
             "HOST_GCC": str(self.compatibility.cuda[target.cell.cuda].host_gcc),
         }
-        image = own_image("build", arguments, resources.DOCKER, progress=progress)
+        image = own_image("build", arguments, own_installation.DOCKER, progress=progress)
         if (wanted := target.package.system_packages) is None:
             return image
         more = {"BUILD_IMAGE": image, "DNF": " ".join(wanted.dnf or ()), "APT": " ".join(wanted.apt or ())}
         try:
-            return own_image("system-packages", more, resources.DOCKER, progress=progress)
+            return own_image("system-packages", more, own_installation.DOCKER, progress=progress)
         except UsageError as error:
             raise BuildError(
                 "system-packages-failed", f"{target.package.place_of('system_packages')}: {error}"

@@ -39,7 +39,7 @@ from wheelmill.installers import environments
 from wheelmill.installers.environments import PackageFolder, VirtualEnvironment
 from wheelmill.names import Platform
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system import process, resources
+from wheelmill.system import own_installation, process
 from wheelmill.system.folders import temporary_files_in, temporary_folder
 from wheelmill.system.progress import Progress
 from wheelmill.system.sandbox import Sandbox
@@ -94,7 +94,7 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
     on_path = [Path(folder) for folder in others.split(os.pathsep) if Path(folder).is_dir()]
     sandbox = Sandbox(
         writable={workspace: _WORKSPACE, cache.folder: _CACHE},
-        readable=[interpreter, toolkit, resources.DOCKER, *on_path],
+        readable=[interpreter, toolkit, own_installation.DOCKER, *on_path],
     )
     link_toolkit(toolkit, cuda_home, sandbox)
     path = (cache.compilers / "bin", venv.directory / "bin", packages.scripts, cuda_home / "bin", others)

@@ -27,8 +27,8 @@ from wheelmill.config.pyproject import PYPROJECT, Pyproject
 from wheelmill.config.yaml import adapter_of, faults_at, read_file
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import ProjectName, ProjectVersion
-from wheelmill.system import resources
-from wheelmill.system.plain_records import plain_of
+from wheelmill.system import own_installation
+from wheelmill.system.records import plain_of
 
 PACKAGES: Final = "packages.yml"
 COMPATIBILITY: Final = "compatibility.yml"
@@ -56,7 +56,7 @@ def load_config(place: Path, *, check_ranges: bool = False) -> Config:
     Raises:
         ConfigurationError: with every fault of every file.
     """
-    file, facts = (place, resources.CONFIG) if is_file_of_packages(place) else (place / PACKAGES, place)
+    file, facts = (place, own_installation.CONFIG) if is_file_of_packages(place) else (place / PACKAGES, place)
     faults: list[str] = []
     packages = _attempt(lambda: read_file(file, Packages), faults)
     compatibility = _attempt(lambda: load_compatibility(facts), faults)
@@ -141,7 +141,7 @@ def _attempt(read: Callable[[], Record], faults: list[str]) -> Record | None:
 
 def _own_or_shipped(directory: Path, name: str) -> Path:
     own = directory / name
-    return own if own.exists() else resources.CONFIG / name
+    return own if own.exists() else own_installation.CONFIG / name
 
 
 def _read_if_there(path: Path, nothing: File) -> File:

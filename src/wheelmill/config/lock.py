@@ -40,7 +40,7 @@ from wheelmill.names import ProjectName, ProjectVersion, Sha256
 from wheelmill.system.files import write_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.git import fetch_commit, find_commit
-from wheelmill.system.plain_records import plain_of
+from wheelmill.system.records import plain_of
 from wheelmill.web.pages import Link
 
 OLDEST_PYTHON: Final = "3.9"

@@ -25,7 +25,7 @@ from pydantic_core import to_json
 from wheelmill.index.rows import Said, facts_of, html_row, json_row, rows_for_page
 from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, Site, Tree, VersionFiles
 from wheelmill.names import ProjectName, ReleaseTag, Sha256
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.system.files import sha256_of_bytes
 
 API_VERSION: Final = "1.4"
@@ -44,7 +44,7 @@ def pages_of(site: Site, aliased: Site | None = None) -> Iterator[Page]:
         aliased: the same with their aliases, which installers see; of the wheels alone, where it is left out.
     """
     templates = site_templates()
-    style = Markup((resources.INDEX / "static" / "style.css").read_text())  # noqa: S704 - our own
+    style = Markup((own_installation.INDEX / "static" / "style.css").read_text())  # noqa: S704 - our own
     yield "404.html", [templates.get_template("404.html").render(style=style).encode()]
     yield WHEELS_JSON, wheels_json(site)
     listed = aliased or site
@@ -87,7 +87,7 @@ _COMPILED: Final = _CompiledTemplates()
 def site_templates() -> Environment:
     """Load the templates of a site: they escape all values, and fail at undefined names."""
     return Environment(
-        loader=FileSystemLoader(resources.INDEX / "templates"),
+        loader=FileSystemLoader(own_installation.INDEX / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

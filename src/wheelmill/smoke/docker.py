@@ -24,7 +24,7 @@ from wheelmill.smoke.environment import (
     torches_for,
 )
 from wheelmill.smoke.evidence import Contents
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.system.containers import Container, base_image, claim_run, own_image, start_container
 from wheelmill.system.hardware import device_files
 from wheelmill.system.progress import Progress
@@ -127,7 +127,7 @@ class DockerEnvironments:
             return base_image(reference.tagged, reference.digest, progress=progress)
 
         arguments = {"BASE_IMAGE": here(base), "PYTHONS_IMAGE": here(self.images.manylinux.images[THIS_PLATFORM])}
-        return own_image("runtime", arguments, resources.DOCKER, progress=progress)
+        return own_image("runtime", arguments, own_installation.DOCKER, progress=progress)
 
 
 @contextmanager

@@ -1,10 +1,14 @@
-"""Where this wheelmill was installed from (PEP 610)."""
+"""This installation of wheelmill: its origin (PEP 610), and the files that ship with it.
+
+The files are inside the installed package, or in a checkout.
+"""
 
 from __future__ import annotations
 
 import importlib.metadata
 import json
-from typing import NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 
 class Checkout(NamedTuple):
@@ -40,3 +44,11 @@ def own_document(path: str) -> str:
     if checkout is None or not checkout.url.startswith("https://"):
         return path
     return f"{checkout.url.removesuffix('.git')}/blob/{checkout.commit}/{path}"
+
+
+_PACKAGED: Final = Path(__file__).parents[1] / "_resources"
+ROOT: Final[Path] = _PACKAGED if _PACKAGED.is_dir() else Path(__file__).parents[3]
+
+CONFIG: Final[Path] = ROOT / "config"
+INDEX: Final[Path] = ROOT / "index"
+DOCKER: Final[Path] = ROOT / "docker"

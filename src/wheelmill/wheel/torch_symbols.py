@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectVersion, TorchVersion
-from wheelmill.system import resources
-from wheelmill.system.plain_records import plain_of, record_of
+from wheelmill.system import own_installation
+from wheelmill.system.records import plain_of, record_of
 from wheelmill.web.pages import shown
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def shipped_symbols(wanted: AbstractSet[str]) -> TorchSymbols | None:
     Raises:
         UnreadableError: the file is damaged.
     """
-    path = resources.CONFIG / TABLE
+    path = own_installation.CONFIG / TABLE
     return _look_up(path, path.stat().st_mtime_ns, frozenset(wanted)) if path.exists() else None
 
 

@@ -21,7 +21,7 @@ from wheelmill.index.serve import serve_folder
 from wheelmill.names import Architecture
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 HOSTILE = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -55,7 +55,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     catalogue = pipeline.catalogue_of(
         replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.ledger.read().failures
     )
-    shipped = load_compatibility(resources.CONFIG)
+    shipped = load_compatibility(own_installation.CONFIG)
     catalogue = replace(catalogue, gpu_drivers={"10.0": shipped.first_driver_for(Architecture(10, 0)) or ""})
     stores = pipeline.Stores(store=store, base_url="../../releases", listing=Listing(), facts=FACTS)
     pipeline.build_index(stores, folder / "some" / "where", catalogue=catalogue)

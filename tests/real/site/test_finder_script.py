@@ -23,7 +23,7 @@ from wheelmill.index.site.finder import FinderData, finder_data
 from wheelmill.index.site.wheels import Kind, WheelGroup, wheel_groups
 from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersion, project_name
 from wheelmill.release.publish import publish
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.wheel.gpu_code import CARDS, lacks_code_for
 from wheelmill.wheel.platforms import PLATFORMS, Libc, tag_places
 
@@ -45,7 +45,7 @@ TAGS = (
 
 def answers(found: FinderData, expression: str) -> Any:
     """What the script says, with ``wheels`` of the index at hand."""
-    script = (resources.INDEX / "static" / "match.js").read_text()
+    script = (own_installation.INDEX / "static" / "match.js").read_text()
     program = f"{script}\nconst wheels = new Wheels(JSON.parse(require('fs').readFileSync(0)));\n"
     program += f"console.log(JSON.stringify({expression}));"
     command = ["node", "--eval", program]
@@ -56,7 +56,7 @@ def answers(found: FinderData, expression: str) -> Any:
 
 def test_every_code_runs_on_the_same_gpus() -> None:
     compiled = {
-        code for cuda in load_config(resources.CONFIG).compatibility.cuda.values() for code in cuda.architectures
+        code for cuda in load_config(own_installation.CONFIG).compatibility.cuda.values() for code in cuda.architectures
     }
     codes = [Architecture.parse(each) for each in sorted(compiled)]
     having = [*(((code,), ()) for code in codes), *(((), (code,)) for code in codes)]

@@ -31,7 +31,7 @@ from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
 from wheelmill.errors import IntegrityError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import PythonVersion
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.system.progress import Progress
 from wheelmill.system.sandbox import Sandbox
 
@@ -69,7 +69,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_program(folder / "toolkit" / "bin" / "nvcc")
     write_program(folder / "toolkit" / "bin" / "ptxas")
     (folder / "toolkit" / "include").mkdir()
-    sandbox = Sandbox(writable={folder: folder}, readable=[resources.DOCKER])
+    sandbox = Sandbox(writable={folder: folder}, readable=[own_installation.DOCKER])
     link_toolkit(folder / "toolkit", folder / "cuda", sandbox)
     return folder / "cuda"
 
@@ -256,7 +256,7 @@ def test_a_change_that_one_pass_of_nvcc_sees_is_a_miss(
     )
     toolkit = provide_toolkit(TARGET.cell.cuda, TARGET.toolkit, packages, log=tmp_path / "log")
     complete_toolkit(toolkit)
-    sandbox = Sandbox(writable={tmp_path: tmp_path}, readable=[resources.DOCKER])
+    sandbox = Sandbox(writable={tmp_path: tmp_path}, readable=[own_installation.DOCKER])
     link_toolkit(toolkit, tmp_path / "cuda", sandbox)
     architectures = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in (80, 90, 100)]
     source, objects = tmp_path / "kernel.cu", []

@@ -22,10 +22,10 @@ from wheelmill.config.load import load_config
 from wheelmill.config.model import SystemPackages
 from wheelmill.errors import BuildError, CompileError, ProcessError, UsageError
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.system.progress import Progress
 
-CONFIG = load_config(resources.CONFIG)
+CONFIG = load_config(own_installation.CONFIG)
 MANYLINUX = CONFIG.images.manylinux.images[CELL.platform]
 DEVEL = CONFIG.images.of_cuda(CELL.cuda).devel
 WITHOUT_TORCH = replace(TARGET, cell=replace(CELL, torch=None), torch_release=None, source=Path("project"))
@@ -157,7 +157,7 @@ def test_the_image_is_made_of_both_bases_and_the_newest_compiler_that_this_nvcc_
         "CUDA_IMAGE": here[DEVEL.tagged],
         "HOST_GCC": str(CONFIG.compatibility.cuda[CELL.cuda].host_gcc),
     }
-    assert words[-1] == str(resources.DOCKER)
+    assert words[-1] == str(own_installation.DOCKER)
     assert cibuildwheel.build is not None
     assert cibuildwheel.build.image == words[words.index("--tag") + 1]
 
@@ -179,7 +179,7 @@ def test_system_packages_are_a_layer_of_the_image(
     first, second = docker.asked("build")
     image = first[first.index("--tag") + 1]
     assert {f"BUILD_IMAGE={image}", "DNF=libaio-devel zlib-devel", "APT="} < set(second)
-    assert second[second.index("--file") + 1] == str(resources.DOCKER / "system-packages.Dockerfile")
+    assert second[second.index("--file") + 1] == str(own_installation.DOCKER / "system-packages.Dockerfile")
     assert cibuildwheel.build is not None
     assert cibuildwheel.build.image == second[second.index("--tag") + 1] != image
 

@@ -31,7 +31,7 @@ from wheelmill.config.model import LockedSdist, Package
 from wheelmill.errors import IntegrityError
 from wheelmill.names import Architecture, PythonVersion, Sha256, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import BuildTarget, KnownFailure
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.wheel.name import WheelFile
 
 
@@ -183,7 +183,7 @@ def test_a_compiler_with_other_bytes_or_another_version_is_another_machine(
 
 
 def test_a_container_is_known_by_its_images() -> None:
-    config = load_config(resources.CONFIG)
+    config = load_config(own_installation.CONFIG)
     builder = DockerBuilder(images=config.images, compatibility=config.compatibility, limits=Limits(memory=1 << 30))
     place = builder.place(TARGET)
     assert place.images == (

@@ -5,7 +5,7 @@ from packaging.version import Version
 
 from wheelmill.config.load import load_compatibility
 from wheelmill.names import Architecture
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,9 @@ from wheelmill.system import resources
     ],
 )
 def test_the_first_driver_for_a_gpu_came_with_the_first_cuda_that_knows_it(gpu: str, driver: str | None) -> None:
-    assert load_compatibility(resources.CONFIG).first_driver_for(Architecture.parse(gpu)) == driver
+    assert load_compatibility(own_installation.CONFIG).first_driver_for(Architecture.parse(gpu)) == driver
 
 
 def test_every_cuda_names_the_driver_that_came_with_it() -> None:
-    releases = load_compatibility(resources.CONFIG).cuda.values()
+    releases = load_compatibility(own_installation.CONFIG).cuda.values()
     assert all(Version(each.driver or "0") >= Version(each.minimum_driver) for each in releases)

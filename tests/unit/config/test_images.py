@@ -10,7 +10,7 @@ from wheelmill.config.load import load_config, load_images
 from wheelmill.config.model.files import CudaImages, ImageReference
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import CudaVersion, Platform
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 ALMALINUX = f"docker.io/library/almalinux:8@{DIGEST}"
@@ -102,7 +102,7 @@ def test_a_cuda_without_images_is_an_error_that_says_what_to_do(tmp_path: Path) 
 
 
 def test_a_folder_without_the_file_has_the_one_that_ships(tmp_path: Path) -> None:
-    assert load_images(tmp_path) == load_images(resources.CONFIG)
+    assert load_images(tmp_path) == load_images(own_installation.CONFIG)
 
 
 def test_every_fault_is_named_where_it_stands(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_cuda_may_be_missing(tmp_path: Path) -> None:
 
 
 def test_the_images_that_ship_are_for_every_platform_and_every_cuda() -> None:
-    images, facts = load_images(resources.CONFIG), load_config(resources.CONFIG).compatibility
+    images, facts = load_images(own_installation.CONFIG), load_config(own_installation.CONFIG).compatibility
     assert set(images.manylinux.images) == set(facts.platforms)
     assert set(images.cuda) == set(facts.cuda)
     for platform, image in images.manylinux.images.items():

@@ -10,7 +10,7 @@ from wheelmill.config.load import load_config, load_listing
 from wheelmill.config.model import Listing, Status, StatusEntry
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 DEMO = project_name("demo-kernels")
 WHEEL = "demo_kernels-1.0+cu130-py3-none-any.whl"
@@ -125,4 +125,4 @@ def test_the_files_are_part_of_the_configuration(tmp_path: Path) -> None:
 
 
 def test_the_files_that_ship_yank_and_remove_nothing_as_a_folder_without_them(tmp_path: Path) -> None:
-    assert load_listing(resources.CONFIG) == load_listing(tmp_path) == Listing()
+    assert load_listing(own_installation.CONFIG) == load_listing(tmp_path) == Listing()

@@ -33,7 +33,7 @@ from wheelmill.names import (
     project_name,
     project_version,
 )
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 DEMO = project_name("demo-kernels")
 
@@ -81,7 +81,7 @@ def faults_of(path: Path) -> tuple[str, ...]:
 def test_packages_yml_is_the_only_file_that_must_be_there(tmp_path: Path) -> None:
     config = load_config(folder(tmp_path))
     assert config.directory == tmp_path
-    assert config.compatibility == load_config(resources.CONFIG).compatibility
+    assert config.compatibility == load_config(own_installation.CONFIG).compatibility
     assert config.lock == Lock(sdists={})
 
 
@@ -153,7 +153,7 @@ def test_release_candidates_have_a_section_of_their_own_and_an_index(tmp_path: P
 
 
 def test_the_facts_that_ship_do_not_contradict_each_other() -> None:
-    facts = load_config(resources.CONFIG).compatibility
+    facts = load_config(own_installation.CONFIG).compatibility
     for torch in facts.torch.values():
         assert set(torch.cuda) <= set(facts.platforms)
         assert frozenset[CudaVersion]().union(*torch.cuda.values()) <= set(facts.cuda)
@@ -167,7 +167,7 @@ def test_the_lock_is_read(tmp_path: Path) -> None:
 
 
 def test_the_configuration_that_ships_has_every_architecture_that_it_builds_for() -> None:
-    config = load_config(resources.CONFIG)
+    config = load_config(own_installation.CONFIG)
     known = frozenset[str]().union(*(release.architectures for release in config.compatibility.cuda.values()))
     assert all(capabilities_of(package.architectures) <= known for package in config.packages.values())
 
@@ -257,7 +257,7 @@ def test_a_number_of_any_size_is_a_fault_of_its_key(tmp_path: Path, number: str)
     assert ": packages.demo.versions: " in fault
 
 
-GENERATED = generated_files(resources.CONFIG)
+GENERATED = generated_files(own_installation.CONFIG)
 GENERATED_PACKAGES = json.loads(GENERATED["packages.schema.json"])
 GENERATED_COMPATIBILITY = json.loads(GENERATED["compatibility.schema.json"])
 IMAGES = json.loads(GENERATED["images.schema.json"])
@@ -268,13 +268,13 @@ PACKAGE = GENERATED_PACKAGES["$defs"]["PackageEntry"]
 
 @pytest.mark.parametrize("name", GENERATED)
 def test_the_files_that_ship_are_current(name: str) -> None:
-    assert (resources.CONFIG / name).read_bytes() == GENERATED[name], "run: wheelmill config schema --write"
+    assert (own_installation.CONFIG / name).read_bytes() == GENERATED[name], "run: wheelmill config schema --write"
 
 
 @pytest.mark.parametrize("name", ["packages", "compatibility", "images", "yanked", "removed"])
 def test_the_files_that_ship_name_their_schema(name: str) -> None:
     line = f"# yaml-language-server: $schema={name}.schema.json"
-    assert line in (resources.CONFIG / f"{name}.yml").read_text().splitlines()[:3]
+    assert line in (own_installation.CONFIG / f"{name}.yml").read_text().splitlines()[:3]
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_a_key_has_the_form_in_which_people_write_it(key: str, expected: dict[st
     ],
 )
 def test_the_files_that_ship_are_valid(name: str, schema: dict[str, Any]) -> None:
-    content = read_document(resources.CONFIG / f"{name}.yml").content
+    content = read_document(own_installation.CONFIG / f"{name}.yml").content
     assert list(faults(schema, content, schema.get("$defs", {}), name)) == []
 
 

@@ -19,7 +19,7 @@ from wheelmill.config.model import (
     LockedSdist,
 )
 from wheelmill.errors import ConfigurationError
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 
 def test_equal_locks_give_equal_bytes_that_read_back(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_every_lock_that_is_written_reads_back(locked: Lock) -> None:
 
 
 def test_the_lock_that_ships_was_written_this_way(tmp_path: Path) -> None:
-    write_lock(load_config(resources.CONFIG).lock, tmp_path / "packages.lock")
-    assert (tmp_path / "packages.lock").read_text() == (resources.CONFIG / "packages.lock").read_text()
+    write_lock(load_config(own_installation.CONFIG).lock, tmp_path / "packages.lock")
+    assert (tmp_path / "packages.lock").read_text() == (own_installation.CONFIG / "packages.lock").read_text()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from tests.git_repositories import Commit, repository
 from wheelmill.config.load import load_config
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 DEMO = project_name("demo")
 ENTRY = "packages:\n  demo:\n    source: .\n"
@@ -47,7 +47,7 @@ def test_its_source_is_the_checkout_and_its_version_what_that_says(checkout: Pat
 def test_facts_are_those_that_ship_whatever_else_the_repository_has(folder: Path) -> None:
     (folder / "images.yml").write_text("- cat.png\n")
     (folder / "compatibility.yml").write_text("browsers: all\n")
-    own, shipped = load_config(folder / "wheelmill.yml"), load_config(resources.CONFIG)
+    own, shipped = load_config(folder / "wheelmill.yml"), load_config(own_installation.CONFIG)
     assert (own.compatibility, own.images) == (shipped.compatibility, shipped.images)
 
 

@@ -46,7 +46,7 @@ from wheelmill.names import (
 )
 from wheelmill.plan.matrix import make_plan, newest_torch
 from wheelmill.plan.targets import BuildTarget, Cell, Channel, Filters, Obstacle, Plan, Skip
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 MISSION = Path(__file__).parents[2] / "data" / "mission"
 
@@ -142,7 +142,7 @@ def test_gpu_code_is_compressed_where_that_takes_no_newer_driver_or_is_asked_for
 ) -> None:
     """By the facts that ship."""
     package = replace(PACKAGE, compress=compress, nvcc_flags=("-lineinfo",))
-    facts = load_config(resources.CONFIG).compatibility
+    facts = load_config(own_installation.CONFIG).compatibility
     config = replace(CONFIG, compatibility=facts, packages={DEMO: package})
     filters = replace(ONE, cudas=(CudaVersion.parse(cuda),), torches=(), newest_torch=True)
     planned = target(config, filters)
@@ -151,7 +151,7 @@ def test_gpu_code_is_compressed_where_that_takes_no_newer_driver_or_is_asked_for
 
 def test_every_entry_that_ships_is_planned_for_the_newest_torch() -> None:
     """Or says in its own words why it is not, and since when."""
-    config = load_config(resources.CONFIG)
+    config = load_config(own_installation.CONFIG)
     newest = max(config.compatibility.torch)
     planned = {each.package.name for each in make_plan(config, Filters(torches=(newest,)), {}).targets}
     needing = {name for name, package in config.packages.items() if package.needs_torch and package.redistributable}

@@ -20,12 +20,12 @@ from wheelmill.smoke import docker, environment
 from wheelmill.smoke.docker import DockerEnvironment, DockerEnvironments
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.smoke.evidence import Contents, open_wheel
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.system.containers import Container
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelFile
 
-CONFIG = load_config(resources.CONFIG)
+CONFIG = load_config(own_installation.CONFIG)
 
 
 @pytest.fixture

@@ -14,8 +14,7 @@ from packaging.specifiers import SpecifierSet
 from tests.refusals import coded
 from wheelmill.errors import IntegrityError
 from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, project_name
-from wheelmill.system.plain_records import plain_of, record_of
-from wheelmill.system.records import read_record, write_record
+from wheelmill.system.records import plain_of, read_record, record_of, write_record
 
 
 @dataclass(frozen=True)

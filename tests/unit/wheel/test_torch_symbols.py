@@ -11,7 +11,7 @@ from tests.shared_objects import compiled
 from wheelmill.config.load import load_compatibility
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectVersion, TorchVersion
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.wheel.elf import Budget
 from wheelmill.wheel.shared_objects import SharedObject
 from wheelmill.wheel.torch_links import window_of
@@ -99,11 +99,11 @@ def test_libraries_that_only_cuda_builds_have_are_told_apart(tmp_path: Path) -> 
 
 
 def test_the_table_that_ships_is_small_and_of_torches_that_are_built_for() -> None:
-    path = resources.CONFIG / TABLE
+    path = own_installation.CONFIG / TABLE
     known = {build.torch for build in TorchSymbols.read(path, frozenset()).summary.builds}
     assert path.stat().st_size < 3 << 20
     assert {TorchVersion(2, minor) for minor in range(16)} <= known
-    assert known <= set(load_compatibility(resources.CONFIG).torch)
+    assert known <= set(load_compatibility(own_installation.CONFIG).torch)
 
 
 OLD_STRING = "_ZN3c103oldERKSs"

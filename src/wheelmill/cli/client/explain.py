@@ -19,8 +19,8 @@ from wheelmill.client.records import Inside
 from wheelmill.client.variants.explain import explain_variants
 from wheelmill.client.variants.machine import property_text
 from wheelmill.names import StableTorch
-from wheelmill.system.plain_records import plain_of
 from wheelmill.system.progress import number_of
+from wheelmill.system.records import plain_of
 from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ def test(
 ) -> None:
     """Import installed wheels, and launch kernels where there is a GPU. Exits with 9 when one fails."""
     from wheelmill.config.load import load_config  # noqa: PLC0415
-    from wheelmill.system import resources  # noqa: PLC0415 - reads YAML
+    from wheelmill.system import own_installation  # noqa: PLC0415 - reads YAML
 
     target = target.here()
     settle(target)
@@ -45,7 +45,7 @@ def test(
     interpreter = interpreter_of(environment)
     selected = _select_packages(projects, installed_in(interpreter))
     versions = {project: each.version for project, each in selected.items()}
-    packages = load_config(resources.CONFIG).packages
+    packages = load_config(own_installation.CONFIG).packages
     known = {name: package.expectations for name, package in packages.items()}
     trials = []
     for trial in try_packages(versions, interpreter, environment, known):

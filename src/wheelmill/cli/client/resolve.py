@@ -32,7 +32,7 @@ from wheelmill.client.sources.listing import known_projects
 from wheelmill.errors import BuildError, NetworkError, NoWheelError, UsageError, WheelmillError
 from wheelmill.names import ProjectName, StableTorch, project_name
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.wheel.label import BuiltFor, torch_in_json, words_for
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelFile, WheelName
@@ -349,7 +349,7 @@ def add_local_builds(resolution: Resolution, requirements: Sequence[Requirement]
     """
     from wheelmill.config.load import load_config  # noqa: PLC0415 - reads YAML
 
-    config = load_config(Path(os.environ.get(CONFIG_VARIABLE) or resources.CONFIG))
+    config = load_config(Path(os.environ.get(CONFIG_VARIABLE) or own_installation.CONFIG))
     choices, missing = dict(resolution.choices), dict(resolution.unresolved)
     for requirement in requirements:
         project = canonicalize_name(requirement.name)

@@ -13,9 +13,9 @@ from wheelmill.cli.shared.commands import JsonOption, plain, print_json
 from wheelmill.client.choose.contents import Code, WheelContents, contents_at, contents_behind
 from wheelmill.client.variants.machine import property_text
 from wheelmill.errors import UsageError
-from wheelmill.system.plain_records import plain_of
 from wheelmill.system.process import printable
 from wheelmill.system.progress import number_of, size
+from wheelmill.system.records import plain_of
 from wheelmill.wheel.build_facts import BuildFacts, Sbom, SourceFacts
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.gpu_code import CARDS

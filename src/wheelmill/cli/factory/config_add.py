@@ -21,7 +21,7 @@ from wheelmill.config.model import Config
 from wheelmill.config.upkeep.amend import amend, entry_text
 from wheelmill.config.upkeep.request import WORKFLOW, read_own_package, read_request, workflow_text
 from wheelmill.errors import UsageError
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.system.files import write_bytes
 from wheelmill.system.own_installation import installed_from
 
@@ -180,7 +180,7 @@ def init(
     own, workflow = directory / OWN, directory / WORKFLOW
     lock = lock_path(own)
     contents = {
-        own: package.entry(load_compatibility(resources.CONFIG)),
+        own: package.entry(load_compatibility(own_installation.CONFIG)),
         workflow: workflow_text(repository, reference),
     }
     _refuse_others({path: text.encode() for path, text in contents.items()} | {lock: None}, directory)

@@ -26,8 +26,8 @@ from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import CudaVersion
 from wheelmill.system.files import write_bytes
-from wheelmill.system.plain_records import plain_of
 from wheelmill.system.progress import number_of
+from wheelmill.system.records import plain_of
 from wheelmill.wheel.torch_symbols import TABLE, TorchSymbols
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from wheelmill.names import Architecture
 from wheelmill.plan.targets import BuildTarget, Filters
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Publication, RefusedWheel, Store
-from wheelmill.system import git, locks, resources
+from wheelmill.system import git, locks, own_installation
 from wheelmill.system.own_installation import own_origin
 from wheelmill.system.progress import SYSTEM_CLOCK, number_of
 from wheelmill.system.sandbox import check_confinement
@@ -104,7 +104,7 @@ def hold_config(named: Path | None) -> Iterator[Config]:
 
 def _place_to_change(named: Path | None) -> Path:
     place = place_at(named)
-    if named is None and place == resources.CONFIG:
+    if named is None and place == own_installation.CONFIG:
         hint = (
             "change to a clone, begin a package's own file with 'wheelmill init', or name another folder with --config"
         )
@@ -115,14 +115,14 @@ def _place_to_change(named: Path | None) -> Path:
 def own_config_at(named: Path | None) -> Config | None:
     """Load a configuration that says what is built here; the one that ships says what might be built elsewhere."""
     place = place_at(named)
-    says = is_file_of_packages(place) or (place != resources.CONFIG and (place / PACKAGES).exists())
+    says = is_file_of_packages(place) or (place != own_installation.CONFIG and (place / PACKAGES).exists())
     return load_config(place) if says else None
 
 
 def place_at(named: Path | None) -> Path:
     """The configuration that was named, else ``./wheelmill.yml``, else ``./config``, else the one that ships."""
     here = (place for place in (Path(OWN), Path("config")) if place.exists())
-    return named or next(here, resources.CONFIG)
+    return named or next(here, own_installation.CONFIG)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import SmokeError
 from wheelmill.release.ledger.releases import published
 from wheelmill.smoke.verdict import GPU_SUFFIX, SUFFIX, Evidence, Verdict, certify, kernels_in
-from wheelmill.system.plain_records import plain_of
+from wheelmill.system.records import plain_of
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
 

@@ -26,7 +26,7 @@ from wheelmill.client.records import (
 from wheelmill.client.sources.listing import candidates_of
 from wheelmill.client.sources.pages import PageCache
 from wheelmill.names import Platform, ProjectName, TorchNeed
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.wheel.label import age_of
 
 
@@ -109,7 +109,7 @@ def has_namesake(project: ProjectName) -> bool:
     from wheelmill.config.load import PACKAGES  # noqa: PLC0415 - the same
     from wheelmill.config.yaml import read_document  # noqa: PLC0415 - other commands do without YAML
 
-    match read_document(resources.CONFIG / PACKAGES).content:
+    match read_document(own_installation.CONFIG / PACKAGES).content:
         case {"packages": {**packages}}:
             entry = packages.get(project)
             return isinstance(entry, dict) and entry.get("pypi") == "other"

@@ -40,9 +40,9 @@ from wheelmill.client.sources.sources import PublishedSources, read_sources
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, words_like
-from wheelmill.system import resources
-from wheelmill.system.plain_records import plain_of, record_of
+from wheelmill.system import own_installation
 from wheelmill.system.progress import QUIET, Progress, number_of
+from wheelmill.system.records import plain_of, record_of
 
 _ROUNDS: Final = 10
 """The most wheels of a project that are inspected."""
@@ -257,7 +257,9 @@ class Search:
 
 def read_facts() -> Compatibility:
     """Read ``compatibility.yml``, as 'wheelmill config schema --write' made JSON of it: YAML would take too long."""
-    facts: Compatibility = record_of(Compatibility, json.loads((resources.CONFIG / "compatibility.json").read_bytes()))
+    facts: Compatibility = record_of(
+        Compatibility, json.loads((own_installation.CONFIG / "compatibility.json").read_bytes())
+    )
     return facts
 
 

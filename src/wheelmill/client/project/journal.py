@@ -26,7 +26,7 @@ from wheelmill.errors import UsageError
 from wheelmill.system.files import behind_links, is_mine, sha256_of_bytes, sync_folder, write_durably
 from wheelmill.system.folders import count_entries, remove_entry, remove_tree, restore_snapshot, take_snapshot
 from wheelmill.system.locks import hold, wait_silently
-from wheelmill.system.plain_records import plain_of, record_of
+from wheelmill.system.records import plain_of, record_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,14 +15,14 @@ from wheelmill.client.records import Source, SourceKind, SourceList
 from wheelmill.client.sources.pages import PageCache
 from wheelmill.config.model.sources import listing_url
 from wheelmill.errors import IntegrityError, UsageError, WheelmillError
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.system.files import sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import temporary_folder
-from wheelmill.system.plain_records import plain_of, record_of
 from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.records import plain_of, record_of
 from wheelmill.web.credentials import Origin, github_api, keep_credential
 
-SHIPPED: Final = resources.CONFIG / "sources.yml"
+SHIPPED: Final = own_installation.CONFIG / "sources.yml"
 _LIFETIME: Final = 24 * 60 * 60
 """Seconds for which a list is used without asking whether there is a newer one."""
 

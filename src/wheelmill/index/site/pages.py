@@ -41,7 +41,7 @@ from wheelmill.index.site.wheel_pages import WheelPages
 from wheelmill.index.site.wheels import WheelGroup, package_folder, page_number, wheel_groups
 from wheelmill.index.tree import DOCUMENTS, INVENTORY, Catalogue, IndexFile, Site
 from wheelmill.names import CudaVersion, ProjectName, TorchVersion
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.platforms import PLATFORMS
 
@@ -312,7 +312,7 @@ def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None, docume
         yield f"{package_folder(project)}badge.json", [badge.json]
     for project, history in histories.items():
         yield f"{package_folder(project)}history.svg", [history.svg]
-    for file in sorted((resources.INDEX / "static").iterdir()):
+    for file in sorted((own_installation.INDEX / "static").iterdir()):
         yield f"static/{file.name}", [file.read_bytes()]
     if documents:
         yield from pages_of_documents(documents)

@@ -5,11 +5,11 @@ import sys
 
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.config.load import load_compatibility
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 
 def test_they_are_what_the_configuration_says() -> None:
-    assert read_facts() == load_compatibility(resources.CONFIG)
+    assert read_facts() == load_compatibility(own_installation.CONFIG)
 
 
 def test_they_are_read_without_what_is_slow_to_import() -> None:

@@ -16,10 +16,10 @@ from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.load import load_config
 from wheelmill.names import ProjectName, TorchVersion, project_name
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
 
-FACTS = load_config(resources.CONFIG).compatibility
+FACTS = load_config(own_installation.CONFIG).compatibility
 FLASH = project_name("flash-attn")
 
 

@@ -9,7 +9,7 @@ from wheelmill.client.records import Source, SourceKind
 from wheelmill.client.sources.pages import PageCache
 from wheelmill.client.sources.sources import read_sources
 from wheelmill.errors import ConfigurationError, UsageError
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 REGISTRY = """
 [[sources]]
@@ -144,7 +144,7 @@ def test_a_faulty_file_is_named_by_line_and_key(tmp_path: Path, entry: str, faul
 
 
 def test_a_file_from_the_cache_says_the_same(tmp_path: Path) -> None:
-    path = str(resources.CONFIG / "sources.yml")
+    path = str(own_installation.CONFIG / "sources.yml")
     with PageCache(tmp_path) as cache:
         first = read_sources((path,), (), cache)
     with PageCache(tmp_path) as cache:

@@ -12,7 +12,7 @@ from wheelmill.config.load import load_config
 from wheelmill.config.upkeep.amend import added_torches, amend, changed_since
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import TorchVersion
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 TEXT = """\
 # At the head.
@@ -222,7 +222,7 @@ def test_a_commit_that_is_not_there_and_none_before_ours_is_a_usage_error(folder
 
 def test_a_torch_that_is_new_in_the_facts_is_added_and_a_patch_release_is_not(tmp_path: Path) -> None:
     """A candidate counts as a release does."""
-    shipped = (resources.CONFIG / "compatibility.yml").read_text()
+    shipped = (own_installation.CONFIG / "compatibility.yml").read_text()
     with_patch = shipped.replace('release: "2.11.0"', 'release: "2.11.9"')
     folder = folder_of(tmp_path, {"compatibility.yml": shipped})
     facts = folder / "compatibility.yml"
@@ -236,7 +236,7 @@ def test_a_torch_that_is_new_in_the_facts_is_added_and_a_patch_release_is_not(tm
 
 
 def test_facts_that_could_not_be_read_add_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = load_config(resources.CONFIG)
+    config = load_config(own_installation.CONFIG)
     for before in ("- a list", "torch: []", "torch: {releases: {two: {}}}", "torch: {releases: *nobody}"):
         git_shows(before, monkeypatch)
         assert added_torches(config, "HEAD") == (), before

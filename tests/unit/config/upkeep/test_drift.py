@@ -12,7 +12,7 @@ from wheelmill.config.model import Compatibility
 from wheelmill.config.upkeep.drift import TorchDifference, find_drift, write_differences
 from wheelmill.config.upkeep.published import PublishedTorch
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_version
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 CHECKED = dt.date(2027, 1, 2)
 X86, ARM = Platform.parse("linux_x86_64"), Platform.parse("linux_aarch64")
@@ -24,7 +24,7 @@ Published = dict[TorchVersion, PublishedTorch]
 
 @pytest.fixture(scope="module")
 def facts() -> Compatibility:
-    return load_config(resources.CONFIG).compatibility
+    return load_config(own_installation.CONFIG).compatibility
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_pythons_that_differ_by_platform_are_named_and_written_by_platform(
     assert str(other).endswith("the index has 3.12-3.13 on linux_x86_64 and 3.12 on linux_aarch64")
 
     path = tmp_path / "compatibility.yml"
-    path.write_bytes((resources.CONFIG / path.name).read_bytes())
+    path.write_bytes((own_installation.CONFIG / path.name).read_bytes())
     (tmp_path / "packages.yml").write_text("packages: {}\n")
     write_differences(path, [one, other], checked=CHECKED)
     now = load_config(tmp_path).compatibility
@@ -126,7 +126,7 @@ def test_a_file_that_is_brought_up_to_date_has_no_drift(
     published[first] = release("2.0.9", "3.9", "3.9t", cuda="11.8")
     published[NEWER] = release("3.0.0", "3.12", "3.12t", cuda="14.0")
     path = tmp_path / "compatibility.yml"
-    before = (resources.CONFIG / path.name).read_text()
+    before = (own_installation.CONFIG / path.name).read_text()
     path.write_text(before)
     (tmp_path / "packages.yml").write_text("packages: {}\n")
     write_differences(path, find_drift(facts, published).differences, checked=CHECKED)
@@ -168,7 +168,7 @@ def test_a_second_candidate_is_added_and_the_first_is_told_of(
     facts: Compatibility, published: Published, tmp_path: Path
 ) -> None:
     path = tmp_path / "compatibility.yml"
-    path.write_text((resources.CONFIG / path.name).read_text())
+    path.write_text((own_installation.CONFIG / path.name).read_text())
     (tmp_path / "packages.yml").write_text("packages: {}\n")
     first, second = TorchVersion(9, 1, 1), TorchVersion(9, 1, 2)
     new = replace(

@@ -12,7 +12,7 @@ from wheelmill.config.model.files import ImageReference, Images
 from wheelmill.config.upkeep.drift import Drift
 from wheelmill.config.upkeep.images import ImageDifference, find_image_drift, write_differences
 from wheelmill.names import CudaVersion
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 CHECKED = dt.date(2027, 1, 2)
 NOW, LATER = "sha256:" + "a" * 64, "sha256:" + "b" * 64
@@ -165,7 +165,7 @@ def test_a_part_with_a_tag_that_is_gone_keeps_its_date(path: Path, tags: Tags) -
 
 def test_the_file_that_ships_can_be_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "images.yml"
-    path.write_bytes((resources.CONFIG / path.name).read_bytes())
+    path.write_bytes((own_installation.CONFIG / path.name).read_bytes())
     before: Images = load_images(tmp_path)
     toolkits = {cuda: images.toolkit for cuda, images in before.cuda.items()} | {CudaVersion(14, 9): "14.9.0"}
     found = find_image_drift(before, toolkits, lambda image: replace(image, digest=LATER))

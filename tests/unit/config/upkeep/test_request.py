@@ -19,7 +19,7 @@ from wheelmill.config.upkeep.request import (
 )
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import project_name
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 
 FORM = Path(__file__).parents[4] / ".github" / "ISSUE_TEMPLATE" / "package-request.yml"
 ANSWERS = {
@@ -167,7 +167,7 @@ setuptools.setup(name="my_kernels", version="1.10", ext_modules=[])
 
 def entry_of(folder: Path, **given: str) -> str:
     """What is written for a source, once it was read back."""
-    facts = load_compatibility(resources.CONFIG)
+    facts = load_compatibility(own_installation.CONFIG)
     text = read_own_package(folder, **given).entry(facts)
     (folder / "wheelmill.yml").write_text(text)
     assert load_config(folder / "wheelmill.yml").packages.keys() == {DEMO}

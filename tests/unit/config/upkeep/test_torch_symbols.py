@@ -16,7 +16,7 @@ from wheelmill.config.model import Compatibility
 from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
 from wheelmill.errors import UnreadableError, UsageError
 from wheelmill.names import TorchVersion
-from wheelmill.system import resources
+from wheelmill.system import own_installation
 from wheelmill.wheel.torch_symbols import TorchSymbols
 
 TODAY, LATER = dt.date(2026, 11, 22), dt.date(2026, 12, 24)
@@ -35,7 +35,7 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 @pytest.fixture
 def facts() -> Compatibility:
     """Of torch 2.10 and 2.11."""
-    known = load_compatibility(resources.CONFIG)
+    known = load_compatibility(own_installation.CONFIG)
     releases = {torch: known.torch[torch] for torch in (TorchVersion(2, 10), TorchVersion(2, 11))}
     return replace(known, torch=replace(known.torch, releases=releases))
 
