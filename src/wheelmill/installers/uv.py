@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import InstallError, IntegrityError, NetworkError, ProcessError, WheelmillError
-from wheelmill.installers.index_settings import UV_CONFIG_FILE, index_only_variables, uv_index_settings
-from wheelmill.installers.package_index import configured_index
+from wheelmill.installers.package_index import UV_CONFIG_FILE, configured_index, index_only_variables, uv_index_settings
 from wheelmill.system import process
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress

@@ -11,7 +11,7 @@ import pytest
 from tests.refusals import coded
 from tests.wheels import write_wheel
 from wheelmill.errors import UsageError
-from wheelmill.installers.index_settings import index_only_variables, pip_configuration, uv_index_settings
+from wheelmill.installers.package_index import index_only_variables, pip_configuration, uv_index_settings
 from wheelmill.installers.uv import compile_requirements, installer_environment, own_uv
 from wheelmill.system import process
 

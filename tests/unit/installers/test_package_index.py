@@ -7,8 +7,7 @@ import pytest
 from tests.page_server import JSON, Answer, PageServer
 from tests.refusals import coded
 from wheelmill.errors import NetworkError
-from wheelmill.installers.index_settings import pip_configuration
-from wheelmill.installers.package_index import configured_index, sdists_of
+from wheelmill.installers.package_index import configured_index, pip_configuration, sdists_of
 from wheelmill.names import project_name
 
 DEMO = project_name("demo")
