@@ -20,8 +20,8 @@ from wheelmill.config.fields import ConfigFile, KeyPath
 from wheelmill.config.model import Config, Listing, Lock, Package
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.files import Images, Removed, Yanked
+from wheelmill.config.model.package import Packages
 from wheelmill.config.model.package_parts import ArchitectureRule
-from wheelmill.config.model.packages import Packages
 from wheelmill.config.package_fields import BuildArguments
 from wheelmill.config.pyproject import PYPROJECT, Pyproject
 from wheelmill.config.yaml import adapter_of, faults_at, read_file

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated
 from wheelmill.config.load import PACKAGES
-from wheelmill.config.model.packages import Packages
+from wheelmill.config.model.package import Packages
 from wheelmill.config.yaml import read_file
 
 PLAIN = b'packages:\n  demo:\n    versions: ["1.0"]\n'

@@ -19,8 +19,7 @@ from wheelmill.config.model import (
 )
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.config.model.files import CudaImages, Images, Removed, Yanked
-from wheelmill.config.model.package import PackageEntry
-from wheelmill.config.model.packages import Packages
+from wheelmill.config.model.package import PackageEntry, Packages
 from wheelmill.config.yaml import read_document
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import (

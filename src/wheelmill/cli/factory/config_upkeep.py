@@ -19,9 +19,8 @@ from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, facts_json
 from wheelmill.config.model import Config
 from wheelmill.config.model.files import Images
 from wheelmill.config.upkeep import images as image_drift
-from wheelmill.config.upkeep.drift import TorchDifference, look_for_drift, write_differences
+from wheelmill.config.upkeep.drift import TorchDifference, find_name_differences, look_for_drift, write_differences
 from wheelmill.config.upkeep.images import ImageRegistry
-from wheelmill.config.upkeep.names import find_name_differences
 from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import CudaVersion

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.config.fields import Unquoted
 from wheelmill.config.model import EVERY_BUILD_NEEDS
-from wheelmill.config.model.packages import Packages
+from wheelmill.config.model.package import Packages
 from wheelmill.config.pyproject import PYPROJECT
 from wheelmill.config.survey.facts import Facts
 from wheelmill.config.survey.scripts import SETUP

@@ -1,9 +1,15 @@
-"""Where ``compatibility.yml`` and the package index differ about torch, and bringing the file up to date."""
+"""Where ``compatibility.yml`` and the package index differ about torch, and bringing the file up to date.
+
+Where entries and the package index differ about whose a name is.
+
+A name that is free there, or that its owner gave up, may be taken by anybody, whose project installers would then take
+for ours; see docs/security.md.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -11,7 +17,7 @@ from typing import Any, Generic, Literal, TypeVar
 from packaging.version import Version
 
 from wheelmill.config.fields import KeyPath
-from wheelmill.config.model import Compatibility, TorchRelease
+from wheelmill.config.model import Compatibility, Package, TorchRelease
 from wheelmill.config.upkeep.amend import amend
 from wheelmill.config.upkeep.published import (
     LINUX_X86_64,
@@ -25,7 +31,8 @@ from wheelmill.config.upkeep.published import (
 )
 from wheelmill.config.yaml import read_document
 from wheelmill.errors import NetworkError, ProcessError
-from wheelmill.names import Platform, PythonVersion, TorchVersion
+from wheelmill.installers.package_index import has_project, open_index
+from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
 
 Difference = TypeVar("Difference")
 
@@ -212,3 +219,50 @@ def _in_words(value: str | list[str] | dict[str, list[str]]) -> str:
         else:
             runs.append([python])
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NameDifference:
+    """What an entry says of its name, and what is there."""
+
+    project: ProjectName
+    file: Literal["same", "absent"]
+    """Its key ``pypi``."""
+    alias_of: ProjectName | None = None
+    """The package that it is another name of."""
+
+    @property
+    def index(self) -> str:
+        """What the package index has under the name."""
+        return "a project" if self.file == "absent" else "no project"
+
+    def __str__(self) -> str:
+        """``apex: pypi says 'absent', the package index has a project of this name: ...``."""
+        advice = "look whose it is" if self.file == "absent" else "write 'absent'"
+        key = f"aliases.pypi of {self.alias_of}" if self.alias_of else "pypi"
+        return f"{self.project}: {key} says '{self.file}', the package index has {self.index} of this name: {advice}"
+
+
+def find_name_differences(packages: Iterable[Package], cudas: Iterable[CudaVersion]) -> tuple[NameDifference, ...]:
+    """Ask the package index for the names that entries say something of: whether a project is there, not whose it is.
+
+    Args:
+        packages: the packages whose entries these are.
+        cudas: the releases of CUDA whose majors their aliases name.
+
+    Raises:
+        NetworkError: the package index does not answer.
+    """
+    majors = sorted({cuda.major for cuda in cudas})
+    claims = [claim for package in packages for claim in _claims_of(package, majors)]
+    with open_index() as web:
+        return tuple(claim for claim in claims if has_project(claim.project, web) == (claim.file == "absent"))
+
+
+def _claims_of(package: Package, majors: Iterable[int]) -> Iterator[NameDifference]:
+    """What an entry says of its names, as differences if it is wrong."""
+    if package.pypi in ("same", "absent"):
+        yield NameDifference(project=package.name, file=package.pypi)
+    if package.aliases:
+        for name in package.aliases.names(package.name, majors):
+            yield NameDifference(project=name, file=package.aliases.pypi, alias_of=package.name)

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.config.model import Compatibility, without_torch
-from wheelmill.config.model.package import has_torch
-from wheelmill.config.model.packages import Packages
+from wheelmill.config.model.package import Packages, has_torch
 from wheelmill.config.pyproject import Pyproject
 from wheelmill.config.survey.scripts import SetupScript
 from wheelmill.config.survey.sources import SourceTree
