@@ -21,7 +21,7 @@ AS_A_WHOLE: Mapping[str, set[str]] = {
     "wheelmill/cli/factory/index_build.py": set(),
     "wheelmill/cli/factory/inputs.py": set(),
     "wheelmill/client/target/interpreter.py": set(),  # for uv
-    "wheelmill/installers/index_settings.py": {"PIP_*", "UV_*"},
+    "wheelmill/installers/package_index.py": {"PIP_*", "UV_*"},
     "wheelmill/installers/uv.py": {"PIP_*", "UV_*"},
     "wheelmill/system/process.py": set(),  # what foreign code sees
     "wheelmill/web/credentials.py": {"WHEELMILL_TOKEN_*"},

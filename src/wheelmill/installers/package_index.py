@@ -1,14 +1,12 @@
-"""The package index of this machine, as pip or uv would ask it, and source distributions unpacked within limits.
+"""The package index that pip and uv of this machine are set to, and source distributions from it.
 
+Only settings that choose the index are taken over, none that choose a version: a wheel is built and tested with the
+versions that its project asks for, on every machine. A constraint in ``/etc/xdg/pip/pip.conf`` or in ``uv.toml`` would
+otherwise decide which torch a build links to, and only one of pip and uv would obey it.
+
+https://pip.pypa.io/en/stable/topics/configuration/
+https://docs.astral.sh/uv/concepts/configuration-files/
 https://packaging.python.org/en/latest/specifications/source-distribution-format/
-
-The settings of this machine's pip and uv that choose the index, without those that choose a version.
-
-A wheel is built and tested with the versions that its project asks for, on every machine. A constraint in
-``/etc/xdg/pip/pip.conf`` or in ``uv.toml`` would otherwise decide which torch a build links to, and only one of pip and
-uv would obey it.
-
-https://pip.pypa.io/en/stable/topics/configuration/, https://docs.astral.sh/uv/concepts/configuration-files/
 """
 
 from __future__ import annotations

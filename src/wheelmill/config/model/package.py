@@ -1,7 +1,4 @@
-"""One package of ``packages.yml``: how it is built, for what, and what its wheels must do.
-
-``packages.yml``: all packages, and what no entry can know by itself.
-"""
+"""``packages.yml``: how a package is built, for what, what its wheels must do, and rules across all packages."""
 
 from __future__ import annotations
 

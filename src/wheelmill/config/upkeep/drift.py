@@ -1,9 +1,7 @@
-"""Where ``compatibility.yml`` and the package index differ about torch, and bringing the file up to date.
+"""Drift of ``compatibility.yml`` and of package names from the package index, and bringing files up to date.
 
-Where entries and the package index differ about whose a name is.
-
-A name that is free there, or that its owner gave up, may be taken by anybody, whose project installers would then take
-for ours; see docs/security.md.
+A name that is free on the index, or that its owner gave up, may be registered by anyone, whose project installers would
+then take for ours; see docs/security.md.
 """
 
 from __future__ import annotations
