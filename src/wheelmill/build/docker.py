@@ -22,12 +22,11 @@ import tomlkit
 from wheelmill.build.builder import Compiled, check_built, describe
 from wheelmill.build.compiler_cache import BuildPart, CompiledPart, CompilerCache, cache_of, part_in, tell_hits
 from wheelmill.build.compiler_output import explain_failure, unit_in
+from wheelmill.build.environment import install_packages, variables_of
 from wheelmill.build.local import repair_arguments
-from wheelmill.build.packages import install_packages
 from wheelmill.build.parallelism import Parallelism, parallelism_for
 from wheelmill.build.provenance import BuildPlace
 from wheelmill.build.toolkit import HEADERS
-from wheelmill.build.variables import variables_of
 from wheelmill.config.model import Compatibility, Component, CudaImages, ImageReference, Images
 from wheelmill.errors import BuildError, ProcessError, UsageError
 from wheelmill.installers.environments import PackageFolder

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from wheelmill.build.variables import decisive_variables
+from wheelmill.build.environment import decisive_variables
 from wheelmill.config.model import LockedCommit, LockedSdist, Package
 from wheelmill.errors import BuildError, UnreadableError
 from wheelmill.names import Sha256

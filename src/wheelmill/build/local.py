@@ -28,11 +28,10 @@ from wheelmill.build.compiler_cache import (
     tell_hits,
 )
 from wheelmill.build.compiler_output import explain_failure, unit_in
-from wheelmill.build.packages import install_packages
+from wheelmill.build.environment import install_packages, variables_of
 from wheelmill.build.parallelism import parallelism_for
 from wheelmill.build.provenance import BuildPlace, this_machine
 from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
-from wheelmill.build.variables import variables_of
 from wheelmill.config.model import Package
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers import environments

@@ -17,7 +17,7 @@ from wheelmill.build import docker as docker_build
 from wheelmill.build.builder import Compiled
 from wheelmill.build.compiler_cache import BuildPart, CompiledPart, tell_hits
 from wheelmill.build.docker import ContainerBuild, DockerBuilder, Limits, check_free_disk, settings_of
-from wheelmill.build.packages import install_packages
+from wheelmill.build.environment import install_packages
 from wheelmill.config.load import load_config
 from wheelmill.config.model import SystemPackages
 from wheelmill.errors import BuildError, CompileError, ProcessError, UsageError
