@@ -13,7 +13,7 @@ from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
 from wheelmill.names import CudaVersion
 from wheelmill.pipeline.candidate import serve_candidate
-from wheelmill.smoke.docker import DockerEnvironments
+from wheelmill.smoke.environment import DockerEnvironments
 from wheelmill.smoke.examine import examine_wheel
 from wheelmill.smoke.verdict import Verdict
 from wheelmill.system.progress import Progress

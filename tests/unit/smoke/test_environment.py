@@ -3,18 +3,31 @@
 import ctypes.util
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 
-from tests.unit.build.conftest import MACHINE, package_index_of
+from tests.refusals import coded
+from tests.unit.build.conftest import MACHINE, PROVENANCE, package_index_of
 from tests.unit.plan.examples import FACTS
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.wheels import write_wheel
+from wheelmill.build.provenance import Provenance
+from wheelmill.config.load import load_config
+from wheelmill.errors import UsageError
+from wheelmill.names import Platform, PythonVersion, StableTorch, TorchVersion
 from wheelmill.pipeline.candidate import serve_candidate
-from wheelmill.smoke.environment import LocalEnvironments
+from wheelmill.smoke import environment
+from wheelmill.smoke.environment import CandidateIndex, DockerEnvironment, DockerEnvironments, LocalEnvironments
+from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.smoke.examine import examine_wheel
 from wheelmill.smoke.verdict import Verdict
+from wheelmill.system import own_installation
+from wheelmill.system.containers import Container
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code
 from wheelmill.wheel.name import WheelFile
@@ -90,3 +103,115 @@ def test_the_first_thing_that_goes_wrong_is_the_finding(
     assert len(verdict.findings) == 1
     assert finding in str(verdict)
     assert verdict.clean_rooms == ()
+
+
+CONFIG = load_config(own_installation.CONFIG)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What was asked of the doors to Docker and to the package index, none of which opens here."""
+    asked: dict[str, Any] = {"bases": [], "mirrored": []}
+
+    def base_image(tagged: str, _digest: str, *, progress: Progress) -> str:
+        del progress
+        return tagged
+
+    def own_image(_name: str, arguments: Mapping[str, str], _context: Path, *, progress: Progress) -> str:
+        del progress
+        asked["bases"].append(arguments["BASE_IMAGE"])
+        return "runtime"
+
+    def mirror(requirements: tuple[str, ...], folder: Path, **options: object) -> None:
+        asked["mirrored"].append({**options, "requirements": requirements, "folder": folder})
+
+    for module in (environment, environment):
+        monkeypatch.setattr(module, "THIS_PLATFORM", Platform("linux", "x86_64"))
+    monkeypatch.setattr(environment, "claim_run", nullcontext)
+    monkeypatch.setattr(environment, "base_image", base_image)
+    monkeypatch.setattr(environment, "own_image", own_image)
+    monkeypatch.setattr(environment, "mirror", mirror)
+    return asked
+
+
+def rooms_for(folder: Path, label: str, provenance: Provenance | None = None) -> int:
+    wheel = write_wheel(folder / f"demo-1.0{label}-cp312-cp312-manylinux_2_28_{MACHINE}.whl")
+    contents = open_wheel(WheelFile.at(wheel), provenance)
+    assert isinstance(contents, Contents)
+    environments = DockerEnvironments(images=CONFIG.images, compatibility=CONFIG.compatibility)
+    index = CandidateIndex(folder=folder, path="site/simple/", url="", requires=("numpy",))
+    return sum(len(environments.of(contents, python, index, Progress())) for python in contents.pythons)
+
+
+@pytest.mark.parametrize(
+    ("label", "requirements", "backend"),
+    [
+        ("", ("numpy",), None),
+        ("+cu130", ("numpy",), None),
+        ("+cu130torch2.11", ("numpy", "torch==2.11.*"), None),  # what PyPI has
+        ("+cu128torch2.11", ("numpy", "torch==2.11.*"), "cu128"),
+        ("+cu130torch9.9", ("numpy", "torch==9.9.*"), "cu130"),
+    ],
+)
+def test_torch_comes_from_where_it_is_for_that_cuda(
+    label: str, requirements: tuple[str, ...], backend: str | None, asked: dict[str, Any], tmp_path: Path
+) -> None:
+    rooms_for(tmp_path, label)
+    (mirrored,) = asked["mirrored"]
+    assert mirrored["torch_backend"] == backend
+    assert (mirrored["requirements"], str(mirrored["python"])) == (requirements, "3.12")
+    assert mirrored["folder"].is_relative_to(tmp_path)
+
+
+@pytest.mark.parametrize(("label", "first"), [("+cu130", ["13.0.2-runtime-ubuntu24.04"]), ("", [])])
+def test_the_plain_image_is_the_last(label: str, first: list[str], asked: dict[str, Any], tmp_path: Path) -> None:
+    assert rooms_for(tmp_path, label) == len(first) + 1
+    assert [base.rpartition(":")[2] for base in asked["bases"]] == [*first, "8"]
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_cuda_without_an_image_is_no_fault_of_the_wheel(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, check=coded("image-not-pinned", "10.2")):
+        rooms_for(tmp_path, "+cu102")
+
+
+def test_what_is_mounted_can_be_read_by_a_root_without_rights(asked: dict[str, Any], tmp_path: Path) -> None:
+    secret = tmp_path / "files" / "demo.whl"
+    secret.parent.mkdir(mode=0o700)
+    secret.touch(mode=0o600)
+    rooms_for(tmp_path, "+cu130")
+    assert asked
+    assert (secret.stat().st_mode & 0o777, secret.parent.stat().st_mode & 0o777) == (0o644, 0o755)
+
+
+def test_a_wheel_for_many_torches_has_rooms_with_the_ends_of_its_range_and_of_its_pythons(
+    asked: dict[str, Any], tmp_path: Path
+) -> None:
+    cell = replace(PROVENANCE.cell, torch=StableTorch(oldest=TorchVersion(2, 10), below=TorchVersion(2, 15)))
+    pythons = tuple(PythonVersion(3, minor) for minor in (12, 10, 13, 11))
+    assert rooms_for(tmp_path, "+cu130", replace(PROVENANCE, cell=cell, pythons=pythons)) == 8  # as many without CUDA
+    assert [(str(each["python"]), each["requirements"], each["torch_backend"]) for each in asked["mirrored"]] == [
+        (python, ("numpy", f"torch=={torch}.*"), place)
+        for python in ("3.10", "3.13")
+        for torch, place in (("2.10", "cu130"), ("2.14", None))
+    ]
+    assert len({each["folder"] for each in asked["mirrored"]}) == 4
+
+
+def test_a_python_without_the_newest_torch_has_a_room_with_the_newest_that_it_has(
+    asked: dict[str, Any], tmp_path: Path
+) -> None:
+    cell = replace(PROVENANCE.cell, torch=StableTorch(oldest=TorchVersion(2, 14)))
+    rooms_for(tmp_path, "+cu130", replace(PROVENANCE, cell=cell, pythons=(PythonVersion(3, 10),)))
+    assert [each["requirements"] for each in asked["mirrored"]] == [("numpy", "torch==2.14.*")]
+
+
+def test_no_constraint_of_an_image_chooses_a_version() -> None:
+    seen: dict[str, str] = {}
+    container = create_autospec(Container, instance=True)
+    container.run.side_effect = lambda _argv, *, env, timeout: seen.update(env, timeout=timeout)
+    candidate = DockerEnvironment(
+        place="demo", torch=None, container=container, python="python3", index_url="http://127.0.0.1/", beside="/wheels"
+    )
+    candidate.install(["demo==1.0"])
+    assert (seen["PIP_CONSTRAINT"], seen["PIP_CONFIG_FILE"]) == ("/dev/null", "/dev/null")

@@ -415,8 +415,10 @@ def check_none_left(targets: Sequence[BuildTarget]) -> None:
 
 def environments_in(sandbox: SandboxKind, config: Config) -> SmokeEnvironments:
     """Make the clean environments; the configuration has the images."""
-    from wheelmill.smoke.docker import DockerEnvironments  # noqa: PLC0415 - part of the factory extra
-    from wheelmill.smoke.environment import LocalEnvironments  # noqa: PLC0415
+    from wheelmill.smoke.environment import (  # noqa: PLC0415 - part of the factory extra
+        DockerEnvironments,
+        LocalEnvironments,
+    )
 
     if sandbox is SandboxKind.LOCAL:
         check_confinement(say)
