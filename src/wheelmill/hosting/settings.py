@@ -19,7 +19,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from wheelmill.names import Platform
-from wheelmill.release.tags import date_tags
+from wheelmill.release.ledger.records import date_tags
 
 TAG: Final = next(date_tags(date(2026, 11, 22)))
 """A typical tag of a release, for rules that match names."""

@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Final, Literal
 
 from wheelmill.errors import ReleaseError, SiteError
-from wheelmill.release.s3.bucket import Bucket
-from wheelmill.release.s3.content_types import JSON_PAGES
+from wheelmill.release.ledger.records import is_date_tag
+from wheelmill.release.s3.bucket import JSON_PAGES, Bucket
 from wheelmill.release.s3.store import FILES, LEDGER
 from wheelmill.release.store import Asset
-from wheelmill.release.tags import is_date_tag
 from wheelmill.system.progress import Progress, number_of
 from wheelmill.system.records import record_bytes, record_from
 from wheelmill.web.concurrency import begin

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from wheelmill.errors import ReleaseError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger, write_archive
+from wheelmill.release.ledger.records import date_tags, is_date_tag, is_like_date_tag
 from wheelmill.release.manifest import MANIFEST, entry_of, manifest_of
 from wheelmill.release.store import (
     Publication,
@@ -26,7 +27,6 @@ from wheelmill.release.store import (
     files_beside,
     files_of_release,
 )
-from wheelmill.release.tags import date_tags, is_date_tag, is_like_date_tag
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import PUBLIC_FILE, copy_file, make_public_folder, sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import remove_tree

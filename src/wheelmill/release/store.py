@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol, Self
 
+from wheelmill.errors import UnreadableError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.releases import Releases
 from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest, listed_of
@@ -23,10 +24,48 @@ from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import Progress
 from wheelmill.system.records import record_bytes
 from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
-from wheelmill.wheel.archive import MAX_WHEEL
+from wheelmill.wheel.archive import MAX_WHEEL, open_archive, read_member
 from wheelmill.wheel.attestation import ATTESTATIONS
-from wheelmill.wheel.metadata import metadata_bytes
-from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.build_facts import MAX_SBOM, OWN_SBOM, SBOMS, read_sbom
+from wheelmill.wheel.libraries import is_bundled
+from wheelmill.wheel.metadata import dist_info_of, licence_in, metadata_bytes, metadata_in, read_fields
+from wheelmill.wheel.name import WheelFile, name_without_label
+
+
+def sbom_of(wheel: TestedWheel) -> bytes:
+    """The bill of a wheel; the same wheel gives the same bytes.
+
+    One that was not built here has its name, its licence and the libraries in it.
+    """
+    from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes  # noqa: PLC0415 - half a second
+    from wheelmill.wheel.shared_objects import shared_objects_of  # noqa: PLC0415 - the same
+
+    with wheel.file.path.open("rb") as file, open_archive(file) as archive:
+        own = f"{dist_info_of(archive)}/{SBOMS}/{OWN_SBOM}"
+        try:
+            content = read_member(archive, own, MAX_SBOM)
+            read_sbom(own, content)
+        except UnreadableError:
+            metadata = metadata_in(archive)
+            bundled = tuple(
+                BundledLibrary(member=name, sha256=sha256_of_bytes(archive.read(name)))
+                for name in archive.namelist()
+                if is_bundled(name)
+            )
+        else:
+            return content
+    name = name_without_label(wheel.file.filename)
+    return bill_bytes(
+        Bill(
+            project=name.project,
+            version=str(name.version),
+            contents=wheel.file.sha256,
+            licence=licence_in(read_fields(metadata)),
+            facts=None,
+            bundled=bundled,
+            holds_cuda_runtime=any(each.holds_cuda_runtime for each in shared_objects_of(wheel.file.path)),
+        )
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +106,6 @@ def attestations_of(wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
 
 def files_beside(wheel: TestedWheel) -> dict[str, bytes]:
     """The files beside a wheel, by name: sidecar, bill of materials and, if it is attested, provenance."""
-    from wheelmill.release.sbom import sbom_of  # noqa: PLC0415 - half a second
-
     filename = wheel.file.filename
     provenance = provenance_of(wheel)
     return {

@@ -14,11 +14,10 @@ from tests.unit.build.conftest import CELL, PROVENANCE, compile_shared_object
 from tests.unit.release.conftest import NOW, certified_wheel, everything_in
 from tests.wheels import write_wheel
 from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.ledger.records import date_tags, is_date_tag
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import publish
-from wheelmill.release.sbom import sbom_of
-from wheelmill.release.store import Quotas
-from wheelmill.release.tags import date_tags, is_date_tag
+from wheelmill.release.store import Quotas, sbom_of
 from wheelmill.wheel.name import WheelFile
 
 

@@ -23,9 +23,9 @@ from github.GitReleaseAsset import GitReleaseAsset
 from wheelmill.errors import NetworkError, RejectedError
 from wheelmill.names import ReleaseTag
 from wheelmill.release.github.api import Calls, Repository
+from wheelmill.release.ledger.records import is_date_tag
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.release.store import KEPT, Asset, LeftDraft
-from wheelmill.release.tags import is_date_tag
 from wheelmill.web.pages import SIZES
 from wheelmill.web.transport import PATIENT
 from wheelmill.wheel.label import needed_torch

@@ -1,9 +1,11 @@
-"""Records of the ledger: a copy of what releases say, messages between the jobs of a factory, and downloads by day."""
+"""Records of the ledger: date tags, a copy of releases, messages between the jobs of a factory, downloads by day."""
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Annotated, Final, Protocol, runtime_checkable
@@ -253,3 +255,29 @@ def _thin_out(counts: Iterable[DownloadCount], today: date) -> Iterable[Download
         if today - each.day < _EVERY_ONE or month not in months:
             yield each
         months.add(month)
+
+
+_LIKE_A_DAY: Final = re.compile(r"v\d{4}-.*", re.ASCII)
+
+
+def date_tags(day: date) -> Iterator[ReleaseTag]:
+    """Every tag of a day, in order: ``v2026-11-21``, ``v2026-11-21.2`` for the second release, and so on."""
+    yield ReleaseTag(f"v{day:%Y-%m-%d}")
+    for number in itertools.count(2):
+        yield ReleaseTag(f"v{day:%Y-%m-%d}.{number}")
+
+
+def is_date_tag(text: str) -> bool:
+    """Whether a tag is a date tag: a repository may have other releases."""
+    try:
+        day = date.fromisoformat(text[1:11])
+    except ValueError:
+        return False
+    number = text[12:]
+    later = number.isascii() and number.isdigit() and not number.startswith("0") and number != "1"
+    return text == f"v{day}" or (later and text == f"v{day}.{number}")
+
+
+def is_like_date_tag(text: str) -> bool:
+    """Whether a tag could be mistaken for a date tag: ``v2026-11-21-hotfix``."""
+    return bool(_LIKE_A_DAY.fullmatch(text))

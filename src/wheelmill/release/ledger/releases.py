@@ -17,9 +17,8 @@ from platformdirs import user_cache_path
 from wheelmill.errors import ManifestError, NetworkError, ReleaseError, WheelmillError
 from wheelmill.names import PythonVersion, ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger
-from wheelmill.release.ledger.records import LedgerRelease, LedgerState, ReleasedWheel
+from wheelmill.release.ledger.records import LedgerRelease, LedgerState, ReleasedWheel, is_date_tag
 from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, manifest_from
-from wheelmill.release.tags import is_date_tag
 from wheelmill.system.files import sha256_of_bytes, write_bytes
 from wheelmill.system.progress import Clock
 from wheelmill.web.concurrency import in_turn

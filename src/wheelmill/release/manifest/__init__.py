@@ -12,9 +12,15 @@ from wheelmill.release.manifest.listed import (
     ListedSizes,
     ListedWheel,
 )
-from wheelmill.release.manifest.read import WHEEL_FILENAME, listed_of, manifest_from
 from wheelmill.release.manifest.record import MANIFEST, SBOM_SUFFIX, Manifest, ManifestEntry, entry_of, manifest_of
-from wheelmill.release.manifest.rules import faults_of_wheel, name_faults, requirement_faults
+from wheelmill.release.manifest.rules import (
+    WHEEL_FILENAME,
+    faults_of_wheel,
+    listed_of,
+    manifest_from,
+    name_faults,
+    requirement_faults,
+)
 
 __all__ = [
     "MANIFEST",

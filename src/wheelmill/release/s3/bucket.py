@@ -1,7 +1,8 @@
 """The objects of a bucket below a prefix: found, read, and written on a condition.
 
 S3 makes or replaces an object whole or not at all, and on a condition where that is asked for: that there is none yet,
-or that it is still the one that was read. So of two writers one finds out.
+or that it is still the one that was read. So of two writers one finds out. A bucket serves pages and wheels with the
+Content-Type that each object was written with.
 
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
@@ -24,6 +25,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from http import HTTPStatus
+from mimetypes import MimeTypes
+from pathlib import PurePosixPath
 from typing import IO, Any, Final, Self
 
 import botocore.session
@@ -35,12 +38,33 @@ from botocore.parsers import ResponseParserError
 
 from wheelmill.errors import AbsentError, NetworkError, RejectedError, SameError, TakenError, UsageError
 from wheelmill.names import Sha256
-from wheelmill.release.s3.content_types import type_of
 from wheelmill.release.store import Asset
 from wheelmill.system.progress import Clock
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials, without_credentials
+from wheelmill.web.pages import JSON_TYPE
 from wheelmill.web.transport import PATIENT, Retries
+
+_TYPES: Final = MimeTypes()
+_OWN_TYPES: Final = {
+    ".jsonl": "application/jsonl",
+    ".metadata": "text/plain",
+    ".provenance": "application/json",
+    ".gz": "application/gzip",
+}
+JSON_PAGES: Final = "v1+json"
+"""The folder below ``simple/`` with the JSON pages under addresses of their own (PEP 691)."""
+
+
+def type_of(key: str) -> str:
+    """The type that an object is served with."""
+    path = PurePosixPath(key)
+    if "simple" in path.parts and (path.name == "index.json" or JSON_PAGES in path.parts):
+        return JSON_TYPE
+    page = "index.html" if key.endswith("/") else path.name
+    kind = _OWN_TYPES.get(PurePosixPath(page).suffix) or _TYPES.guess_type(page)[0] or "application/octet-stream"
+    return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
+
 
 _MEANINGS: Final[Mapping[int, type[Exception]]] = {
     HTTPStatus.NOT_MODIFIED: SameError,

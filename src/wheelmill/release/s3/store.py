@@ -20,6 +20,7 @@ from typing import Final
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, TimeIsOver, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger, write_archive
+from wheelmill.release.ledger.records import date_tags, is_date_tag, is_like_date_tag
 from wheelmill.release.ledger.releases import Releases, published, read_each
 from wheelmill.release.manifest import MANIFEST, ManifestEntry, entry_of, manifest_of
 from wheelmill.release.s3.bucket import Bucket
@@ -34,7 +35,6 @@ from wheelmill.release.store import (
     files_beside,
     files_of_release,
 )
-from wheelmill.release.tags import date_tags, is_date_tag, is_like_date_tag
 from wheelmill.release.turn import Turn
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import atomic_write

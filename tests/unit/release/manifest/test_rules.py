@@ -1,18 +1,39 @@
 """What must not be said of a wheel: an index would be refused by installers, or believed where it must not be."""
 
+import json
+from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
+from tests.refusals import coded
+from tests.releases import manifests_in, store_in
 from tests.unit.build.conftest import PROVENANCE
+from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW, certified_wheel
-from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.errors import ReleaseError
+from wheelmill.names import CudaVersion, ReleaseTag, Sha256, StableTorch, TorchVersion
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.manifest import ListedSizes, ListedWheel, entry_of, faults_of_wheel, listed_of, manifest_of
+from wheelmill.release.manifest import (
+    MANIFEST,
+    ListedRelease,
+    ListedSizes,
+    ListedWheel,
+    Manifest,
+    entry_of,
+    faults_of_wheel,
+    listed_of,
+    manifest_from,
+    manifest_of,
+)
 from wheelmill.release.publish import publish
+from wheelmill.system.records import record_bytes
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.torch_symbols import TorchWindow
 
 NAME = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
 OTHER = Sha256("f" * 64)
@@ -192,3 +213,255 @@ def test_a_release_refuses_what_no_index_would_list(
     (refusal,) = done.refusals
     assert refusal.filename == odd.file.filename
     assert refusal.reason.startswith(f"would be listed by no index: {reason}")
+
+
+READ_NAME = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
+TAG = "v2026-11-21"
+
+
+@pytest.fixture
+def released(tmp_path: Path) -> DirectoryStore:
+    store = store_in(tmp_path / "releases")
+    publish(store, [certified_wheel(tmp_path / READ_NAME, requires=("numpy",), provenance=PROVENANCE)], now=NOW)
+    return store
+
+
+@pytest.fixture
+def plain(released: DirectoryStore) -> Any:
+    """The manifest as JSON."""
+    return json.loads((released.directory / TAG / MANIFEST).read_bytes())
+
+
+def faults_when_read(plain: object, tag: str = TAG) -> list[str]:
+    """What is wrong, without the name of the file before each."""
+    content = plain if isinstance(plain, bytes) else json.dumps(plain).encode()
+    with pytest.raises(ReleaseError) as refused:
+        manifest_from(content, tag=tag, source="here", now=NOW)
+    lines = str(refused.value).splitlines()
+    assert all(line.startswith("here: ") and len(line) < 400 for line in lines)
+    return [line.removeprefix("here: ") for line in lines]
+
+
+def changed_of_read(plain: Any, path: str, value: object) -> Any:
+    """Give a key of the only wheel another value: ``certificate.provenance.seconds``."""
+    part = plain["wheels"][0]
+    *way, last = path.split(".")
+    for key in way:
+        part = part[key]
+    part[last] = value
+    return plain
+
+
+READ_WRONG: dict[str, tuple[str, object, str]] = {
+    "a size that is text": ("size", "9", "Expected `int`, got `str`"),
+    "a size that is true": ("size", True, "Expected `int`, got `bool`"),
+    "a size that is no number": (
+        *("size", float("nan")),
+        "expected a number, not nan, which JSON does not know (RFC 8259, section 6)",
+    ),
+    "seconds that are no number": (
+        *("certificate.provenance.seconds", float("nan")),
+        "expected a number, not nan, which JSON does not know (RFC 8259, section 6)",
+    ),
+    "what nobody reads that is no number": (
+        *("certificate.clean_rooms", [{"installed": {"demo": float("inf")}, "python": "3.12"}]),
+        "expected a number, not inf, which JSON does not know (RFC 8259, section 6)",
+    ),
+    "seconds before the start": ("certificate.provenance.seconds", -1, "Expected `float` >= 0.0"),
+    "seconds beyond all time": ("certificate.provenance.seconds", 1e300, "Expected `float` <= 1000000000.0"),
+    "a hash that is a number": ("sha256", 5, "Expected `str`, got `int`"),
+    "a list for an object": ("certificate", [], "Expected `object`, got `array`"),
+    "an object for a list": ("requires_dist", {}, "Expected `array`, got `object`"),
+    "NUL in the name": (
+        *("filename", "demo\0-1.0-py3-none-any.whl"),
+        r"expected the file name of a wheel, not 'demo\x00-1.0-py3-none-any.whl'",
+    ),
+    "half a surrogate pair": (
+        *("filename", "demo-1.0-py3-none-any\ud800.whl"),
+        (
+            r"expected text, not 'demo-1.0-py3-none-any\ud800.whl', which has half a surrogate pair"
+            " (RFC 8259, section 8.2)"
+        ),
+    ),
+    "a path": (
+        *("filename", "../demo-1.0-py3-none-any.whl"),
+        "expected the file name of a wheel, not '../demo-1.0-py3-none-any.whl'",
+    ),
+    "markup": (
+        *("filename", 'demo-1.0-py3"><script>-none-any.whl'),
+        "expected the file name of a wheel, not 'demo-1.0-py3\"><script>-none-any.whl'",
+    ),
+    "a name of 5,000 characters": (
+        *("filename", f"demo-{'1' * 5000}-py3-none-any.whl"),
+        f"expected the file name of a wheel, not 'demo-{'1' * 94}...",
+    ),
+    "an order to the terminal": (
+        *("requires_python", ">=3.9\x1b[2J"),
+        r"expected characters that can be seen, not '>=3.9\x1b[2J'",
+    ),
+    "text from right to left": (
+        *("certificate.evidence.policy", "any\u202e"),
+        r"expected characters that can be seen, not 'any\u202e'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "value", "fault"), READ_WRONG.values(), ids=READ_WRONG.keys())
+def test_a_value_that_cannot_be_is_named_with_its_key(path: str, value: object, fault: str, plain: Any) -> None:
+    below = "[0].installed.demo" if isinstance(value, list) and value else ""
+    key = f"wheels[0].{path}{below}: "
+    assert [each for each in faults_when_read(changed_of_read(plain, path, value)) if each.startswith(key)] == [
+        key + fault
+    ]
+
+
+def test_all_faults_are_named_at_once(plain: Any) -> None:
+    plain["wheels"].append({**plain["wheels"][0], "size": "9", "attested": "yes"})
+    plain["wheels"].append(5)
+    del plain["wheels"][0]["sha256"]
+    assert faults_when_read({**plain, "published_at": "today"}) == [
+        "published_at: Invalid RFC3339 encoded datetime",
+        "wheels[0].sha256: is missing",
+        "wheels[1].size: Expected `int`, got `str`",
+        "wheels[1].attested: Expected `bool`, got `str`",
+        "wheels[2]: expected an object",
+    ]
+
+
+def test_of_many_faults_the_first_hundred_are_told(plain: Any) -> None:
+    found = faults_when_read({**plain, "wheels": [5] * 1000})
+    assert (len(found), found[-1]) == (101, "and 900 more")
+
+
+@pytest.mark.parametrize(
+    ("date", "fault"),
+    [
+        ("99999-01-01T00:00:00Z", "Invalid RFC3339 encoded datetime"),
+        ("0000-01-01T00:00:00Z", "Invalid RFC3339 encoded datetime"),
+        (10**30, "Expected `str`, got `int`"),
+        ("today", "Invalid RFC3339 encoded datetime"),
+        (None, "Expected `str`, got `null`"),
+        ([], "Expected `str`, got `array`"),
+        ("0001-01-01T00:00:00Z", "nothing was published at 0001-01-01T00:00:00+00:00"),
+        ("9999-12-31T23:59:59Z", "nothing was published at 9999-12-31T23:59:59+00:00"),
+        ("2026-11-21T12:30:15", "Expected `datetime` with a timezone component"),
+        (
+            "2026-11-21T12:30:15+05:30",
+            "expected a time in UTC such as 2026-11-21T12:30:15Z, not 2026-11-21T12:30:15+05:30",
+        ),
+        ("0001-01-01T00:00:00+14:00", "expected a time in UTC such as 2026-11-21T12:30:15Z, not 0001-01-01T00:00:00"),
+    ],
+)
+def test_a_time_that_nothing_was_published_at_is_named(date: object, fault: str, plain: Any) -> None:
+    (found,) = faults_when_read({**plain, "published_at": date})
+    assert found.startswith(f"published_at: {fault.replace('`str`', '`datetime`')}")
+
+
+def test_clocks_may_differ_by_hours(plain: Any) -> None:
+    content = json.dumps(plain).encode()
+    manifest_from(content, source="here", now=NOW - timedelta(hours=23))
+    with pytest.raises(
+        ReleaseError, check=coded("manifest-invalid", "published_at: nothing was published at 2026-11-21T12:30:15")
+    ):
+        manifest_from(content, source="here", now=NOW - timedelta(hours=25))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"[" * 100_000, b'{"a":' * 100_000, b"\xff", b'{"wheels": 1e999', b"null", b"{}x"]
+)
+def test_what_is_no_manifest_is_an_error(content: bytes) -> None:
+    (fault,) = faults_when_read(content)
+    assert fault.startswith("it is no manifest: ")
+
+
+def test_one_of_another_release_is_named(plain: Any) -> None:
+    assert faults_when_read(plain, "v2026-11-22") == ["tag: it is the manifest of 'v2026-11-21', not of v2026-11-22"]
+
+
+def test_a_wheel_that_is_named_twice_is_named(plain: Any) -> None:
+    plain["wheels"] *= 2
+    assert faults_when_read(plain) == [f"wheels[1].filename: {NAME} is named twice"]
+
+
+def test_one_of_a_newer_wheelmill_says_so_and_nothing_of_its_keys() -> None:
+    assert faults_when_read({"schema": "wheelmill.manifest/2", "wheels": {"other": "keys"}}) == [
+        (
+            "schema: it was made by a newer wheelmill: update this one, which reads wheelmill.manifest/1 and not"
+            " 'wheelmill.manifest/2'"
+        )
+    ]
+
+
+def test_what_a_wheelmill_of_the_same_schema_adds_is_passed_over(plain: Any) -> None:
+    plain["wheels"][0]["certificate"]["more"] = {"of": ["this", None]}
+    assert manifest_from(json.dumps(plain).encode(), source="here", now=NOW).wheels[0].filename == READ_NAME
+
+
+def test_a_manifest_from_before_there_were_these_keys_is_read(plain: Any) -> None:
+    (wheel,) = plain["wheels"]
+    del wheel["external"], wheel["certificate"]["provenance"]["driver"], wheel["certificate"]["provenance"]["source"]
+    (read,) = manifest_from(json.dumps(plain).encode(), source="here", now=NOW).wheels
+    assert read.external is None
+    assert read.certificate.provenance is not None
+    assert (read.certificate.provenance.driver, read.certificate.provenance.source) == (None, None)
+
+
+def test_every_manifest_that_is_none_is_left_out_with_a_warning(released: DirectoryStore) -> None:
+    (manifest,) = manifests_in(released)
+    for tag in ("v2026-11-22", "v2026-11-23"):
+        (released.directory / tag).mkdir()
+        (released.directory / tag / MANIFEST).write_bytes(b"[" * 5000)
+    warnings: list[str] = []
+    assert manifests_in(released, warnings.append) == (manifest,)
+    assert ["v2026-11-22" in warnings[0], "v2026-11-23" in warnings[1]] == [True, True]
+
+
+def differences(read: Any, written: Any, path: str = "") -> Iterator[str]:
+    """Compare a part that was read with the JSON that was written, key by key."""
+    if isinstance(read, msgspec.Struct):
+        assert isinstance(written, dict)
+        for each in fields(read):
+            below = f"{path}.{each.encode_name}"
+            if each.encode_name not in written:
+                yield f"{below} is not written"
+            else:
+                yield from differences(getattr(read, each.name), written[each.encode_name], below)
+    elif isinstance(read, tuple):
+        assert isinstance(written, list)
+        assert len(read) == len(written)
+        for number, (one, other) in enumerate(zip(read, written, strict=True)):
+            yield from differences(one, other, f"{path}[{number}]")
+    elif path != ".published_at" and read != written:
+        yield f"{path}: {written!r} was read as {read!r}"
+
+
+def test_what_is_read_is_a_part_of_what_is_written(plain: Any) -> None:
+    """The two models have one form; a key that is renamed in one of them is found here."""
+    release = msgspec.json.decode(json.dumps(plain), type=ListedRelease)
+    assert list(differences(release, plain)) == []
+    (wheel,) = release.wheels
+    made = wheel.certificate.provenance
+    assert made is not None
+    assert made.cell == PROVENANCE.cell
+    assert release.published_at == NOW.replace(microsecond=0)
+
+
+def test_words_of_a_part_are_read_when_they_are_asked_for(plain: Any) -> None:
+    fits = [{"torch": "2.10", "lacks": ["_ZN1"]}, {"torch": "2.11"}]
+    changed_of_read(plain, "certificate.evidence.torch_window", {"symbols": 3, "cuda": True, "torches": fits})
+    cell = plain["wheels"][0]["certificate"]["provenance"]["cell"]
+    cell.update(torch=None, torch_abi={"stable": "2.10", "below": "2.16"})
+    (wheel,) = manifest_from(json.dumps(plain).encode(), source="here", now=NOW).wheels
+    window = wheel.certificate.evidence.torch_window
+    assert isinstance(window, TorchWindow)
+    assert window.lacking(TorchVersion(2, 10)) == ("_ZN1",)
+    made = wheel.certificate.provenance
+    assert made is not None
+    assert made.cell.torch == StableTorch(oldest=TorchVersion(2, 10), below=TorchVersion(2, 16))
+    assert made.cell.cuda == CUDA_13 == CudaVersion(13, 0)
+
+
+def test_reading_passes_what_it_writes(released: DirectoryStore) -> None:
+    (manifest,) = manifests_in(released)
+    empty = Manifest(tag=manifest.tag, published_at=manifest.published_at, wheels=())
+    assert manifest_from(record_bytes(empty), source="here", now=NOW).wheels == ()
