@@ -13,7 +13,7 @@ if Path(sys.prefix) != VENV and (VENV / "bin" / "python").exists():
 
 from wheelmill.config.load import load_compatibility  # noqa: E402 - only .venv has it
 from wheelmill.errors import WheelmillError  # noqa: E402
-from wheelmill.index.folder import site_of_folder  # noqa: E402
+from wheelmill.index.collect import site_of_folder  # noqa: E402
 from wheelmill.index.render import pages_of  # noqa: E402
 from wheelmill.index.site.pages import site_pages  # noqa: E402
 from wheelmill.index.write import write_site  # noqa: E402

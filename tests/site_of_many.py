@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from wheelmill.index.collect import NOTHING_SAID
-from wheelmill.index.sort import site_of
+from wheelmill.index.collect import NOTHING_SAID, site_of
 from wheelmill.index.tree import IndexFile, Site
 from wheelmill.names import (
     CudaVersion,

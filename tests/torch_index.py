@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from wheelmill.index.folder import site_of_folder
+from wheelmill.index.collect import site_of_folder
 from wheelmill.index.render import pages_of
 from wheelmill.index.write import write_site
 

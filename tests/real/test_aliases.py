@@ -17,7 +17,7 @@ from tests.releases import store_in
 from tests.torch_index import write_index_of_torch_wheels
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
-from wheelmill.index.folder import site_of_folder
+from wheelmill.index.collect import site_of_folder
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site

@@ -21,8 +21,7 @@ from tests.releases import manifests_in, store_in
 from tests.unit.index.site.test_packages import catalogue, commands
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
-from wheelmill.index.collect import site_of_releases
-from wheelmill.index.folder import site_of_folder
+from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.finder import finder_data

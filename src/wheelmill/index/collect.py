@@ -1,27 +1,136 @@
-"""Contents of an index, collected from the manifests of releases, ``yanked.yml`` and ``removed.yml``.
+"""Contents of an index: from the manifests of releases or a folder of wheels, less ``removed.yml``, sorted into trees.
 
-Lines of those files that match no wheel are reported: most likely a name in them is mistyped.
+Lines of ``yanked.yml`` and ``removed.yml`` that match no wheel are reported: most likely a name in them is mistyped.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from packaging.requirements import Requirement
 
 from wheelmill.config.model import Listing
-from wheelmill.index.sort import NO_TORCHES, Torches, site_of
-from wheelmill.index.tree import IndexFile, Site, changed, faults_of_entry, folder_url, quote_name, vanished
-from wheelmill.names import ReleaseTag, Sha256, words_like
-from wheelmill.release.manifest import ListedRelease, ListedWheel
+from wheelmill.errors import SiteError
+from wheelmill.index.tree import (
+    IndexFile,
+    Site,
+    Tree,
+    VersionFiles,
+    changed,
+    contradictions,
+    faults_of_entry,
+    folder_url,
+    quote_name,
+    rivals,
+    vanished,
+)
+from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion, words_like
+from wheelmill.release.manifest import ListedRelease, ListedWheel, name_faults
+from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.credentials import is_secure
-from wheelmill.web.pages import PROVENANCE_SUFFIX
+from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
+from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.attestation import ATTESTATIONS
-from wheelmill.wheel.name import WheelName, wheel_behind
+from wheelmill.wheel.label import Label, torch_requirement
+from wheelmill.wheel.metadata import metadata_bytes, read_metadata, reservation
+from wheelmill.wheel.name import WheelFile, WheelName, wheel_behind, written_parts
+
+Torches = Mapping[CudaVersion, Collection[TorchVersion]]
+"""The torches that are published for each CUDA."""
+NO_TORCHES: Final[Torches] = MappingProxyType({})
+
+
+def site_of(
+    files: Iterable[IndexFile], faults: Sequence[str], listing: Listing, torches: Torches, *, hint: str
+) -> Site:
+    """Make a site of wheels, if nothing is wrong.
+
+    Args:
+        files: the wheels of the site, in any order.
+        faults: what is wrong with files that are not among them.
+        listing: the status of projects and yanked wheels.
+        torches: as for `site_of_releases`.
+        hint: what to do about faults.
+
+    Raises:
+        SiteError: names these faults, and every two files that contradict each other.
+    """
+    every_fault = list(faults)
+    every_file: list[IndexFile] = []
+    for filename, same in groupby(sorted(files, key=attrgetter("project", "filename")), key=attrgetter("filename")):
+        first, *others = same
+        every_file.append(first)
+        every_fault += [
+            f"{filename} has different bytes at {first.url} and {other.url}"
+            for other in others
+            if other.sha256 != first.sha256
+        ]
+    every_fault.extend(contradictions(every_file))
+    every_fault.extend(rivals(every_file))
+    if every_fault:
+        raise SiteError("wheels-contradict", "\n".join(every_fault), hint=hint)
+    return Site(trees=_trees(every_file, listing, torches), statuses=listing.yanked.projects)
+
+
+def _trees(files: Sequence[IndexFile], listing: Listing, published: Torches) -> tuple[Tree, ...]:
+    """Make the tree of all wheels, and the narrower ones; a quarantined project has no files (PEP 792).
+
+    A wheel for a release candidate of torch stands in its own tree alone.
+    """
+    versions = [VersionFiles(tuple(wheels)) for _, wheels in groupby(files, key=_project_and_version)]
+    torches = _torches_of(versions, published)
+    trees: dict[str, dict[ProjectName, list[VersionFiles]]] = defaultdict(lambda: defaultdict(list))
+    trees[""] = {}
+    for project, of_project in groupby(versions, key=lambda version: version.name.project):
+        if listing.is_quarantined(project):
+            trees[""][project] = []
+            continue
+        for version in of_project:
+            for path in _paths_of(version.files[0], torches):
+                trees[path].setdefault(project, []).append(version)
+    return tuple(
+        Tree(path=path, versions={project: tuple(listed) for project, listed in trees[path].items()})
+        for path in sorted(trees)
+    )
+
+
+def _project_and_version(file: IndexFile) -> tuple[ProjectName, str]:
+    """The version as it is written: 1.0 and 1.0.0 are equal, and have pages of their own."""
+    return file.name.project, written_parts(file.filename)[1]
+
+
+def _torches_of(versions: Iterable[VersionFiles], published: Torches) -> Mapping[CudaVersion, set[TorchVersion]]:
+    """The torches that have a tree, by CUDA: those that labels name, and those that wheels for a range serve.
+
+    So a torch that is new in ``compatibility.yml`` gets a tree with every wheel that serves it, even if none was built
+    for it alone.
+    """
+    torches: dict[CudaVersion, set[TorchVersion]] = defaultdict(set)
+    for file in (version.files[0] for version in versions):
+        label = file.name.label
+        if label and label.torch:
+            torches[label.cuda].add(label.torch)
+        elif label and (file.torch or torch_requirement(file.requires_dist) is not None):
+            torches[label.cuda].update(torch for torch in published.get(label.cuda, ()) if file.serves(torch))
+    return torches
+
+
+def _paths_of(file: IndexFile, torches: Mapping[CudaVersion, set[TorchVersion]]) -> tuple[str, ...]:
+    """The trees that a wheel is in: those of its label, and those of each torch in its range."""
+    label = file.name.label
+    if label is None:
+        return ("",)
+    served = [torch for torch in torches[label.cuda] if file.serves(torch)] if label.torch is None else []
+    narrow = (Label(cuda=label.cuda, torch=torch).trees[-1] for torch in served)
+    return (*(() if file.is_for_candidate else ("",)), *label.trees, *narrow)
+
 
 NOTHING_SAID: Final = Listing()
 NOTHING_ABSENT: Final[Mapping[ReleaseTag, Container[str]]] = MappingProxyType({})
@@ -176,3 +285,65 @@ def _idle(text: str, alike: Sequence[str]) -> str:
 
 def _is_about(requirement: Requirement, name: WheelName) -> bool:
     return requirement.name == name.project and requirement.specifier.contains(name.version, prereleases=True)
+
+
+def site_of_folder(
+    directory: Path, base_url: str, *, torches: Torches = NO_TORCHES, warn: Callable[[str], None]
+) -> Site:
+    """Make the site of a folder of wheels, also of wheels that were not built here.
+
+    Args:
+        directory: the folder; a sidecar beside a wheel is listed when it matches.
+        base_url: the folder's own URL; absolute, or relative to the root of the site.
+        torches: as for `site_of_releases`.
+        warn: told of wheels without a label, which stand in the widest tree only, and of reserved names, which no
+            release may have.
+
+    Raises:
+        SiteError: with every wheel that cannot be read or listed.
+    """
+    files: list[IndexFile] = []
+    faults: list[str] = []
+    for path in sorted(directory.glob("*.whl")):
+        try:
+            file = _file_at(path, base_url)
+        except (ValueError, KeyError) as error:
+            faults.append(f"{path.name}: {error}")
+            continue
+        if file.name.label is None:
+            warn(f"{path.name} has {_lack_of(file.name)}; it is listed under simple/ only")
+        if reason := reservation(file.project):
+            warn(f"{path.name}: {reason}")
+        files.append(file)
+    return site_of(files, faults, Listing(), torches, hint="take these files out of the folder, or build them again")
+
+
+def _file_at(path: Path, base_url: str) -> IndexFile:
+    name = WheelName.parse(path.name)
+    if findings := check_archive(path):
+        raise ValueError("; ".join(finding.detail for finding in findings))
+    content = metadata_bytes(path)
+    metadata = read_metadata(content)
+    if wrong := name_faults(path.name, name, metadata.name, str(metadata.version)):
+        raise ValueError("; ".join(wrong))
+    sidecar = path.with_name(path.name + SIDECAR_SUFFIX)
+    has_sidecar = sidecar.exists() and sidecar.read_bytes() == content
+    file = WheelFile.at(path)
+    return IndexFile(
+        name=name,
+        filename=path.name,
+        folder=folder_url(base_url),
+        sha256=file.sha256,
+        size=file.size,
+        requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
+        requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
+        metadata_sha256=sha256_of_bytes(content) if has_sidecar else None,
+    )
+
+
+def _lack_of(name: WheelName) -> str:
+    """Why a wheel has no label: ``no CUDA label``, ``a label for ROCm``."""
+    named = name.built_for
+    if named.cuda_major:
+        return f"a label for {named}, of no certain minor release"
+    return f"a label for {named}" if named.other_accelerator else str(named)

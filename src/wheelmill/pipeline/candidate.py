@@ -9,7 +9,7 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from wheelmill.index.folder import site_of_folder
+from wheelmill.index.collect import site_of_folder
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site

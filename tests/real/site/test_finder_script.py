@@ -17,8 +17,7 @@ from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.config.load import load_config
-from wheelmill.index.collect import site_of_releases
-from wheelmill.index.folder import site_of_folder
+from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.site.finder import FinderData, finder_data
 from wheelmill.index.site.wheels import Kind, WheelGroup, wheel_groups
 from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersion, project_name

@@ -18,8 +18,7 @@ from tests.wheels import write_wheel
 from wheelmill.conformance.rule import ConformanceReport
 from wheelmill.conformance.survey import check_folder, check_url
 from wheelmill.errors import SiteError
-from wheelmill.index.collect import site_of_releases
-from wheelmill.index.folder import site_of_folder
+from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site

@@ -1,6 +1,8 @@
-"""Which wheels stand in which trees."""
+"""Which wheels stand in which trees. Which wheels of a folder an index lists."""
 
+import hashlib
 import json
+import zipfile
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,12 +12,13 @@ from packaging.requirements import Requirement
 from tests.unit.index.conftest import EVERY_KIND, Release, names_of, rendered, the_file_of
 from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW
+from tests.wheels import write_wheel
 from wheelmill.config.model import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
-from wheelmill.index.collect import idle_lines, site_of_releases
-from wheelmill.index.folder import site_of_folder
+from wheelmill.index.collect import idle_lines, site_of_folder, site_of_releases
 from wheelmill.index.site.pages import site_pages
-from wheelmill.names import StableTorch, TorchVersion, project_name
+from wheelmill.names import CudaVersion, StableTorch, TorchVersion, project_name
+from wheelmill.wheel.metadata import metadata_bytes
 
 FOR_CANDIDATE = "demo-1.0+cu130torch2.16rc1-cp311-cp311-manylinux_2_28_x86_64.whl"
 TORCH_211, TORCH_210, CUDA_128, NO_TORCH, UNLABELLED = EVERY_KIND
@@ -171,3 +174,75 @@ def test_versions_and_projects_without_a_wheel_are_named(release: Release) -> No
         f"yanked.yml: versions.demmo==1.0: no release has such a wheel, {IDLE}; did you mean demo?",
         f"yanked.yml: projects.plain-cudda: no release has a wheel of it, {IDLE}; did you mean plain-cuda?",
     ]
+
+
+FOLDER_TORCH_211, FOLDER_TORCH_210, FOLDER_CUDA_128, FOLDER_NO_TORCH, FOLDER_UNLABELLED = EVERY_KIND
+
+
+def refuse(text: str) -> None:
+    raise AssertionError(text)
+
+
+def test_wheels_without_a_label_for_one_cuda_are_told_of(tmp_path: Path) -> None:
+    of_others = {
+        f"foreign-2.1+{label}-cp311-cp311-linux_x86_64.whl": lack
+        for label, lack in (
+            ("cu12torch2.8cxx11abitrue", "a label for CUDA 12, of no certain minor release"),
+            ("rocm6.4", "a label for ROCm"),
+        )
+    }
+    for name in (FOLDER_NO_TORCH, FOLDER_UNLABELLED, *of_others):
+        write_wheel(tmp_path / name)
+    warnings: list[str] = []
+    site = site_of_folder(tmp_path, "", warn=warnings.append)
+    lacks = {**of_others, FOLDER_UNLABELLED: "no CUDA label"}
+    assert warnings == [f"{name} has {lack}; it is listed under simple/ only" for name, lack in lacks.items()]
+    assert names_of(site) == {"": {FOLDER_NO_TORCH, *lacks}, "cu130": {FOLDER_NO_TORCH}}
+
+
+def test_wheels_with_the_labels_of_others_stand_in_the_same_trees(tmp_path: Path) -> None:
+    scatter, commit, stable = (
+        "torch_scatter-2.1.2+pt211cu130-cp311-cp311-linux_x86_64.whl",
+        "flash_attn_3-3.0.0+cu130torch2.11gite2743ab-cp39-abi3-linux_x86_64.whl",
+        "sageattention-2.2.0+cu130torch2.10.0andhigher.post4-cp39-abi3-win_amd64.whl",
+    )
+    for name in (scatter, commit, stable):
+        write_wheel(tmp_path / name)
+    torches = {CudaVersion(13, 0): [TorchVersion(2, 9), TorchVersion(2, 10)]}
+    assert names_of(site_of_folder(tmp_path, "", torches=torches, warn=refuse)) == {
+        "": {scatter, commit, stable},
+        "cu130": {scatter, commit, stable},
+        "cu130/torch2.10": {stable},
+        "cu130/torch2.11": {scatter, commit, stable},
+    }
+
+
+def test_an_empty_folder_makes_a_site_with_one_empty_tree(tmp_path: Path) -> None:
+    assert names_of(site_of_folder(tmp_path, "", warn=refuse)) == {"": set()}
+
+
+def test_a_sidecar_beside_a_wheel_is_listed(tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path / FOLDER_NO_TORCH)
+    metadata = metadata_bytes(wheel)
+    wheel.with_name(f"{NO_TORCH}.metadata").write_bytes(metadata)
+    file = the_file_of(site_of_folder(tmp_path, "", warn=refuse))
+    assert file.metadata_sha256 == hashlib.sha256(metadata).hexdigest()
+
+
+def test_a_sidecar_of_other_bytes_is_not_listed(tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path / FOLDER_NO_TORCH)
+    wheel.with_name(f"{NO_TORCH}.metadata").write_bytes(b"of another")
+    assert the_file_of(site_of_folder(tmp_path, "", warn=refuse)).metadata_sha256 is None
+
+
+def test_every_wheel_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    write_wheel(tmp_path / FOLDER_NO_TORCH)
+    (tmp_path / FOLDER_TORCH_211).write_bytes(b"no zip")
+    (tmp_path / "badly-named.whl").touch()
+    write_wheel(tmp_path / FOLDER_CUDA_128, metadata="no metadata")
+    with zipfile.ZipFile(tmp_path / FOLDER_TORCH_210, "w") as archive:
+        archive.writestr("demo-1.0.dist-info/RECORD", "")
+    with pytest.raises(SiteError) as refusal:
+        site_of_folder(tmp_path, "", warn=refuse)
+    named = [line.partition(":")[0] for line in str(refusal.value).splitlines()]
+    assert named == sorted((FOLDER_TORCH_211, FOLDER_TORCH_210, FOLDER_CUDA_128, "badly-named.whl"))

@@ -17,8 +17,7 @@ from tests.unit.index.conftest import EVERY_KIND, Release, entry_named, page_of_
 from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW
 from wheelmill.config.model import Listing, Status, StatusEntry, Yanked
-from wheelmill.index.collect import site_of_releases
-from wheelmill.index.folder import site_of_folder
+from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of, pages_of_sources
 from wheelmill.index.write import write_site
 from wheelmill.names import TorchVersion, project_name

@@ -13,8 +13,7 @@ from tests.unit.release.conftest import NOW
 from tests.wheels import write_wheel
 from wheelmill.config.model import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
-from wheelmill.index.collect import site_of_releases
-from wheelmill.index.folder import site_of_folder
+from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.tree import vanished
 from wheelmill.names import Sha256, project_name
 from wheelmill.release.manifest import ListedRelease, ListedWheel

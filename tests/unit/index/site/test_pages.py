@@ -18,8 +18,7 @@ from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.plan.examples import CONFIG
 from wheelmill.config.model import Config, Listing, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
-from wheelmill.index.collect import site_of_releases
-from wheelmill.index.folder import site_of_folder
+from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.site.packages import runs_of
 from wheelmill.index.site.pages import pages_of_documents, site_pages, with_sitemap
 from wheelmill.index.tree import Catalogue, Site
