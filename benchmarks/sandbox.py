@@ -23,7 +23,7 @@ from wheelmill.build.builder import build_wheel
 from wheelmill.build.local import LocalBuilder
 from wheelmill.config.load import load_config
 from wheelmill.names import CudaVersion, PythonVersion, project_name
-from wheelmill.pipeline.candidate import serve_candidate
+from wheelmill.pipeline.run import serve_candidate
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Filters
 from wheelmill.smoke.environment import LocalEnvironments

@@ -12,7 +12,7 @@ from tests.unit.smoke.conftest import OPEN_SYMBOLS
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
 from wheelmill.names import CudaVersion
-from wheelmill.pipeline.candidate import serve_candidate
+from wheelmill.pipeline.run import serve_candidate
 from wheelmill.smoke.environment import DockerEnvironments
 from wheelmill.smoke.examine import examine_wheel
 from wheelmill.smoke.verdict import Verdict

@@ -1,6 +1,5 @@
 """The way of a wheel, stage after stage. Nothing else knows more than its own stage."""
 
-from wheelmill.pipeline.at_hand import released_wheels
 from wheelmill.pipeline.attested import (
     Delivery,
     attested_in,
@@ -11,9 +10,8 @@ from wheelmill.pipeline.attested import (
 )
 from wheelmill.pipeline.gate import Gate, GpuTrials, delivered_in
 from wheelmill.pipeline.matrix_plan import MatrixPlan, read_plan
-from wheelmill.pipeline.run import Factory, RunOutcome, run
-from wheelmill.pipeline.site import build_index, catalogue_of
-from wheelmill.pipeline.stores import Mirror, Stores
+from wheelmill.pipeline.run import Factory, RunOutcome, released_wheels, run
+from wheelmill.pipeline.site import Mirror, Stores, build_index, catalogue_of
 from wheelmill.pipeline.variants import publish_variants
 
 __all__ = [

@@ -1,46 +1,127 @@
 """The whole way of targets on one machine: build, smoke, release, index.
 
-A wheel that is much larger than its published predecessor is reported.
+A target is not built again if its wheel is released, or passed on this machine before. While a wheel is tried, it is
+installed from a temporary index. A wheel that is much larger than its published predecessor is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+import shutil
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.build.builder import Builder, build_wheel
-from wheelmill.build.provenance import Provenance, identity_of, inputs_of
+from wheelmill.build.provenance import Provenance, identity_of, inputs_of, provenance_path
 from wheelmill.config.model import Config
 from wheelmill.errors import (
     BuildError,
     CompileError,
+    IntegrityError,
     NetworkError,
     ReleaseError,
     SmokeError,
     TimeIsOver,
     WheelmillError,
 )
+from wheelmill.index.collect import site_of_folder
+from wheelmill.index.render import pages_of
+from wheelmill.index.serve import serve_folder
+from wheelmill.index.write import write_site
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.pipeline.at_hand import kept_wheels, move_wheel, released_wheels
-from wheelmill.pipeline.candidate import serve_candidate
-from wheelmill.pipeline.site import build_index, catalogue_of
-from wheelmill.pipeline.stores import Stores
+from wheelmill.pipeline.site import Stores, build_index, catalogue_of
 from wheelmill.plan.targets import BuildTarget, Cell, KnownFailure, Plan
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import assign_build_number, publish
 from wheelmill.release.store import Store
-from wheelmill.smoke.environment import SmokeEnvironments
+from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironments
 from wheelmill.smoke.examine import AvailableWheel, check_required, examine_wheel, wheels_on_disk
-from wheelmill.smoke.verdict import TestedWheel, Verdict, certify, verdict_of
+from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify, tested_wheel_at, verdict_of
+from wheelmill.system.files import write_bytes
 from wheelmill.system.progress import Progress, time_limit
+from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.findings import Code, Finding, with_reasons
+from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile
+
+
+def released_wheels(state: LedgerState, store: Store) -> list[AvailableWheel]:
+    """Every released wheel of a store that a factory built."""
+    return [
+        AvailableWheel(
+            cell=wheel.cell,
+            pythons=wheel.pythons,
+            requires=wheel.requires,
+            fetch=partial(store.fetch, release.tag, wheel.filename, wheel.sha256),
+        )
+        for release in state.releases.values()
+        for wheel in release.wheels
+        if wheel.cell
+    ]
+
+
+def kept_wheels(published: Container[str], folders: Iterable[Path]) -> dict[Sha256, TestedWheel]:
+    """Find the wheels that passed in earlier runs and are not published.
+
+    Args:
+        published: the file names of all published wheels.
+        folders: where runs leave wheels that passed.
+
+    Returns:
+        The wheels, by the identity of what they were built from.
+    """
+    paths = (path for folder in folders for path in folder.glob("*.whl") if path.name not in published)
+    kept: dict[Sha256, TestedWheel] = {}
+    for path in paths:
+        with suppress(IntegrityError):  # a certificate of another version of ours
+            tested = tested_wheel_at(path)
+            if tested and tested.certificate.provenance and tested.certificate.provenance.inputs:
+                kept[tested.certificate.provenance.inputs] = tested
+    return kept
+
+
+def move_wheel(wheel: TestedWheel, folder: Path) -> TestedWheel:
+    """Move a wheel and the records beside it; the wheel last, so that none lies in the folder without them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = wheel.file.path
+    for each in (provenance_path(path), certificate_path(path), path):
+        shutil.move(each, folder / each.name)
+    return replace(wheel, file=replace(wheel.file, path=folder / path.name))
+
+
+@contextmanager
+def serve_candidate(folder: Path, wheels: Collection[WheelFile]) -> Iterator[CandidateIndex]:
+    """Write wheels, sidecars and pages to an empty folder, and serve it on this machine while the context is open.
+
+    Smoke installs from there, just as a user will install from the real index.
+    """
+    files = folder / "files"
+    files.mkdir()
+    for wheel in wheels:
+        shutil.copyfile(wheel.path, files / wheel.filename)
+        write_bytes(files / (wheel.filename + SIDECAR_SUFFIX), metadata_bytes(wheel.path))
+    site = site_of_folder(files, "../files", warn=lambda _text: None)
+    write_site(pages_of(site), folder / "site")
+    tree = max(site.trees, key=lambda tree: len(tree.projects))  # those for a torch's candidate stand in no other
+    with serve_folder(folder) as url:
+        required = _required_of_others(wheels)
+        yield CandidateIndex(folder=folder, path=f"site/{tree.folder}/", url=url, requires=required)
+
+
+def _required_of_others(wheels: Collection[WheelFile]) -> tuple[str, ...]:
+    """The requirements of wheels, except for each other."""
+    metadata = [read_metadata(metadata_bytes(wheel.path)) for wheel in wheels]
+    own = {canonicalize_name(each.name) for each in metadata}
+    required = {requirement for each in metadata for requirement in each.requires_dist or ()}
+    return tuple(sorted(str(each) for each in required if canonicalize_name(each.name) not in own))
+
 
 _MUCH: Final = 1.2
 """How many times larger than its predecessor a wheel must be to be reported."""

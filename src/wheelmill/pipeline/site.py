@@ -1,27 +1,173 @@
-"""The site of all releases, for installers, programs and people."""
+"""The site of all releases, with copies of their wheels in mirrors and variants of them."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+import posixpath
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
+from typing import Final
 
 from wheelmill.build.provenance import known_failures
-from wheelmill.config.model import Config
+from wheelmill.config.model import Compatibility, Config, Listing
+from wheelmill.errors import NetworkError
 from wheelmill.index.aliases import with_aliases
+from wheelmill.index.collect import idle_lines, site_of_releases
+from wheelmill.index.deployed import Deployed, ReadDeployed
 from wheelmill.index.render import Page, pages_of, pages_of_hashes, pages_of_sources
 from wheelmill.index.site.pages import site_pages
-from wheelmill.index.tree import Catalogue
-from wheelmill.index.variants import pages_of_variants
+from wheelmill.index.tree import Catalogue, Site
+from wheelmill.index.variants import VariantFile, pages_of_variants, variant_files
 from wheelmill.index.write import MAX_BYTES, SiteSize, write_site
-from wheelmill.pipeline.stores import Stores
+from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.pipeline.attested import attested_part, derived_part
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
-from wheelmill.release.ledger.records import DownloadCount
+from wheelmill.release.ledger.records import DownloadCount, LedgerRelease
+from wheelmill.release.ledger.releases import absent_files, every_manifest, published
+from wheelmill.release.manifest import MANIFEST, ListedRelease
+from wheelmill.release.manifest.listed import Shared
+from wheelmill.release.store import Store
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.web.credentials import without_credentials
+from wheelmill.wheel.attestation import ATTESTATIONS, Signer
 from wheelmill.wheel.gpu_code import CARDS
+
+_MEND: Final = f"put its {MANIFEST} back, or name them in removed.yml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mirror:
+    """A store beside that of the wheels: with copies of them, under their own names, or with their variants."""
+
+    store: Store
+    base_url: str
+    """What lies above the folders of its wheels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stores:
+    """The stores whose wheels a site lists, and what decides how it lists them."""
+
+    store: Store
+    """The store with the releases."""
+    base_url: str
+    """What lies above the releases' folders; absolute, or relative to the root of the site."""
+    listing: Listing
+    """Which wheels are yanked or removed, and the status of projects."""
+    facts: Compatibility
+    """Which torches are published for each CUDA."""
+    mirrors: Sequence[Mirror] = ()
+    """Stores with copies of the wheels; links lead to the first one that has a copy."""
+    variants: Mirror | None = None
+    """The store with variants of the wheels."""
+    read_deployed: ReadDeployed = lambda _read: Deployed()
+    """Reads the deployed site: no wheel of it may change or vanish, and a release whose manifest cannot be read stays
+    listed as it is there."""
+    signer: Signer | None = None
+    """Who must have attested a wheel that is listed; None lists all."""
+
+    def site(self, progress: Progress, warn: Callable[[str], None]) -> Site:
+        """Read every release, and list its wheels; for errors and arguments, see `build_index`."""
+        known, shared = self.store.ledger.manifests(), Shared()
+        faulty: dict[ReleaseTag, str] = {}
+        found = every_manifest(self.store, known, warn, faulty.__setitem__)
+        manifests = [shared.release(manifest) for manifest in progress.count(found, "manifests read")]
+        read = {manifest.tag for manifest in manifests}
+        deployed = self.read_deployed(manifests)
+        kept = [manifest for manifest in deployed.unread if self.store.is_published(manifest.tag)]
+        for manifest in kept:
+            if reason := faulty.pop(manifest.tag, None):
+                warn(reason)
+            warn(f"{manifest.tag}: its wheels stay listed as they are in the deployed index; {_MEND}")
+        manifests += kept
+        for text in idle_lines(self.listing, manifests, deployed.hashes):
+            warn(text)
+        absent = _absent_in(self.store, manifests)
+        folders = _own_folders(self.store, self.base_url, manifests)
+        for mirror in reversed(self.mirrors):
+            folders |= _folders_in(mirror.store, mirror.base_url, published(mirror.store, warn).releases.values())
+        if self.signer:
+            attested = _attested_parts(self.store, manifests, self.signer, warn)
+            manifests = list(progress.count(attested, "releases verified"))
+        return site_of_releases(
+            manifests,
+            self.base_url,
+            self.listing,
+            folders=folders,
+            torches=self.facts.torches_of,
+            absent=absent,
+            faults=[fault for tag in sorted(faulty) for fault in faulty[tag].splitlines()],
+            deployed=deployed.hashes or _published_in(known.keys() - read - faulty.keys(), self.store),
+        )
+
+    def variant_files(self, site: Site, warn: Callable[[str], None]) -> tuple[VariantFile, ...]:
+        """Find the variants of the wheels of a site; `warn` is told of releases that cannot be read.
+
+        Where wheels must be attested, `derived_part` decides which of their variants are listed.
+        """
+        if self.variants is None:
+            return ()
+        store, base_url = self.variants.store, self.variants.base_url
+        manifests = [*every_manifest(store, store.ledger.manifests(), warn, lambda _tag, faults: warn(faults))]
+        if self.signer:
+            attested = {file.sha256 for files in site.files.values() for file in files}
+            manifests = [derived_part(each, store, attested, warn) for each in manifests]
+        return variant_files(
+            manifests,
+            base_url,
+            site,
+            folders=_own_folders(store, base_url, manifests),
+            absent=_absent_in(store, manifests),
+            warn=warn,
+        )
+
+
+def _own_folders(store: Store, base_url: str, manifests: Iterable[ListedRelease]) -> dict[tuple[str, Sha256], str]:
+    """The folder of every wheel, where a store keeps wheels outside the folders of their releases."""
+    keeps_apart = store.folder_of(Sha256("")) is not None
+    return _folders_in(store, base_url, manifests) if keeps_apart else {}
+
+
+def _folders_in(
+    store: Store, base_url: str, releases: Iterable[LedgerRelease | ListedRelease]
+) -> dict[tuple[str, Sha256], str]:
+    """The folder of every wheel of a store, by file name and hash."""
+    return {
+        (wheel.filename, wheel.sha256): posixpath.join(base_url, store.folder_of(wheel.sha256) or release.tag)
+        for release in releases
+        for wheel in release.wheels
+    }
+
+
+def _absent_in(store: Store, manifests: Iterable[ListedRelease]) -> Mapping[ReleaseTag, Container[str]]:
+    """The files that releases lack, where the store can list all files at once."""
+    return absent_files(store, {each.tag: each for each in manifests}) if store.lists_at_once else {}
+
+
+def _published_in(unread: Collection[ReleaseTag], store: Store) -> dict[str, Sha256]:
+    """The hashes of the wheels of releases whose manifests could not be read, as the ledger has them."""
+    releases = store.ledger.read().releases if unread else {}
+    return {wheel.filename: wheel.sha256 for tag in unread for wheel in releases[tag].wheels}
+
+
+def _attested_parts(
+    store: Store, manifests: Sequence[ListedRelease], signer: Signer, warn: Callable[[str], None]
+) -> Iterator[ListedRelease]:
+    """Leave out wheels that nothing attests.
+
+    Raises:
+        NetworkError: attestations cannot be read now.
+    """
+    signed = {each.tag: each for each in manifests if any(entry.attested for entry in each.wheels)}
+    yield from (attested_part(each, b"", signer, warn) for each in manifests if each.tag not in signed)
+    for tag, bundles in store.read_each(dict.fromkeys(signed), ATTESTATIONS):
+        if isinstance(bundles, NetworkError) and bundles.status != HTTPStatus.NOT_FOUND:
+            raise bundles
+        yield attested_part(signed[tag], bundles if isinstance(bundles, bytes) else b"", signer, warn)
 
 
 def build_index(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.wheels import write_wheel
-from wheelmill.pipeline.candidate import serve_candidate
+from wheelmill.pipeline.run import serve_candidate
 from wheelmill.wheel.name import WheelFile
 
 TAGS = "cp311-cp311-manylinux_2_28_x86_64.whl"

@@ -20,7 +20,7 @@ from wheelmill.build.provenance import Provenance
 from wheelmill.config.load import load_config
 from wheelmill.errors import UsageError
 from wheelmill.names import Platform, PythonVersion, StableTorch, TorchVersion
-from wheelmill.pipeline.candidate import serve_candidate
+from wheelmill.pipeline.run import serve_candidate
 from wheelmill.smoke import environment
 from wheelmill.smoke.environment import CandidateIndex, DockerEnvironment, DockerEnvironments, LocalEnvironments
 from wheelmill.smoke.evidence import Contents, open_wheel

@@ -9,7 +9,7 @@ from tests.unit.release.conftest import certified_wheel
 from wheelmill.build.provenance import BuiltWheel, keep_provenance
 from wheelmill.errors import ReleaseError
 from wheelmill.names import project_name
-from wheelmill.pipeline.candidate import serve_candidate
+from wheelmill.pipeline.run import serve_candidate
 from wheelmill.smoke.environment import LocalEnvironments
 from wheelmill.smoke.examine import AvailableWheel, examine_wheel
 from wheelmill.system.progress import Progress

@@ -43,7 +43,7 @@ def smoke(
 ) -> None:
     """Examine wheels: their bytes first, then a clean installation and import. Exits with 5 on findings."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
-    from wheelmill.pipeline.candidate import serve_candidate  # noqa: PLC0415
+    from wheelmill.pipeline.run import serve_candidate  # noqa: PLC0415
     from wheelmill.release.github.store import QUOTAS  # noqa: PLC0415
     from wheelmill.smoke.examine import examine_wheel, wheels_on_disk  # noqa: PLC0415
 
