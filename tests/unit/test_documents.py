@@ -98,7 +98,7 @@ RUN_BY = {
         ),
         "integration/test_when_it_does_not_work.py",
     ),
-    "export PYTHONNOUSERSITE=1": "unit/client/doctor/test_examined.py",
+    "export PYTHONNOUSERSITE=1": "unit/client/doctor/test_inventory.py",
     "wheelmill install --lock pylock.toml": "integration/test_lock_command.py",
     "wheelmill lock": "integration/test_lock_command.py",
 }

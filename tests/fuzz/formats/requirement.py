@@ -8,7 +8,7 @@ from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated_text
 from wheelmill.cli.shared.options import requirements_of
 from wheelmill.client.choose.fit import within
-from wheelmill.client.project.poetry_constraint import specifiers_of
+from wheelmill.client.project.tools import specifiers_of
 from wheelmill.config.fields import index_requirement
 from wheelmill.errors import UsageError
 from wheelmill.names import project_name, project_version, read_range, read_requirement

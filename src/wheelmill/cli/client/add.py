@@ -184,7 +184,7 @@ def _add(
     build: bool = False,
 ) -> None:
     from wheelmill.client.choose.resolve import read_facts  # noqa: PLC0415 - only what changes things
-    from wheelmill.client.install.driver import needs_of_choices  # noqa: PLC0415
+    from wheelmill.client.install.installer import needs_of_choices  # noqa: PLC0415
     from wheelmill.client.project.change import find_torch_pin  # noqa: PLC0415
 
     torch = find_torch_pin(project.requirements)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from wheelmill.cli.client.resolve import SearchOptions
     from wheelmill.cli.shared.options import TargetOptions
     from wheelmill.client.install.distributions import InstalledPackage, InstallPlace, PackageChange
-    from wheelmill.client.install.driver import DriverNeed
+    from wheelmill.client.install.installer import DriverNeed
     from wheelmill.client.project.project import Project
     from wheelmill.client.records import Resolution, TargetEnvironment
     from wheelmill.names import ProjectName
@@ -208,7 +208,7 @@ def heed_driver(needs: Iterable[DriverNeed], environment: TargetEnvironment) -> 
     Raises:
         NoWheelError: it is too old for what would be installed.
     """
-    from wheelmill.client.install.driver import check_driver  # noqa: PLC0415 - only what installs
+    from wheelmill.client.install.installer import check_driver  # noqa: PLC0415 - only what installs
 
     if warning := check_driver(needs, environment):
         say_warning(warning)

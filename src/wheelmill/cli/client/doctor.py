@@ -17,7 +17,7 @@ from wheelmill.cli.client.project import ProjectOption, project_of
 from wheelmill.cli.client.resolve import SearchOptions, no_wheel_error, package_argument, print_resolution
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import TargetOptions, requirements_of, with_groups
-from wheelmill.client.doctor.guide import name_sections
+from wheelmill.client.install.trial import name_sections
 from wheelmill.errors import FindingsError, UsageError, WheelmillError
 from wheelmill.system.progress import number_of
 
@@ -93,7 +93,7 @@ def _examine(
     """Examine what is installed, and what a project and its lock say of it."""
     from wheelmill.client.choose.resolve import read_facts  # noqa: PLC0415 - help needs none of these
     from wheelmill.client.doctor.examination import examine  # noqa: PLC0415
-    from wheelmill.client.doctor.examined import read_environment  # noqa: PLC0415
+    from wheelmill.client.doctor.inventory import read_environment  # noqa: PLC0415
     from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415
 
     environment = target.detect()

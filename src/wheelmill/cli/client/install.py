@@ -54,11 +54,11 @@ def install(
 
     Every wheel's hash is checked before anything is installed; exits with 9 if one differs.
     """
-    from wheelmill.client.install.driver import needs_of_choices  # noqa: PLC0415
     from wheelmill.client.install.installer import (  # noqa: PLC0415 - only what installs
         install_chosen,
         installer_for,
         interpreter_of,
+        needs_of_choices,
     )
 
     if bool(requirements) == bool(lock):
@@ -116,10 +116,8 @@ def sync(
 def _install_locked(
     path: Path, target: TargetOptions, search: SearchOptions, *, exactly: bool, dry_run: bool
 ) -> tuple[EnvironmentChange, Installation]:
-    from wheelmill.client.install.driver import needs_of_wheels  # noqa: PLC0415
-    from wheelmill.client.install.installer import installer_for, interpreter_of  # noqa: PLC0415
-    from wheelmill.client.lock.files import read_lock, wheels_for  # noqa: PLC0415
-    from wheelmill.client.project.installation import install_locked, packages_of_lock  # noqa: PLC0415
+    from wheelmill.client.install.installer import installer_for, interpreter_of, needs_of_wheels  # noqa: PLC0415
+    from wheelmill.client.lock.files import install_locked, packages_of_lock, read_lock, wheels_for  # noqa: PLC0415
 
     locked, target = read_lock(path), target.here()
     place = environment_here(target)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from packaging.utils import canonicalize_name
 
 from wheelmill.client.doctor import rules
-from wheelmill.client.doctor.examined import Examined
+from wheelmill.client.doctor.inventory import Examined
 from wheelmill.client.doctor.promises import (
     Promise,
     defects_of_lock,

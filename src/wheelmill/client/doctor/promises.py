@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.doctor.examined import Examined
+from wheelmill.client.doctor.inventory import Examined
 from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
 from wheelmill.client.lock.environments import marker_environment

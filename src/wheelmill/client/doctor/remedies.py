@@ -17,8 +17,7 @@ from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.choose.facts import cudas_of, minimum_driver
 from wheelmill.client.choose.fit import TorchPlace
-from wheelmill.client.doctor.examined import OWN, PYTHONPATH, STARTED_IN, USER_SITE, Examined
-from wheelmill.client.doctor.inventory import Installed
+from wheelmill.client.doctor.inventory import OWN, PYTHONPATH, STARTED_IN, USER_SITE, Examined, Installed
 from wheelmill.client.doctor.rules import NVIDIA, Defect, DefectCode
 from wheelmill.installers.uv import torch_options
 from wheelmill.names import (

@@ -16,8 +16,7 @@ from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.choose.facts import minimum_driver
 from wheelmill.client.choose.fit import mismatches_inside, mismatches_of_tags
-from wheelmill.client.doctor.examined import Examined
-from wheelmill.client.doctor.inventory import Installed, needs_torch
+from wheelmill.client.doctor.inventory import Examined, Installed, needs_torch
 from wheelmill.client.records import Aspect, TargetEnvironment
 from wheelmill.names import TORCH, CudaVersion, ProjectName, PythonVersion, StableTorch
 from wheelmill.wheel.findings import some_of

@@ -1,8 +1,11 @@
-"""Trying installed wheels: each is imported, and its own smoke script launches kernels where there is a GPU."""
+"""Trying installed wheels: each is imported, and its own smoke script launches kernels where there is a GPU.
+
+A failure is explained by a section of docs/when-it-does-not-work.md, as are the findings of the doctor.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,6 +16,7 @@ from wheelmill.config.model import Expectations
 from wheelmill.errors import ProcessError
 from wheelmill.names import ProjectName
 from wheelmill.system import process
+from wheelmill.system.own_installation import own_document
 from wheelmill.wheel.label import BuiltFor
 
 _SECONDS: Final = 600
@@ -171,3 +175,28 @@ def explain_failure(printed: str) -> TrialFailure:
     if "Error" in printed:
         return TrialFailure(code="import", explanation="the import ends with an error", detail=printed)
     return TrialFailure(code="crash", explanation="the interpreter crashes without an error message", detail=printed)
+
+
+PAGE: Final = "docs/when-it-does-not-work.md"
+
+SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Undefined symbol": ("torch", "abi", "undefined-symbol"),
+    "No kernel image": ("gpu", "no-kernel-image"),
+    "Driver too old": ("driver", "driver-too-old"),
+    "A library of CUDA is not found": ("library", "cuda", "runtimes", "cuda-library"),
+    "glibc too old": ("glibc",),
+    "torch is missing, or has no CUDA": ("torch-missing", "torch-build", "torch-library"),
+    "Another project is installed": ("unlabelled", "shadowed"),
+    "A wheel for another machine": ("python", "platform"),
+    "Something else is imported": ("import-path",),
+    "A broken installation": ("missing-files", "changed-files", "corrupt", "metadata", "duplicate", "import", "crash"),
+    "Not what was locked": ("lock", "alias", "hash", "size", "url"),
+}
+"""A heading of the page, and the codes that it explains."""
+
+
+def name_sections(codes: Iterable[str]) -> str:
+    """Name the sections that explain what was found."""
+    found = set(codes)
+    titles = [f'"{title}"' for title, explains in SECTIONS.items() if not found.isdisjoint(explains)]
+    return f"explained in {own_document(PAGE)}: {', '.join(titles)}"

@@ -1,4 +1,6 @@
-"""Lock files: PEP 751's ``pylock.toml``, and requirements with hashes; and the pins of wheels in a project's file.
+"""Lock files: PEP 751's ``pylock.toml``, and requirements with hashes; how they are written, read and installed.
+
+A pin is what a project's file says about a chosen wheel.
 
 https://packaging.python.org/en/latest/specifications/pylock-toml/
 https://pip.pypa.io/en/stable/topics/secure-installs/
@@ -7,7 +9,7 @@ https://pip.pypa.io/en/stable/topics/secure-installs/
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -23,10 +25,12 @@ from packaging.pylock import (
     is_valid_pylock_path,
 )
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.install.distributions import read_start
-from wheelmill.client.install.wheel_cache import WantedWheel
+from wheelmill.client.install.distributions import InstalledPackage, read_start, versions_in
+from wheelmill.client.install.installer import Installation, Installer, interpreter_of
+from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
 from wheelmill.client.lock.environments import (
     EnvironmentLock,
     distinguishing_markers,
@@ -37,7 +41,9 @@ from wheelmill.client.lock.environments import (
 from wheelmill.client.records import Choice, Resolution, SourceKind, TargetEnvironment
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.names import TORCH, ProjectName, Sha256, TorchVersion
+from wheelmill.system.progress import Progress
 from wheelmill.web.credentials import keep_credential
+from wheelmill.wheel.name import WheelName
 
 _CREATED_BY: Final = "wheelmill"
 _MAX_LOCK: Final = 64 << 20
@@ -303,3 +309,60 @@ def _pin(choice: Choice, *, named_indexes: bool) -> Pin:
         return Pin(requirement=f"{choice.name_with_extras}=={candidate.version}", index=index)
     fragment = f"#sha256={candidate.sha256}" if candidate.sha256 else ""  # installers check it
     return Pin(requirement=f"{choice.name_with_extras} @ {candidate.url}{fragment}")
+
+
+_TOOLS = frozenset(map(canonicalize_name, ("pip", "setuptools", "wheel", "uv")))
+"""What environments are made with, and no lock lists."""
+
+
+def packages_of_lock(
+    lock: Pylock, environment: TargetEnvironment, present: Mapping[ProjectName, InstalledPackage], *, exactly: bool
+) -> Mapping[ProjectName, InstalledPackage]:
+    """What an environment has when a lock is installed into it.
+
+    Args:
+        lock: the lock to install from.
+        environment: the environment, one of those in the lock.
+        present: what it has now.
+        exactly: whether what the lock does not hold is removed.
+
+    Raises:
+        NoWheelError: the lock is not for this environment.
+    """
+    kept = {project: package for project, package in present.items() if not exactly or project in _TOOLS}
+    names = [(WheelName.parse(wheel.filename), wheel.size) for wheel in wheels_for(lock, environment)]
+    return kept | {name.project: InstalledPackage(version=str(name.version), size=size) for name, size in names}
+
+
+def install_locked(
+    lock: Pylock,
+    environment: TargetEnvironment,
+    cache: WheelCache,
+    installer: Installer,
+    *,
+    exactly: bool,
+    progress: Progress,
+) -> Installation:
+    """Download, check and install what a lock holds, and nothing else.
+
+    Args:
+        lock: the lock to install from.
+        environment: the environment to change, one of those in the lock.
+        cache: the wheels on disk, where new ones are put, too.
+        installer: uv or pip, for the interpreter of the environment.
+        exactly: whether what the lock does not hold is removed.
+        progress: shows a bar for each download.
+
+    Raises:
+        NoWheelError: the lock is not for this environment.
+        IntegrityError: a wheel has other bytes than the lock says; nothing is changed then.
+        InstallError: the installer failed.
+    """
+    wheels = cache.fetch_all(wheels_for(lock, environment), progress)
+    present = versions_in(interpreter_of(environment))
+    new = [wheel for wheel in wheels if present.get(wheel.project) != str(WheelName.parse(wheel.path.name).version)]
+    surplus = sorted(set(present) - {wheel.project for wheel in wheels} - _TOOLS) if exactly else []
+    installer.uninstall(surplus)
+    if new:
+        installer.install(new, [], alone=True, torch_place=None)
+    return Installation(wheels=wheels, removed=surplus)

@@ -1,18 +1,19 @@
 """Projects that PDM, Hatch or Poetry manage.
 
 Hatch installs the dependencies of ``[project]`` whenever one of its environments is used. Poetry has dependencies under
-``[project]`` or, as before Poetry 2, under ``[tool.poetry]``.
+``[project]`` or, as before Poetry 2, under ``[tool.poetry]``, with specifiers of its own.
 
 https://pdm-project.org/en/stable/usage/lockfile/
 https://pdm-project.org/en/stable/usage/config/#configure-the-package-indexes
 https://hatch.pypa.io/latest/config/environment/overview/
 https://python-poetry.org/docs/pyproject/
+https://python-poetry.org/docs/dependency-specification/
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,14 +22,15 @@ from typing import Any, ClassVar
 
 import tomlkit
 from packaging.requirements import Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Array, InlineTable, String
 
 from wheelmill.client.install.installer import installer_for
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import Index, Pin
-from wheelmill.client.project.poetry_constraint import specifiers_of
 from wheelmill.client.project.project import Edit
 from wheelmill.client.project.pyproject import OURS, IndexTables, Pyproject, set_key
 from wheelmill.client.project.tool_project import LockedProject, ToolProject
@@ -39,6 +41,47 @@ from wheelmill.installers.uv import installer_environment, run_installer
 from wheelmill.names import TORCH, ProjectName, read_requirement
 from wheelmill.system import process
 from wheelmill.system.progress import Progress
+
+
+def specifiers_of(constraint: str) -> str:
+    """Translate Poetry's constraint: ``^2.7``, ``~2.7``, ``2.7.*``, ``*``, ``>=2.7,<3`` or ``2.7``.
+
+    Returns:
+        Specifiers (PEP 440); empty for any version.
+
+    Raises:
+        ValueError: the constraint has no such form.
+    """
+    if "|" in constraint:
+        raise ValueError(f"{constraint!r} has alternatives, which version specifiers cannot express")
+    try:
+        return str(SpecifierSet(",".join(_specifier_of(part.strip()) for part in constraint.split(","))))
+    except (InvalidSpecifier, InvalidVersion):
+        raise ValueError(f"expected a version constraint, not {constraint!r}") from None
+
+
+def _specifier_of(part: str) -> str:
+    if part == "*":
+        return ""
+    match part[:1]:
+        case "^":
+            return _up_to_the_next(part[1:], lambda release: next((n for n, part in enumerate(release) if part), None))
+        case "~" if not part.startswith("~="):
+            return _up_to_the_next(part[1:], lambda release: min(1, len(release) - 1))
+        case digit if digit.isdigit():
+            return f"=={part}"
+        case _:
+            return part
+
+
+def _up_to_the_next(text: str, place_in: Callable[[tuple[int, ...]], int | None]) -> str:
+    """From a version on, below the one in which the number at a place is one higher."""
+    version = Version(text.strip())
+    release = version.release
+    place = place_in(release)
+    place = len(release) - 1 if place is None else place
+    upper = ".".join(map(str, (*release[:place], release[place] + 1)))
+    return f">={version},<{upper}"
 
 
 class PdmPyproject(Pyproject):

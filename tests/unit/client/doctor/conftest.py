@@ -9,8 +9,15 @@ import pytest
 from tests.unit.client.targets import LINUX
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.doctor.examination import defects_of_environment
-from wheelmill.client.doctor.examined import OWN, STARTED_IN, Examined, ImportPath, SearchFolder
-from wheelmill.client.doctor.inventory import Reader, broken_folders
+from wheelmill.client.doctor.inventory import (
+    OWN,
+    STARTED_IN,
+    Examined,
+    ImportPath,
+    Reader,
+    SearchFolder,
+    broken_folders,
+)
 from wheelmill.client.doctor.rules import Defect
 from wheelmill.client.install.distributions import read_distributions
 from wheelmill.client.records import TargetEnvironment

@@ -10,7 +10,7 @@ import pytest
 from tests.installed import EXTENSION, FLASH, FLASH_FILES, PYTHON_312, TORCH_FILES, install, install_sound
 from tests.shared_objects import shared_object
 from tests.unit.client.doctor.conftest import TARGET, Examine, named
-from wheelmill.client.doctor.examined import PYTHONPATH, USER_SITE, SearchFolder
+from wheelmill.client.doctor.inventory import PYTHONPATH, USER_SITE, SearchFolder
 from wheelmill.client.doctor.remedies import Remedies
 from wheelmill.client.doctor.rules import DefectCode
 from wheelmill.client.records import TargetEnvironment

@@ -7,8 +7,7 @@ import pytest
 
 from tests.unit.client.targets import LINUX
 from wheelmill.client.doctor.examination import defects_of_environment
-from wheelmill.client.doctor.examined import Examined, ImportPath
-from wheelmill.client.doctor.inventory import Installed
+from wheelmill.client.doctor.inventory import Examined, ImportPath, Installed
 from wheelmill.client.doctor.promises import defects_of_project
 from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.client.install.distributions import Distribution

@@ -1,4 +1,4 @@
-"""Poetry's own words for dependencies."""
+"""Poetry's own words for dependencies. Poetry's constraints."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from tests.refusals import coded
 from tests.unit.client.targets import ARM, LINUX, candidate, resolution
 from wheelmill.client.project.change import add_wheels, remove_packages
-from wheelmill.client.project.tools import PoetryPyproject
+from wheelmill.client.project.tools import PoetryPyproject, specifiers_of
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, ProjectName, project_name
 
@@ -139,3 +139,30 @@ def test_a_note_of_torch_that_was_spoilt_is_told(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(text.replace('"\\"^2.0\\""', '"^2.0"'))
     with pytest.raises(UsageError, check=coded("saved-table-invalid", "torch-as-written")):
         remove_packages(PoetryPyproject.read(tmp_path / "pyproject.toml"), [FLASH])
+
+
+@pytest.mark.parametrize(
+    ("constraint", "specifiers"),
+    [
+        ("^1.2.3", "<2,>=1.2.3"),
+        ("^0.2.3", "<0.3,>=0.2.3"),
+        ("^0.0.3", "<0.0.4,>=0.0.3"),
+        ("^0", "<1,>=0"),
+        ("^3.11", "<4,>=3.11"),
+        ("~1.2.3", "<1.3,>=1.2.3"),
+        ("~1", "<2,>=1"),
+        ("~=1.2", "~=1.2"),
+        ("1.2.*", "==1.2.*"),
+        ("1.2", "==1.2"),
+        (">=1,<2", "<2,>=1"),
+        ("*", ""),
+    ],
+)
+def test_constraints_are_specifiers(constraint: str, specifiers: str) -> None:
+    assert specifiers_of(constraint) == specifiers
+
+
+@pytest.mark.parametrize("constraint", ["^1 || ^2", "latest", "^"])
+def test_what_cannot_be_said_is_refused(constraint: str) -> None:
+    with pytest.raises(ValueError, match=r"constraint|alternatives"):
+        specifiers_of(constraint)

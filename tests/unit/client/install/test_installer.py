@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.client.targets import LINUX, candidate, resolution
 from wheelmill.client.choose.resolve import read_facts
-from wheelmill.client.install.driver import DriverNeed, check_driver, needs_of_choices, needs_of_wheels
+from wheelmill.client.install.installer import DriverNeed, check_driver, needs_of_choices, needs_of_wheels
 from wheelmill.client.records import Inside
 from wheelmill.errors import NoWheelError
 from wheelmill.names import Platform
