@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from tests.reference.schemas import check_output
 from tests.registry_server import Registry, serving
-from wheelmill.cli.factory import config_upkeep
+from wheelmill.cli.factory import config
 from wheelmill.config.load import load_images
 from wheelmill.config.upkeep.images import ImageRegistry
 from wheelmill.errors import UsageError
@@ -39,7 +39,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
     tags = ["x:1", "plain:8", "cuda:12.8.1-devel-ubuntu22.04", "cuda:12.8.1-runtime-ubuntu22.04"]
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     registry = functools.partial(ImageRegistry, plain_http_on_loopback=True)
-    monkeypatch.setattr(config_upkeep, "ImageRegistry", registry)
+    monkeypatch.setattr(config, "ImageRegistry", registry)
     with serving(Registry(tags=dict.fromkeys(tags, NOW))) as served:
         yield served
 
@@ -67,7 +67,7 @@ cuda:
 def images(folder: Path) -> Images:
     """Run the command on the folder."""
     app = typer.Typer()
-    app.command()(config_upkeep.images)
+    app.command()(config.images)
 
     def run(*options: str, exit_code: int) -> Result:
         result = CliRunner().invoke(app, ["--config", str(folder), *options])

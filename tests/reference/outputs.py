@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from pydantic import Field
 from typing_extensions import TypedDict, is_typeddict
 
-from wheelmill.cli.client import change_outputs
+from wheelmill.cli.client import outputs as change_outputs
 from wheelmill.cli.client import outputs as client_outputs
 from wheelmill.cli.factory import outputs as factory_outputs
 from wheelmill.index import rows

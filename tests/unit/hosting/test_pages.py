@@ -8,7 +8,7 @@ import pytest
 
 from tests.github_server import REPOSITORY
 from tests.hosted import Hosted
-from wheelmill.cli.factory.index_build import _deployed_at, _place_of
+from wheelmill.cli.factory.index import _deployed_at, _place_of
 from wheelmill.index.serve import serve_folder
 
 SHA256 = "0" * 64

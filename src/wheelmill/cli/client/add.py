@@ -12,23 +12,26 @@ from packaging.utils import canonicalize_name
 from wheelmill.cli.client.change import (
     DryRunOption,
     EnvironmentChange,
+    ProjectOption,
     alone,
     download_bars,
     environment_of,
     forecast,
     heed_driver,
     packages_of,
+    project_of,
+    resolve_for_all,
+    targets_for,
     undoable,
     wheel_cache,
 )
-from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all, targets_for
 from wheelmill.cli.client.resolve import RequirementsArgument, SearchOptions, resolution_content
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import SignerOption, TargetOptions, projects_of, requirements_of, with_groups
 from wheelmill.errors import UsageError
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.change_outputs import ProjectChange, Remove
+    from wheelmill.cli.client.outputs import ProjectChange, Remove
     from wheelmill.client.project.project import Project
 
 NoSyncOption = Annotated[bool, typer.Option("--no-sync", help="Change the files and install nothing.")]

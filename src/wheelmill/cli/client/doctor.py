@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wheelmill.cli.client.change import download_bars, settle, undoable_environment, wheel_cache
-from wheelmill.cli.client.project import ProjectOption, project_of
+from wheelmill.cli.client.change import (
+    ProjectOption,
+    download_bars,
+    project_of,
+    settle,
+    undoable_environment,
+    wheel_cache,
+)
 from wheelmill.cli.client.resolve import SearchOptions, no_wheel_error, package_argument, print_resolution
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import TargetOptions, requirements_of, with_groups
@@ -22,7 +28,7 @@ from wheelmill.errors import FindingsError, UsageError, WheelmillError
 from wheelmill.system.progress import number_of
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.change_outputs import Doctor
+    from wheelmill.cli.client.outputs import Doctor
     from wheelmill.client.doctor.examination import Examination
     from wheelmill.client.doctor.remedies import Remedy
     from wheelmill.client.project.project import Project

@@ -20,8 +20,7 @@ from wheelmill.errors import UsageError
 from wheelmill.system.progress import number_of, size
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.change_outputs import CacheClean, CacheInfo
-    from wheelmill.cli.client.outputs import Environment
+    from wheelmill.cli.client.outputs import CacheClean, CacheInfo, Environment
 
 
 _SHOWN: Final = (

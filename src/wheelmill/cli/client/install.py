@@ -10,15 +10,18 @@ import typer
 from wheelmill.cli.client.change import (
     DryRunOption,
     EnvironmentChange,
+    ProjectOption,
     alone,
     environment_here,
     forecast,
     heed_driver,
+    lock_folder,
     packages_of,
+    project_of,
+    resolve_for_all,
     undoable,
     wheel_cache,
 )
-from wheelmill.cli.client.project import ProjectOption, lock_folder, project_of, resolve_for_all
 from wheelmill.cli.client.resolve import SearchOptions, package_argument
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import SignerOption, TargetOptions, requirements_of, with_groups
@@ -29,7 +32,7 @@ from wheelmill.system.progress import number_of
 from wheelmill.wheel.name import WheelName
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.change_outputs import Installation as InstallationContent
+    from wheelmill.cli.client.outputs import Installation as InstallationContent
 
 LockOption = Annotated[
     Path | None, typer.Option("--lock", help="A pylock.toml, written by any tool (PEP 751).", metavar="FILE")

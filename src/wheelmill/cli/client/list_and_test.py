@@ -18,7 +18,7 @@ from wheelmill.names import ProjectName
 from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.change_outputs import List, Listed, Test
+    from wheelmill.cli.client.outputs import List, Listed, Test
 
 
 ProjectsArgument = Annotated[

@@ -14,8 +14,17 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.cli.client.change import DryRunOption, EnvironmentChange, alone, wheel_cache
-from wheelmill.cli.client.project import ProjectOption, lock_folder, project_of, resolve_for_all, targets_for
+from wheelmill.cli.client.change import (
+    DryRunOption,
+    EnvironmentChange,
+    ProjectOption,
+    alone,
+    lock_folder,
+    project_of,
+    resolve_for_all,
+    targets_for,
+    wheel_cache,
+)
 from wheelmill.cli.client.resolve import SearchOptions, demand_attestations, package_argument
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import SignerOption, TargetOptions, requirements_of, with_groups
@@ -26,7 +35,7 @@ from wheelmill.system.progress import number_of
 if TYPE_CHECKING:
     from packaging.pylock import Pylock
 
-    from wheelmill.cli.client.change_outputs import Lock
+    from wheelmill.cli.client.outputs import Lock
     from wheelmill.client.lock.environments import EnvironmentLock
     from wheelmill.client.project.project import Project
     from wheelmill.client.records import Resolution

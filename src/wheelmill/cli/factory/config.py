@@ -1,32 +1,231 @@
-"""``wheelmill config``: the files that say what is built."""
+"""``wheelmill config``: checking the files under ``config/``, and comparing them with the facts of today."""
 
 from __future__ import annotations
 
+import datetime as dt
+import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from rich.markup import escape
+from rich.table import Column, Table
 
 from wheelmill.cli.factory.config_add import add
-from wheelmill.cli.factory.config_upkeep import drift, images, symbols
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import (
     CONFIGURATION,
     CloneOption,
     ConfigOption,
     config_at,
+    config_to_change,
     hold_config,
     place_at,
     use_clones,
 )
-from wheelmill.cli.shared.commands import say
+from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
-from wheelmill.config.load import generated_files, lock_path
+from wheelmill.cli.shared.terminal import STDOUT
+from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, facts_json, generated_files, lock_path
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
-from wheelmill.config.model import Lock
-from wheelmill.errors import IntegrityError
+from wheelmill.config.model import Config, Lock
+from wheelmill.config.model.files import Images
+from wheelmill.config.upkeep import images as image_drift
+from wheelmill.config.upkeep.drift import TorchDifference, find_name_differences, look_for_drift, write_differences
+from wheelmill.config.upkeep.images import ImageRegistry
+from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
+from wheelmill.errors import FindingsError, IntegrityError, UsageError
+from wheelmill.names import CudaVersion
 from wheelmill.system.files import write_bytes
 from wheelmill.system.progress import number_of
+from wheelmill.system.records import plain_of
+from wheelmill.wheel.torch_symbols import TABLE, TorchSymbols
+
+if TYPE_CHECKING:
+    from wheelmill.cli.factory.outputs import ConfigDrift, ConfigImages, ConfigImagesRefresh, ConfigSymbols
+
+
+def drift(
+    *,
+    write: Annotated[bool, typer.Option("--write", help="Bring the file up to date.")] = False,
+    directory: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare what the files say about torch and names with the package index. Exits with 9 when they differ."""
+    config = _config_with(COMPATIBILITY, directory, write=write)
+    if not config.compatibility.torch:
+        raise UsageError("no-torch-listed", f"{config.directory / COMPATIBILITY} lists no torch")
+    found = look_for_drift(config.compatibility)
+    names = find_name_differences(config.packages.values(), config.compatibility.cuda)
+    written = [difference for difference in found.differences if write and difference.writable]
+    if written:
+        today = dt.datetime.now(tz=dt.UTC).date()
+        write_differences(config.directory / COMPATIBILITY, written, checked=today)
+        if (facts := config.directory / FACTS).exists():
+            write_bytes(facts, facts_json(config.directory))
+    if as_json:
+        content: ConfigDrift = {
+            "schema": "wheelmill.config-drift/1",
+            "differences": [
+                {"torch": str(each.torch), "fact": each.fact, "file": each.file, "index": each.index}
+                for each in found.differences
+            ],
+            "names": [
+                {"project": each.project, "file": each.file, "alias_of": each.alias_of, "index": each.index}
+                for each in names
+            ],
+            "unknown": list(found.unknown),
+        }
+        print_json(content)
+    lines = (*(_drift_line(each, write=write) for each in found.differences), *map(str, names))
+    _print_drift(() if as_json else lines, found.unknown)
+    if names or len(written) < len(found.differences):
+        raise typer.Exit(FindingsError.exit_code)
+
+
+def _config_with(name: str, directory: Path | None, *, write: bool) -> Config:
+    """Load a configuration; with `write`, one that has the file which will be written.
+
+    Raises:
+        UsageError: it has not. A new one would be costly: for its table of symbols, gigabytes of torch are read.
+    """
+    config = config_to_change(directory) if write else config_at(directory)
+    if write and not (path := config.directory / name).exists():
+        raise UsageError("file-absent", f"there is no {path}", hint="copy the one that ships with wheelmill")
+    return config
+
+
+_TO_LOOK_UP: Final = """\
+  No index tells these, so look before you merge:
+  - cxx, the C++ standard that torch/all.h asks for: without a line, that of the torch before it is taken;
+  - glibc, which is what file names promise: the symbols of libc10 and libtorch_python tell what is true;
+  - old_cxx_abi, where torch._C._GLIBCXX_USE_CXX11_ABI is false: without a line it is true everywhere."""
+
+
+def symbols(
+    *,
+    write: Annotated[bool, typer.Option("--write", help="Read the missing ones from the package index.")] = False,
+    directory: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the torches whose symbols are known. Exits with 9 when one that compatibility.yml lists is missing."""
+    config = _config_with(TABLE, directory, write=write)
+    path = config.directory / TABLE
+    table = TorchSymbols.read(path) if path.exists() else None
+    if write:
+        today = dt.datetime.now(tz=dt.UTC).date()
+        table = read_symbols(config.compatibility, table, today=today, tell=say)
+        if table:
+            write_bytes(path, table.packed())
+    stale = stale_torches(config.compatibility, table)
+    if as_json:
+        content: ConfigSymbols = {
+            "schema": "wheelmill.config-symbols/1",
+            "table": plain_of(table.summary) if table else None,
+            "missing": list(map(str, stale)),
+        }
+        print_json(content)
+    elif table:
+        for build in table.summary.builds:
+            STDOUT.print(escape(f"{number_of(build.symbols, 'symbol')} in {build.wheel}"))
+        counts = f"{number_of(len(table.places), 'symbol')} in {path.stat().st_size} bytes"
+        STDOUT.print(escape(f"{counts}, {table.summary.checked}: {table.summary.source}"))
+    if stale:
+        missing = ", ".join(map(str, stale))
+        raise FindingsError("symbols-absent", f"{path} lacks torch {missing}", hint="wheelmill config symbols --write")
+
+
+def _drift_line(difference: TorchDifference, *, write: bool) -> str:
+    """What differs, and what became of it."""
+    if not write:
+        return str(difference)
+    if not difference.writable:
+        return f"{difference}; not written: the index does not tell all of it"
+    if difference.fact == "missing":
+        cuda = " and ".join(f"{', '.join(own)} on {platform}" for platform, own in difference.index["cuda"].items())
+        return f"{difference}; written with CUDA {cuda}\n{_TO_LOOK_UP}"
+    return f"{difference}; written"
+
+
+def _print_drift(lines: Iterable[str], unknown: Iterable[str]) -> None:
+    """What differs, and what could not be compared."""
+    for line in lines:
+        STDOUT.print(escape(line))
+    for sentence in unknown:
+        say(sentence)
+
+
+def images(
+    *,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Ask the registries which digests the tags have.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="With --refresh: bring the file up to date.")] = False,
+    directory: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the base images of Docker builds. With --refresh, exits with 9 when a tag now has another digest."""
+    if write and not refresh:
+        raise UsageError("option-needs-other", "--write needs --refresh")
+    config = _config_with(IMAGES, directory, write=write)
+    toolkits = {cuda: release.toolkit for cuda, release in config.compatibility.cuda.items()}
+    if not refresh:
+        _list_images(config.images, toolkits, as_json=as_json)
+        return
+    with ImageRegistry(sleep=time.sleep) as registry:
+        found = image_drift.find_image_drift(config.images, toolkits, registry.current)
+    writable = [difference for difference in found.differences if difference.writable]
+    if write and writable:
+        image_drift.write_differences(
+            config.directory / IMAGES, found.differences, checked=dt.datetime.now(tz=dt.UTC).date()
+        )
+    if as_json:
+        content: ConfigImagesRefresh = {
+            "schema": "wheelmill.config-images-refresh/1",
+            "differences": [
+                {"key": each.key, "file": each.file, "registry": each.registry} for each in found.differences
+            ],
+            "unknown": list(found.unknown),
+        }
+        print_json(content)
+    lines = (f"{each}; written" if write and each.writable else str(each) for each in found.differences)
+    _print_drift(() if as_json else lines, found.unknown)
+    if len(found.differences) > (len(writable) if write else 0):
+        raise typer.Exit(FindingsError.exit_code)
+
+
+def _list_images(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json: bool) -> None:
+    missing = sorted(toolkits.keys() - pinned.cuda.keys())
+    if as_json:
+        content: ConfigImages = {
+            "schema": "wheelmill.config-images/1",
+            "manylinux": {str(platform): str(image) for platform, image in pinned.manylinux.images.items()},
+            "plain": str(pinned.plain.image),
+            "cuda": {
+                str(cuda): {"toolkit": each.toolkit, "devel": str(each.devel), "runtime": str(each.runtime)}
+                for cuda, each in pinned.cuda.items()
+            },
+            "missing": list(map(str, missing)),
+        }
+        print_json(content)
+        return
+    others = Table("for", Column("image", overflow="fold"))
+    for platform, image in pinned.manylinux.images.items():
+        others.add_row(str(platform), image.tagged)
+    others.add_row("no CUDA", pinned.plain.image.tagged)
+    table = Table("CUDA", "toolkit", Column("devel", overflow="fold"), Column("runtime", overflow="fold"))
+    for cuda in sorted(pinned.cuda.keys() | toolkits.keys()):
+        if of_cuda := pinned.cuda.get(cuda):
+            table.add_row(str(cuda), of_cuda.toolkit, of_cuda.devel.tagged, of_cuda.runtime.tagged)
+        else:
+            table.add_row(str(cuda), "-", "none", "none")
+    for each in (others, table):
+        STDOUT.print(each)
+    for cuda in missing:
+        say(f"no image is pinned for CUDA {cuda}: run wheelmill config images --refresh --write")
+    for cuda in sorted(toolkits.keys() & pinned.cuda.keys()):
+        if pinned.cuda[cuda].toolkit != toolkits[cuda]:
+            say(f"CUDA {cuda}: the images have toolkit {pinned.cuda[cuda].toolkit}, not {toolkits[cuda]}")
+
 
 app = typer.Typer(no_args_is_help=True, help="Check, lock and update the files that say what is built.")
 
