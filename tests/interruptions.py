@@ -22,7 +22,8 @@ from wheelmill.system.apart import Limits
 from wheelmill.web import pages
 from wheelmill.web.transport import TimeLeft
 TimeLeft.__index__ = lambda self: 600  # for so long nothing is given up
-rules.LIMITS = pages.LIMITS = Limits(seconds=600)
+rules.LIMITS = Limits(seconds=600)
+pages.MOST_SECONDS = 600
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and what nohup starts this one
 main()

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, settings
 
 from tests.unit.conformance.conftest import call_here
 from wheelmill.conformance import survey
-from wheelmill.web import pages as pages_apart
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -23,4 +22,4 @@ def no_processes_apart(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Con
     """Read pages in this process."""
     if not pytestconfig.getoption("--nightly"):
         monkeypatch.setattr(survey, "call_apart", call_here)
-        monkeypatch.setattr(pages_apart, "call_apart", call_here)
+        monkeypatch.setattr("wheelmill.system.apart.call_apart", call_here)

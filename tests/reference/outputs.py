@@ -9,7 +9,6 @@ from msgspec import Struct, structs
 from pydantic import Field
 from typing_extensions import TypedDict, is_typeddict
 
-from wheelmill.cli.client import outputs as change_outputs
 from wheelmill.cli.client import outputs as client_outputs
 from wheelmill.cli.factory import outputs as factory_outputs
 from wheelmill.index import rows
@@ -92,7 +91,7 @@ class Hashes(TypedDict):
 @functools.cache
 def outputs() -> Mapping[str, type]:
     """Every promised output, by its name: ``wheelmill.resolve/1``."""
-    modules = (client_outputs, change_outputs, factory_outputs, job_outputs)
+    modules = (client_outputs, factory_outputs, job_outputs)
     kinds = [kind for module in modules for kind in vars(module).values()]
     printed = [kind for kind in kinds if is_typeddict(kind) and "schema" in kind.__annotations__]
     return {_name_of(kind): kind for kind in (*printed, Manifest, BuildFacts, Wheels, Hashes)}

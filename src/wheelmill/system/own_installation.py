@@ -5,8 +5,6 @@ The files are inside the installed package, or in a checkout.
 
 from __future__ import annotations
 
-import importlib.metadata
-import json
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -20,7 +18,10 @@ class Checkout(NamedTuple):
 
 def installed_from() -> Checkout | None:
     """The repository that this wheelmill came from; None where it came from an index or a folder."""
-    record = json.loads(importlib.metadata.distribution("wheelmill").read_text("direct_url.json") or "{}")
+    import json  # noqa: PLC0415 - most commands ask for files only
+    from importlib.metadata import distribution  # noqa: PLC0415 - the same
+
+    record = json.loads(distribution("wheelmill").read_text("direct_url.json") or "{}")
     commit = record.get("vcs_info", {}).get("commit_id")
     return Checkout(str(record.get("url", "")), str(commit)) if commit else None
 

@@ -24,7 +24,6 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs, unquote, urldefrag, urlencode, urljoin, urlsplit
 
 from wheelmill.errors import UnreadableError
-from wheelmill.system.apart import Limits, call_apart
 from wheelmill.system.files import MAX_FILENAME
 from wheelmill.web.credentials import without_credentials
 
@@ -243,8 +242,10 @@ def last_part(url: str) -> str:
     return name
 
 
-LIMITS: Final = Limits(seconds=10, memory=1 << 30)
-"""A list of 30,000 wheels takes a fiftieth of the time and an eighth of the memory."""
+MOST_SECONDS: Final = 10
+"""Of reading a page. A list of 30,000 wheels takes a fiftieth."""
+MOST_MEMORY: Final = 1 << 30
+"""Bytes. A list of 30,000 wheels takes an eighth."""
 
 
 def read_apart(read: Callable[[bytes, str], Page], content: bytes, address: str) -> Page:
@@ -258,7 +259,10 @@ def read_apart(read: Callable[[bytes, str], Page], content: bytes, address: str)
     Raises:
         UnreadableError: it goes beyond the limits, or as `read` says.
     """
-    (parts,) = call_apart([partial(_parts_of_page, read, content, address)], LIMITS)
+    from wheelmill.system.apart import Limits, call_apart  # noqa: PLC0415 - not for pages that were kept
+
+    limits = Limits(seconds=MOST_SECONDS, memory=MOST_MEMORY)
+    (parts,) = call_apart([partial(_parts_of_page, read, content, address)], limits)
     if isinstance(parts, UnreadableError):
         raise UnreadableError("page-invalid", f"the page {parts}")
     if isinstance(parts, str):

@@ -10,7 +10,7 @@ from tests.broken_indexes import GROWING, HANGING, Spoil
 from tests.good_index import WHEEL, Index
 from tests.simple_server import Answer
 from tests.unit.conformance.conftest import Serve, check, detail, numbers
-from wheelmill.conformance import survey as index_pages
+from wheelmill.conformance import survey
 from wheelmill.conformance.survey import check_folder
 from wheelmill.names.text import project_name
 from wheelmill.system.apart import Limits
@@ -66,8 +66,8 @@ def test_a_link_that_no_file_of_a_folder_can_have_leads_nowhere(tmp_path: Path) 
 def test_pages_that_list_more_than_there_is_memory_for_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_pages, "MAX_KEPT", 100)
-    monkeypatch.setattr(index_pages, "_IN_ONE_PROCESS", 2)
+    monkeypatch.setattr(survey, "MAX_KEPT", 100)
+    monkeypatch.setattr(survey, "_IN_ONE_PROCESS", 2)
     names = [f"demo{number}" for number in range(5)]
     for name in names:
         (tmp_path / name).mkdir()

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.broken_indexes import GROWING, HANGING
 from tests.refusals import coded
 from wheelmill.errors import UnreadableError
-from wheelmill.system.apart import Limits
-from wheelmill.web import pages as pages_apart
+from wheelmill.web import pages
 from wheelmill.web.json_pages import read_project_detail, read_project_list, read_releases, read_tree
 from wheelmill.web.pages import (
     SIZES,
@@ -247,7 +246,8 @@ def test_a_page_in_json_that_is_read_apart_says_the_same_and_what_is_wrong_with_
 def test_a_page_that_is_not_small_is_read_apart_within_limits(
     costly: bytes, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages_apart, "LIMITS", Limits(seconds=1, memory=128 << 20))
+    monkeypatch.setattr(pages, "MOST_SECONDS", 1)
+    monkeypatch.setattr(pages, "MOST_MEMORY", 128 << 20)
     odd = f"<base href='/\u20ac/'><meta name='pypi:repository-version' content=1.4><a href='{WHEEL}' data-size=x>y</a>"
     content = (odd + f"<a href='{WHEEL}#md5=c' data-yanked data-size=5>\u20ac</a>" * 200).encode()
     assert read_html(content, ADDRESS, texts=True) == parse_html(content, ADDRESS, texts=True)

@@ -31,9 +31,8 @@ from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, facts_json, gene
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
 from wheelmill.config.model import Config, Lock
 from wheelmill.config.model.files import Images
-from wheelmill.config.upkeep import images as image_drift
 from wheelmill.config.upkeep.drift import TorchDifference, find_name_differences, look_for_drift, write_differences
-from wheelmill.config.upkeep.images import ImageRegistry
+from wheelmill.config.upkeep.images import ImageRegistry, find_image_drift, write_image_differences
 from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
 from wheelmill.errors import FindingsError, IntegrityError, UsageError
 from wheelmill.names import CudaVersion
@@ -172,12 +171,10 @@ def images(
         _list_images(config.images, toolkits, as_json=as_json)
         return
     with ImageRegistry(sleep=time.sleep) as registry:
-        found = image_drift.find_image_drift(config.images, toolkits, registry.current)
+        found = find_image_drift(config.images, toolkits, registry.current)
     writable = [difference for difference in found.differences if difference.writable]
     if write and writable:
-        image_drift.write_differences(
-            config.directory / IMAGES, found.differences, checked=dt.datetime.now(tz=dt.UTC).date()
-        )
+        write_image_differences(config.directory / IMAGES, found.differences, checked=dt.datetime.now(tz=dt.UTC).date())
     if as_json:
         content: ConfigImagesRefresh = {
             "schema": "wheelmill.config-images-refresh/1",

@@ -19,7 +19,7 @@ from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.interpreter import environment_of, find_interpreter, libc_of, platform_of
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, Gpu, Platform, PythonVersion, TorchVersion
-from wheelmill.system import hardware as gpus
+from wheelmill.system.hardware import driver_version, find_gpus
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc
 
@@ -124,13 +124,13 @@ def _describe_this_machine(python: PythonVersion) -> TargetEnvironment:
 
 def _with_driver(found: TargetEnvironment, overrides: Overrides) -> TargetEnvironment:
     """Add the driver and the GPUs of this machine where they were not given."""
-    version, origin = (overrides.driver, "--driver") if overrides.driver else gpus.driver_version()
+    version, origin = (overrides.driver, "--driver") if overrides.driver else driver_version()
     if version is None:
         return found
     found = replace(found, driver=version, origins={**found.origins, "driver": origin})
     if overrides.gpus:
         return found
-    return replace(found, gpus=gpus.find_gpus(), origins={**found.origins, "gpus": "nvidia-smi"})
+    return replace(found, gpus=find_gpus(), origins={**found.origins, "gpus": "nvidia-smi"})
 
 
 def _with_backend(found: TargetEnvironment) -> TargetEnvironment:

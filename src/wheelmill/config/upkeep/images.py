@@ -99,7 +99,7 @@ def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], curren
     return Drift(differences=tuple(differences), unknown=tuple(unknown))
 
 
-def write_differences(path: Path, differences: Collection[ImageDifference], *, checked: dt.date) -> None:
+def write_image_differences(path: Path, differences: Collection[ImageDifference], *, checked: dt.date) -> None:
     """Bring ``images.yml`` up to date with what is writable, and date the parts of it that the registries confirm.
 
     Raises:

@@ -17,7 +17,7 @@ from tests.kills import killed_at_every_step
 from tests.refusals import coded
 from tests.trees import content_of, environment_tree
 from wheelmill.client.install.distributions import InstallPlace
-from wheelmill.client.project import journal as kept
+from wheelmill.client.project import journal
 from wheelmill.client.project.journal import have_alone, undo_on_failure, undo_what_was_left
 from wheelmill.errors import UsageError
 from wheelmill.system import process
@@ -442,7 +442,7 @@ def test_what_cannot_be_put_back_now_is_put_back_by_the_next_command(
 
     before = content_of(project)
     with monkeypatch.context() as patched:
-        patched.setattr(kept, "restore_snapshot", refuse)
+        patched.setattr(journal, "restore_snapshot", refuse)
         said = fail_after(lambda: change(project), project)
     assert "uv.lock: No space left on device; the next command" in said[0]
     with have_alone(project, print):
@@ -463,7 +463,7 @@ def test_a_disk_that_is_full_has_room_again_when_what_was_made_is_removed(
         environment_tree(project / ".venv")
         for name in ("pyproject.toml", "uv.lock"):
             (project / name).write_text("new")
-        monkeypatch.setattr(kept, "write_durably", write)
+        monkeypatch.setattr(journal, "write_durably", write)
 
     shutil.rmtree(project / ".venv")
     before = content_of(project)
@@ -477,7 +477,7 @@ def test_an_environment_that_cannot_be_put_back_keeps_no_file_from_it(
     def refuse(*_: object) -> None:
         raise OSError(1, "Operation not permitted", ".venv")
 
-    monkeypatch.setattr(kept, "restore_snapshot", refuse)
+    monkeypatch.setattr(journal, "restore_snapshot", refuse)
     had = (project / "pyproject.toml").read_bytes()
     assert ".venv: Operation not permitted" in fail_after(lambda: change(project), project)[0]
     assert (project / "pyproject.toml").read_bytes() == had

@@ -18,8 +18,7 @@ from wheelmill.client.records import Resolution
 from wheelmill.client.sources import pages
 from wheelmill.client.sources.forms import group_links
 from wheelmill.client.sources.pages import PageCache
-from wheelmill.system.apart import Limits
-from wheelmill.web import pages as pages_apart
+from wheelmill.web import pages as web_pages
 from wheelmill.web.json_pages import read_project_detail
 from wheelmill.web.pages import Link
 
@@ -114,8 +113,9 @@ def test_pages_that_never_end_are_left_after_a_hundred(server: PageServer, monke
 def test_a_page_of_more_entries_than_there_is_memory_for_is_no_index(
     server: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages_apart, "LIMITS", Limits(seconds=60, memory=96 << 20))
-    assert pages_apart.read_apart(read_project_detail, b'{"files": []}', server.url).links == []
+    monkeypatch.setattr(web_pages, "MOST_SECONDS", 60)
+    monkeypatch.setattr(web_pages, "MOST_MEMORY", 96 << 20)
+    assert web_pages.read_apart(read_project_detail, b'{"files": []}', server.url).links == []
     files = b'{"files": [' + b"[]," * (1 << 20) + b"[]]}"
     server.pages["/simple/demo/"] = Answer(files, headers={"Content-Type": JSON})
     (warning,) = find(f"{server.url}/simple/").warnings

@@ -10,7 +10,7 @@ import pytest
 from wheelmill.config.load import load_images
 from wheelmill.config.model.files import ImageReference, Images
 from wheelmill.config.upkeep.drift import Drift
-from wheelmill.config.upkeep.images import ImageDifference, find_image_drift, write_differences
+from wheelmill.config.upkeep.images import ImageDifference, find_image_drift, write_image_differences
 from wheelmill.names import CudaVersion
 from wheelmill.system import own_installation
 
@@ -128,7 +128,7 @@ def test_a_file_that_is_brought_up_to_date_has_no_drift_and_keeps_its_comments(p
     toolkits = {"cu132": "13.2.2", "cu133": "13.3.0"}
     tags |= {f"{CUDA}:{toolkit}-{kind}-ubuntu24.04": LATER for toolkit in toolkits.values() for kind in KINDS}
     tags["docker.io/library/almalinux:8"] = tags[f"{CUDA}:12.8.1-devel-ubuntu22.04"] = LATER
-    write_differences(path, drift(path, tags, **toolkits).differences, checked=CHECKED)
+    write_image_differences(path, drift(path, tags, **toolkits).differences, checked=CHECKED)
 
     assert drift(path, tags, **toolkits) == Drift(differences=(), unknown=())
     asked = "\"the registries, asked by 'wheelmill config images --refresh'\""
@@ -154,7 +154,7 @@ KINDS = ("devel", "runtime")
 def test_a_part_with_a_tag_that_is_gone_keeps_its_date(path: Path, tags: Tags) -> None:
     del tags[f"{CUDA}:12.8.1-devel-ubuntu22.04"]
     tags[f"{CUDA}:13.2.1-devel-ubuntu24.04"] = LATER
-    write_differences(path, drift(path, tags).differences, checked=CHECKED)
+    write_image_differences(path, drift(path, tags).differences, checked=CHECKED)
 
     assert [line.split()[1] for line in path.read_text().splitlines() if line.startswith("  checked:")] == [
         "2027-01-02",
@@ -169,7 +169,7 @@ def test_the_file_that_ships_can_be_brought_up_to_date(tmp_path: Path) -> None:
     before: Images = load_images(tmp_path)
     toolkits = {cuda: images.toolkit for cuda, images in before.cuda.items()} | {CudaVersion(14, 9): "14.9.0"}
     found = find_image_drift(before, toolkits, lambda image: replace(image, digest=LATER))
-    write_differences(path, found.differences, checked=CHECKED)
+    write_image_differences(path, found.differences, checked=CHECKED)
 
     after = load_images(tmp_path)
     pinned = [

@@ -14,7 +14,7 @@ from tests.releases import NOW, manifests_in, stopped_at
 from tests.unit.release.conftest import certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import NetworkError, ReleaseError, UsageError
-from wheelmill.release import store as wanted
+from wheelmill.release import store as store_module
 from wheelmill.release.github import GitHubStore, Repository
 from wheelmill.release.github.api import Pace
 from wheelmill.release.github.store import MAX_WHEELS
@@ -145,14 +145,14 @@ def test_one_bad_file_does_not_hold_up_the_others(
     bad = f"{NAMES[1]}.metadata"
     refused: Answer = (422, {}, {"message": "Validation Failed", "errors": [{"field": "name", "code": "custom"}]})
     github.always = lambda call: refused if call.query.get("name") == bad else None
-    open_asset = wanted.Asset.open
+    open_asset = store_module.Asset.open
 
-    def vanished(asset: wanted.Asset) -> BinaryIO:
+    def vanished(asset: store_module.Asset) -> BinaryIO:
         if asset.name == NAMES[2]:
             raise FileNotFoundError(2, "No such file or directory")
         return open_asset(asset)
 
-    monkeypatch.setattr(wanted.Asset, "open", vanished)
+    monkeypatch.setattr(store_module.Asset, "open", vanished)
     publication = publish(store, wheels, now=NOW)
     assert {refusal.filename: refusal.reason for refusal in publication.refusals} == {
         NAMES[1]: f"sending {bad}: GitHub answers 422 Validation Failed (name: custom)",
