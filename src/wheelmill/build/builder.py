@@ -59,10 +59,6 @@ def finish_wheel(
         source: the folder of its source, patched.
         workspace: the folder for intermediate files.
         output: the folder for the finished wheel.
-
-    Raises:
-        BuildError: ``requires_dist`` changes what the wheel does not require, or adds what it does; a shared object
-            cannot be read.
     """
     unpacked = workspace / "unpacked"
     unpack(repaired, unpacked)
@@ -96,11 +92,7 @@ def finish_wheel(
 
 
 def _check_changes(changes: RequiresDist, metadata: bytes, package: Package) -> None:
-    """Refuse changes to requirements that no longer apply to the source, which would go unnoticed otherwise.
-
-    Raises:
-        BuildError: one of them.
-    """
+    """Refuse changes to requirements that no longer apply to the source, which would go unnoticed otherwise."""
     required = {canonicalize_name(requirement.name) for requirement in read_metadata(metadata).requires_dist or ()}
     place = package.place_of("requires_dist")
     for key, names in (("remove", changes.remove), ("replace", projects_of(changes.replace))):
@@ -116,11 +108,7 @@ def _check_changes(changes: RequiresDist, metadata: bytes, package: Package) -> 
 
 
 def check_built(wheel: Path, target: BuildTarget) -> None:
-    """Refuse a wheel that a build backend should not have made, before more of it is read.
-
-    Raises:
-        BuildError: it cannot be read, it is another project's wheel, or nothing in it is compiled.
-    """
+    """Refuse a wheel that a build backend should not have made, before more of it is read."""
     cell = target.cell
     broken = f"{cell.project} {cell.version} came out as a wheel that cannot be used"
     if findings := check_archive(wheel):
@@ -289,11 +277,7 @@ def _log_in(output: Path, name: str) -> Path:
 
 @contextmanager
 def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Iterator[tuple[Path, Path, Sha256]]:
-    """A workspace, the patched source in it, and the hash of the source before the patches.
-
-    Raises:
-        BuildError: the source cannot be fetched, or a program failed.
-    """
+    """A workspace, the patched source in it, and the hash of the source before the patches."""
     with workspace_of(target, progress) as workspace:
         source, sha256 = fetch_source(target, workspace / "source")
         apply_patches(target.package, source, log=log)

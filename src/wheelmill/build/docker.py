@@ -67,9 +67,6 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
         workspace: the folder for the settings and the wheel.
         log: the file that gets everything that is printed.
         progress: shows the lines that programs print.
-
-    Raises:
-        ProcessError: cibuildwheel failed, or ran out of time.
     """
     settings, output = workspace / "cibuildwheel.toml", workspace / "wheelhouse"
     settings.write_text(tomlkit.dumps(settings_of(build)))
@@ -331,11 +328,7 @@ def _take_back(folder: Path, image: str, run: containers.Run) -> None:
 
 
 def check_free_disk(workspace: Path, needed: int = FREE_DISK) -> None:
-    """Check the free space before hours are spent.
-
-    Raises:
-        BuildError: there is too little where Docker or the workspace is.
-    """
+    """Check the free space before hours are spent."""
     root = Path(containers.docker("info", "--format", "{{.DockerRootDir}}").strip())
     for folder in (root, workspace):
         if folder.exists() and (free := shutil.disk_usage(folder).free) < needed:

@@ -39,9 +39,6 @@ def install_packages(target: BuildTarget, packages: PackageFolder, workspace: Pa
 
     Returns:
         The folder, sealed if the target has a lock.
-
-    Raises:
-        BuildError: something cannot be fetched.
     """
     if target.torch_release:
         install_torch(target, packages, log=log)
@@ -108,11 +105,7 @@ def _fix_times(headers: Path) -> None:
 
 
 def install_requirements(target: BuildTarget, packages: PackageFolder, workspace: Path, *, log: Path) -> PackageFolder:
-    """Install exactly the locked requirements and seal the folder; a source on this disk may do without a lock.
-
-    Raises:
-        BuildError: they cannot be fetched, or the lock lacks some.
-    """
+    """Install exactly the locked requirements and seal the folder; a source on this disk may do without a lock."""
     wanted = (*target.package.build_requirements, *EVERY_BUILD_NEEDS)
     relock = f"run 'wheelmill config lock {target.cell.project}'"
     if target.requirements is None and not isinstance(target.source, Path):

@@ -108,9 +108,6 @@ def write_inside(facts: BuildFacts, target: BuildTarget, source: Path, unpacked:
         source: the folder of its source, patched.
         unpacked: the folder with the wheel.
         dist_info: its ``.dist-info`` in there.
-
-    Raises:
-        BuildError: one of its shared objects cannot be read, or its build backend used a name of ours.
     """
     try:
         code = read_folder(unpacked)

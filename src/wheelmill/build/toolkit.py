@@ -53,11 +53,7 @@ def missing_in(home: Path, components: Sequence[Component]) -> list[Component]:
 
 
 def install_own_wheels(target: BuildTarget, packages: PackageFolder, *, log: Path) -> None:
-    """Install components that are in no toolkit: the versions that torch pins, else the newest.
-
-    Raises:
-        BuildError: they cannot be installed.
-    """
+    """Install components that are in no toolkit: the versions that torch pins, else the newest."""
     names = [f"nvidia-{name}-cu{target.cell.cuda.major}" for name in target.package.toolkit if name in _OWN_WHEELS]
     try:
         packages.install(names, log=log)
@@ -123,9 +119,6 @@ def provide_toolkit(
             see `complete_toolkit`.
         components: what must be in it beside the compiler.
         log: the file that gets what the installer prints.
-
-    Raises:
-        BuildError: there is none, and NVIDIA's wheels cannot provide one.
     """
     lacking = ""
     for home in _installed_toolkits(cuda, release):

@@ -280,11 +280,7 @@ def _name(value: object) -> ProjectName:
 
 
 def index_requirement(text: str) -> str:
-    """Bring a requirement into its canonical form.
-
-    Raises:
-        ValueError: it is none, or one from a URL.
-    """
+    """Bring a requirement into its canonical form."""
     parsed = read_requirement(text)
     if parsed.url:
         raise ValueError(f"expected a requirement from the package index, not from a URL: {text!r}")

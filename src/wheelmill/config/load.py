@@ -108,11 +108,7 @@ def load_compatibility(directory: Path) -> Compatibility:
 
 
 def load_images(directory: Path) -> Images:
-    """Read the ``images.yml`` of a configuration folder; the one that ships with wheelmill where there is none.
-
-    Raises:
-        ConfigurationError: with every fault of the file.
-    """
+    """Read the ``images.yml`` of a configuration folder; the one that ships with wheelmill where there is none."""
     return read_file(_own_or_shipped(directory, IMAGES), Images)
 
 
@@ -149,11 +145,7 @@ def _read_if_there(path: Path, nothing: File) -> File:
 
 
 def _versions_of_folders(packages: Packages, file: Path) -> Mapping[ProjectName, ProjectVersion]:
-    """The versions that sources in folders declare, where the file leaves that to them.
-
-    Raises:
-        ConfigurationError: one of them does not say it.
-    """
+    """The versions that sources in folders declare, where the file leaves that to them."""
     versions: dict[ProjectName, ProjectVersion] = {}
     found: list[tuple[KeyPath, str]] = []
     for name, entry in packages.packages.items():

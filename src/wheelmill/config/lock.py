@@ -56,9 +56,6 @@ def locked_requirements(
         package: the package whose builds need them.
         sources: of all its versions; with build isolation, they know what they require.
         kept: the requirements that are locked already.
-
-    Raises:
-        UsageError: nothing satisfies all of them.
     """
     required = [requirement for source in sources for requirement in source.requires or ()]
     if package.build_args.isolation and isinstance(package.source, Path):
@@ -89,13 +86,7 @@ def _pins(resolved: str) -> Iterable[LockedRequirement]:
 
 
 def requires_of_sdist(project: ProjectName, sdist: LockedSdist) -> tuple[str, ...]:
-    """Read what the ``pyproject.toml`` of a source distribution asks for, from bytes that have the locked hash.
-
-    Raises:
-        NetworkError: the package index does not have it.
-        IntegrityError: the package index has other bytes.
-        UsageError: its requirements cannot be read.
-    """
+    """Read what the ``pyproject.toml`` of a source distribution asks for, from bytes that have the locked hash."""
     archive = cached_sdist(project, sdist.sdist, sdist.sha256)
     try:
         with tarfile.open(archive) as tar:
@@ -109,11 +100,7 @@ def requires_of_sdist(project: ProjectName, sdist: LockedSdist) -> tuple[str, ..
 
 
 def requires_of_commit(package: Package, locked: LockedCommit) -> tuple[str, ...]:
-    """Read what the ``pyproject.toml`` of a commit asks for.
-
-    Raises:
-        UsageError: the commit cannot be fetched, lacks the folder that is built, or its requirements cannot be read.
-    """
+    """Read what the ``pyproject.toml`` of a commit asks for."""
     with temporary_folder() as place:
         folder = place / package.name
         try:
@@ -272,11 +259,7 @@ def _sdists_in(versions: SpecifierSet, package: Package) -> Sources:
 
 
 def offered_sdists(project: ProjectName) -> tuple[dict[Version, LockedSdist], dict[Version, str]]:
-    """Look up the source distributions that the package index has, by version, and why others are yanked (PEP 592).
-
-    Raises:
-        NetworkError: the package index does not answer.
-    """
+    """Look up the source distributions that the package index has, by version, and why others are yanked (PEP 592)."""
     offered: dict[Version, LockedSdist] = {}
     yanked: dict[Version, str] = {}
     for file in sdists_of(project):

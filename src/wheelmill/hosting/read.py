@@ -146,9 +146,6 @@ def branch_rules(answers: Answers, branch: str, *, administers: bool) -> frozens
         answers: those of the repository.
         branch: its name.
         administers: whether the token sees protection, so that a 404 means that there is none.
-
-    Raises:
-        NetworkError: GitHub fails, or gives an answer that cannot be read.
     """
 
     def read() -> frozenset[str]:
@@ -171,20 +168,12 @@ def _ruleset(answers: Answers, branch: str) -> frozenset[str]:
 
 
 def ledger_rules(answers: Answers) -> frozenset[str] | Unseen:
-    """Read the types of rules for the branch of the ledger.
-
-    Raises:
-        NetworkError: GitHub fails, or gives an answer that cannot be read.
-    """
+    """Read the types of rules for the branch of the ledger."""
     return answers.seen(f"the rules for the branch {BRANCH}", _METADATA, lambda: _ruleset(answers, BRANCH))
 
 
 def tag_rules(answers: Answers) -> frozenset[str] | Unseen:
-    """Read the types of rules for the tags of releases, which no call gives as it does for a branch.
-
-    Raises:
-        NetworkError: GitHub fails, or gives an answer that cannot be read.
-    """
+    """Read the types of rules for the tags of releases, which no call gives as it does for a branch."""
 
     def read() -> frozenset[str]:
         listed = answers.all("/rulesets", ListedRuleset)

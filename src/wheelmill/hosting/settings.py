@@ -352,9 +352,6 @@ def labels_of(text: str) -> Iterator[tuple[str, ...]]:
 
     Args:
         text: the JSON object, by project and platform: a label, or a list of labels that one machine must have.
-
-    Raises:
-        ValueError: it is no such object.
     """
     for platforms in _object(json.loads(text)).values():
         for platform, asked in _object(platforms).items():

@@ -58,9 +58,6 @@ def site_of(
         listing: the status of projects and yanked wheels.
         torches: as for `site_of_releases`.
         hint: what to do about faults.
-
-    Raises:
-        SiteError: names these faults, and every two files that contradict each other.
     """
     every_fault = list(faults)
     every_file: list[IndexFile] = []

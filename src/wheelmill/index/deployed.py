@@ -147,11 +147,7 @@ def _parse(content: bytes, kind: type[_T], name: str, place: str) -> _T:
 def _hashes_of(
     releases: Mapping[ReleaseTag, Sha256], read: Iterable[ListedRelease], place: str, content_of: ReadFile
 ) -> dict[str, Sha256]:
-    """The hashes of all wheels that a site lists; a file is read only for a release that has others by its manifest.
-
-    Raises:
-        SiteError: such a file is not there, or not the one that the list of hashes means.
-    """
+    """The hashes of all wheels that a site lists; a file is read only for a release that has others by its manifest."""
     hashes: dict[str, Sha256] = {}
     for release in (release for release in read if release.tag in releases):
         own = {wheel.filename: wheel.sha256 for wheel in release.wheels}
@@ -171,11 +167,7 @@ def _hashes_of(
 
 
 def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str, now: datetime) -> Iterator[ListedRelease]:
-    """Rebuild manifests of releases from what a site lists of them.
-
-    Raises:
-        SiteError: it does not say enough.
-    """
+    """Rebuild manifests of releases from what a site lists of them."""
     try:
         rows = [row for row in json.loads(content)["wheels"] if row.get("release") in tags]
         for tag, own in groupby(sorted(rows, key=itemgetter("release")), key=itemgetter("release")):

@@ -212,11 +212,7 @@ def hashes_in_lines(wheels: Iterable[Hashed]) -> bytes:
 
 
 def hashes_from_lines(content: bytes) -> dict[str, Sha256]:
-    """Read what `hashes_in_lines` wrote, by file name.
-
-    Raises:
-        ValueError: it is something else.
-    """
+    """Read what `hashes_in_lines` wrote, by file name."""
     lines = [line.partition("  ") for line in content.decode().splitlines()]
     if "".join(sorted(f"{sha256}  {name}\n" for sha256, _, name in lines)).encode() != content:
         raise ValueError("expected lines of hashes and names, sorted")

@@ -58,12 +58,7 @@ def quote_name(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def folder_url(url: str, name: str = "") -> str:
-    """The URL of a folder, or of one below it, with a slash at its end.
-
-    Raises:
-        SiteError: the URL has a query or a fragment, so that nothing can be below it, or a password, which pages would
-            tell to everybody.
-    """
+    """The URL of a folder, or of one below it, with a slash at its end."""
     if (shown := without_credentials(url)) != url:
         raise SiteError(
             "url-with-credentials",

@@ -40,9 +40,6 @@ def write_page(page: str, pieces: Iterable[bytes], old: str) -> int:
 
     Returns:
         Its size in bytes.
-
-    Raises:
-        OSError: it cannot be written.
     """
     rest = iter(pieces)
     same, differs = _compare(rest, old) if _is_public_file(old) else (0, b"")

@@ -99,11 +99,7 @@ def _pip_variables() -> dict[str, str]:
 
 
 def uv_index_settings() -> dict[str, Any]:
-    """What uv's configuration files of this user and this system say of the index, as a ``uv.toml`` has it.
-
-    Raises:
-        UsageError: one of them cannot be read.
-    """
+    """What uv's configuration files of this user and this system say of the index, as a ``uv.toml`` has it."""
     settings: dict[str, Any] = {}
     for path in _uv_files():
         try:
@@ -310,9 +306,6 @@ class _Member(tarfile.TarInfo):
         """Read what follows the header; tarfile's own comments name this as the method to override.
 
         `frombuf` comes earlier and is public, but CPython's security releases of 2026 no longer call it.
-
-        Raises:
-            ValueError: more follows than `MAX_HEADER`.
         """
         if not self.isreg() and self.size > MAX_HEADER:
             raise ValueError(f"a member has {self.size} bytes and is no file")

@@ -128,9 +128,6 @@ def index_only_environment() -> Iterator[dict[str, str]]:
     """The variables that uv and pip run with for a build, a test or a lock, while the context is open.
 
     As `installer_environment`, but no constraint of this machine chooses a version; see `index_settings`.
-
-    Raises:
-        UsageError: a configuration file of uv cannot be read.
     """
     import tomlkit  # noqa: PLC0415 - slow, and commands that run no installer import this module
 
@@ -191,11 +188,7 @@ def failure_of(error: ProcessError, *, otherwise: WheelmillError) -> WheelmillEr
 
 
 def run_own_uv(arguments: Sequence[str | Path], folder: Path) -> str:
-    """Run the uv of the factory extra in a folder, with this machine's index and without its constraints.
-
-    Raises:
-        ProcessError: uv exited with a failure.
-    """
+    """Run the uv of the factory extra in a folder, with this machine's index and without its constraints."""
     with index_only_environment() as variables:
         return process.run([own_uv(), *arguments], cwd=folder, env=variables)
 

@@ -62,9 +62,6 @@ def release_numbers(text: str, example: str, *, lengths: tuple[int, ...] = (2, 3
         text: what somebody wrote.
         example: what the refusal says was expected.
         lengths: how many numbers there may be.
-
-    Raises:
-        ValueError: there are too few or too many, or one is not written as in a version.
     """
     try:
         version = Version(bounded(text))

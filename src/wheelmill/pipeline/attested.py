@@ -72,10 +72,6 @@ def attested_part(
         bundles: the attestations that the release has; nothing where it has none.
         signer: who must have attested.
         warn: told of each wheel that is left out.
-
-    Raises:
-        UsageError: this machine lacks what verifying takes.
-        NetworkError: Sigstore's keys cannot be fetched.
     """
     files = verify_bundles([bundles], signer, WHEELS_WORKFLOW).files
     wheels = []
@@ -101,9 +97,6 @@ def derived_part(
         store: the store that has it.
         attested: the hashes of wheels that are attested.
         warn: told of each wheel that is left out.
-
-    Raises:
-        NetworkError: a wheel cannot be fetched now.
     """
     wheels = []
     for entry in manifest.wheels:
@@ -119,14 +112,7 @@ def derived_part(
 
 
 def _check_derived(entry: ListedWheel, manifest: ListedRelease, store: Store) -> None:
-    """Check that a variant wheel turns back into the plain wheel that its manifest names.
-
-    Raises:
-        IntegrityError: another one comes out, or RECORD or its sidecar is not that of what is in it.
-        ReleaseError: its release does not have it, or has other bytes.
-        UnreadableError: it cannot be read.
-        NetworkError: it cannot be read now.
-    """
+    """Check that a variant wheel turns back into the plain wheel that its manifest names."""
     VariantWheelName.parse(entry.filename)  # no path
     with temporary_folder() as folder:
         file = store.fetch(manifest.tag, entry.filename, entry.sha256, folder).path

@@ -164,10 +164,6 @@ class GpuTrials:
         Args:
             wheel: a wheel that passed elsewhere.
             attested: what was attested; certificates that are not are ignored.
-
-        Raises:
-            ReleaseError: there is no certificate for the wheel's bytes.
-            IntegrityError: a certificate with its name cannot be read.
         """
         if all(Platform.of_tag(name) != self.platform for name in WheelName.parse(wheel.file.filename).platforms):
             return wheel
@@ -251,11 +247,7 @@ class Gate:
         return replace(tested, bundles=self._bundles_of(tested))
 
     def _bundles_of(self, wheel: TestedWheel) -> tuple[bytes, ...]:
-        """The attestations of a wheel, its sidecar and its certificates.
-
-        Raises:
-            ReleaseError: nothing does.
-        """
+        """The attestations of a wheel, its sidecar and its certificates."""
         if self.attested is None:
             return ()
         subjects = subjects_of(wheel)

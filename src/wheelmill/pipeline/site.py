@@ -157,11 +157,7 @@ def _published_in(unread: Collection[ReleaseTag], store: Store) -> dict[str, Sha
 def _attested_parts(
     store: Store, manifests: Sequence[ListedRelease], signer: Signer, warn: Callable[[str], None]
 ) -> Iterator[ListedRelease]:
-    """Leave out wheels that nothing attests.
-
-    Raises:
-        NetworkError: attestations cannot be read now.
-    """
+    """Leave out wheels that nothing attests."""
     signed = {each.tag: each for each in manifests if any(entry.attested for entry in each.wheels)}
     yield from (attested_part(each, b"", signer, warn) for each in manifests if each.tag not in signed)
     for tag, bundles in store.read_each(dict.fromkeys(signed), ATTESTATIONS):

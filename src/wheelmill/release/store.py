@@ -89,11 +89,7 @@ class Asset:
 
 
 def files_of_release(manifest: Manifest, wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
-    """The files that every release has once: its manifest, and the attestations of its wheels, if there are any.
-
-    Raises:
-        ReleaseError: the manifest could not be read back.
-    """
+    """The files that every release has once: its manifest, and the attestations of its wheels, if there are any."""
     listed_of(manifest)
     return {MANIFEST: record_bytes(manifest), **attestations_of(wheels)}
 

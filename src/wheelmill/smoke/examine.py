@@ -170,9 +170,6 @@ def find_required(
         python: the interpreter that all of them are installed into.
         requires: the projects that the wheel requires.
         available: the wheels to choose from.
-
-    Raises:
-        LookupError: with the name of a project that is not available for that Python and the wheel's CUDA and torch.
     """
     chosen: dict[ProjectName, AvailableWheel] = {}
     wanted = list(requires)

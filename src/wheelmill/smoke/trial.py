@@ -127,10 +127,6 @@ def code_before_import(contents: Contents, absent: Sequence[str]) -> str | None:
 
     Returns:
         No code where nothing is absent; None where modules cannot be imported.
-
-    Raises:
-        UsageError: this machine has no C compiler to make the stub with.
-        ProcessError: the compiler failed.
     """
     if not absent:
         return ""
@@ -156,9 +152,6 @@ def undefined_symbols(contents: Contents, environment: SmokeEnvironment, *, with
         contents: the opened wheel, with its evidence.
         environment: where it is not installed yet, and torch is if it needs that.
         without_cuda: whether the environment lacks libraries of CUDA that the wheel rightly expects of its machine.
-
-    Raises:
-        ProcessError: torch or a library of CUDA cannot be loaded.
     """
     symbols = open_symbols(contents.shared_objects)
     if without_cuda:
@@ -328,9 +321,6 @@ def try_in_environments(
 
     Returns:
         The environments that it was imported in, and what was found there; a finding that refuses it is the last.
-
-    Raises:
-        UsageError: this machine lacks what the environments need.
     """
     outcome: list[CleanRoom | Finding] = []
     try:

@@ -98,11 +98,7 @@ class Credential:
     """The password or the token."""
 
     def __post_init__(self) -> None:
-        """Refuse what could end a header or a line of a file.
-
-        Raises:
-            ValueError: it says what is wrong, without the secret.
-        """
+        """Refuse what could end a header or a line of a file."""
         if not (self.secret.isprintable() and (self.username or "").isprintable()):
             raise ValueError("a credential cannot contain line breaks or control characters")
         if self.username is None and not (self.secret.isascii() and self.secret and " " not in self.secret):
@@ -131,11 +127,7 @@ def without_credentials(text: str) -> str:
 
 
 def _name_in_dns(host: str) -> str:
-    """The name of a host as DNS has it, in which lookalikes differ.
-
-    Raises:
-        ValueError: there is no such host.
-    """
+    """The name of a host as DNS has it, in which lookalikes differ."""
     if not host.isascii():
         import httpx  # noqa: PLC0415 - what connects decides; hardly any host needs it
 
@@ -162,12 +154,7 @@ Stored = Mapping[Origin, Credential | str]
 
 
 def read_credentials_file() -> Stored:
-    """Read ``credentials.toml``: a table for each origin, with a ``token``, or a ``username`` and its ``password``.
-
-    Raises:
-        UsageError: others may read the file, or it is named and cannot be read.
-        ConfigurationError: it has faults; each is told with its key and without its value.
-    """
+    """Read ``credentials.toml``: a table for each origin, with a ``token``, or a ``username`` and its ``password``."""
     import tomllib  # noqa: PLC0415 - hardly anybody has such a file
 
     named = os.environ.get(CREDENTIALS_VARIABLE)
@@ -237,11 +224,7 @@ def variable_for(origin: Origin) -> str | None:
 
 
 def read_variables() -> Stored:
-    """The tokens that variables give.
-
-    Raises:
-        UsageError: one is no token.
-    """
+    """The tokens that variables give."""
     found = {}
     for name, token in os.environ.items():
         host = name.removeprefix(_TOKEN).lower().replace("_", ".")
@@ -260,9 +243,6 @@ def ask_netrc(origin: Origin) -> Credential | None:
     """What ``~/.netrc``, or the file that ``NETRC`` names, has for a host, whatever the port; for https only.
 
     An entry for any host (``default``) belongs to none.
-
-    Raises:
-        UsageError: the file cannot be read.
     """
     if not origin.is_secure:
         return None
@@ -300,11 +280,7 @@ def _password_in_keyring(program: str, origin: Origin, username: str) -> str | N
 
 
 def ask_github(api: Origin) -> Credential | None:
-    """The token for GitHub's REST API, of ``GITHUB_TOKEN`` or else of the gh command.
-
-    Raises:
-        UsageError: it is no token.
-    """
+    """The token for GitHub's REST API, of ``GITHUB_TOKEN`` or else of the gh command."""
     token = os.environ.get("GITHUB_TOKEN")
     if not token and (program := shutil.which("gh")):
         with _asking:

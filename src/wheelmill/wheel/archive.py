@@ -54,11 +54,7 @@ class Directory:
 
 
 def find_directory(file: IO[bytes] | io.RawIOBase) -> Directory:
-    """Read the end of a zip, which must be the end of its file.
-
-    Raises:
-        UnreadableError: something else is there, or the list does not lie right before it.
-    """
+    """Read the end of a zip, which must be the end of its file."""
     length = file.seek(0, os.SEEK_END)
     file.seek(max(0, length - _WIDE_END.size - _LOCATOR.size - _END.size))
     tail = file.read(_WIDE_END.size + _LOCATOR.size + _END.size) or b""
@@ -89,10 +85,6 @@ def check_members(file: IO[bytes], members: Iterable[zipfile.ZipInfo]) -> None:
     Args:
         file: the zip, opened for reading from any place.
         members: those that stand in its list, in any order.
-
-    Raises:
-        UnreadableError: a byte belongs to no member, or to two; a member says something else of itself than the list,
-            or unpacks to something else than both say.
     """
     start = find_directory(file).start
     at = file.seek(0)

@@ -109,9 +109,6 @@ class DynamicForm:
         Args:
             entries: the section ``.dynamic``, of whole entries; one that is zero is the last.
             texts: the section ``.dynstr``, with the names of libraries.
-
-        Raises:
-            UnreadableError: a name cannot be read.
         """
         soname, needed, text_relocations = None, [], False
         for tag, value in takewhile(itemgetter(0), self.entry.iter_unpack(entries)):

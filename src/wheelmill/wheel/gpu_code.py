@@ -201,9 +201,6 @@ def read_device_code(content: bytes | mmap, start: int = 0, stop: int | None = N
         content: the section, or the file that it is in, of which no more than the headers is read.
         start: where the section starts.
         stop: where it ends; None stands for the end of the content.
-
-    Raises:
-        UnreadableError: the section is not laid out as described above.
     """
     found: dict[int, Counter[tuple[int, str]]] = {_PTX: Counter(), _CUBIN: Counter()}
     at, stop = start, len(content) if stop is None else stop

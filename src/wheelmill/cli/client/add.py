@@ -148,9 +148,6 @@ def _asked_again(project: Project, names: Sequence[str] | None) -> list[Requirem
     Args:
         project: the project that keeps it.
         names: what is updated; None and empty for everything.
-
-    Raises:
-        UsageError: one of them was not added, or nothing was.
     """
     asked = {canonicalize_name(each.name): each for each in project.asked}
     wanted = [canonicalize_name(name) for name in names or asked]

@@ -214,11 +214,7 @@ def diffs_of(contents: Mapping[Path, bytes]) -> dict[str, str]:
 
 
 def heed_driver(needs: Iterable[DriverNeed], environment: TargetEnvironment) -> None:
-    """Check the driver before anything is downloaded.
-
-    Raises:
-        NoWheelError: it is too old for what would be installed.
-    """
+    """Check the driver before anything is downloaded."""
     from wheelmill.client.install.installer import check_driver  # noqa: PLC0415 - only what installs
 
     if warning := check_driver(needs, environment):
@@ -281,11 +277,7 @@ def environment_of(project: Project, target: TargetOptions) -> InstallPlace | No
 
 
 def environment_here(target: TargetOptions) -> InstallPlace:
-    """Where packages are installed that are no project's.
-
-    Raises:
-        UsageError: there is no interpreter, or it does not run.
-    """
+    """Where packages are installed that are no project's."""
     from wheelmill.client.install.distributions import InstallPlace  # noqa: PLC0415 - only what changes things
     from wheelmill.client.target.interpreter import find_interpreter  # noqa: PLC0415
 
@@ -357,11 +349,7 @@ def lock_folder(project: Project) -> Path:
 
 
 def targets_for(project: Project, target: TargetOptions) -> list[TargetOptions]:
-    """One for each Python and platform; both options take several, with commas. The interpreter is the project's.
-
-    Raises:
-        UsageError: no Python on this machine fits the project, and none was named.
-    """
+    """One for each Python and platform; both options take several, with commas. The interpreter is the project's."""
     pythons = target.python.split(",") if target.python else [None]
     platforms = target.platform.split(",") if target.platform else [None]
     targets = [replace(target, python=python, platform=platform) for python in pythons for platform in platforms]
@@ -395,11 +383,6 @@ def resolve_for_all(
         torch: taken where no torch is installed and none was given.
         build: whether a wheel that nobody has is built; what was built here before is taken in any case.
         require_attestation: the repository that must attest the wheels; None asks for no attestation.
-
-    Raises:
-        IntegrityError: a wheel is not attested by that repository.
-        NoWheelError: one of them has no wheel for a package, and every source answered.
-        NetworkError: one of them has no wheel for a package in the sources that answered.
     """
     found: list[Resolution] = []
     for each in targets:

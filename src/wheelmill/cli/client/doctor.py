@@ -134,12 +134,7 @@ def _with_interpreter_of(project: Project | None, target: TargetOptions) -> Targ
 
 
 def _examine_choice(packages: Sequence[str], target: TargetOptions, search: SearchOptions) -> Examination:
-    """Choose wheels, and download them: they are in the cache then, for when they are installed.
-
-    Raises:
-        NoWheelError: a package has no wheel for the target.
-        NetworkError: a package has none in the sources that answered.
-    """
+    """Choose wheels, and download them: they are in the cache then, for when they are installed."""
     from wheelmill.client.choose.resolve import resolve  # noqa: PLC0415 - help needs none of these
     from wheelmill.client.doctor.examination import Examination  # noqa: PLC0415
     from wheelmill.client.doctor.promises import defects_of_wheel  # noqa: PLC0415

@@ -63,11 +63,7 @@ def test(
 def _select_packages(
     projects: Sequence[str] | None, installed: Mapping[ProjectName, Distribution]
 ) -> dict[ProjectName, Distribution]:
-    """What was named, or everything compiled.
-
-    Raises:
-        UsageError: something named is not installed.
-    """
+    """What was named, or everything compiled."""
     names = projects_of(projects) if projects else find_compiled_projects(installed)
     if missing := [name for name in names if name not in installed]:
         raise UsageError("not-installed", f"not installed: {', '.join(missing)}", hint="'wheelmill list' shows what is")

@@ -154,11 +154,7 @@ def _needs_of(project: Project) -> tuple[list[Requirement], list[Requirement]]:
 
 
 def _earlier_lock(written: Path, form: LockFormat, project: Project) -> Pylock | None:
-    """The lock whose versions are kept: the one that is written anew, or for requirements the project's.
-
-    Raises:
-        UsageError: the file to write has no name of a lock, or is none.
-    """
+    """The lock whose versions are kept: the one that is written anew, or for requirements the project's."""
     from wheelmill.client.lock.files import check_name, read_lock  # noqa: PLC0415 - only what makes a lock
 
     if form is LockFormat.PYLOCK:

@@ -196,12 +196,7 @@ def resolve(
 
 
 def demand_attestations(resolutions: Iterable[Resolution], option: str | None) -> None:
-    """Refuse wheels that are not attested by the repository that the option names.
-
-    Raises:
-        IntegrityError: names the wheels that are not.
-        UsageError: the option names no repository, or this machine lacks what verifying takes.
-    """
+    """Refuse wheels that are not attested by the repository that the option names."""
     if signer := signer_of(option):
         from wheelmill.client.choose.look import check_attested  # noqa: PLC0415 - only where it is asked for
 
@@ -343,9 +338,6 @@ def add_local_builds(resolution: Resolution, requirements: Sequence[Requirement]
         resolution: the choices from all sources.
         requirements: the requirements of the user, one for each project.
         build: whether what is missing is built; otherwise only what was built before is taken.
-
-    Raises:
-        BuildError: a build failed, or no such wheel can be.
     """
     from wheelmill.config.load import load_config  # noqa: PLC0415 - reads YAML
 

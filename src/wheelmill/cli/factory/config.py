@@ -84,11 +84,7 @@ def drift(
 
 
 def _config_with(name: str, directory: Path | None, *, write: bool) -> Config:
-    """Load a configuration; with `write`, one that has the file which will be written.
-
-    Raises:
-        UsageError: it has not. A new one would be costly: for its table of symbols, gigabytes of torch are read.
-    """
+    """Load a configuration; with `write`, one that has the file which will be written."""
     config = config_to_change(directory) if write else config_at(directory)
     if write and not (path := config.directory / name).exists():
         raise UsageError("file-absent", f"there is no {path}", hint="copy the one that ships with wheelmill")

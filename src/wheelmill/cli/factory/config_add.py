@@ -209,9 +209,6 @@ def _refuse_others(contents: Mapping[Path, bytes | None], directory: Path) -> No
         contents: what is to be written to each path; a file with just that is from a command that broke off. None where
             nothing may be there.
         directory: what they are written below.
-
-    Raises:
-        UsageError: something else is there, or in the place of a folder.
     """
     folders = {folder for path in contents for folder in path.parents if directory in folder.parents}
     others = [folder for folder in folders if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir())]
@@ -238,11 +235,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _installed_from() -> tuple[str, str]:
-    """The repository and commit that this wheelmill was installed from (PEP 610).
-
-    Raises:
-        UsageError: it was installed from somewhere else.
-    """
+    """The repository and commit that this wheelmill was installed from (PEP 610)."""
     checkout = installed_from()
     words = checkout.url.removesuffix(".git").split("/") if checkout else []
     if not checkout or len(words) < 5 or words[0] != "https:":  # noqa: PLR2004 - https, nothing, host, owner, name

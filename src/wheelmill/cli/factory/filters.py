@@ -73,21 +73,13 @@ class FilterOptions:
 
     @staticmethod
     def of_texts(texts: Mapping[str, str]) -> Filters:
-        """Read what `texts` kept.
-
-        Raises:
-            UsageError: one of the values is none of its kind.
-        """
+        """Read what `texts` kept."""
         lists = {name: [texts[name]] for name in _LISTS if name in texts}
         options = FilterOptions(**lists, channel=Channel(texts.get("channel", "stable")), force="force" in texts)
         return options.of([texts.get("project", "")])
 
     def for_this_machine(self, projects: Sequence[str]) -> Filters:
-        """Read the options, narrowed to what can be built here; no torch means the newest for each CUDA.
-
-        Raises:
-            UsageError: one of the values is none of its kind, or another platform was asked for.
-        """
+        """Read the options, narrowed to what can be built here; no torch means the newest for each CUDA."""
         filters = self.of(projects)
         own = Platform("linux", platform.machine())
         if foreign := [name for name in filters.platforms if name != own]:
@@ -110,9 +102,6 @@ def read_values(option: str, texts: Sequence[str] | None, parse: Callable[[str],
         option: the option, as an error names it.
         texts: every time that it was given; an empty text, as jobs have for inputs that nobody gave, is no value.
         parse: reads one value; raises a ValueError that says what was expected.
-
-    Raises:
-        UsageError: one of the values is none of its kind, or there are commas and blanks alone.
     """
     given = [text for text in texts or () if text]
     words = [word.strip() for text in given for word in text.split(",")]

@@ -222,11 +222,7 @@ def _deployed_at(place: str | None, *, may_be_new: bool) -> ReadDeployed:
 
 
 def _sources_in(folder: Path) -> bytes | None:
-    """The list of sources of a configuration, if it has one.
-
-    Raises:
-        ConfigurationError: clients could not read it.
-    """
+    """The list of sources of a configuration, if it has one."""
     from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415
 
     path = folder / SOURCES

@@ -79,21 +79,13 @@ def config_at(named: Path | None, *, check_ranges: bool = False) -> Config:
 
 
 def config_to_change(named: Path | None, *, check_ranges: bool = False) -> Config:
-    """Load a configuration that will be written to: the one that ships only where it is named.
-
-    Raises:
-        UsageError: none was named, and there is none here.
-    """
+    """Load a configuration that will be written to: the one that ships only where it is named."""
     return load_config(_place_to_change(named), check_ranges=check_ranges)
 
 
 @contextmanager
 def hold_config(named: Path | None) -> Iterator[Config]:
-    """Load a configuration that will be written to; others that hold it wait until the context has ended.
-
-    Raises:
-        UsageError: none was named, and there is none here, or what was named is not there.
-    """
+    """Load a configuration that will be written to; others that hold it wait until the context has ended."""
     place = _place_to_change(named)
     if not place.exists():
         raise UsageError("file-absent", f"there is no {place}", hint="--config names a folder, or a package's own file")
@@ -127,11 +119,7 @@ def place_at(named: Path | None) -> Path:
 
 @contextmanager
 def use_clones(option: Sequence[str] | None) -> Iterator[None]:
-    """Fetch repositories from the clones that were named; at the end, say which of them nothing asked for.
-
-    Raises:
-        UsageError: one is not written as URL=FOLDER, its folder is not there, or an address has two.
-    """
+    """Fetch repositories from the clones that were named; at the end, say which of them nothing asked for."""
     clones: dict[str, Path] = {}
     for text in option or ():
         url, _, folder = text.partition("=")
@@ -158,9 +146,6 @@ def store_at(text: str, *, option: str = "--store", must_exist: bool = False, ba
         option: what it was given with.
         must_exist: whether a folder that is not there yet is refused, not taken for a store without releases.
         base_url: what everybody finds a bucket's wheels below, where that is not the address of the S3 API.
-
-    Raises:
-        UsageError: the text has none of these forms, the path is no folder, or what an S3 takes is not installed.
     """
     kind, _, place = text.partition(":")
     if kind == "dir" and place:
@@ -187,11 +172,7 @@ def store_at(text: str, *, option: str = "--store", must_exist: bool = False, ba
 
 @contextmanager
 def needs_botocore() -> Iterator[None]:
-    """Say which extra is missing if an import fails.
-
-    Raises:
-        UsageError: botocore is not installed.
-    """
+    """Say which extra is missing if an import fails."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -205,11 +186,7 @@ def needs_botocore() -> Iterator[None]:
 
 
 def artifacts_of(runs: Sequence[str]) -> JobArtifacts:
-    """The artifacts of runs, in the repository that this job runs in.
-
-    Raises:
-        UsageError: the repository is not known, or a run is not named by its number.
-    """
+    """The artifacts of runs, in the repository that this job runs in."""
     from wheelmill.release.github import JobArtifacts, Repository  # noqa: PLC0415 - needs the factory extra
 
     if wrong := [run for run in runs if not run.isdecimal()]:
@@ -242,11 +219,7 @@ def tell(done: Publication) -> None:
 
 
 def raise_for(refusals: Iterable[RefusedWheel], heading: str) -> None:
-    """Fail with the wheels that were refused, if there are any.
-
-    Raises:
-        ReleaseError: some were refused.
-    """
+    """Fail with the wheels that were refused, if there are any."""
     if lines := [str(refusal) for refusal in refusals]:
         raise ReleaseError("publication-incomplete", "\n".join((heading, *lines)))
 
@@ -284,9 +257,6 @@ class PlaceOptions:
         """Check the platform policy before hours are spent on a build for it.
 
         In a container the published policy is the default, elsewhere the oldest that auditwheel grants.
-
-        Raises:
-            UsageError: there is no such policy.
         """
         if self.policy is None:
             return AUTO_POLICY if self.sandbox is SandboxKind.LOCAL else PUBLISHED_POLICY
@@ -387,11 +357,7 @@ class BuildOptions(PlaceOptions):
         return None if self.time_limit is None else self.time_limit * 60
 
     def limited_builder(self, config: Config) -> Builder:
-        """Make the builder of wheels, with the given limits and what other jobs compiled.
-
-        Raises:
-            IntegrityError: their compiler caches are larger than such may be.
-        """
+        """Make the builder of wheels, with the given limits and what other jobs compiled."""
         if self.cache_from:
             from wheelmill.build.compiler_cache import take_up  # noqa: PLC0415 - part of the factory extra
 
@@ -400,11 +366,7 @@ class BuildOptions(PlaceOptions):
 
 
 def check_none_left(targets: Sequence[BuildTarget]) -> None:
-    """Fail if the time was not enough for these targets.
-
-    Raises:
-        TimeOverError: there are some.
-    """
+    """Fail if the time was not enough for these targets."""
     if targets:
         raise TimeOverError(
             "time-over",

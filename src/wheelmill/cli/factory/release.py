@@ -81,11 +81,7 @@ class GateOptions:
         )
 
     def _trials(self, directory: Path) -> GpuTrials | None:
-        """The certificates of a machine with a GPU for delivered wheels, if they are required.
-
-        Raises:
-            UsageError: the platform is none.
-        """
+        """The certificates of a machine with a GPU for delivered wheels, if they are required."""
         from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
         platforms = read_values("--require-gpu", [self.require_gpu or ""], Platform.parse)
@@ -130,11 +126,7 @@ class PublicationOptions:
     ] = None
 
     def check_source(self, directory: Path | None, planned: MatrixPlan | None) -> None:
-        """Check that wheels come from exactly one place.
-
-        Raises:
-            UsageError: there is none, or two, or one that lacks something.
-        """
+        """Check that wheels come from exactly one place."""
         if bool(directory) == bool(self.run):
             raise UsageError("nothing-named", "name a folder of wheels, or a run with --run ID")
         if self.run and (planned is None or self.checksums):

@@ -154,9 +154,6 @@ def plan_run(
         published: the cells that a release already holds.
         failed: looks up what became of the same build before.
         sampled: leaves a few targets that stand for the others; None leaves all.
-
-    Raises:
-        BuildError: a package that another one requires is not published, and nobody asked for it.
     """
     planned = make_plan(config, wanted, published, failed)
     if sampled:
@@ -204,11 +201,7 @@ def _content(planned: Plan, outcome: RunOutcome) -> Run:
 
 
 def _write_costs(built: Iterable[Provenance], packages: Path) -> None:
-    """Write what the slowest build of each package took, and its largest compiler; further Pythons share objects.
-
-    Raises:
-        ConfigurationError: the file cannot be changed in place; then it stays as it was.
-    """
+    """Write what the slowest build of each package took, and its largest compiler; further Pythons share objects."""
     costs: dict[tuple[ProjectName, str], int] = defaultdict(int)
     for wheel in built:
         measured = {"seconds": max(1, round(wheel.seconds / len(wheel.architectures)))}

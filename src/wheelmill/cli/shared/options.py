@@ -50,11 +50,7 @@ Result = TypeVar("Result")
 
 
 def of_a_size(value: float | None) -> float | None:
-    """Refuse a number that no machine counts up to.
-
-    Raises:
-        BadParameter: it is one.
-    """
+    """Refuse a number that no machine counts up to."""
     if value is None or value <= _MOST:
         return value
     raise typer.BadParameter(f"expected a number up to {_MOST:,.0f}, not {value}.")
@@ -75,11 +71,7 @@ SignerOption = Annotated[str | None, attestation_option()]
 
 
 def signer_of(option: str | None) -> Signer | None:
-    """Read whose attestations are required.
-
-    Raises:
-        UsageError: it is no repository.
-    """
+    """Read whose attestations are required."""
     try:
         return Signer.parse(option) if option else None
     except ValueError as error:
@@ -203,20 +195,12 @@ class TargetOptions:
         return self if python is None or is_ours(python) else replace(self, python_path=python)
 
     def detect(self) -> TargetEnvironment:
-        """Find out what was not given.
-
-        Raises:
-            UsageError: there is nothing to choose wheels for.
-        """
+        """Find out what was not given."""
         return detect_environment(self.python_path, self.overrides())
 
 
 def requirements_of(texts: Sequence[str]) -> list[Requirement]:
-    """Read requirements such as ``flash-attn>=2.7,<3``; two for one project become one.
-
-    Raises:
-        UsageError: a text is none, or one that no index could satisfy.
-    """
+    """Read requirements such as ``flash-attn>=2.7,<3``; two for one project become one."""
     found: dict[str, Requirement] = {}
     for text in texts:
         try:
@@ -249,12 +233,7 @@ def projects_of(texts: Iterable[str]) -> list[ProjectName]:
 
 
 def build_target(requirement: Requirement, environment: TargetEnvironment, config: Config) -> BuildTarget:
-    """Say what to build for an environment: for its GPUs only.
-
-    Raises:
-        UsageError: ``packages.yml`` does not have the project, or no GPU is known.
-        BuildError: no such wheel can be built.
-    """
+    """Say what to build for an environment: for its GPUs only."""
     from wheelmill.plan.sample import target_here  # noqa: PLC0415 - only what builds
 
     return target_here(

@@ -175,11 +175,7 @@ def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
 
 
 def inside_of_entry(entry: ListedWheel) -> Inside:
-    """Turn an entry of a manifest into a record of the client.
-
-    Raises:
-        ValueError: it has values that no wheel could have.
-    """
+    """Turn an entry of a manifest into a record of the client."""
     evidence = entry.certificate.evidence
     return Inside(
         requires_dist=tuple(str(read_requirement(text)) for text in entry.requires_dist),

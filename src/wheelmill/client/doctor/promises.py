@@ -50,12 +50,7 @@ class Promise:
 
 
 def promises_of_lock(lock: Pylock, path: Path, environment: TargetEnvironment) -> list[Promise]:
-    """What a lock holds for an environment.
-
-    Raises:
-        NoWheelError: it is for other environments.
-        UsageError: it holds something else than wheels.
-    """
+    """What a lock holds for an environment."""
     names = (WheelName.parse(wheel.filename) for wheel in wheels_for(lock, environment))
     return [Promise(project=name.project, version=name.version, place=path, is_needed=True) for name in names]
 
@@ -84,11 +79,7 @@ def promises_of_project(
 
 
 def promises_of_tool_lock(path: Path) -> Iterator[Promise]:
-    """The versions in the lock of uv, Poetry or PDM that are the same for every environment.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """The versions in the lock of uv, Poetry or PDM that are the same for every environment."""
     found: dict[ProjectName, set[Version]] = {}
     for package in read_tool_lock(path):
         if package.version:

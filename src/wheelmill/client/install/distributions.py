@@ -72,11 +72,7 @@ def installed_in(interpreter: Path) -> dict[ProjectName, Distribution]:
 
 
 def distributions_of(interpreter: Path) -> list[Distribution]:
-    """Every distribution that an interpreter finds, those too that another one of the same name hides.
-
-    Raises:
-        UsageError: the interpreter does not run.
-    """
+    """Every distribution that an interpreter finds, those too that another one of the same name hides."""
     try:
         path = ask(interpreter, "import json, sys; print(json.dumps(sys.path))")
     except ProcessError as error:
@@ -128,11 +124,7 @@ def _read(metadata: Path) -> Distribution | None:
 
 
 def read_start(path: Path, most: int) -> bytes:
-    """Read a file, but of a longer one no more than shows that it is.
-
-    Raises:
-        OSError: it is not there, or is no file, such as a pipe.
-    """
+    """Read a file, but of a longer one no more than shows that it is."""
     if not path.is_file():
         raise FileNotFoundError(path)
     with path.open("rb") as file:
@@ -167,11 +159,7 @@ print(json.dumps(sorted(name for name, owners in found if own in owners and name
 
 
 def modules_of(interpreter: Path, project: ProjectName) -> tuple[str, ...]:
-    """The top-level modules that an installed project brings.
-
-    Raises:
-        UsageError: it is not installed.
-    """
+    """The top-level modules that an installed project brings."""
     try:
         return tuple(ask(interpreter, _MODULES, project))
     except ProcessError:

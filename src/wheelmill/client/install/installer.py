@@ -48,12 +48,7 @@ class Installer(Protocol):
         ...
 
     def install_file(self, path: Path) -> None:
-        """Install what a requirements file says, and uninstall nothing else.
-
-        Raises:
-            InstallError: it could not be done.
-            IntegrityError: bytes differ from what was promised.
-        """
+        """Install what a requirements file says, and uninstall nothing else."""
         ...
 
     def uninstall(self, projects: Sequence[ProjectName]) -> None:

@@ -79,12 +79,7 @@ class WheelCache:
     offline: bool = False
 
     def fetch_all(self, wanted: Iterable[WantedWheel], progress: Progress) -> Sequence[CachedWheel]:
-        """Get wheels from the cache, or download them in parallel.
-
-        Raises:
-            IntegrityError: bytes have another hash than was promised; they are thrown away.
-            UsageError: one is not here and nothing may be downloaded.
-        """
+        """Get wheels from the cache, or download them in parallel."""
         return list(self.threads.map(lambda wheel: self.fetch(wheel, progress), wanted))
 
     def fetch(self, wanted: WantedWheel, progress: Progress) -> CachedWheel:

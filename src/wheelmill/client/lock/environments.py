@@ -60,11 +60,7 @@ def full_marker(environment: TargetEnvironment) -> str:
 
 
 def distinguishing_markers(environments: Sequence[TargetEnvironment]) -> list[str]:
-    """A marker for each environment, with no more in it than sets it apart from the others.
-
-    Raises:
-        UsageError: two of them look the same to markers.
-    """
+    """A marker for each environment, with no more in it than sets it apart from the others."""
     parts = []
     if len({environment.python for environment in environments}) > 1:
         parts.append([_python_marker(environment) for environment in environments])
@@ -117,10 +113,6 @@ def closure_of(
 
     Returns:
         Entries of a lock: wheels only.
-
-    Raises:
-        InstallError: the requirements do not fit together, or the index does not answer.
-        UsageError: there is no uv, or a package has no wheel.
     """
     uv = find_uv()
     if uv is None:
@@ -210,11 +202,7 @@ class EnvironmentLock:
 
 
 def package_of(candidate: Candidate) -> Package:
-    """A chosen wheel as an entry of a lock.
-
-    Raises:
-        IntegrityError: its source gives no hash, without which nothing can be locked.
-    """
+    """A chosen wheel as an entry of a lock."""
     if candidate.sha256 is None:
         raise IntegrityError(
             "hash-absent",

@@ -163,13 +163,7 @@ def check_name(path: Path) -> None:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a lock of any form.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: it is no TOML, or larger than any lock.
-        RecursionError: it is nested too deep.
-    """
+    """Read a lock of any form."""
     content = read_start(path, _MAX_LOCK)
     if len(content) > _MAX_LOCK:
         raise ValueError(f"it has more than {_MAX_LOCK} bytes")
@@ -274,9 +268,6 @@ def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) ->
 
     Returns:
         By the name each is installed under. One pin where one serves all environments, else one for each.
-
-    Raises:
-        UsageError: environments differ in a way that no marker can tell.
     """
     found: dict[ProjectName, list[Pin]] = {}
     for resolution in resolutions:

@@ -73,9 +73,6 @@ def add_wheels(pyproject: Pyproject, asked: Sequence[Requirement], resolutions: 
         pyproject: its ``pyproject.toml``, which need not be there yet.
         asked: what was asked for; kept in ``tool.wheelmill`` for updates.
         resolutions: what was chosen, for each environment of the project.
-
-    Raises:
-        UsageError: the file cannot be changed, or asks for another torch.
     """
     notes = [*complete_project_table(pyproject, [each.environment.python for each in resolutions])]
     pyproject.ask(asked)
@@ -101,11 +98,7 @@ def new_project_text(resolution: Resolution, name: ProjectName) -> str:
 
 
 def remove_packages(pyproject: Pyproject, projects: Sequence[ProjectName]) -> Edit:
-    """Take dependencies away from a project, and what was added for them alone.
-
-    Raises:
-        UsageError: it does not depend on one of them.
-    """
+    """Take dependencies away from a project, and what was added for them alone."""
     check_depends(pyproject.path, pyproject.requirements, projects)
     for project in projects:
         pyproject.drop(project)
@@ -118,11 +111,7 @@ def remove_packages(pyproject: Pyproject, projects: Sequence[ProjectName]) -> Ed
 
 
 def check_depends(path: Path, requirements: Iterable[Requirement], projects: Iterable[ProjectName]) -> None:
-    """Refuse to remove what a project does not depend on.
-
-    Raises:
-        UsageError: names it, and what there is.
-    """
+    """Refuse to remove what a project does not depend on."""
     dependencies = {canonicalize_name(each.name) for each in requirements}
     if missing := [project for project in projects if project not in dependencies]:
         raise UsageError(
@@ -183,11 +172,7 @@ def _allow_urls(pyproject: Pyproject) -> Iterator[str]:
 
 
 def check_torch(path: Path, had: Iterable[Requirement], resolutions: Iterable[Resolution]) -> None:
-    """Refuse wheels for a torch that a project's dependencies exclude.
-
-    Raises:
-        UsageError: names the dependency.
-    """
+    """Refuse wheels for a torch that a project's dependencies exclude."""
     wanted = {resolution.environment.torch for resolution in resolutions if resolution.torch} - {None}
     for requirement in had:
         for torch in sorted(each for each in wanted if each):

@@ -63,11 +63,7 @@ def _nearest(folder: Path) -> Path | None:
 
 
 def _file_in(folder: Path) -> Path | None:
-    """What says the dependencies of a folder: requirements, where its ``pyproject.toml`` holds settings alone.
-
-    Raises:
-        UsageError: something that wheelmill does not change says it.
-    """
+    """What says the dependencies of a folder: requirements, where its ``pyproject.toml`` holds settings alone."""
     pyproject, requirements = folder / "pyproject.toml", folder / _REQUIREMENTS
     tables = TomlTables.read(pyproject) if pyproject.exists() else None
     if tables and (tables.table("project") is not None or tables.table("tool", "poetry") is not None):
@@ -85,11 +81,7 @@ def _file_in(folder: Path) -> Path | None:
 
 
 def _pyproject(path: Path, python: Path | None) -> Project:
-    """The kind of project that a ``pyproject.toml`` is: by its lock, else its tool's table, else its environment.
-
-    Raises:
-        UsageError: it is of a kind that wheelmill does not change.
-    """
+    """The kind of project that a ``pyproject.toml`` is: by its lock, else its tool's table, else its environment."""
     folder, tables, uv = path.parent, TomlTables.read(path), find_uv()
     tool = next((each for each in _LOCKS if (folder / _LOCKS[each]).exists()), None)
     tool = tool or next((each for each in (*_LOCKS, "pixi") if tables.table("tool", each) is not None), None)

@@ -142,11 +142,7 @@ def write_journal(path: Path, journal: Journal) -> None:
 
 
 def read_journal(path: Path) -> Journal:
-    """Read a journal that this version or an older one wrote.
-
-    Raises:
-        UsageError: a newer one did, or it is damaged.
-    """
+    """Read a journal that this version or an older one wrote."""
     number, places = _head_of(path)
     if number > FORMAT:
         raise UsageError(
@@ -201,11 +197,7 @@ def name_of(place: Path) -> str:
 
 
 def state_folder(name: str) -> Path:
-    """A folder of this user's state, made when it is not there.
-
-    Raises:
-        UsageError: it cannot be made.
-    """
+    """A folder of this user's state, made when it is not there."""
     folder = user_state_path("wheelmill") / name
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -238,11 +238,7 @@ class Pyproject(TomlTables):
             self._write_asked([str(each) for each in self.asked if canonicalize_name(each.name) != project])
 
     def keep_torch_for(self, linked: Iterable[ProjectName]) -> None:
-        """Note which wheels torch is pinned for, and how the project depended on it before the first of them.
-
-        Raises:
-            UsageError: somebody changed what was noted, and it is no list of requirements.
-        """
+        """Note which wheels torch is pinned for, and how the project depended on it before the first of them."""
         noted = self._noted("torch-for")
         ours = self.make_table("tool", "wheelmill")
         if "torch-was" not in ours:
@@ -251,11 +247,7 @@ class Pyproject(TomlTables):
 
     @property
     def torch_by_hand(self) -> list[Requirement]:
-        """How the project depended on torch before wheelmill pinned it; as it does now where somebody changed that.
-
-        Raises:
-            UsageError: as keep_torch_for.
-        """
+        """How the project depended on torch before wheelmill pinned it; as it does now where somebody changed that."""
         was, now = self._noted("torch-was"), self.dependencies_on(TORCH)
         is_kept = "torch-was" in (self.table("tool", "wheelmill") or {}) and _are_pins_of_ours(now)
         return [read_requirement(text) for text in (was if is_kept else now)]
@@ -264,9 +256,6 @@ class Pyproject(TomlTables):
         """Undo what was done for wheels that are linked to torch, when the last of them goes.
 
         A torch that is removed itself does not come back.
-
-        Raises:
-            UsageError: as keep_torch_for.
         """
         ours = self.table("tool", "wheelmill") or {}
         if TORCH in removed:

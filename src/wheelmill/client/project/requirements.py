@@ -262,11 +262,7 @@ class RequirementsProject:
             installer_for(python, progress).uninstall(projects)
 
     def _check(self, file: RequirementsFile, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> None:
-        """Refuse what pip would refuse when it reads the file.
-
-        Raises:
-            UsageError: names the line that is in the way.
-        """
+        """Refuse what pip would refuse when it reads the file."""
         chosen = {each.candidate.project: each.candidate for one in resolutions for each in one.choices.values()}
         if file.has_hashes:
             lock = ["wheelmill", "lock", *map(str, asked), "--format", "requirements", "--output", str(self.path)]

@@ -47,11 +47,7 @@ class LockedPackage:
 
 
 def read_tool_lock(path: Path) -> tuple[LockedPackage, ...]:
-    """Read a lock of any of these tools.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """Read a lock of any of these tools."""
     try:
         return tuple(map(_package, read_toml(path).get("package", ())))
     except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError) as error:
@@ -71,12 +67,7 @@ def _package(package: dict[str, Any]) -> LockedPackage:
 
 
 def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:
-    """Compare the hashes in a lock with those of the wheels that were chosen.
-
-    Raises:
-        IntegrityError: one is missing, or has another hash.
-        UsageError: the file is no lock.
-    """
+    """Compare the hashes in a lock with those of the wheels that were chosen."""
     packages = read_tool_lock(path)
     for candidate in chosen:
         hashes = {each for package in packages if package.project == candidate.project for each in package.hashes}

@@ -48,9 +48,6 @@ def specifiers_of(constraint: str) -> str:
 
     Returns:
         Specifiers (PEP 440); empty for any version.
-
-    Raises:
-        ValueError: the constraint has no such form.
     """
     if "|" in constraint:
         raise ValueError(f"{constraint!r} has alternatives, which version specifiers cannot express")
@@ -265,11 +262,7 @@ class PoetryPyproject(IndexTables):
         super().keep_torch_for(linked)
 
     def release_torch(self, removed: Collection[ProjectName]) -> None:
-        """Undo what was done for wheels that are linked to torch; what a person wrote comes back as it was.
-
-        Raises:
-            UsageError: somebody changed what was noted.
-        """
+        """Undo what was done for wheels that are linked to torch; what a person wrote comes back as it was."""
         if TORCH in removed:
             self.prune("tool", "wheelmill", _WRITTEN)
         had = self._noted("torch-was")

@@ -293,9 +293,6 @@ def read_page(content: bytes, content_type: str, address: str) -> Page:
         content: the bytes of the page.
         content_type: as the server gives it, without parameters.
         address: the URL that the page came from, after redirects.
-
-    Raises:
-        UnreadableError: it has none of the forms; says what was expected.
     """
     if content_type in HTML_TYPES:
         page = read_html(content, address, texts=True)

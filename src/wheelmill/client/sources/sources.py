@@ -41,10 +41,6 @@ def read_sources(
         cache: the cache of source files that were read before.
         newer_at: gives the list of a site, to be read in place of the one that ships; None when it has none. The site
             is the one that the shipped list names, or ``WHEELMILL_SITE``; empty, that leaves it at the shipped list.
-
-    Raises:
-        UsageError: a text is no source.
-        ConfigurationError: a file of sources is wrong.
     """
     first = [source for text in extra for source in _sources_at(text, cache)]
     if chosen := list(named) or os.environ.get("WHEELMILL_SOURCES", "").split():
@@ -156,11 +152,7 @@ def _is_fresh(path: Path) -> bool:
 
 
 def _update(kept: Path, site: str) -> None:
-    """Bring a list up to date, and note that it is.
-
-    Raises:
-        WheelmillError: the site does not give it, or it has another hash than promised, or cannot be read.
-    """
+    """Bring a list up to date, and note that it is."""
     from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415 - reads YAML
     from wheelmill.index.tree import SOURCES, SOURCES_HASH  # noqa: PLC0415 - the same
     from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - not for what is fresh

@@ -171,11 +171,7 @@ def _apply_overrides(found: TargetEnvironment, overrides: Overrides, *, elsewher
 def _with_given_torch(
     found: TargetEnvironment, torch: NamedTorch | None, cuda: CudaVersion | int | None
 ) -> TargetEnvironment:
-    """Take a torch and a CUDA that were given; what is installed is meant only where it has the CUDA that is wanted.
-
-    Raises:
-        UsageError: the torch is built for another CUDA.
-    """
+    """Take a torch and a CUDA that were given; what is installed is meant only where it has the CUDA that is wanted."""
     if torch is None and (cuda is None or (found.cuda and cuda == found.cuda.major)):
         return found
     origins = {**found.origins, **({"torch": "--torch"} if torch else {}), **({"cuda": "--cuda"} if cuda else {})}

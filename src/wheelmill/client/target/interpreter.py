@@ -132,11 +132,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
 
 
 def _probe(interpreter: Path) -> dict[str, Any]:
-    """Run `probe` by an interpreter.
-
-    Raises:
-        UsageError: it does not run.
-    """
+    """Run `probe` by an interpreter."""
     try:
         # Its own folder is the working directory: a torch.py in this one must not be found.
         printed = process.run(

@@ -49,11 +49,7 @@ _OLDEST_GPU: Final = Architecture(5, 0)
 
 
 def nvidia_of(target: TargetEnvironment, facts: Compatibility) -> Namespace:
-    """What a target has: nothing without a driver, since the provider then says nothing of a GPU either.
-
-    Raises:
-        UsageError: a variable of the provider has no version.
-    """
+    """What a target has: nothing without a driver, since the provider then says nothing of a GPU either."""
     cuda, cuda_origin = _cuda_of(target, facts)
     gpus = _gpus_of(target)
     if cuda is None:
@@ -165,11 +161,7 @@ _X86_64: Final = frozenset({"x86_64", "amd64"})
 
 
 def machine_of(target: TargetEnvironment, facts: Compatibility) -> Machine:
-    """What a target has of the namespaces that are known here.
-
-    Raises:
-        UsageError: a variable of a provider has no version.
-    """
+    """What a target has of the namespaces that are known here."""
     return {NAMESPACE: nvidia_of(target, facts), "x86_64": _processor_of(target)}
 
 

@@ -37,11 +37,7 @@ _COMPILED_AT_USE: Final = (
 
 
 def check_needs_build(name: str, facts: Facts) -> None:
-    """Make sure that a source has GPU code that somebody must compile before it is used.
-
-    Raises:
-        UsageError: it has not; says the line that shows it.
-    """
+    """Make sure that a source has GPU code that somebody must compile before it is used."""
     if missing := facts.missing:
         place, path = missing
         urls = [url for url in facts.declared.urls if url.startswith("https://")]

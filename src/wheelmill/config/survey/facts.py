@@ -67,9 +67,6 @@ def read_declared(tree: SourceTree, folder: str, pyproject: Pyproject, setup: Se
         folder: where in it the build starts, with a slash behind it; empty at the top.
         pyproject: its ``pyproject.toml``.
         setup: its ``setup.py``.
-
-    Raises:
-        UsageError: PKG-INFO cannot be read.
     """
     fields = _pkg_info(tree, folder)
     project = _table(pyproject.tables, "project")

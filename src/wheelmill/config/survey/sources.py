@@ -48,11 +48,6 @@ def fetch_origin(text: str, version: str | None, subdirectory: str | None, desti
         version: the version that is wanted; None takes the newest, or what the source of a repository says.
         subdirectory: the folder of a repository that is built; None for all of it.
         destination: an empty folder.
-
-    Raises:
-        UsageError: it is neither, or does not have this.
-        NetworkError: the package index does not answer.
-        UnreadableError: the source cannot be unpacked.
     """
     if ":" in text or "/" in text:
         return _from_git(text, version, subdirectory, destination)

@@ -76,11 +76,6 @@ def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch
     """Look up the torch minor releases from one on: one project page, and one METADATA for each of them.
 
     Final releases count, yanked files do not.
-
-    Raises:
-        UsageError: the index does not have torch.
-        NetworkError: the index does not answer.
-        IntegrityError: a METADATA does not have the hash that the index gives for it.
     """
     with open_index() as web:
         if not (files := torch_files(web)):
@@ -204,9 +199,6 @@ def own_builds(template: str, cudas: Iterable[CudaVersion]) -> Mapping[Version, 
 
     Returns:
         The builds that linux_x86_64 is among, by release without the label of a CUDA.
-
-    Raises:
-        NetworkError: an index does not answer.
     """
     found: dict[Version, list[tuple[CudaVersion, TorchWheel]]] = {}
     with open_index() as web:
@@ -258,9 +250,6 @@ def candidates_among(
 
     Returns:
         The candidates, and what is not known of others.
-
-    Raises:
-        ProcessError: the repository does not answer.
     """
     newest = max(*published, *torch)  # a mirror of the package index may lag behind the facts
     found: dict[TorchVersion, tuple[TorchVersion, PublishedTorch]] = {}

@@ -119,11 +119,7 @@ class WebRequester(Requester):
         cnx: HTTPRequestsConnectionClass | HTTPSRequestsConnectionClass | None = None,  # noqa: ARG002 - the same
         follow_302_redirect: bool = False,  # noqa: ARG002, FBT001, FBT002 - the same
     ) -> tuple[int, dict[str, Any], str]:
-        """Ask for something, or change it.
-
-        Raises:
-            NetworkError: GitHub does not answer.
-        """
+        """Ask for something, or change it."""
         body = b"" if input is None else json.dumps(input).encode()
         return self._send(verb, url, parameters, {"Content-Type": "application/json"} | (headers or {}), body)
 
@@ -136,11 +132,7 @@ class WebRequester(Requester):
         file_like: BinaryIO,
         cnx: HTTPRequestsConnectionClass | HTTPSRequestsConnectionClass | None = None,  # noqa: ARG002 - the same
     ) -> tuple[dict[str, Any], Any]:
-        """Send a file.
-
-        Raises:
-            NetworkError: GitHub does not answer.
-        """
+        """Send a file."""
         status, answered, text = self._send(
             verb, url, parameters, headers, file_like, size=int(headers["Content-Length"])
         )
@@ -244,9 +236,6 @@ class Pace:
 
         Returns:
             Seconds; None when the answer is not about a limit.
-
-        Raises:
-            ReleaseError: it is too long to wait for.
         """
         used_up = headers.get("x-ratelimit-remaining") == "0"
         asked = asked_pause(headers)
@@ -305,11 +294,7 @@ class Calls:
         return self
 
     def __exit__(self, _class: object, error: BaseException | None, _trace: object) -> None:
-        """Close them.
-
-        Raises:
-            NetworkError: an answer lacked a value; PyGithub notices only when it is used.
-        """
+        """Close them."""
         self._requester.close()
         if isinstance(error, GithubException | BadAttributeException):
             raise NetworkError("github-unreadable", f"GitHub gave no answer that can be read: {error!r}") from None

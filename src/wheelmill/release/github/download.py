@@ -75,9 +75,6 @@ def probe(downloads: Downloads, manifest: Manifest, *, unhashed: frozenset[str])
         downloads: reads without a token.
         manifest: what the release promises of its files.
         unhashed: names of the files that GitHub gave no digest for.
-
-    Raises:
-        ReleaseError: names every file that is not there, or not as it should be.
     """
     pending = manifest.wheels
     faults: list[str] = []

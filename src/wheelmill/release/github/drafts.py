@@ -133,9 +133,6 @@ def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repositor
         draft: has all files of the release.
         manifest: says under which tag, which the draft gets now if it was made for another one.
         repository: the repository that both are in.
-
-    Raises:
-        RejectedError: GitHub will not publish it under that tag.
     """
     tag = manifest.tag
 

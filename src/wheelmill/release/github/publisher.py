@@ -58,9 +58,6 @@ def claim_tag(calls: Calls, contents: Sha256, *, used: Collection[str], now: dat
 
     Returns:
         The tag, and whether it was made now.
-
-    Raises:
-        ReleaseError: no tag can be made.
     """
     taken = {_name_of(ref): ref for ref in _tags(calls, "v")}
     for name, ref in taken.items():
@@ -251,9 +248,6 @@ class GitHubPublisher:
 
         Returns:
             The wheels that are no longer there as they were sent.
-
-        Raises:
-            ReleaseError: the manifest does not arrive, or no wheel is left.
         """
         refusals: tuple[RefusedWheel, ...] = ()
         while True:

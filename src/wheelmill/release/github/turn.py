@@ -52,12 +52,7 @@ class CountedTurn(Turn):
             self.until, self._spare = until, 0
 
     def before_change(self) -> None:
-        """Wait until one more thing may be created, changed or deleted.
-
-        Raises:
-            TimeIsOver: that is too late.
-            ReleaseError: somebody else has taken the turn.
-        """
+        """Wait until one more thing may be created, changed or deleted."""
         while self._now() > self._valid or not (self._left or self._spare):
             self._left, pause = self._reserve(_AT_ONCE)
             if not self._left and not self._spare:

@@ -42,11 +42,7 @@ The ledger of a factory of wheels: what is published, which builds failed, and w
 
 
 def state_of(files: Mapping[str, bytes]) -> LedgerState:
-    """Read the files of a ledger; others beside them are of a later version of ours.
-
-    Raises:
-        IntegrityError: one does not hold what it should.
-    """
+    """Read the files of a ledger; others beside them are of a later version of ours."""
     found = (
         record_from(content, LedgerRelease, source=path)
         for path, content in sorted(files.items())
@@ -70,11 +66,7 @@ class _Named(Struct):
 
 
 def manifests_in(files: Mapping[str, bytes]) -> dict[ReleaseTag, Sha256]:
-    """Read the hash of the manifest of every release, and nothing of its wheels.
-
-    Raises:
-        IntegrityError: a file does not hold what it should.
-    """
+    """Read the hash of the manifest of every release, and nothing of its wheels."""
     found: dict[ReleaseTag, Sha256] = {}
     for path, content in sorted(files.items()):
         if path.startswith(_RELEASES):
@@ -120,12 +112,7 @@ _GZIP: Final = 16 + zlib.MAX_WBITS
 
 
 def read_archive(archive: bytes) -> dict[str, bytes]:
-    """Read the files of a packed archive, by their paths in its one folder.
-
-    Raises:
-        UnreadableError: it is no such archive, it is larger than a ledger may be, or a file has a path of another form
-            than ``NAME`` or ``FOLDER/NAME``.
-    """
+    """Read the files of a packed archive, by their paths in its one folder."""
     try:
         unpacker = zlib.decompressobj(_GZIP)
         unpacked = unpacker.decompress(archive, MAX_BYTES + 1)

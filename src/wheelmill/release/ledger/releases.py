@@ -235,12 +235,7 @@ def _read(
 
 
 def _manifest_in(store: Releases, tag: ReleaseTag, content: bytes | WheelmillError) -> tuple[ListedRelease, Sha256]:
-    """Read the answer to a request for a manifest; returns its hash, too.
-
-    Raises:
-        ReleaseError: it is no manifest.
-        NetworkError: there may be one a little later.
-    """
+    """Read the answer to a request for a manifest; returns its hash, too."""
     if isinstance(content, bytes):
         return manifest_from(content, tag=tag, source=f"{tag}/{MANIFEST}", now=store.clock.utc()), sha256_of_bytes(
             content

@@ -351,11 +351,7 @@ def manifest_from(content: bytes, *, source: str, now: datetime, tag: str | None
 
 
 def listed_of(manifest: Manifest) -> ListedRelease:
-    """Read back a manifest that is about to be written, as everybody will read it.
-
-    Raises:
-        ReleaseError: nobody could read it.
-    """
+    """Read back a manifest that is about to be written, as everybody will read it."""
     source, now = f"{manifest.tag}/{MANIFEST}", manifest.published_at
     return manifest_from(record_bytes(manifest), source=source, tag=manifest.tag, now=now)
 

@@ -105,12 +105,6 @@ def understood(what: str) -> Iterator[None]:
 
     Args:
         what: the request, in words.
-
-    Raises:
-        AbsentError, SameError, TakenError: see there.
-        NetworkError: it is no answer of S3's.
-        RejectedError: S3 will not do it.
-        UsageError: no request could be made.
     """
     try:
         yield
@@ -136,11 +130,7 @@ def understood(what: str) -> Iterator[None]:
 
 
 def etag_of(answer: Mapping[str, Any]) -> str:
-    """The etag of an object.
-
-    Raises:
-        LookupError: there is none, so that the answer is not S3's.
-    """
+    """The etag of an object."""
     etag: str = answer["ETag"]
     return etag
 
@@ -369,11 +359,7 @@ class Bucket:
             return seen, None
 
     def save(self, key: str, file: IO[bytes]) -> None:
-        """Copy an object of any size into a file.
-
-        Raises:
-            NetworkError: as always; also if there is no such object.
-        """
+        """Copy an object of any size into a file."""
         found = self.find(key)
         if found is None:
             raise NetworkError("object-absent", f"there is no {self}/{key}", status=HTTPStatus.NOT_FOUND)

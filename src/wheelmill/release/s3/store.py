@@ -130,9 +130,6 @@ def left_wheels(bucket: Bucket, releases: Releases, now: datetime, *, remove: bo
         releases: those that may name them.
         now: the time, in UTC.
         remove: whether those of more than a day ago are removed.
-
-    Raises:
-        ReleaseError: a release cannot be read, so that it is unknown which wheels it names.
     """
     written: defaultdict[str, dict[str, datetime]] = defaultdict(dict)
     for key, at in bucket.dated_keys(f"{FILES}/"):
