@@ -136,7 +136,7 @@ def _instead(node: ast.expr | ast.stmt) -> Iterator[str]:
             yield ast.unparse(node).replace(name, _SWAPPED[name], 1)
         case ast.Constant(value=bool() as value):
             yield str(not value)
-        case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
+        case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
             yield "return None"
         case ast.Raise() | ast.Expr(value=ast.Call() | ast.Yield() | ast.YieldFrom()):
             yield "pass"
