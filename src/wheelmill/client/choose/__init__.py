@@ -1,1 +1,1 @@
-"""Which wheel fits, and why the others do not."""
+"""The fitting wheel, and the reasons against the others."""

@@ -1,8 +1,7 @@
 """Choosing wheels: the best of each project, all for one torch and one CUDA.
 
-Aliases: wheels without files that require another one, under a name that says its CUDA.
-
-docs/what-an-index-has.md says what they can't do.
+Aliases are wheels without files. They require another wheel, under a name that gives its CUDA.
+docs/what-an-index-has.md lists their limits.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ Candidates = Mapping[ProjectName, Sequence[Candidate]]
 
 
 def targets_of(environment: TargetEnvironment, facts: Compatibility) -> list[TargetEnvironment]:
-    """Fill in what the environment leaves open: list every torch and CUDA that it could have, the best first.
+    """List every torch and CUDA that an open environment could have, the best first.
 
-    A newer torch is better than an older one, then a newer CUDA. What cannot be (a torch that was never published for
-    this Python and CUDA, a CUDA that the driver does not run) is left out.
+    A newer torch is better than an older one, then a newer CUDA. The list has no torch that was never published for
+    this Python and CUDA, and no CUDA that the driver does not run.
     """
     if environment.cpu_only or (environment.torch and environment.cuda):
         return [environment]
@@ -59,19 +58,15 @@ def choose(
 ) -> Resolution:
     """Choose a wheel for every requirement, all for one torch and one CUDA.
 
-    Args:
-        requirements: the requirements, at most one for each project.
-        environment: the target; what it leaves open is decided here.
-        candidates: the wheels of each project, in the order of their sources.
-        facts: which torch there is for which CUDA, and what CUDA needs of the driver.
+    There is at most one requirement for each project. Candidates are in the order of their sources.
 
     Returns:
-        The choices for the first torch and CUDA, in the order of `targets_of`, with which every requirement has a
-        wheel; else for those with which most have.
+        The choices for the first torch and CUDA, in the order of `targets_of`, with a wheel for every requirement; else
+        for those with the most wheels.
     """
     wanted = {canonicalize_name(requirement.name): requirement for requirement in requirements}
     best, chosen = _most(wanted, targets_of(environment, facts), candidates, facts)
-    compared = best if chosen else environment  # no torch and CUDA is the better one for what has no wheel at all
+    compared = best if chosen else environment  # without any wheel, no torch and CUDA is better than another
     return Resolution(
         environment=best,
         choices={
@@ -94,7 +89,7 @@ def _most(
     candidates: Candidates,
     facts: Compatibility,
 ) -> tuple[TargetEnvironment, Mapping[ProjectName, Candidate]]:
-    """The first target for which every project has a wheel, else that for which most have, and the wheels."""
+    """Find the first target with a wheel for every project, else the one with the most wheels."""
     best, chosen = targets[0], dict[ProjectName, Candidate]()
     for target in targets:
         found = {
@@ -124,11 +119,11 @@ def _best(
 
 
 def preference(candidate: Candidate, target: TargetEnvironment) -> tuple[object, ...]:
-    """The rank of a fitting wheel, by the most important criterion first.
+    """Rank a fitting wheel, by the most important criterion first.
 
-    No other torch and no other CUDA than the target's own, a final release, a higher version, a name that says CUDA,
-    one that says just this torch and not any from an older one on (installers sort these labels so, too), a newer CUDA,
-    better tags, a higher build number; then the order of sources, since the first of equals is taken.
+    No other torch and no other CUDA than the target's own, a final release, a higher version, a name with a CUDA. Then
+    a name with just this torch, not with any from an older one on (installers sort these labels so, too). Then a newer
+    CUDA, better tags, a higher build number; then the order of sources, since the first of equals is taken.
     """
     label = candidate.label
     public = _public(candidate.version)
@@ -174,7 +169,7 @@ _WITHOUT_EXTRAS: Final = "name {0}: its wheel for this CUDA is chosen here"
 
 
 def without_aliases(resolution: Resolution) -> Resolution:
-    """A resolution without aliases: they can be installed only from an index that has what they require."""
+    """Remove aliases: they can be installed only from an index that has their requirements."""
     aliases = {name: absence for name, choice in resolution.choices.items() if (absence := _absence_of(choice))}
     return replace(
         resolution,
@@ -184,7 +179,7 @@ def without_aliases(resolution: Resolution) -> Resolution:
 
 
 def _absence_of(choice: Choice) -> Unresolved | None:
-    """A warning about an alias; None for any other wheel."""
+    """Warn about an alias; None for any other wheel."""
     wheel, requires_dist = choice.candidate, choice.requires_dist or ()
     if wheel.tags != EVERYWHERE:
         return None

@@ -47,7 +47,7 @@ _PIECE: Final = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """What the shared objects of a wheel show."""
+    """Facts from the shared objects of a wheel."""
 
     inside: Inside
     """What they need, and the GPUs that they were compiled for."""
@@ -68,7 +68,7 @@ class Code:
 
 @dataclass(frozen=True, kw_only=True)
 class WheelContents:
-    """One wheel, read."""
+    """The content of one wheel."""
 
     filename: str
     name: WheelName
@@ -97,7 +97,7 @@ class WheelContents:
 
     @property
     def driver(self) -> str | None:
-        """The oldest driver that it needs: as its build says, else as its CUDA does; None where neither is known."""
+        """The oldest driver that it needs, by its build, else by its CUDA; None if neither is known."""
         if self.built and self.built.driver:
             return self.built.driver
         cuda = self.name.built_for.cuda
@@ -105,7 +105,7 @@ class WheelContents:
 
     @property
     def torch(self) -> TorchNeed | None:
-        """What it needs of torch, by its name, else by its METADATA."""
+        """The torch that it needs, by its name, else by its METADATA."""
         return self.name.built_for.torch or needed_torch(self.requires_dist)
 
 
@@ -113,7 +113,7 @@ def contents_at(path: Path) -> WheelContents:
     """Read a wheel on this disk.
 
     Raises:
-        UnreadableError: it is no wheel, or one that must not be installed.
+        UnreadableError: it is no wheel, or must not be installed.
     """
     name = name_without_label(path.name)
     _refuse(path.name, check_archive(path))
@@ -128,8 +128,8 @@ def contents_behind(url: str, web: Web) -> WheelContents:
 
     Raises:
         UsageError: the URL is not that of a wheel.
-        NetworkError: the server does not give what is asked for.
-        UnreadableError: it is no wheel, or one that must not be installed.
+        NetworkError: the server does not answer a request.
+        UnreadableError: it is no wheel, or must not be installed.
     """
     from wheelmill.web.ranges import RangeFile  # noqa: PLC0415 - asks a server
 
@@ -204,7 +204,7 @@ def _code(shared_objects: tuple[SharedObject, ...]) -> Code:
 
 
 def _variants_in(archive: zipfile.ZipFile, member: str) -> Mapping[str, Properties]:
-    """What a variant wheel says of itself; what cannot be read says nothing."""
+    """Read the properties in a variant wheel; empty if they are unreadable."""
     try:
         return read_variant_metadata(read_member(archive, member, MAX_VARIANT_METADATA)).variants
     except UnreadableError:
@@ -212,7 +212,7 @@ def _variants_in(archive: zipfile.ZipFile, member: str) -> Mapping[str, Properti
 
 
 def _build_facts_in(archive: zipfile.ZipFile, member: str) -> BuildFacts | None:
-    """How a wheel says that it was built; what cannot be read says nothing."""
+    """Read the build facts in a wheel; None if they are unreadable."""
     try:
         return read_build_facts(read_member(archive, member, MAX_BUILD_FACTS))
     except UnreadableError:

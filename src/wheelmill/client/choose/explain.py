@@ -1,4 +1,4 @@
-"""Every wheel of a project with every reason against it, and the combinations that it has wheels for."""
+"""All wheels of a project with every reason against them, and the combinations that have wheels."""
 
 from __future__ import annotations
 
@@ -57,12 +57,9 @@ class Explanation:
 
 
 def explain(requirement: Requirement, environment: TargetEnvironment, search: Search) -> Explanation:
-    """Compare every wheel of a project with a target, and look into those that would be chosen.
+    """Compare every wheel of a project with a target, and inspect those that would be chosen.
 
-    Args:
-        requirement: the project, and the versions that are wanted.
-        environment: the target; where it is open, with what `resolve` would choose.
-        search: the sources to look in, and how.
+    Where the environment is open, the target is what `resolve` would choose.
     """
     project = canonicalize_name(requirement.name)
     environment = search.target(environment)
@@ -102,9 +99,9 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
 
 
 def has_namesake(project: ProjectName) -> bool:
-    """Whether the package index is known to have another project of a name, by what ships of ``packages.yml``.
+    """True if the shipped ``packages.yml`` says that the package index has another project of this name.
 
-    Only one key of the file is read: a client need not know what the others mean.
+    Only that key is read: a client need not understand the others.
     """
     from wheelmill.config.load import PACKAGES  # noqa: PLC0415 - the same
     from wheelmill.config.yaml import read_document  # noqa: PLC0415 - other commands do without YAML
@@ -118,7 +115,7 @@ def has_namesake(project: ProjectName) -> bool:
 
 
 def _distance(verdict: Assessment, target: TargetEnvironment) -> tuple[float, ...]:
-    """How far a wheel is from fitting; one that no change makes fit is the farthest."""
+    """Measure how far a wheel is from fitting; it is farthest if no change makes it fit."""
     aspects = {mismatch.aspect for mismatch in verdict.against}
     return cost_of(verdict.candidate, aspects, target) or (math.inf, len(aspects))
 
@@ -129,7 +126,7 @@ _LOOKS: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Combination:
-    """A CUDA, a torch and Pythons that a project has wheels for; empty where its wheels do not say."""
+    """A CUDA, a torch and Pythons that a project has wheels for; empty if its wheels do not name them."""
 
     cuda: str
     torch: TorchNeed | None
@@ -143,7 +140,7 @@ class Combination:
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """The wheels that sources have of a project for one platform."""
+    """The wheels of a project for one platform, from all sources."""
 
     combinations: tuple[Combination, ...]
     """By CUDA and torch."""
@@ -155,7 +152,7 @@ class Offer:
 
 
 def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvironment, search: Search) -> Offer:
-    """List what a project has wheels for on one platform."""
+    """List the combinations that a project has wheels for on one platform."""
     with open_finder([project], environment, search) as found:
         listed = candidates_of(project, found.places(project), found.pages)
         candidates = [candidate for candidate in listed if _is_for(platform, candidate)]
@@ -173,7 +170,7 @@ def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvi
 
 
 def _is_for(platform: Platform, candidate: Candidate) -> bool:
-    """Whether it is for a platform, whatever the C library, and not for another accelerator than CUDA."""
+    """True if it is for a platform, with any C library, and not for another accelerator than CUDA."""
     systems = {tag.platform for tag in candidate.tags}
     return not candidate.label.other_accelerator and any(
         system == "any" or Platform.of_tag(system) == platform for system in systems
@@ -181,9 +178,9 @@ def _is_for(platform: Platform, candidate: Candidate) -> bool:
 
 
 def _with_ranges(candidates: Sequence[Candidate], cache: PageCache, search: Search) -> list[Candidate]:
-    """Candidates with what they need of torch, also where their names do not say it.
+    """Add the torch that candidates need where their names do not give it.
 
-    Of those the newest for each CUDA is looked into, and the others are taken to need the same.
+    Only the newest of them for each CUDA is inspected; the others are assumed to need the same.
     """
     silent = [each for each in candidates if each.label.cuda_major and each.label.torch is None]
     newest = {_cuda_of(each): each for each in sorted(silent, key=lambda each: each.version)}
@@ -194,7 +191,7 @@ def _with_ranges(candidates: Sequence[Candidate], cache: PageCache, search: Sear
 
 
 def _cuda_of(candidate: Candidate) -> str:
-    """``13.0``, ``12.x`` where only the major release is named, or nothing."""
+    """Write its CUDA: ``13.0``, ``12.x`` if only the major release is named, or nothing."""
     label = candidate.label
     return str(label.cuda or (f"{label.cuda_major}.x" if label.cuda_major else ""))
 

@@ -1,4 +1,4 @@
-"""What is known of a target beyond what it has: what its torch is published for, and which CUDA its driver runs."""
+"""Known facts about a target: the builds of its torch, and the CUDA that its driver runs."""
 
 from __future__ import annotations
 
@@ -14,20 +14,17 @@ _BEST_KNOWN: Final = Platform.parse("linux_x86_64")
 
 
 def cudas_of(release: TorchRelease, platform: Platform) -> frozenset[CudaVersion]:
-    """What a torch is published for.
-
-    For a platform that the facts do not have, such as Windows, that is taken to be the same as for Linux.
-    """
+    """List the CUDAs that a torch is published for; platforms without facts, such as Windows, count as Linux."""
     return release.cuda.get(platform, release.cuda.get(_BEST_KNOWN, frozenset()))
 
 
 def pythons_of(release: TorchRelease, platform: Platform) -> frozenset[PythonVersion]:
-    """The Pythons that a torch is published for; for platforms that the facts do not have, as in `cudas_of`."""
+    """List the Pythons that a torch is published for; platforms without facts are treated as in `cudas_of`."""
     return release.python.get(platform, release.python.get(_BEST_KNOWN, frozenset()))
 
 
 def abi_of(target: TargetEnvironment, facts: Compatibility) -> bool | None:
-    """Which C++ ABI the target's torch has: as detected or given, else as that torch was published."""
+    """Find the C++ ABI of the target's torch: as detected or given, else as that torch was published."""
     if target.cxx11_abi is not None or target.torch is None or target.cuda is None:
         return target.cxx11_abi
     release = facts.torch.get(target.torch)
@@ -35,16 +32,16 @@ def abi_of(target: TargetEnvironment, facts: Compatibility) -> bool | None:
 
 
 def minimum_driver(cuda: CudaVersion, facts: Compatibility) -> str | None:
-    """The oldest driver for a CUDA release, by that of its nearest known release of the same major."""
+    """Find the oldest driver for a CUDA release, by the nearest known release of the same major."""
     known = [version for version in facts.cuda if version.major == cuda.major]
     nearest = min(known, key=lambda version: abs(version.minor - cuda.minor), default=None)
     return facts.cuda[nearest].minimum_driver if nearest else None
 
 
 def driver_cuda_of(target: TargetEnvironment, facts: Compatibility) -> CudaVersion | None:
-    """The newest CUDA that a target's driver knows: as it says itself, else as the known releases tell.
+    """Find the newest CUDA of a target's driver, as the driver reports it, else by the known releases.
 
-    None where there is no driver, or only one that is older than all of them.
+    None if there is no driver, or it is older than all known releases.
     """
     if target.driver_cuda or target.driver is None:
         return target.driver_cuda
@@ -57,6 +54,6 @@ def driver_cuda_of(target: TargetEnvironment, facts: Compatibility) -> CudaVersi
 
 
 def is_older(target: TargetEnvironment, driver: str) -> bool:
-    """Whether a target's driver is known to be older than one; Windows has other numbers for the same driver."""
+    """True if a target's driver is known to be older; Windows numbers the same driver differently."""
     known = target.driver if target.platform.is_linux else None
     return known is not None and Version(known) < Version(driver)

@@ -1,6 +1,6 @@
-"""Why a wheel does not fit a target, judged by its name, its page and what was seen in it; else, it fits.
+"""Reasons why a wheel does not fit a target: no mismatch means it fits.
 
-Where torch for a CUDA is, and the commands that install it.
+Name, page and inspection are considered. This module also has the place of torch for a CUDA, and its install commands.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from wheelmill.wheel.torch_symbols import TorchWindow, describe_symbol
 def mismatches(
     candidate: Candidate, requirement: Requirement, target: TargetEnvironment, facts: Compatibility
 ) -> Iterator[Mismatch]:
-    """Give every reason against a candidate."""
+    """Yield every reason against a candidate."""
     yield from mismatches_of_tags(candidate.tags, target)
     yield from _of_label(candidate.label, candidate.source, target, facts)
     yield from _of_gpus(candidate.source, target)
@@ -60,7 +60,7 @@ def mismatches(
 
 
 def group_fits(place: Place, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:
-    """Whether there is no reason against a whole group of wheels of a page."""
+    """True if there is no reason against a whole group of wheels of a page."""
     if mismatches_of_tags(tags_in(group.tags), target):
         return False
     against = chain(_of_label(place.label_of(group), place.source, target, facts), _of_gpus(place.source, target))
@@ -68,7 +68,7 @@ def group_fits(place: Place, group: LinkGroup, target: TargetEnvironment, facts:
 
 
 def mismatches_of_tags(tags: frozenset[Tag], target: TargetEnvironment) -> tuple[Mismatch, ...]:
-    """Give every reason that the tags of a wheel give against it; none when one of them is accepted."""
+    """List the reasons that the tags of a wheel give against it; empty if one tag is accepted."""
     accepted = target.tag_places
     if any(tag in accepted for tag in tags):
         return ()
@@ -111,7 +111,7 @@ def _of_label(label: BuiltFor, source: Source, target: TargetEnvironment, facts:
 
 
 def _against_cuda(label: BuiltFor, target: TargetEnvironment) -> str | None:
-    """Libraries of one CUDA major release are compatible with what was linked to an older minor one.
+    """Compare CUDAs: libraries of a major release are compatible with code linked to an older minor one.
 
     https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
     """
@@ -147,13 +147,13 @@ def _against_torch(label: BuiltFor, source: Source, target: TargetEnvironment) -
 
 
 def is_for_other_torch(label: BuiltFor, target: TargetEnvironment) -> bool:
-    """Whether a label names one release of torch, and not the target's."""
+    """True if a label names one release of torch, and not the target's."""
     named = isinstance(label.torch, TorchVersion) and not label.torch.is_candidate
     return named and target.torch is not None and label.torch != target.torch
 
 
 def admits_torch(wanted: SpecifierSet, target: TargetEnvironment) -> bool:
-    """Whether the target's torch is in a range; where only its minor release is known, whether any of that is."""
+    """True if the target's torch is in a range; if only its minor release is known, any release of it counts."""
     if target.torch_release:
         return wanted.contains(target.torch_release, prereleases=True)
     return target.torch is not None and has_release_of(target.torch, wanted)
@@ -179,7 +179,7 @@ def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Mismatch]:
 
 
 def mismatches_inside(inside: Inside, label: BuiltFor, target: TargetEnvironment) -> Iterator[Mismatch]:
-    """Give every reason against a wheel that shows inside it."""
+    """Yield every reason against a wheel that its inspection gives."""
     if inside.gone:
         yield Mismatch(aspect=Aspect.FILE, reason=str(inside))
     if not within(inside.requires_python, target.full_python):
@@ -200,7 +200,7 @@ def mismatches_inside(inside: Inside, label: BuiltFor, target: TargetEnvironment
 
 
 def _against_gpu_code(inside: Inside, label: BuiltFor, target: TargetEnvironment) -> Iterator[Mismatch]:
-    """Its compression may want a newer driver than its CUDA does."""
+    """Compare GPU code; its compression may need a newer driver than its CUDA does."""
     if inside.driver and is_older(target, inside.driver):
         reason = f"its code needs driver {inside.driver}, the target has {target.driver}"
         yield Mismatch(aspect=Aspect.DRIVER, reason=reason)
@@ -217,7 +217,7 @@ def _against_gpu_code(inside: Inside, label: BuiltFor, target: TargetEnvironment
 
 
 def _against_symbols(window: TorchWindow | None, label: BuiltFor, target: TargetEnvironment) -> str | None:
-    """A reason, if the target's torch lacks a symbol; for a wheel for another torch, also if this is unknown."""
+    """Give a reason if the target's torch lacks a symbol; for a wheel for another torch, also if this is unknown."""
     if target.torch is None:
         return None
     lacking = window.lacking(target.torch) if window else None
@@ -229,7 +229,7 @@ def _against_symbols(window: TorchWindow | None, label: BuiltFor, target: Target
 
 
 def within(specifier: str | None, version: Version) -> bool:
-    """Whether a version is in a range; a missing or unreadable range holds every version."""
+    """True if a version is in a range; a missing or unreadable range holds every version."""
     if not specifier:
         return True
     try:
@@ -242,7 +242,7 @@ _range: Final = functools.cache(read_range)
 
 
 def _is_exact(specifier: SpecifierSet) -> bool:
-    """Whether one exact version is asked for, so that yanked files count (PEP 592)."""
+    """True if one exact version is requested, so that yanked files count (PEP 592)."""
     return any(part.operator in ("==", "===") and not part.version.endswith(".*") for part in specifier)
 
 
@@ -252,7 +252,7 @@ _TORCH_INDEX: Final = "WHEELMILL_TORCH_INDEX"
 
 @dataclass(frozen=True, kw_only=True)
 class TorchPlace:
-    """A torch, and where it is for a CUDA."""
+    """A torch, and its index for a CUDA."""
 
     torch: TorchVersion
     backend: CudaTag | None
@@ -262,7 +262,7 @@ class TorchPlace:
 
     @classmethod
     def of(cls, torch: TorchVersion, cuda: CudaVersion | None, platform: Platform, facts: Compatibility) -> Self:
-        """Look up where it is; for any CUDA, where the usual index has it.
+        """Look up its index; if any CUDA will do, it is the usual one.
 
         Raises:
             UsageError: the variable that names a mirror is not a URL.
@@ -273,12 +273,10 @@ class TorchPlace:
     def commands(
         self, interpreter: Path, uv: str | Path | None, *, beside: Sequence[str] = ()
     ) -> tuple[tuple[str, ...], ...]:
-        """The commands that put it in the place of another build, one after the other.
+        """List the commands that put it in the place of another build, in order.
 
-        Args:
-            interpreter: that of the environment.
-            uv: the program; None leaves it to the environment's pip.
-            beside: what is released with torch for one CUDA, and is installed.
+        If ``uv`` is None, the environment's pip runs. ``beside`` names installed projects that are released with torch
+        for one CUDA.
         """
         from wheelmill.installers.uv import torch_options  # noqa: PLC0415 - for advice alone
 
@@ -294,9 +292,9 @@ class TorchPlace:
 
 
 def _index(backend: CudaTag, torch: TorchVersion, facts: Compatibility) -> str:
-    """The simple index of torch for a CUDA, which a project has to name: what uv calls a backend is for `uv pip` only.
+    """Find the simple index of torch for a CUDA, for projects to name: uv's backends work in `uv pip` only.
 
-    A mirror that the environment names, else the index of ``compatibility.yml``, which has one of its own for release
+    A mirror that the environment names, else the index of ``compatibility.yml``, which has a separate one for release
     candidates. In all of them, ``{cuda}`` is ``130``.
     """
     of_candidates = facts.torch.test_index if torch.is_candidate else None

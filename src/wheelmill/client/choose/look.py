@@ -1,6 +1,6 @@
-"""Inspecting a wheel without downloading it, and checking who attests it.
+"""Inspecting a wheel without downloading it, and verifying its attestation.
 
-The manifest of its release says what is in it; without one METADATA is read, and the compiled code where that is small.
+The manifest of its release says what is in it. Without one METADATA is read, and the compiled code if that is small.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PIECE: Final = 256 << 10
 
 
 def look_into(candidate: Candidate, web: Web) -> Inside | str:
-    """Read what can be read without downloading; else say why not, as when the server does not support ranges."""
+    """Read what needs no download; else give the reason, such as a server that does not support ranges."""
     try:
         return _look_into_manifest(candidate, web) or _look_into_file(candidate, web)
     except (WheelmillError, ValueError, OSError) as error:
@@ -52,7 +52,7 @@ def look_into(candidate: Candidate, web: Web) -> Inside | str:
 
 
 def find_gone(candidate: Candidate, web: Web) -> Inside | None:
-    """Ask for the first byte of a wheel; returns the server's answer if it no longer has the wheel, else None."""
+    """Request the first byte of a wheel; return the server's answer if the wheel is gone, else None."""
     try:
         answer = web.get(candidate.url, span="0-0")
     except NetworkError:
@@ -93,7 +93,7 @@ def _look_into_file(candidate: Candidate, web: Web) -> Inside:
 
 
 def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
-    """The METADATA beside a wheel (PEP 658); None when there is none."""
+    """Read the METADATA beside a wheel (PEP 658); None if there is none."""
     if not candidate.has_metadata:
         return None
     answer = web.get(candidate.url + SIDECAR_SUFFIX, limit=MAX_METADATA)
@@ -104,12 +104,7 @@ def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
 
 
 def code_in(archive: zipfile.ZipFile, most: int = _MOST_CODE) -> tuple[SharedObject, ...] | None:
-    """The shared objects of a wheel on a server; None when they are too large to be read in passing.
-
-    Args:
-        archive: the wheel, opened.
-        most: bytes that they may have, packed.
-    """
+    """Read the shared objects of a wheel on a server; None if they are too large (``most`` is in packed bytes)."""
     from wheelmill.wheel.shared_objects import read_members  # noqa: PLC0415 - not for what the cache has
 
     members = [member for member in archive.infolist() if ".so" in Path(member.filename).suffixes]
@@ -131,11 +126,9 @@ def _describe(
 
 
 def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> Inside:
-    """Say what compiled code needs, of a wheel or of what is installed.
+    """Describe the needs of compiled code, of a wheel or of an installation.
 
-    Args:
-        code: every shared object.
-        window: in which torches it could load; None where that is not known, or not asked.
+    ``window`` is the range of torches that could load it; None if it is unknown, or not wanted.
     """
     from wheelmill.wheel.libraries import cuda_major_of  # noqa: PLC0415 - the same
     from wheelmill.wheel.platforms import newest  # noqa: PLC0415 - not for what the cache has
@@ -156,9 +149,9 @@ def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> I
 
 
 def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
-    """Read what was seen in a wheel before it was released, also in a large one; None where no manifest says so.
+    """Read what the manifest records of a wheel, also of a large one; None if no manifest has it.
 
-    Only wheels of an index that are labelled as wheelmill labels them are asked about.
+    Only wheels from an index, with labels in wheelmill's own form, are looked up.
     """
     labelled = Label.parse(candidate.version.local or "") is not None
     if not (labelled and candidate.sha256 and candidate.source.kind is SourceKind.SIMPLE):
@@ -175,7 +168,7 @@ def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
 
 
 def inside_of_entry(entry: ListedWheel) -> Inside:
-    """Turn an entry of a manifest into a record of the client."""
+    """Convert an entry of a manifest into a record of the client."""
     evidence = entry.certificate.evidence
     return Inside(
         requires_dist=tuple(str(read_requirement(text)) for text in entry.requires_dist),
@@ -191,7 +184,7 @@ def inside_of_entry(entry: ListedWheel) -> Inside:
 
 
 def _driver_of(entry: ListedWheel) -> str | None:
-    """The oldest driver that it needs, as NVIDIA writes it: 580.65.06."""
+    """Find the oldest driver that it needs, as NVIDIA writes it: 580.65.06."""
     made = entry.certificate.provenance
     if made and made.driver:
         Version(made.driver)
@@ -199,17 +192,13 @@ def _driver_of(entry: ListedWheel) -> str | None:
 
 
 def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
-    """Verify the attestation of every chosen wheel, from the file that lies beside it and is read once.
+    """Verify the attestation of every chosen wheel, from the file beside it, which is read once.
 
     Wheels that were built on this machine need none.
 
-    Args:
-        resolutions: the wheels that were chosen.
-        signer: who must have attested them.
-
     Raises:
-        IntegrityError: names the wheels that it does not attest.
-        UsageError: this machine lacks what verifying takes.
+        IntegrityError: names the wheels that ``signer`` does not attest.
+        UsageError: this machine lacks a tool for verifying.
     """
     from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - httpx takes longer to import than most commands
 
@@ -234,7 +223,7 @@ def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
 
 
 def _by_attestations(resolutions: Iterable[Resolution]) -> Mapping[str, Collection[Candidate]]:
-    """The chosen wheels that come from a server, by the URL of the attestations beside them."""
+    """Group the chosen wheels from servers by the URL of the attestations beside them."""
     found: dict[str, dict[str, Candidate]] = {}
     for candidate in (choice.candidate for resolution in resolutions for choice in resolution.choices.values()):
         if urlsplit(candidate.url).scheme != "file":
@@ -243,7 +232,7 @@ def _by_attestations(resolutions: Iterable[Resolution]) -> Mapping[str, Collecti
 
 
 def _subjects_of(candidate: Candidate) -> Iterable[tuple[str, str | None]]:
-    """What must be attested of a wheel: its bytes, and its sidecar if the index names one (PEP 658)."""
+    """List the files that need an attestation: the wheel, and its sidecar if the index names one (PEP 658)."""
     yield candidate.filename, candidate.sha256
     if candidate.metadata_sha256:
         yield candidate.filename + SIDECAR_SUFFIX, candidate.metadata_sha256

@@ -1,4 +1,4 @@
-"""From requirements to wheels: sources, pages, candidates, choice; and again where inspection shows a misfit."""
+"""From requirements to wheels: sources, pages, candidates, choice; and again if inspection shows a misfit."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Looks = Mapping[str, Inside | str]
 
 @dataclass(frozen=True, kw_only=True)
 class Inspection:
-    """A choice, and what was seen in wheels on the way to it."""
+    """A choice, and the inspections of wheels that led to it."""
 
     resolution: Resolution
     """The choices, with what their wheels require."""
@@ -64,7 +64,7 @@ class Inspection:
 
 
 def with_looks(candidates: Candidates, seen: Looks) -> Candidates:
-    """Candidates with what was seen in them."""
+    """Add their inspections to candidates."""
     return {
         name: [
             replace(candidate, inside=look) if isinstance(look := seen.get(candidate.url), Inside) else candidate
@@ -84,15 +84,10 @@ def inspect(
 ) -> Inspection:
     """Inspect the chosen wheels, and choose again if one of them turns out not to fit.
 
-    Args:
-        choose_with: chooses with what was seen in wheels so far.
-        cache: the cache of what wheels were seen to hold.
-        offline: whether to use only what the cache has.
-        confirm: whether servers are asked for the files of wheels of which the cache or a manifest says enough.
-        progress: is told what is looked into.
+    With ``confirm``, servers are also asked for the files of wheels that the cache or a manifest describes well enough.
 
     Returns:
-        The last choice; its warnings say what was left out, and why.
+        The last choice; its warnings list each wheel that was left out, with the reason.
     """
     seen: dict[str, Inside | str] = {}
     left_out: dict[str, str] = {}
@@ -121,14 +116,9 @@ def look_into_all(
     confirm: bool = False,
     progress: Progress = QUIET,
 ) -> Looks:
-    """Inspect wheels in parallel, or take what the cache has of them.
+    """Inspect wheels in parallel, or take their inspections from the cache.
 
-    Args:
-        candidates: the wheels to look into.
-        cache: the cache of what wheels were seen to hold.
-        offline: whether to use only what the cache has.
-        confirm: whether servers are asked if they still have each file, also where the cache knows what it holds.
-        progress: shows which wheels are looked into.
+    With ``confirm``, servers are asked if they still have each file, also if the cache knows its content.
     """
     known = {candidate.url: inside for candidate in candidates if (inside := _recall(candidate, cache))}
     unasked = "was not looked into: --offline was given"
@@ -155,13 +145,13 @@ def look_into_all(
 
 
 def _keep(inside: Inside, candidate: Candidate, cache: PageCache) -> None:
-    """Keep what a wheel shows, under its hash; without one there is no telling whether it is still the same."""
+    """Cache an inspection under the hash of its wheel; without a hash, a changed wheel would go unnoticed."""
     if candidate.sha256:
         cache.keep_fact(f"inside/3:{candidate.sha256}", json.dumps(plain_of(inside)))
 
 
 def _recall(candidate: Candidate, cache: PageCache) -> Inside | None:
-    """What the cache keeps of a wheel; None when it was never looked into."""
+    """Read the inspection of a wheel from the cache; None if there is none."""
     kept = cache.fact(f"inside/3:{candidate.sha256}") if candidate.sha256 else None
     if kept is None:
         return None
@@ -170,7 +160,7 @@ def _recall(candidate: Candidate, cache: PageCache) -> Inside | None:
 
 
 def _reasons_against(resolution: Resolution, seen: Looks) -> Iterator[tuple[str, str]]:
-    """The chosen wheels that do not fit, by their URLs, with every reason."""
+    """Yield the chosen wheels that do not fit, by their URLs, with every reason."""
     for choice in resolution.choices.values():
         candidate = choice.candidate
         look = seen[candidate.url]
@@ -181,7 +171,7 @@ def _reasons_against(resolution: Resolution, seen: Looks) -> Iterator[tuple[str,
 
 
 def _with_notes(choice: Choice, seen: Looks, target: TargetEnvironment) -> Choice:
-    """A choice, with the requirements of its wheel and a warning about what could not be seen in it."""
+    """Add the requirements of its wheel to a choice, and a warning about what could not be inspected."""
     look = seen.get(choice.candidate.url)
     if look is None:
         return replace(choice, notes=(*choice.notes, f"was not looked into: {_ROUNDS} better ones did not fit"))
@@ -202,7 +192,7 @@ _EXPLAINED: Final = "'wheelmill explain --variants {}' says which this machine g
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """Where and how to look for wheels: the options of every command that finds some."""
+    """Options for finding wheels, of every command that does so."""
 
     named: Sequence[str] = ()
     """Sources that replace those that ship."""
@@ -223,7 +213,7 @@ class Search:
     """Is told what the command waits for."""
 
     def target(self, environment: TargetEnvironment) -> TargetEnvironment:
-        """The target, which accepts wheels for other torches if the options do.
+        """Return the target, which accepts wheels for other torches if the options do.
 
         Raises:
             UsageError: a wheel for another torch is accepted, and the target has none.
@@ -237,7 +227,7 @@ class Search:
         return replace(environment, other_torch=self.other_torch)
 
     def sources(self, cache: PageCache, warn: Callable[[str], None]) -> tuple[Source, ...]:
-        """The sources to look in.
+        """Read the sources to look in.
 
         Raises:
             UsageError: one of them is no source.
@@ -251,12 +241,12 @@ class Search:
         return read_sources(self.named, self.extra, cache, published.newer_at)
 
     def open_cache(self) -> PageCache:
-        """The cache of pages."""
+        """Open the cache of pages."""
         return PageCache(cache_folder() if self.use_cache else None)
 
 
 def read_facts() -> Compatibility:
-    """Read ``compatibility.yml``, as 'wheelmill config schema --write' made JSON of it: YAML would take too long."""
+    """Read ``compatibility.yml`` as JSON from 'wheelmill config schema --write': YAML would take too long."""
     facts: Compatibility = record_of(
         Compatibility, json.loads((own_installation.CONFIG / "compatibility.json").read_bytes())
     )
@@ -264,17 +254,14 @@ def read_facts() -> Compatibility:
 
 
 def cache_folder() -> Path:
-    """The folder in which the client keeps what it has read."""
+    """Return the folder of the client's cache."""
     return user_cache_path("wheelmill") / "client"
 
 
 def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment, search: Search) -> Resolution:
-    """Find the wheels for requirements.
+    """Find the wheels for requirements, at most one requirement for each project.
 
-    Args:
-        requirements: the requirements, at most one for each project.
-        environment: the target; what it leaves open is decided for all of them together.
-        search: the sources to look in, and how.
+    Facts that the environment leaves open are decided for all of them together.
 
     Raises:
         UsageError: one of the sources is none.
@@ -312,7 +299,7 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
 
 
 def _with_torch_place(resolution: Resolution, facts: Compatibility) -> Resolution:
-    """A resolution that says where its torch is, where one was chosen for a CUDA."""
+    """Add the index of torch to a resolution if a torch was chosen for a CUDA."""
     chosen = resolution.environment
     if not (chosen.torch and chosen.cuda):
         return resolution
@@ -363,7 +350,7 @@ class Finder:
         return outcomes_of(project, self.places(project), self.pages)
 
     def name_meant(self, project: ProjectName) -> str | None:
-        """Find the names that a project's may be a slip of; None if a source has the project, or no name is similar."""
+        """Suggest similar names for a misspelt project; None if a source has it, or no name is similar."""
         outcomes = self.outcomes(project)
         if any(each.outcome is Outcome.FOUND for each in outcomes):
             return None
@@ -373,12 +360,12 @@ class Finder:
         return f"did you mean {' or '.join(meant)}?" if meant else None
 
     def warnings(self, outcomes: Iterable[SourceOutcome]) -> tuple[str, ...]:
-        """Problems of the sources and their pages, each once."""
+        """List the problems of the sources and their pages, each once."""
         of_sources = filter(None, (each.warning for each in outcomes))
         return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
 
     def told_better(self, absence: Unresolved) -> Unresolved:
-        """Why a project has no wheel, unless its plain wheels say why: it has only variants, or its name is a slip."""
+        """Improve the reason why a project has no wheel: it has only variants, or its name is misspelt."""
         project = absence.project
         if (count := self._variants(project)) and not self.all_candidates(project):
             variants = number_of(count, "variant wheel")
@@ -387,7 +374,7 @@ class Finder:
         return replace(absence, suggestion=self.name_meant(project) or absence.suggestion)
 
     def variants_passed_over(self, project: ProjectName) -> tuple[str, ...]:
-        """A warning about variant wheels, which are never candidates; empty if there are none."""
+        """Warn about variant wheels, which are never candidates; empty if there are none."""
         count, hint = self._variants(project), _EXPLAINED.format(project)
         return (f"{project}: {number_of(count, 'variant wheel')} (PEP 825) passed over; {hint}",) if count else ()
 
@@ -396,6 +383,6 @@ class Finder:
 
     def _fits(self, place: Place, group: LinkGroup) -> bool:
         key = place.source.torch, place.source.gpus, place.built_for, group.local, group.tags
-        if key not in self._known:  # many places have the same groups
+        if key not in self._known:  # many pages have the same groups
             self._known[key] = any(group_fits(place, group, target, self.facts) for target in self.targets)
         return self._known[key]

@@ -1,4 +1,4 @@
-"""Why no wheel fits, and the smallest change with which one does."""
+"""The reasons why no wheel fits, and the smallest change that makes one fit."""
 
 from __future__ import annotations
 
@@ -50,13 +50,9 @@ _ELSEWHERE: Final = "'wheelmill search' lists the sources; --extra-source names 
 def explain_absence(
     requirement: Requirement, target: TargetEnvironment, candidates: Sequence[Candidate], facts: Compatibility
 ) -> Unresolved:
-    """Say why no candidate fits, and what to change.
+    """Explain why no candidate fits, and what to change.
 
-    Args:
-        requirement: the requirement that no wheel fits.
-        target: the environment that a wheel was looked for.
-        candidates: every wheel of the project, also those that were never considered for this target.
-        facts: the facts of ``compatibility.yml`` about torch and CUDA.
+    Candidates are all wheels of the project, also those that were never considered for this target.
     """
     project = canonicalize_name(requirement.name)
     against = [(candidate, list(mismatches(candidate, requirement, target, facts))) for candidate in candidates]
@@ -74,7 +70,7 @@ def explain_absence(
 
 
 def _without_cuda(target: TargetEnvironment) -> str:
-    """Where it is known from that the target's torch is built without CUDA."""
+    """Explain how the target's torch is known to be built without CUDA."""
     if target.torch_release:
         return f"torch {target.torch_release}, which is installed, is built without CUDA"
     return f"{target.origins.get('cuda', 'the target')} asks for torch without CUDA"
@@ -104,9 +100,9 @@ def _smallest_change(
 
 
 def cost_of(candidate: Candidate, aspects: set[Aspect], target: TargetEnvironment) -> tuple[int, int, int] | None:
-    """How big a change makes a wheel fit: what has to be changed, then how far torch and CUDA are away.
+    """Measure the change that makes a wheel fit: facts to change, then distance of torch and of CUDA.
 
-    None where nothing has to be, or where no change would do.
+    None if nothing has to change, or no change is enough.
     """
     if not aspects or not aspects <= _COST.keys():
         return None
@@ -127,22 +123,22 @@ def _change(
     *,
     torch: TorchVersion | None,
 ) -> str | None:
-    """The options to give and the things to change, with a certain torch.
+    """List the options and changes that make a wheel fit, with a certain torch.
 
-    None when that torch was never published so, or there would be other reasons against the candidate.
+    None if that torch was never published so, or there would be other reasons against the candidate.
     """
     another_torch = bool({Aspect.TORCH, Aspect.CUDA} & aspects)
     cuda = (
         _cuda_of(candidate, torch, target.platform, facts) if Aspect.CUDA in aspects or not target.cuda else target.cuda
     )
     python = _python_of(candidate) if Aspect.PYTHON in aspects else target.python
-    lacks_gpu = Aspect.GPU in aspects and not candidate.source.gpus  # code that a wheel lacks for the GPU that is there
+    lacks_gpu = Aspect.GPU in aspects and not candidate.source.gpus  # no change gives a wheel code for this GPU
     if python is None or (candidate.label.cuda_major and cuda is None) or lacks_gpu:
         return None
     changed = replace(target, torch=torch, cuda=cuda, python=python)
     if python != target.python:
         changed = replace(changed, python_release=None)
-    if another_torch:  # then it is not the installed torch that is meant
+    if another_torch:  # then these facts of the installed torch do not apply
         changed = replace(changed, cpu_only=False, cxx11_abi=None, torch_release=None)
     left = {mismatch.aspect for mismatch in mismatches(candidate, requirement, changed, facts)}
     if not left <= aspects - {Aspect.TORCH, Aspect.CUDA, Aspect.PYTHON}:
@@ -166,7 +162,7 @@ def _change(
 
 
 def _another_build(torch: TorchVersion, cuda: CudaVersion, target: TargetEnvironment, facts: Compatibility) -> str:
-    """What to do if the target's torch is built without CUDA."""
+    """Suggest a change if the target's torch is built without CUDA."""
     if target.interpreter is None or target.torch_release is None:
         return f"--torch {torch} --cuda {cuda}"
     from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - for advice alone
@@ -176,25 +172,25 @@ def _another_build(torch: TorchVersion, cuda: CudaVersion, target: TargetEnviron
 
 
 def _torches_for(candidate: Candidate, target: TargetEnvironment, facts: Compatibility) -> list[TorchVersion]:
-    """Torches to use instead of the target's: the one that a wheel names, else all, nearest first."""
+    """List torches to replace the target's: the one in the wheel's name, else all, nearest first."""
     named = _named_torch(candidate)
     return [named] if named else sorted(facts.torch, key=lambda torch: _steps(torch, target))
 
 
 def _named_torch(candidate: Candidate) -> TorchVersion | None:
-    """The only torch that a wheel's name says it is for."""
+    """Return the only torch that a wheel's name allows; None if there is no such one."""
     return candidate.label.torch if isinstance(candidate.label.torch, TorchVersion) else None
 
 
 def _steps(torch: TorchVersion, target: TargetEnvironment) -> int:
-    """How many minor releases a torch is away from the target's."""
+    """Count the minor releases between a torch and the target's."""
     return abs(torch.minor - target.torch.minor) if target.torch else 0
 
 
 def _cuda_of(
     candidate: Candidate, torch: TorchVersion | None, platform: Platform, facts: Compatibility
 ) -> CudaVersion | None:
-    """The CUDA that a wheel names, else the newest of the major release that it names."""
+    """Find the CUDA that a wheel names, else the newest of the major release that it names."""
     if candidate.label.cuda:
         return candidate.label.cuda
     release = facts.torch.get(torch) if torch else None
@@ -204,7 +200,7 @@ def _cuda_of(
 
 
 def _python_of(candidate: Candidate) -> PythonVersion | None:
-    """The oldest Python that its tags name; None when they name none that wheels are chosen for."""
+    """Find the oldest Python in its tags; None if they name none that wheels are chosen for."""
     abis = {tag.abi if tag.abi.startswith("cp") else tag.interpreter for tag in candidate.tags}
     try:
         return min((PythonVersion.parse(abi) for abi in abis if abi.startswith("cp3")), default=None)
@@ -219,7 +215,7 @@ def _is_published(
     platform: Platform,
     facts: Compatibility,
 ) -> bool:
-    """Whether such a torch exists, according to the facts."""
+    """True if such a torch exists, according to the facts."""
     release = facts.torch.get(torch) if torch else None
     if release is None or cuda is None:
         return release is not None or torch is None
