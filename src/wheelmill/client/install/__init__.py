@@ -1,1 +1,1 @@
-"""Bringing wheels into an environment: downloads, each under its hash, and the installer."""
+"""Installation of wheels into an environment: hash-checked downloads, and the installer."""

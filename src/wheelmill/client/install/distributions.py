@@ -1,4 +1,4 @@
-"""Installed packages of an interpreter, where installers write them, and how a change alters them."""
+"""Installed packages of an interpreter, the folders that installers write to, and changes between two states."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from wheelmill.wheel.record import read_rows
 
 @dataclass(frozen=True, kw_only=True)
 class Distribution:
-    """What is installed of one project."""
+    """Installed distribution of one project."""
 
     project: ProjectName
     version: str
@@ -39,22 +39,22 @@ class Distribution:
 
     @property
     def stands_for(self) -> ProjectName | None:
-        """The project that it is an alias of."""
+        """The project that this alias stands for; None if it is no alias."""
         return stands_for(self.version, self.requires_dist)
 
     @property
     def label(self) -> BuiltFor:
-        """What its version says that it was built for; nothing for an alias, whose wheel says it."""
+        """The build label in its version; empty for an alias, because its wheel has the label."""
         return BuiltFor() if self.stands_for else BuiltFor.of_installed(self.version)
 
     @property
     def torch(self) -> TorchNeed | None:
-        """What it needs of torch: as its version says; where that says only CUDA, as its METADATA does."""
+        """The torch that it needs: from its version, or from its METADATA if the version names CUDA only."""
         return self.label.torch or (needed_torch(self.requires_dist) if self.label.cuda_major else None)
 
 
 def versions_in(interpreter: Path) -> dict[ProjectName, str]:
-    """The version of everything that an interpreter can import, by project; see `installed_in`.
+    """Map every project that an interpreter can import to its version; see `installed_in`.
 
     Raises:
         UsageError: the interpreter does not run.
@@ -63,7 +63,7 @@ def versions_in(interpreter: Path) -> dict[ProjectName, str]:
 
 
 def installed_in(interpreter: Path) -> dict[ProjectName, Distribution]:
-    """Everything that an interpreter can import, by project: of two with one name, the one that Python imports.
+    """Map every project that an interpreter can import to its distribution; of two with one name, the imported one.
 
     Raises:
         UsageError: the interpreter does not run.
@@ -72,7 +72,7 @@ def installed_in(interpreter: Path) -> dict[ProjectName, Distribution]:
 
 
 def distributions_of(interpreter: Path) -> list[Distribution]:
-    """Every distribution that an interpreter finds, those too that another one of the same name hides."""
+    """List every distribution on an interpreter's path, including those hidden by another of the same name."""
     try:
         path = ask(interpreter, "import json, sys; print(json.dumps(sys.path))")
     except ProcessError as error:
@@ -83,22 +83,19 @@ def distributions_of(interpreter: Path) -> list[Distribution]:
 
 
 def read_distributions(path: Iterable[Path]) -> list[Distribution]:
-    """Read what is installed in folders; what has no name that could be one, or no version, is left out.
+    """Read the distributions in folders, given in import order; entries without a valid name or a version are skipped.
 
-    A version has the local label of the wheel's file name, where its URL was kept (PEP 610): flash-attn's own wheels,
-    among others, are renamed after they are built, so that their METADATA does not say what they were built for.
-
-    Args:
-        path: the folders in the order in which Python looks for modules in them.
+    A version includes the local label of the wheel's file name if its URL is recorded (PEP 610). Some wheels,
+    flash-attn's own among them, are renamed after the build, so their METADATA does not state their target.
     """
     return [found for folder in dict.fromkeys(path) for each in _metadata_in(folder) if (found := _read(each))]
 
 
 def _metadata_in(folder: Path) -> list[Path]:
-    """The files with the metadata of distributions; an ``.egg-info`` may itself be one."""
+    """List the metadata files of distributions; an ``.egg-info`` may itself be one."""
     try:
         entries = sorted(each for each in folder.iterdir() if each.suffix in (".dist-info", ".egg-info"))
-    except OSError:  # a zip, or a folder that is not there
+    except OSError:  # a zip file or a missing folder
         return []
     named = {".dist-info": "METADATA", ".egg-info": "PKG-INFO"}
     return [entry if entry.is_file() else entry / named[entry.suffix] for entry in entries[:MAX_DISTRIBUTIONS]]
@@ -124,7 +121,7 @@ def _read(metadata: Path) -> Distribution | None:
 
 
 def read_start(path: Path, most: int) -> bytes:
-    """Read a file, but of a longer one no more than shows that it is."""
+    """Read a file up to one byte past a limit, so that the caller can detect a longer one."""
     if not path.is_file():
         raise FileNotFoundError(path)
     with path.open("rb") as file:
@@ -132,7 +129,7 @@ def read_start(path: Path, most: int) -> bytes:
 
 
 def _origin_in(folder: Path) -> str | None:
-    """The URL in ``direct_url.json``; None where it is not there, or anything that somebody wrote."""
+    """The URL in ``direct_url.json``; None if the file is missing or malformed."""
     try:
         origin = json.loads(read_start(folder / "direct_url.json", MAX_METADATA))
         return str(origin["url"])
@@ -141,12 +138,12 @@ def _origin_in(folder: Path) -> str | None:
 
 
 def _version_with_label(written: str, origin: str | None) -> str:
-    """The version of a distribution, with what the URL of its wheel tells beyond METADATA; normalized (PEP 440)."""
+    """Normalize a version (PEP 440), with the local label from its wheel's URL if METADATA has none."""
     try:
         version = Version(written)
     except InvalidVersion:
         return written
-    named = wheel_behind(origin or "")  # None for what is from an index, or from a folder
+    named = wheel_behind(origin or "")  # None if it came from an index or a folder
     return str(named.version if named and named.version.public == str(version) else version)
 
 
@@ -159,7 +156,7 @@ print(json.dumps(sorted(name for name, owners in found if own in owners and name
 
 
 def modules_of(interpreter: Path, project: ProjectName) -> tuple[str, ...]:
-    """The top-level modules that an installed project brings."""
+    """The top-level modules of an installed project."""
     try:
         return tuple(ask(interpreter, _MODULES, project))
     except ProcessError:
@@ -167,13 +164,13 @@ def modules_of(interpreter: Path, project: ProjectName) -> tuple[str, ...]:
 
 
 def ask(interpreter: Path, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
-    """Run code of ours by an interpreter, and read the JSON that it prints last: what starts with it may print, too."""
+    """Run our code in an interpreter and parse its last output line as JSON; startup files may print before it."""
     command = [str(interpreter.absolute()), "-I", "-c", code, *arguments]
     return json.loads(process.run(command, env=process.environment_for_foreign_code()).splitlines()[-1])
 
 
 class ChangeKind(StrEnum):
-    """What happens to a package: the words for people and in JSON."""
+    """Kinds of package change, as shown to users and in JSON."""
 
     INSTALLED = "installed"
     UPGRADED = "upgraded"
@@ -185,7 +182,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class InstalledPackage:
-    """A package in an environment, or one that will be."""
+    """Package in an environment, now or after an installation."""
 
     version: str
     size: int | None
@@ -196,7 +193,7 @@ class InstalledPackage:
 
 @dataclass(frozen=True, kw_only=True)
 class PackageChange:
-    """What happens to one package."""
+    """Change to one package."""
 
     project: ProjectName
     kind: ChangeKind
@@ -209,20 +206,20 @@ class PackageChange:
 
     @property
     def sign(self) -> str:
-        """The mark that uv uses for it."""
+        """The mark that uv prints for it."""
         return {ChangeKind.INSTALLED: "+", ChangeKind.REMOVED: "-"}.get(self.kind, "~")
 
     @property
     def versions(self) -> str:
-        """``2.8.0 -> 2.9.0``, or the only one."""
+        """Both versions, as in ``2.8.0 -> 2.9.0``, or the only one."""
         return " -> ".join(dict.fromkeys(filter(None, (self.before, self.after))))
 
 
 def packages_in(interpreter: Path) -> Mapping[ProjectName, InstalledPackage]:
-    """Everything that is installed for an interpreter.
+    """Map every project that is installed for an interpreter to its package.
 
     Raises:
-        UsageError: it does not run.
+        UsageError: the interpreter does not run.
     """
     return {each.project: _package(each) for each in reversed(distributions_of(interpreter))}
 
@@ -241,7 +238,7 @@ def _package(distribution: Distribution) -> InstalledPackage:
 def compare_packages(
     before: Mapping[ProjectName, InstalledPackage], after: Mapping[ProjectName, InstalledPackage]
 ) -> tuple[PackageChange, ...]:
-    """The changes between two states of an environment, by name."""
+    """The changes between two states of an environment, sorted by name."""
     return tuple(_changes(before, after))
 
 
@@ -293,7 +290,7 @@ https://docs.python.org/3/library/sysconfig.html#installation-paths
 
 @dataclass(frozen=True, kw_only=True)
 class InstallPlace:
-    """What an installer changes."""
+    """Folders that an installer changes."""
 
     base: Path
     """The folder that has all of it."""
@@ -304,22 +301,22 @@ class InstallPlace:
 
     @classmethod
     def of_environment(cls, folder: Path) -> InstallPlace:
-        """A folder that is an environment, or becomes one.
+        """The place of an environment's folder, which need not exist yet.
 
         Raises:
             UsageError: its interpreter does not run.
         """
         python = python_of(folder)
-        if python.exists() and not (folder / "pyvenv.cfg").exists():  # conda's
+        if python.exists() and not (folder / "pyvenv.cfg").exists():  # a conda environment
             return cls.of_interpreter(python)
         return cls(base=folder, trees=(folder,), interpreter=python)
 
     @classmethod
     def of_interpreter(cls, interpreter: Path) -> InstallPlace:
-        """What is written when something is installed for an interpreter.
+        """The place that an installer writes to for an interpreter.
 
         Raises:
-            UsageError: it does not run.
+            UsageError: the interpreter does not run.
         """
         try:
             base, virtual, folders = ask(interpreter, _FOLDERS)

@@ -1,6 +1,6 @@
-"""Installing chosen wheels, with what they require, into an interpreter's environment: by uv, or else by pip.
+"""Installation of chosen wheels and their requirements into an interpreter's environment, by uv or else by pip.
 
-The driver that they need is checked before they are downloaded, as conda does by its ``__cuda``.
+The required driver is checked before the download, as conda does by its ``__cuda``.
 
 https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-virtual.html
 """
@@ -28,37 +28,34 @@ from wheelmill.wheel.name import WheelName
 
 
 class Installer(Protocol):
-    """Changes what is installed for one interpreter."""
+    """Installer for the environment of one interpreter."""
 
     def install(
         self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_place: str | None
     ) -> None:
-        """Install wheels from disk.
+        """Install wheels from disk in place of other versions, with further requirements such as ``torch==2.11.*``.
 
-        Args:
-            wheels: the wheels, which replace other versions that are installed.
-            requirements: what must hold beside them, such as ``torch==2.11.*``.
-            alone: whether nothing else is installed; otherwise what they require comes from the configured index.
-            torch_place: where torch is, as `torch_options` takes it.
+        If ``alone``, nothing else is installed; else the wheels' requirements come from the configured index.
+        ``torch_place`` is the index for torch, as `torch_options` takes it.
 
         Raises:
-            InstallError: it could not be done.
-            IntegrityError: bytes differ from what was promised.
+            InstallError: the installation failed.
+            IntegrityError: a wheel's bytes do not match its hash.
         """
         ...
 
     def install_file(self, path: Path) -> None:
-        """Install what a requirements file says, and uninstall nothing else."""
+        """Install a requirements file, and uninstall nothing."""
         ...
 
     def uninstall(self, projects: Sequence[ProjectName]) -> None:
-        """Remove what is installed under these names; what is not there is passed over."""
+        """Uninstall projects; those that are not installed are skipped."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Uv:
-    """uv, through its commands for environments that are no project (https://docs.astral.sh/uv/pip/)."""
+    """uv's commands for environments outside a project (https://docs.astral.sh/uv/pip/)."""
 
     program: Path
     python: Path
@@ -74,11 +71,11 @@ class Uv:
             self._pip("install", *_alone_options(alone=alone), *torch_options(torch_place), "--requirements", file)
 
     def install_file(self, path: Path) -> None:
-        """Install what a file says; see `Installer`. As with pip, the newest version of all indexes counts."""
+        """Install a requirements file; see `Installer`. As with pip, the newest version of all indexes counts."""
         self._pip("install", "--index-strategy", "unsafe-best-match", "--requirements", path)
 
     def uninstall(self, projects: Sequence[ProjectName]) -> None:
-        """Remove projects; see `Installer`."""
+        """Uninstall projects; see `Installer`."""
         if projects:
             self._pip("uninstall", *projects)
 
@@ -97,7 +94,7 @@ class Pip:
     def install(
         self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_place: str | None
     ) -> None:
-        """Install wheels; see `Installer`. pip does not know where torch for another CUDA is."""
+        """Install wheels; see `Installer`. pip cannot find the index of a torch for another CUDA."""
         if torch_place:
             raise UsageError(
                 "index-not-readable",
@@ -108,11 +105,11 @@ class Pip:
             self._pip("install", *_alone_options(alone=alone), "--requirement", file)
 
     def install_file(self, path: Path) -> None:
-        """Install what a file says; see `Installer`."""
+        """Install a requirements file; see `Installer`."""
         self._pip("install", "--requirement", path)
 
     def uninstall(self, projects: Sequence[ProjectName]) -> None:
-        """Remove projects; see `Installer`."""
+        """Uninstall projects; see `Installer`."""
         if projects:
             self._pip("uninstall", "--yes", *projects)
 
@@ -121,7 +118,7 @@ class Pip:
 
 
 def installer_for(python: Path, progress: Progress, *, offline: bool = False) -> Installer:
-    """Take uv if there is one, else the interpreter's pip, which cannot be told to stay offline."""
+    """Return uv if it is available, else the interpreter's pip, which has no offline mode."""
     if program := find_uv():
         return Uv(program=program, python=python, progress=progress, offline=offline)
     return Pip(python=python, progress=progress)
@@ -141,7 +138,7 @@ def _alone_options(*, alone: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """The result of an installation."""
+    """Result of an installation."""
 
     wheels: Sequence[CachedWheel]
     """Those that are in the environment now, checked against their hashes."""
@@ -149,10 +146,10 @@ class Installation:
 
 
 def interpreter_of(environment: TargetEnvironment) -> Path:
-    """The interpreter to install for.
+    """The interpreter of an environment.
 
     Raises:
-        UsageError: the environment is only described.
+        UsageError: the environment has none.
     """
     if environment.interpreter is None:
         raise UsageError(
@@ -166,10 +163,10 @@ def interpreter_of(environment: TargetEnvironment) -> Path:
 def install_chosen(
     resolution: Resolution, cache: WheelCache, installer: Installer, *, progress: Progress
 ) -> Installation:
-    """Download, check and install chosen wheels; what they require comes from the configured index.
+    """Download, check and install chosen wheels; their requirements come from the configured index.
 
     Raises:
-        IntegrityError: a wheel has other bytes than was promised; nothing is installed then.
+        IntegrityError: a wheel does not match its hash; nothing is installed then.
         InstallError: the installer failed.
     """
     environment = resolution.environment
@@ -178,7 +175,7 @@ def install_chosen(
     beside = [choice.name_with_extras for choice in resolution.choices.values() if choice.extras]
     if resolution.torch:
         beside.append(f"torch{resolution.torch.pin}")
-    # The torch that is there already is the one that was asked about.
+    # An installed torch stays: the wheels were chosen for it.
     place = None if environment.torch_release else resolution.torch_place
     installer.install(wheels, beside, alone=False, torch_place=place)
     return Installation(wheels=wheels)
@@ -191,7 +188,7 @@ suffix, ``-cu12``."""
 
 @dataclass(frozen=True, kw_only=True)
 class DriverNeed:
-    """What one wheel needs of the driver."""
+    """Driver requirement of one wheel."""
 
     wheel: str
     """``flash-attn 2.8.3+cu130torch2.11``."""
@@ -200,7 +197,7 @@ class DriverNeed:
 
 
 def needs_of_wheels(wheels: Iterable[WheelName], facts: Compatibility) -> Iterator[DriverNeed]:
-    """What wheels need of the driver, as far as their names tell their CUDA."""
+    """Yield the driver requirements of wheels whose names state their CUDA."""
     for name in wheels:
         cuda = name.built_for.cuda or _cuda_of_runtime(name)
         if cuda and (driver := minimum_driver(cuda, facts)):
@@ -208,7 +205,7 @@ def needs_of_wheels(wheels: Iterable[WheelName], facts: Compatibility) -> Iterat
 
 
 def needs_of_choices(resolution: Resolution, facts: Compatibility) -> Iterator[DriverNeed]:
-    """What chosen wheels, and the torch beside them, need of the driver."""
+    """Yield the driver requirements of chosen wheels and of their torch."""
     for choice in resolution.choices.values():
         candidate, named = choice.candidate, f"{choice.project} {choice.candidate.version}"
         if candidate.inside and candidate.inside.driver:
@@ -228,16 +225,15 @@ def _cuda_of_runtime(name: WheelName) -> CudaVersion | None:
 
 
 def check_driver(needs: Iterable[DriverNeed], environment: TargetEnvironment) -> str | None:
-    """Look whether the driver of a machine runs what is about to be downloaded.
+    """Check that the machine's driver can run the wheels, before they are downloaded.
 
-    Returns:
-        A warning where no driver was found: what is installed may run elsewhere.
+    Returns a warning if the machine has no driver, as the packages may run elsewhere; None if there is no problem.
 
     Raises:
-        NoWheelError: it is too old.
+        NoWheelError: the driver is too old.
     """
     if not environment.platform.is_linux:
-        return None  # the minimum is another one on Windows
+        return None  # Windows has other minimum versions
     newest = max(needs, key=lambda need: Version(need.driver), default=None)
     if newest is None:
         return None

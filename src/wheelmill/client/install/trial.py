@@ -1,6 +1,6 @@
-"""Trying installed wheels: each is imported, and its own smoke script launches kernels where there is a GPU.
+"""Import tests of installed wheels, followed by their own smoke script, which launches kernels if there is a GPU.
 
-A failure is explained by a section of docs/when-it-does-not-work.md, as are the findings of the doctor.
+docs/when-it-does-not-work.md has a section for every failure, and for the doctor's findings.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NOT_EXTENSIONS: Final = frozenset({"torch", "torchvision", "torchaudio"})
 
 @dataclass(frozen=True, kw_only=True)
 class TrialFailure:
-    """Why a package does not work, in plain words."""
+    """Reason that a package does not work, in plain words."""
 
     code: str
     """Part of the commands' JSON."""
@@ -48,7 +48,7 @@ class TrialFailure:
 
     @property
     def telling(self) -> list[str]:
-        """The line that names the cause, where it is known, and the last two."""
+        """The line that names the cause, if known, and the last two."""
         lines = self.detail.splitlines()
         signs = next((signs for signs, code, _ in _KNOWN if code == self.code), ())
         return [*[line for line in lines[:-2] if any(sign in line for sign in signs)][-1:], *lines[-2:]]
@@ -56,7 +56,7 @@ class TrialFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """What became of one package."""
+    """Result of testing one package."""
 
     project: ProjectName
     version: str
@@ -67,7 +67,7 @@ class Trial:
 
 
 def find_compiled_projects(installed: Mapping[ProjectName, Distribution]) -> list[ProjectName]:
-    """Those whose version says what CUDA or torch they were built for, but for torch itself and for aliases."""
+    """List the projects whose version names their CUDA or torch, except torch itself and aliases."""
     labels = {project: each.label for project, each in installed.items()}
     return [project for project, label in labels.items() if label != BuiltFor() and project not in _NOT_EXTENSIONS]
 
@@ -78,13 +78,9 @@ def try_packages(
     environment: TargetEnvironment,
     expectations: Mapping[ProjectName, Expectations],
 ) -> Iterator[Trial]:
-    """Import each package in a process of its own, and run its smoke script on a GPU.
+    """Import each package in a separate process, and run its smoke script on a GPU.
 
-    Args:
-        versions: the installed version of each package to try.
-        interpreter: the interpreter that has them installed.
-        environment: the environment of that interpreter, with its GPUs.
-        expectations: the modules and the smoke script of each package of ``packages.yml``.
+    ``expectations`` has the modules and the smoke script of each package of ``packages.yml``.
     """
     for project, version in versions.items():
         known = expectations.get(project)
@@ -168,7 +164,7 @@ FAILURES: Final = frozenset({*(code for _, code, _ in _KNOWN), "import", "crash"
 
 
 def explain_failure(printed: str) -> TrialFailure:
-    """Find out what a traceback or a message of the dynamic linker means."""
+    """Classify a traceback or a message of the dynamic linker."""
     for signs, code, explanation in _KNOWN:
         if any(sign in printed for sign in signs):
             return TrialFailure(code=code, explanation=explanation, detail=printed)
@@ -196,7 +192,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def name_sections(codes: Iterable[str]) -> str:
-    """Name the sections that explain what was found."""
+    """Name the sections of the document that explain these codes."""
     found = set(codes)
     titles = [f'"{title}"' for title, explains in SECTIONS.items() if not found.isdisjoint(explains)]
     return f"explained in {own_document(PAGE)}: {', '.join(titles)}"

@@ -1,6 +1,6 @@
-"""The cache folder of the client: parsed pages, and wheels that were downloaded or built on this machine.
+"""The cache folder of the client: parsed pages, and wheels downloaded or built on this machine.
 
-Each wheel is kept under its hash and checked again every time it is taken out.
+Wheels are stored under their hash and verified on every read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ AT_ONCE: Final = 4
 
 @dataclass(frozen=True, kw_only=True)
 class WantedWheel:
-    """A wheel to download."""
+    """Wheel to download."""
 
     filename: str
     url: str
@@ -45,13 +45,13 @@ class WantedWheel:
 
     @classmethod
     def of(cls, candidate: Candidate) -> Self:
-        """The chosen wheel as a download."""
+        """Return the download of a chosen wheel."""
         return cls(filename=candidate.filename, url=candidate.url, sha256=candidate.sha256, size=candidate.size)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CachedWheel:
-    """A wheel on disk whose bytes have this hash."""
+    """Wheel on disk, verified against its hash."""
 
     path: Path
     sha256: Sha256
@@ -64,13 +64,13 @@ class CachedWheel:
 
     @property
     def reference(self) -> str:
-        """A requirement on exactly these bytes (PEP 508), which installers check once more."""
+        """A requirement on exactly these bytes (PEP 508); installers check the hash again."""
         return f"{self.project} @ {self.path.as_uri()}#sha256={self.sha256}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WheelCache:
-    """A folder of wheels by hash."""
+    """Folder of wheels by hash."""
 
     directory: Path
     web: Web
@@ -83,7 +83,7 @@ class WheelCache:
         return list(self.threads.map(lambda wheel: self.fetch(wheel, progress), wanted))
 
     def fetch(self, wanted: WantedWheel, progress: Progress) -> CachedWheel:
-        """Get one wheel from the cache, or download it; see `fetch_all`."""
+        """Get one wheel from the cache, or download it."""
         filename = _check_filename(wanted.filename)
         sha256 = wanted.sha256 or self._recall(wanted.url)
         if sha256 and (path := self.directory / sha256 / filename).exists():
@@ -122,7 +122,7 @@ class WheelCache:
         return CachedWheel(path=path, sha256=found, size=download.size)
 
     def _recall(self, url: str) -> Sha256 | None:
-        """The hash that a URL without a promised one had when it was first downloaded."""
+        """The hash of the first download from a URL without a given hash; None if there was none."""
         memory = self._memory_of(url)
         return Sha256(memory.read_text(encoding="ascii")) if memory.exists() else None
 
@@ -131,7 +131,7 @@ class WheelCache:
 
 
 def _check_filename(filename: str) -> str:
-    """Refuse a name that is no wheel's: it becomes part of a path."""
+    """Check that a name is a wheel's file name: it becomes part of a path."""
     try:
         WheelName.parse(filename)
     except UnreadableError as error:
@@ -147,7 +147,7 @@ _PARTS: Final = ("client", "wheels", "built-here", "manifests")
 
 @dataclass(frozen=True, kw_only=True)
 class CacheContent:
-    """Files of the cache: those there are, or those that were deleted."""
+    """Count of files in the cache, or of files deleted from it."""
 
     folder: Path
     files: int
@@ -160,20 +160,15 @@ class CacheContent:
 
 
 def measure_cache() -> CacheContent:
-    """Count what there is."""
+    """Count the files in the cache."""
     folder = user_cache_path("wheelmill")
     return _content(folder, [status for _, status in _files_in(folder)], sweep_this_machine(dry_run=True))
 
 
 def clean_cache(unused_for: dt.timedelta | None, *, dry_run: bool = False) -> CacheContent:
-    """Delete files, and folders that become empty; and what killed commands left on this machine.
+    """Delete cached files, emptied folders and leftovers of killed commands on this machine; a dry run only counts.
 
-    Args:
-        unused_for: what was used since then is kept; None deletes everything.
-        dry_run: whether it is only counted.
-
-    Returns:
-        What was deleted.
+    Files used within ``unused_for`` are kept; if it is None, everything is deleted.
     """
     folder = user_cache_path("wheelmill")
     deleted = []
@@ -190,7 +185,7 @@ def clean_cache(unused_for: dt.timedelta | None, *, dry_run: bool = False) -> Ca
 
 
 def _files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Every file of the client below the cache folder; links are neither followed nor counted."""
+    """Yield every file of the client in the cache folder; symbolic links are neither followed nor counted."""
     for part in _PARTS:
         for parent, _, names in os.walk(folder / part):
             for path in (Path(parent, name) for name in names):
