@@ -1,1 +1,1 @@
-"""Where wheels are: the sources, their pages, and the candidates on them."""
+"""Sources of wheels: their pages, and the candidates on them."""

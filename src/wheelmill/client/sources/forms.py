@@ -1,17 +1,16 @@
 """Links to wheels on the pages of other publishers: indexes, lists of links, GitHub releases, files on Hugging Face.
 
-A page may have tens of thousands, of which one is wanted. Links with the same project, local version and tags are one
-group, so that their fit is decided once for all of them.
+A page may have tens of thousands of links, of which one is wanted. Links with the same project, local version and tags
+are one group, so their fit is decided once.
 
 Most large pages are so plain that they need no parser. One expression cuts a page at its plain links to wheels: from
-``<a`` to ``</a>`` nothing in them can be read in two ways, nothing speaks against choosing them, and the text is the
-name of the file. The rest must be text and elements that change nothing about links, so each plain link is a link to a
-parser, too: no comment, no attribute and no script can be around it. A page with anything else goes to the parser as a
-whole.
+``<a`` to ``</a>`` they are unambiguous, may be chosen, and have the name of the file as text. The rest must be text and
+elements that change nothing about links. So each plain link is a link to a parser, too: no comment, no attribute and no
+script can be around it. A page with anything else goes to the parser as a whole.
 
 GitHub gives fifty keys of a file, of which five matter here, in the same form for each. So the first file of a page
-gives the expression that cuts the page at all plain wheels. The rest, with null for each of them, is read as JSON,
-which shows that each stood in the list of a release. With any other wheel in it, the page is parsed as a whole.
+gives the expression that cuts the page at all plain wheels. The rest, with null for each of them, is read as JSON: this
+shows that each wheel was in the list of a release. With any other wheel in it, the page is parsed as a whole.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ Written = TypeVar("Written")
 
 
 class LinkGroup(NamedTuple):
-    """A group: what all of its links have in common."""
+    """The common properties of a group of links."""
 
     project: ProjectName
     local: str
@@ -59,7 +58,7 @@ class LinkGroup(NamedTuple):
 
 
 def group_links(links: Iterable[Link]) -> dict[LinkGroup, list[Link]]:
-    """Sort links by what decides whether they fit; those that are no wheels, nor lists of variants, are left out."""
+    """Group links by the parts that decide their fit; only wheels and lists of variants are kept."""
     found = list(links)
     return sort_links(found, map(_deciding_parts, found))
 
@@ -73,11 +72,9 @@ def _deciding_parts(link: Link) -> tuple[str, str, str]:
 def sort_links(
     links: Iterable[Written], parts: Iterable[tuple[str, str | None, str]]
 ) -> dict[LinkGroup, list[Written]]:
-    """Sort links by the parts of their file names; those that are no wheels, nor lists of variants, are left out.
+    """Group links by the parts of their file names; only wheels and lists of variants are kept.
 
-    Args:
-        links: the links, in any form.
-        parts: of each its project, its local version, and what stands behind the version.
+    The parts of a link are its project, its local version, and the text behind its version.
     """
     groups: defaultdict[tuple[str, str | None, str], list[Written]] = defaultdict(list)
     for link, key in zip(links, parts, strict=True):
@@ -93,7 +90,7 @@ def sort_links(
 
 
 def _tags_and_variant(rest: str) -> tuple[str, str]:
-    """The tags, and what `LinkGroup` says of variants, by what stands behind the version; no tags where it has none."""
+    """Split the text behind a version into tags and the variant of `LinkGroup`; no tags if it has none."""
     if rest == VARIANTS_SUFFIX[1:]:
         return "", VARIANTS_SUFFIX
     if not rest.endswith(WHEEL_SUFFIX):
@@ -136,11 +133,9 @@ _HARMLESS: Final = re.compile(
 
 
 def sort_plain_links(content: bytes, address: str) -> Mapping[LinkGroup, bytes] | None:
-    """Sort the links of a page that is plain, each group as a page of its own; None where it takes a parser.
+    """Group the links of a plain page, each group as its own page; None if it needs a parser.
 
-    Args:
-        content: the bytes of the page.
-        address: the URL that the page came from, which its links are relative to.
+    Links are relative to ``address``.
     """
     if not address.startswith(("https://", "http://")):
         return None
@@ -161,7 +156,7 @@ _KINDS: Final = {
     "text": r'"[^"\\\0-\x1f]*+"|null',
     "number": r"(?:0|[1-9][0-9]{0,17}+)(?![0-9.eE])",
     "truth": "true|false",
-    "object": r"\{[^}]{0,2048}+\}",  # or a page of objects without an end would be read to its end for each
+    "object": r"\{[^}]{0,2048}+\}",  # unbounded, each unclosed object would be read to the end of the page
 }
 _VALUES: Final = "|".join(f"(?P<{kind}>{form})" for kind, form in _KINDS.items())
 _TOKEN: Final = re.compile(rf'(?P<key>"[^"\\]*+")(?P<colon>\s*:\s*)(?:{_VALUES})?|.', re.DOTALL)
@@ -178,12 +173,7 @@ _WANTED: Final = {
 
 
 def sort_plain_releases(content: bytes, address: str) -> Mapping[LinkGroup, bytes] | None:
-    """Sort the wheels of releases that are plain, each group as a page of HTML; None where it takes a parser.
-
-    Args:
-        content: the bytes of a page of releases.
-        address: the URL that the page came from.
-    """
+    """Group the wheels of plain releases, each group as a page of HTML; None if they need a parser."""
     try:
         text = content.decode()
         wheel = _expression_in(text)
@@ -196,7 +186,7 @@ def sort_plain_releases(content: bytes, address: str) -> Mapping[LinkGroup, byte
         rest = "null".join(cuts[:: wheel.groups + 1])
         if not all(map(_is_plain_object, said)) or not _is_harmless(rest, own["name"], address):
             return None
-    except (ValueError, RecursionError, UnreadableError):  # the parser tells what is wrong
+    except (ValueError, RecursionError, UnreadableError):  # the parser reports the fault
         return None
     fragments = (f"#sha256={sha256}" if sha256 else "" for sha256 in own["sha256"])
     columns = (own[name] for name in ("url", "size", "time", "name"))
@@ -209,7 +199,7 @@ def sort_plain_releases(content: bytes, address: str) -> Mapping[LinkGroup, byte
 
 
 def _expression_in(text: str) -> re.Pattern[str] | None:
-    """What all plain wheels look like, by the first file of a page; None when that is another form."""
+    """Derive the expression for all plain wheels from the first file of a page; None if it has another form."""
     begin = _FILES.search(text)
     if begin is None:
         return None
@@ -234,12 +224,12 @@ def _is_plain_object(text: str) -> bool:
 
 
 def _is_harmless(rest: str, names: Sequence[str], address: str) -> bool:
-    """Whether the files that were cut out are all in lists of releases, and no wheel is left.
+    """True if the files that were cut out are all in lists of releases, and no wheel is left.
 
     Args:
         rest: a page of releases, with null for each file that was cut out.
-        names: the names of those files, of which a release has each once.
-        address: the URL that the page came from.
+        names: the names of those files, each at most once in a release.
+        address: the URL of the page.
     """
     releases = json.loads(rest)
     counted = 0
@@ -275,7 +265,7 @@ class WheelListing:
 
 
 def read_listing(content: bytes, content_type: str, address: str) -> WheelListing:
-    """Read and sort the wheels of a page; see `read_page`."""
+    """Read and group the wheels of a page; see `read_page`."""
     if content_type in HTML_TYPES:
         plain = sort_plain_links(content, address)
     else:
@@ -287,12 +277,12 @@ def read_listing(content: bytes, content_type: str, address: str) -> WheelListin
 
 
 def read_page(content: bytes, content_type: str, address: str) -> Page:
-    """Read a page of any of these forms; wheels that nobody should choose are faults of it.
+    """Read a page of any of these forms; wheels that must not be chosen are faults of it.
 
     Args:
         content: the bytes of the page.
         content_type: as the server gives it, without parameters.
-        address: the URL that the page came from, after redirects.
+        address: the URL of the page, after redirects.
     """
     if content_type in HTML_TYPES:
         page = read_html(content, address, texts=True)

@@ -42,14 +42,14 @@ class Place:
     """The values that were filled in, which hold for all wheels of the page."""
 
     def label_of(self, group: LinkGroup) -> BuiltFor:
-        """What wheels of a group were built for, by their names, or else by where they are."""
+        """Read the build of a group's wheels from their names, or else from their page."""
         return BuiltFor.parse(group.local).filled_in(self.built_for)
 
 
 def places_of(
     project: ProjectName, sources: Sequence[Source], targets: Sequence[TargetEnvironment], facts: Compatibility
 ) -> list[Place]:
-    """The places where wheels of a project for any of these targets may be, in the order of the sources."""
+    """List the pages that may have wheels of a project for any of these targets, in the order of the sources."""
     return [
         place
         for source in sources
@@ -61,14 +61,7 @@ def places_of(
 def candidates_of(
     project: ProjectName, places: Sequence[Place], pages: Pages, accepts: Accepts = lambda _place, _group: True
 ) -> list[Candidate]:
-    """List the wheels of a project.
-
-    Args:
-        project: the name of the project as the user wrote it.
-        places: where to look, in the order of preference.
-        pages: the pages that were read from those places.
-        accepts: whether wheels with these tags and this local version are wanted at all.
-    """
+    """List the wheels of a project, in the order of its places; ``accepts`` filters them by tags and local version."""
     found: dict[tuple[str, str | None], Candidate] = {}
     for place in places:
         name = place.source.distribution or project
@@ -84,7 +77,7 @@ def candidates_of(
 
 
 def outcomes_of(project: ProjectName, places: Sequence[Place], pages: Pages) -> list[SourceOutcome]:
-    """What became of looking for a project in each source, after its pages were brought up to date."""
+    """Summarise the search for a project in each source, after its pages were updated."""
     of_sources: dict[Source, list[PageOutcome]] = {}
     for place in places:
         found = pages.outcome(place.url, place.source.distribution or project)
@@ -98,7 +91,7 @@ def outcomes_of(project: ProjectName, places: Sequence[Place], pages: Pages) -> 
 
 
 def candidate_of(link: Link, group: LinkGroup, base: str, place: Place) -> Candidate | None:
-    """A candidate; None when its name has no version or no tags after all, or its link is no URL."""
+    """Create a candidate; None if its name has no version or no tags after all, or its link is no URL."""
     plain = split_label(link.filename)[0] if group.variant else link.filename
     _project, written, *middle = plain.removesuffix(WHEEL_SUFFIX).split("-")[:-3]
     version, tags = version_of(written), tags_in(group.tags)
@@ -128,7 +121,7 @@ def candidate_of(link: Link, group: LinkGroup, base: str, place: Place) -> Candi
 
 @functools.cache
 def version_of(text: str) -> Version | None:
-    """A version as a file name writes it; None when it is none."""
+    """Parse a version as a file name writes it; None if it is invalid."""
     try:
         return Version(text.replace("_", "-"))
     except InvalidVersion:
@@ -137,7 +130,7 @@ def version_of(text: str) -> Version | None:
 
 @functools.cache
 def tags_in(text: str) -> frozenset[Tag]:
-    """The tags of a compressed set (PEP 425); empty when it is none, or one of too many."""
+    """Parse the tags of a compressed set (PEP 425); empty if it is invalid, or has too many."""
     try:
         return read_tags(text)
     except UnreadableError:
@@ -145,12 +138,12 @@ def tags_in(text: str) -> frozenset[Tag]:
 
 
 def sha256_in(text: str | None) -> Sha256 | None:
-    """A hash as pages write it; None when it is none."""
+    """Parse a hash as pages write it; None if it is invalid."""
     return Sha256(text.lower()) if text and len(text) == 64 and _HEXADECIMAL.issuperset(text.lower()) else None  # noqa: PLR2004
 
 
 def _build_tag(text: str) -> BuildTag:
-    """``2post`` sorts as 2, then ``post`` (PEP 427)."""
+    """Parse a build tag: ``2post`` sorts as 2, then ``post`` (PEP 427)."""
     letters = text.lstrip("0123456789")
     return int(text[: len(text) - len(letters)]), letters
 
@@ -158,7 +151,7 @@ def _build_tag(text: str) -> BuildTag:
 def _places(
     source: Source, project: ProjectName, targets: Sequence[TargetEnvironment], facts: Compatibility
 ) -> Iterator[Place]:
-    """The pages of one source that may list a project, one of them for each target where its URL has placeholders."""
+    """Yield the pages of one source that may list a project: one for each target if its URL has placeholders."""
     if "{" not in source.url:
         yield Place(source=source, filled=source, url=_page_of(source, project))
         return
@@ -172,7 +165,7 @@ def _places(
             release.replace(".", "") if release else None,
         )
         named = {name: each for name, each in zip(PLACEHOLDERS, values, strict=True) if f"{{{name}}}" in source.url}
-        if None not in named.values():  # else the URL names what the target does not have
+        if None not in named.values():  # else the URL needs a value that the target does not have
             url = source.url
             for name, value in named.items():
                 url = url.replace(f"{{{name}}}", str(value))
@@ -184,7 +177,7 @@ def _places(
 
 
 def _page_of(source: Source, project: ProjectName) -> str:
-    """The URL of the page of a source that may list a project."""
+    """Return the URL of the page of a source that may list a project."""
     match source.kind:
         case SourceKind.SIMPLE:
             return f"{source.url.rstrip('/')}/{source.distribution or project}/"
@@ -203,13 +196,7 @@ _SECONDS: Final = 10.0
 def known_projects(
     sources: Iterable[Source], cache: PageCache, *, answering: Container[Source] = ()
 ) -> set[ProjectName]:
-    """The projects that sources are known to have.
-
-    Args:
-        sources: those that are looked in.
-        cache: the pages that were read, and lists of projects from earlier on.
-        answering: those that may be asked for their list of projects.
-    """
+    """Collect the projects of sources, by cached pages and lists; ``answering`` sources are asked for new lists."""
     found: set[ProjectName] = set()
     for source in sources:
         if source.projects:
@@ -222,7 +209,7 @@ def known_projects(
 
 
 def _listed_at(url: str, cache: PageCache, *, ask: bool) -> set[ProjectName]:
-    """The projects of a simple index, by its list or what was kept of it; none where it does not give one."""
+    """Collect the projects of a simple index, by its list or the cached one; empty if it gives none."""
     key = f"projects:{url}"
     if ask and (names := _ask_for_list(url)):
         cache.keep_fact(key, json.dumps(sorted(names)))
@@ -248,7 +235,7 @@ def _ask_for_list(url: str) -> set[ProjectName]:
 
 
 def _project_names(texts: Iterable[str]) -> Iterator[ProjectName]:
-    """The texts that are names of projects; a page may link to anything."""
+    """Yield the texts that are names of projects; a page may link to anything."""
     for text in texts:
         with suppress(ValueError):
             yield project_name(text)
@@ -256,7 +243,7 @@ def _project_names(texts: Iterable[str]) -> Iterator[ProjectName]:
 
 @dataclass(frozen=True, kw_only=True)
 class VariantList:
-    """Where a list of the variants of a version is."""
+    """The file that lists the variants of a version."""
 
     url: str
     """Absolute, without a fragment."""
@@ -265,7 +252,7 @@ class VariantList:
 
 @dataclass(frozen=True, kw_only=True)
 class VariantWheel:
-    """A wheel that is one variant of several, or the plain one beside them."""
+    """One of several variants of a wheel, or the plain wheel beside them."""
 
     candidate: Candidate
     label: VariantLabel | None
@@ -275,7 +262,7 @@ class VariantWheel:
 
 
 def variant_wheels(project: ProjectName, places: Sequence[Place], pages: Pages) -> list[VariantWheel]:
-    """Every variant wheel of a project; see `candidates_of`."""
+    """List every variant wheel of a project; see `candidates_of`."""
     found: dict[str, VariantWheel] = {}
     for place in places:
         for wheel in _at(project, place, pages):
@@ -284,13 +271,13 @@ def variant_wheels(project: ProjectName, places: Sequence[Place], pages: Pages) 
 
 
 def count_variant_wheels(project: ProjectName, places: Sequence[Place], pages: Pages) -> int:
-    """How many variant wheels there are of a project, by their names: some sources share pages."""
+    """Count the variant wheels of a project, by their names: some sources share pages."""
     links = (each for place in places for each in _links_at(project, place, pages))
     return len({link.filename for _, group, link in links if group.variant != VARIANTS_SUFFIX})
 
 
 def _at(project: ProjectName, place: Place, pages: Pages) -> Iterator[VariantWheel]:
-    """The variant wheels of one place, with the lists that are there, too."""
+    """Yield the variant wheels of one place, with the lists of variants there."""
     lists: dict[Version, VariantList] = {}
     candidates: list[tuple[Candidate, VariantLabel]] = []
     for base, group, link in _links_at(project, place, pages):
@@ -306,7 +293,7 @@ def _at(project: ProjectName, place: Place, pages: Pages) -> Iterator[VariantWhe
 
 
 def _links_at(project: ProjectName, place: Place, pages: Pages) -> Iterator[tuple[str, LinkGroup, Link]]:
-    """The variants at a place: the base of each page, and its groups of links."""
+    """Yield the variants at a place: the base of each page, and its groups of links."""
     for page in pages.chain(place.url):
         for number, group in pages.cache.groups(page.id, place.source.distribution or project, variants=True):
             for link in pages.cache.links(number):

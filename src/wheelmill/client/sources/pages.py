@@ -46,7 +46,7 @@ _VERSION: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class CachedPage:
-    """One page that was read."""
+    """One page in the cache."""
 
     id: int
     base: str
@@ -60,19 +60,19 @@ class CachedPage:
 
     @property
     def absent(self) -> bool:
-        """Whether the server said that it has no such page."""
+        """True if the server has no such page."""
         return self.base == ABSENT
 
 
 class PageCache:
     """The pages of one cache folder. A context manager.
 
-    Each page is kept when it was read, so that no command holds the database while it waits for servers. A folder that
-    cannot be written, a full disk and a lock that nobody gives up make a cache in memory of it, for this process.
+    Each page is kept when it was read, so that no command holds the database while it waits for servers. A read-only
+    folder, a full disk or a lock that is never released make it a cache in memory, for this process.
     """
 
     def __init__(self, folder: Path | None) -> None:
-        """Open the cache in a folder; None keeps it in memory."""
+        """Open the cache in a folder; in memory if it is None."""
         self.warnings: list[str] = []
         """Why nothing more is kept on disk."""
         self._path = folder / "pages.sqlite3" if folder else None
@@ -91,7 +91,7 @@ class PageCache:
         self._database.close()
 
     def page(self, url: str) -> CachedPage | None:
-        """What the cache has of a page; None if it was never read."""
+        """Read a page from the cache; None if it was never read."""
         query = "SELECT id, base, following, etag, modified, checked + lifetime FROM pages WHERE url = ?"
         row = self._run(lambda database: database.execute(query, (url,)).fetchone())
         if row is None:
@@ -111,15 +111,15 @@ class PageCache:
         lifetime: float,
         groups: Mapping[LinkGroup, Sequence[Link] | bytes],
     ) -> None:
-        """Keep a page in place of what was known of it.
+        """Replace a page in the cache.
 
         Args:
-            url: the URL that it was asked for.
+            url: the URL that was requested.
             base: the URL that its links are relative to.
-            following: the URL of the page that goes on where it ends.
+            following: the URL of the next page; None if it is the last.
             etag: of the page, as the server gives it.
-            modified: when it was last changed, as the server writes it.
-            lifetime: the seconds that it may be used unasked.
+            modified: its last change, as the server writes it.
+            lifetime: seconds until the server must be asked again.
             groups: its links, or pages of HTML with nothing but sound links.
         """
 
@@ -141,12 +141,12 @@ class PageCache:
         self._run(change)
 
     def mark_current(self, url: str, lifetime: float) -> None:
-        """Note that the server said that a page has not changed."""
+        """Record that the server reported a page as unchanged."""
         change = "UPDATE pages SET checked = ?, lifetime = ? WHERE url = ?"
         self._run(lambda database: database.execute(change, (time.time(), lifetime, url)))
 
     def groups(self, page: int, project: str, *, variants: bool = False) -> Iterator[tuple[int, LinkGroup]]:
-        """The groups of one project on a page, with the numbers that `links` takes: plain wheels, or variants."""
+        """Yield the groups of one project on a page, with their numbers for `links`: plain wheels, or variants."""
         query = (
             "SELECT rowid, project, local, tags, variant FROM groups"
             " WHERE page = ? AND project = ? AND (variant != '') = ? ORDER BY rowid"
@@ -156,13 +156,13 @@ class PageCache:
             yield number, LinkGroup(*group)
 
     def projects_below(self, url: str) -> list[str]:
-        """What pages whose URLs begin with this one list wheels of; file names may begin with anything."""
+        """List the projects with wheels on pages below a URL; file names may begin with anything."""
         query = "SELECT DISTINCT project FROM groups JOIN pages ON page = id WHERE substr(url, 1, ?) = ?"
         rows = self._run(lambda database: database.execute(query, (len(url), url)).fetchall())
         return [project for (project,) in rows]
 
     def lists_wheels(self, page: int, project: str | None = None) -> bool:
-        """Whether a page has any wheel that can be read, of one project or of whatever one."""
+        """True if a page has any readable wheel, of one project or, if that is None, of any."""
         query = "SELECT 1 FROM groups WHERE page = ? LIMIT 1"
         wanted: tuple[object, ...] = (page,)
         if project:
@@ -177,10 +177,10 @@ class PageCache:
             return (Link(*row) for row in json.loads(kept))
         from wheelmill.web.pages import parse_html  # noqa: PLC0415 - not for pages in JSON
 
-        return iter(parse_html(kept, "").links)  # which are plain, so that this takes no long time
+        return iter(parse_html(kept, "").links)  # plain links, so this is quick
 
     def fact(self, key: str) -> str | None:
-        """A text that was kept under a key that names its content, such as a hash; None when there is none."""
+        """Read a text by its key, which names its content, such as a hash; None if there is none."""
         query = "SELECT content FROM facts WHERE key = ?"
         row = self._run(lambda database: database.execute(query, (key,)).fetchone())
         return str(row[0]) if row else None
@@ -205,7 +205,7 @@ class PageCache:
                 return work(self._database)
 
     def _warn(self, error: Exception) -> None:
-        """Say that nothing is kept any longer: a folder that is read-only, a full disk, a lock nobody gives up."""
+        """Warn that nothing is kept any longer: a read-only folder, a full disk, a lock that is never released."""
         hint = "give --no-cache, or set XDG_CACHE_HOME to another folder"
         self.warnings.append(f"the cache is left as it is: {error}; {hint}")
 
@@ -221,14 +221,14 @@ def _open_file(path: Path) -> sqlite3.Connection:
         return _open_database(path)
     except sqlite3.OperationalError:
         raise
-    except sqlite3.DatabaseError:  # not a database, or not a whole one
+    except sqlite3.DatabaseError:  # not a database, or a damaged one
         path.unlink()
         return _open_database(path)
 
 
 def _open_database(path: Path | None) -> sqlite3.Connection:
     database = sqlite3.connect(path or ":memory:", timeout=_PATIENCE, check_same_thread=False)
-    database.execute("PRAGMA synchronous = OFF")  # a cache that a power cut takes is read again
+    database.execute("PRAGMA synchronous = OFF")  # after a power cut, the cache is filled again
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:
         database.execute("PRAGMA secure_delete = ON")  # URLs of earlier versions could have passwords in them
@@ -241,7 +241,7 @@ def _open_database(path: Path | None) -> sqlite3.Connection:
 
 
 def _copy(path: Path, database: sqlite3.Connection) -> None:
-    """Copy what can still be read from a file that cannot be written."""
+    """Copy the readable rows of a file that is not writable."""
     with suppress(sqlite3.OperationalError):
         database.execute("ATTACH ? AS disk", (str(path),))
         database.execute("INSERT INTO pages SELECT * FROM disk.pages")
@@ -261,7 +261,7 @@ _GITHUB: Final = "application/vnd.github+json"
 
 @dataclass(frozen=True, kw_only=True)
 class PageOutcome:
-    """What became of looking for a project on one page."""
+    """The outcome of looking for a project on one page."""
 
     outcome: Outcome
     url: str
@@ -275,13 +275,10 @@ class Pages:
     def __init__(
         self, cache: PageCache, *, offline: bool = False, refresh: bool = False, progress: Progress = QUIET
     ) -> None:
-        """Read pages.
+        """Create the pages of a run.
 
-        Args:
-            cache: the cache of pages that were read before.
-            offline: whether to do with what the cache has.
-            refresh: whether to ask for pages that are still fresh, too.
-            progress: is told which servers have not answered yet.
+        ``offline`` uses only the cache. ``refresh`` also asks for fresh pages. ``progress`` shows which servers have
+        not answered yet.
         """
         self.cache = cache
         self.offline = offline
@@ -293,7 +290,7 @@ class Pages:
         """Problems of the cache, and of pages that were read."""
 
     def update(self, urls: Iterable[str]) -> None:
-        """Bring pages up to date, and those that follow them."""
+        """Bring pages and their next pages up to date."""
         pending = [url for url in dict.fromkeys(urls) if url not in self._asked]
         for _ in range(_MAX_CHAIN):
             self._asked.update(pending)
@@ -305,7 +302,7 @@ class Pages:
         self.warnings += (f"{url}: more than {_MAX_CHAIN} pages lead to it" for url in pending)
 
     def chain(self, url: str) -> list[CachedPage]:
-        """A page that was read, and its next pages."""
+        """List a page in the cache, and its next pages."""
         found: dict[int, CachedPage] = {}
         page = self.cache.page(url)
         while page and page.id not in found:
@@ -314,7 +311,7 @@ class Pages:
         return list(found.values())
 
     def outcome(self, url: str, project: str) -> PageOutcome:
-        """What became of looking for a project on a page that was brought up to date, and on those that follow it."""
+        """Return the outcome of looking for a project on an updated page and its next pages."""
         chain = self.chain(url)
         asked = [url, *(page.following for page in chain if page.following)]
         if missed := next((self._missed[each] for each in asked if each in self._missed), None):
@@ -358,14 +355,14 @@ class Pages:
                 del future
 
     def _tell(self, left: Collection[str], count: int) -> None:
-        """Show how many pages have come, and whose have not."""
+        """Show how many pages have been read, and the servers of the others."""
         servers = ", ".join(sorted({urlsplit(url).netloc for url in left}))
         self._progress.line(
             f"{count - len(left)} of {number_of(count, 'page')} read; waiting for {servers}" if left else ""
         )
 
     def _miss(self, url: str, outcome: Outcome, detail: str) -> None:
-        """Note that a page cannot be brought up to date, and why."""
+        """Record that a page cannot be brought up to date, and why."""
         stands_in = "; using what the cache has" if self.cache.page(url) else ""
         self._missed[url] = PageOutcome(outcome=outcome, url=url, detail=f"{detail}{stands_in}")
 
@@ -408,7 +405,7 @@ def _answer(web: Web, url: str, page: CachedPage | None) -> Answer:
 
 
 def _last_change(answer: Answer) -> str | None:
-    """When a page changed, if the server answered in a later second: else it may have changed again in that one.
+    """Find when a page changed, if the server answered in a later second: within one, it may change again.
 
     https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.2
     """
@@ -423,7 +420,7 @@ def _last_change(answer: Answer) -> str | None:
 
 
 def _next_page(answer: Answer) -> str | None:
-    """The next page of a list (RFC 8288), if it is of the same server."""
+    """Find the next page of a list (RFC 8288), if it is on the same server."""
     try:
         url = without_credentials(urljoin(answer.url, answer.following)) if answer.following else None
         return url if url and Origin.of(url) == Origin.of(answer.url) else None
@@ -432,7 +429,7 @@ def _next_page(answer: Answer) -> str | None:
 
 
 def _lifetime(cache_control: str) -> float:
-    """For how many seconds an answer need not be asked for again (RFC 9111, section 5.2.2)."""
+    """Return for how many seconds an answer stays fresh (RFC 9111, section 5.2.2)."""
     directives = {
         name.strip().lower(): value.strip('" ')
         for name, _, value in (directive.partition("=") for directive in cache_control.split(","))
@@ -444,7 +441,7 @@ def _lifetime(cache_control: str) -> float:
 
 
 def _refusal(answer: Answer) -> tuple[Outcome, str]:
-    """The outcome of an answer without a page, and a message about it."""
+    """Find the outcome of an answer without a page, and a message about it."""
     status = answer.outcome
     if answer.headers.get("X-RateLimit-Remaining") == "0":
         hint = "GitHub's limit for requests is reached; set GITHUB_TOKEN, or use --offline"

@@ -1,4 +1,4 @@
-"""Sources of wheels: those that ship, newer lists of them, and those that a user names."""
+"""Sources of wheels: the shipped ones, newer lists of them, and the user's own."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def read_sources(
     """Read the sources to look in, in the order of preference.
 
     Args:
-        named: ``--source``, which replaces those that ship; so does ``WHEELMILL_SOURCES``, where words are sources.
+        named: ``--source``, which replaces the shipped ones; so does ``WHEELMILL_SOURCES``, where words are sources.
         extra: the sources of ``--extra-source``, which come first.
         cache: the cache of source files that were read before.
-        newer_at: gives the list of a site, to be read in place of the one that ships; None when it has none. The site
-            is the one that the shipped list names, or ``WHEELMILL_SITE``; empty, that leaves it at the shipped list.
+        newer_at: gives the list of a site, to replace the shipped one; None if it has none. ``WHEELMILL_SITE`` replaces
+            the site of the shipped list; if empty, the shipped list is used.
     """
     first = [source for text in extra for source in _sources_at(text, cache)]
     if chosen := list(named) or os.environ.get("WHEELMILL_SOURCES", "").split():
@@ -52,7 +52,7 @@ def read_sources(
 
 
 def keep_credentials(named: Sequence[str], extra: Sequence[str]) -> None:
-    """Keep what stands in the URLs of sources, for commands that install from servers and look in no source."""
+    """Keep the credentials in the URLs of sources, for commands that install from servers and look in no source."""
     for text in (*named, *extra, *os.environ.get("WHEELMILL_SOURCES", "").split()):
         keep_credential(text.removeprefix("simple:").removeprefix("find-links:"))
 
@@ -84,7 +84,7 @@ def _source_at(kind: SourceKind, text: str) -> Source:
 
 
 def _keep_credential(given_by: str, text: str) -> str:
-    """A URL without its credentials, which are kept for its server."""
+    """Remove the credentials from a URL, and keep them for its server."""
     try:
         Origin.of(text)
     except ValueError as error:
@@ -93,7 +93,7 @@ def _keep_credential(given_by: str, text: str) -> str:
 
 
 def _read_file(path: Path, cache: PageCache) -> SourceList:
-    """Read a file, or what the cache keeps of exactly this content: reading YAML takes longer than choosing."""
+    """Read a file, or its content from the cache: reading YAML takes longer than choosing."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -117,10 +117,10 @@ def _read_file(path: Path, cache: PageCache) -> SourceList:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedSources:
-    """The lists of sources that sites have: newer ones than the one that ships, kept in a folder.
+    """The lists of sources that sites publish: newer than the shipped list, and kept in a folder.
 
-    The hash of a list lies beside it. It shows whether the list has changed, and guards against half of a deployment;
-    who may write the site may write both, as with everything that is installed from there.
+    The hash of a list is in a file beside it. It shows changes, and guards against half of a deployment. It is no proof
+    of origin: an attacker with access to the site could write both, as with everything that is installed from there.
     """
 
     folder: Path
@@ -134,7 +134,7 @@ class PublishedSources:
     """Told which site is asked."""
 
     def newer_at(self, site: str) -> Path | None:
-        """The list of a site; None if none was ever read."""
+        """Return the list of a site; None if it was never read."""
         kept = self.folder / f"sources-{sha256_of_bytes(site.encode())[:16]}.yml"
         if not self.offline and (self.refresh or not _is_fresh(kept)):
             self.progress.line(f"asking {site} for a newer list of sources")
@@ -152,7 +152,7 @@ def _is_fresh(path: Path) -> bool:
 
 
 def _update(kept: Path, site: str) -> None:
-    """Bring a list up to date, and note that it is."""
+    """Bring a list up to date, and record the time."""
     from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415 - reads YAML
     from wheelmill.index.tree import SOURCES, SOURCES_HASH  # noqa: PLC0415 - the same
     from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - not for what is fresh
@@ -177,5 +177,5 @@ def _update(kept: Path, site: str) -> None:
 
 
 def _note_update(kept: Path) -> None:
-    now = time.time()  # of the clock that is asked later: the disk of another machine goes by its own
+    now = time.time()  # as compared later: a disk of another machine has its own clock
     os.utime(kept, (now, now))

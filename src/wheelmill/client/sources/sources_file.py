@@ -18,7 +18,7 @@ from wheelmill.web.credentials import without_credentials
 
 
 def read_sources_file(path: Path) -> SourceList:
-    """Read a file of sources: ``.toml`` is gpkg's form, anything else ours.
+    """Read a file of sources: ``.toml`` is in gpkg's form, anything else in ours.
 
     Raises:
         ConfigurationError: with every fault.
@@ -44,7 +44,7 @@ def _source_of(name: str, entry: SourceEntry) -> Source:
 
 
 class _RegistryEntry(BaseModel):
-    """A source as gpkg 0.4.3 knows it. What its templates and styles say is read from the names of the wheels."""
+    """A source in the form of gpkg 0.4.3; wheel names are read in place of its templates and styles."""
 
     model_config = ConfigDict(extra="ignore")
 
