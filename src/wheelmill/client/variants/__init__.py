@@ -1,1 +1,1 @@
-"""Variant wheels (PEP 825, a draft): which of them this machine gets, and why not the others."""
+"""Variant wheels (PEP 825, a draft): the one for this machine, and the reasons against the others."""

@@ -1,4 +1,4 @@
-"""Variant wheels of a project: their lists, what each asks for, every reason against it, and which one is taken.
+"""Variant wheels of a project: their lists, their properties, every reason against them, and the one for this machine.
 
 A variant of ``{name}-{version}-variants.json`` is compared with a machine once, however many wheels it has.
 """
@@ -65,12 +65,9 @@ ListedVariants = Mapping[str, ListedVariant]
 
 
 def compare_variants(metadata: VariantMetadata, target: TargetEnvironment, machine: Machine) -> ListedVariants:
-    """Compare every variant of a list.
+    """Compare every variant of a list with a machine; notes compare it with the target's torch and GPUs.
 
-    Args:
-        metadata: the list.
-        target: its torch and its GPUs are compared for what should be known.
-        machine: what the target has of the namespaces that are known here.
+    ``machine`` has the known namespaces of the target.
     """
     own, found = machine_for(metadata, machine), {}
     ranks = ranks_of(metadata.default_priorities, own)
@@ -102,13 +99,9 @@ ReadLists = Mapping[str, VariantMetadata | str]
 def read_lists(
     lists: Iterable[VariantList], cache: PageCache, *, offline: bool, progress: Progress = QUIET
 ) -> ReadLists:
-    """Read lists, side by side. A list may change while it has its URL, so servers are asked each time.
+    """Read lists in parallel. A list may change at the same URL, so servers are always asked.
 
-    Args:
-        lists: where they are.
-        cache: keeps what was read, for when there is no network.
-        offline: whether to use only what the cache has.
-        progress: shows which lists are read.
+    If ``offline`` or without a network, the cached lists are used.
     """
     wanted = {each.url: each for each in lists}
     if offline:
@@ -130,7 +123,7 @@ def read_lists(
             try:
                 content = future.result()
                 found[url] = read_variant_metadata(content)
-                cache.keep_fact(_key(url), content.decode(errors="replace"))  # what nobody reads in it may be anything
+                cache.keep_fact(_key(url), content.decode(errors="replace"))  # unread parts may be no UTF-8
             except WheelmillError as error:
                 found[url] = str(error)
     progress.line("")
@@ -166,13 +159,13 @@ class VariantVerdict:
 
     @property
     def is_taken(self) -> bool:
-        """Whether there is no reason against it that installers heed."""
+        """True if installers check no reason against it."""
         return not any(map(is_seen, self.against))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judge:
-    """What wheels are compared with: the target, and the lists of variants."""
+    """The target and the lists of variants, for comparing wheels with them."""
 
     requirement: Requirement
     target: TargetEnvironment
@@ -187,20 +180,20 @@ class Judge:
         variant = found if isinstance(found, ListedVariant) else None
         if variant:
             against += variant.against
-        elif isinstance(found, str) and not any(map(is_seen, against)):  # else nobody asked for its list
+        elif isinstance(found, str) and not any(map(is_seen, against)):  # else its list was not requested
             against.append(Mismatch(aspect=Aspect.VARIANT, reason=found))
         notes = variant.notes if variant else ()
         return VariantVerdict(wheel=wheel, variant=variant, against=tuple(against), notes=notes)
 
     def in_order(self, verdicts: Iterable[VariantVerdict]) -> list[VariantVerdict]:
-        """Wheels that fit as they are taken: by version, variant, tags and build number; plain wheels last."""
+        """Sort fitting wheels as they are taken: by version, variant, tags and build number; plain wheels last."""
         found = sorted(verdicts, key=lambda each: each.wheel.candidate.build, reverse=True)
         found.sort(key=self._place)
         found.sort(key=_version_place, reverse=True)
         return found
 
     def first(self, verdicts: Iterable[VariantVerdict]) -> VariantVerdict | None:
-        """The one that is taken; None where there is none."""
+        """Return the wheel that is taken; None if there is none."""
         return next(iter(self.in_order(verdicts)), None)
 
     def _place(self, verdict: VariantVerdict) -> tuple[bool, tuple[Place, ...], str, int]:
@@ -209,7 +202,7 @@ class Judge:
         return label is None, verdict.variant.place if verdict.variant else (), label or "", tags
 
     def _variant_of(self, wheel: VariantWheel) -> ListedVariant | str:
-        """The variant of a wheel, or why nothing is known of it."""
+        """Return the variant of a wheel, or the reason why it is unknown."""
         if wheel.listed is None:
             return "its page has no list of the variants of its version"
         listed = self.lists.get(wheel.listed.url, "it was not read, those of newer versions were")
@@ -221,14 +214,14 @@ class Judge:
 def plain_mismatches(
     wheel: VariantWheel, requirement: Requirement, target: TargetEnvironment, facts: Compatibility
 ) -> Iterator[Mismatch]:
-    """Give every reason against a wheel but those of its variant, which says itself what it asks of the driver."""
+    """Yield every reason against a wheel but those of its variant, whose properties name the driver it needs."""
     for mismatch in mismatches(wheel.candidate, requirement, target, facts):
         if mismatch.aspect is not Aspect.DRIVER or wheel.candidate.label.cuda:
             yield mismatch
 
 
 def is_seen(mismatch: Mismatch) -> bool:
-    """Whether installers heed a reason when they choose a wheel."""
+    """True if installers check this reason when they choose a wheel."""
     return mismatch.aspect not in _UNSEEN
 
 
@@ -245,7 +238,7 @@ _MOST_LOOKS: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class VariantExplanation:
-    """What was considered for one requirement."""
+    """The wheels that were considered for one requirement."""
 
     environment: TargetEnvironment
     machine: Machine
@@ -261,22 +254,19 @@ class VariantExplanation:
 
     @property
     def best(self) -> VariantVerdict | None:
-        """The wheel that this machine gets; None where none fits."""
+        """The wheel for this machine; None if none fits."""
         return next((verdict for verdict in self.verdicts if not verdict.against), None)
 
     @property
     def is_as_uv(self) -> bool:
-        """Whether uv takes what this machine gets."""
+        """True if uv takes the wheel for this machine."""
         return _is_same(self.best, self.taken)
 
 
 def explain_variants(requirement: Requirement, environment: TargetEnvironment, search: Search) -> VariantExplanation:
     """Compare every variant wheel of a project, and the plain ones beside them, with a target.
 
-    Args:
-        requirement: the project, and the versions that are wanted.
-        environment: the target. What it leaves open stays open: a variant need not say which torch it is for.
-        search: the sources to look in, and how.
+    Facts that the environment leaves open stay open: a variant need not name its torch.
 
     Raises:
         UsageError: a source is not one, or a variable of a provider has no version.
@@ -320,7 +310,7 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
 
 
 def _is_same(one: VariantVerdict | None, other: VariantVerdict | None) -> bool:
-    """Whether these are one wheel, looked into or not."""
+    """True if these are one wheel, inspected or not."""
     return (one and one.wheel.candidate.url) == (other and other.wheel.candidate.url)
 
 
@@ -329,7 +319,7 @@ def _is_of_version(verdict: VariantVerdict, best: VariantVerdict | None) -> bool
 
 
 def _command(best: VariantVerdict | None, taken: VariantVerdict | None, target: TargetEnvironment) -> str | None:
-    """What has uv install the best wheel, if that is what it takes of this version from a simple index."""
+    """Write the command with which uv installs the best wheel, if uv takes it of this version from a simple index."""
     if best is None or best.wheel.label is None or not _is_same(best, taken):
         return None
     candidate = best.wheel.candidate
@@ -352,7 +342,7 @@ def _unknown_drafts(lists: ReadLists) -> Iterator[str]:
 
 
 def _newest_lists(wheels: Iterator[VariantWheel]) -> list[VariantList]:
-    """The lists of the newest versions."""
+    """List the variant lists of the newest versions."""
     listed = {each.listed.url: each for each in wheels if each.listed}
     newest = sorted(listed.values(), key=lambda each: each.candidate.version, reverse=True)
     return [each.listed for each in newest[:_MOST_LISTS] if each.listed]
@@ -361,7 +351,7 @@ def _newest_lists(wheels: Iterator[VariantWheel]) -> list[VariantList]:
 def _with_looks(
     judge: Judge, verdicts: Sequence[VariantVerdict], found: Finder, search: Search
 ) -> list[VariantVerdict]:
-    """Look into the wheel that would be taken, and into the next where that shows that it does not fit."""
+    """Inspect the wheel that would be taken, and the next one if it does not fit."""
     judged = list(verdicts)
     cache, offline, progress = found.pages.cache, search.offline, search.progress
     seen: set[str] = set()
@@ -376,7 +366,7 @@ def _with_looks(
 
 
 def _with_look(judge: Judge, verdict: VariantVerdict, look: Inside | str) -> VariantVerdict:
-    """A verdict on a wheel that was looked into, or why it was not."""
+    """Judge an inspected wheel again, or note why it was not inspected."""
     candidate = verdict.wheel.candidate
     if not isinstance(look, Inside):
         return replace(verdict, notes=(*verdict.notes, look))
@@ -384,7 +374,7 @@ def _with_look(judge: Judge, verdict: VariantVerdict, look: Inside | str) -> Var
 
 
 def _nearest(verdicts: Sequence[VariantVerdict]) -> list[VariantVerdict]:
-    """Those that do not fit: the newest versions first, and of these those with the fewest reasons against them."""
+    """Sort wheels that do not fit: the newest versions first, then the fewest reasons against them."""
     others = [verdict for verdict in verdicts if verdict.against]
     others.sort(key=lambda verdict: (len(verdict.against), verdict.wheel.candidate.filename))
     others.sort(key=lambda verdict: verdict.wheel.candidate.version, reverse=True)

@@ -1,8 +1,8 @@
-"""Variant properties of a machine, as far as they are known, and the order in which fitting variants are preferred.
+"""Known variant properties of a machine, and the order of preference among fitting variants.
 
 The rules of the namespace ``nvidia`` are those of NVIDIA's provider, which uv has built in:
-https://github.com/wheelnext/nvidia-variant-provider. CUDA's own rule for which code runs on which GPU is another one;
-see `wheelmill.wheel.gpu_code`.
+https://github.com/wheelnext/nvidia-variant-provider. CUDA has another rule for the code that a GPU runs; see
+`wheelmill.wheel.gpu_code`.
 
 https://peps.python.org/pep-0825/#variant-ordering
 """
@@ -32,7 +32,7 @@ from wheelmill.wheel.variant import DRIVER, GPU, NAMESPACE, PROVIDERS, Prioritie
 
 @dataclass(frozen=True, kw_only=True)
 class Namespace:
-    """What a machine has of the properties in one namespace."""
+    """The properties of a machine in one namespace."""
 
     values: Mapping[str, tuple[str, ...]]
     """Of each feature the values that fit, the best first; the weightiest feature first."""
@@ -49,7 +49,7 @@ _OLDEST_GPU: Final = Architecture(5, 0)
 
 
 def nvidia_of(target: TargetEnvironment, facts: Compatibility) -> Namespace:
-    """What a target has: nothing without a driver, since the provider then says nothing of a GPU either."""
+    """Find the properties of a target: none without a driver, since the provider then reports no GPU either."""
     cuda, cuda_origin = _cuda_of(target, facts)
     gpus = _gpus_of(target)
     if cuda is None:
@@ -60,14 +60,14 @@ def nvidia_of(target: TargetEnvironment, facts: Compatibility) -> Namespace:
     if gpu is None:
         return Namespace(values=values, says=f"{says}, and no GPU is known, which --gpu gives")
     if gpu >= _OLDEST_GPU:
-        real = (f"{gpu.major}{minor}_real" for minor in range(min(gpu.minor, 9), -1, -1))  # of one digit, as in sm_90
+        real = (f"{gpu.major}{minor}_real" for minor in range(min(gpu.minor, 9), -1, -1))  # one digit, as in sm_90
         values[GPU] = (*real, f"{gpu.major}0_virtual")
     several = ", the newest of several that differ" if len({*gpus}) > 1 else ""
     return Namespace(values=values, says=f"{says}, and the GPU is {gpu.sm}{several}")
 
 
 def code_note(values: Iterable[str], taken: Iterable[str], target: TargetEnvironment) -> str | None:
-    """Say where installers and CUDA decide differently of a variant's code; None where they agree.
+    """Describe where installers and CUDA decide differently on a variant's code; None if they agree.
 
     Args:
         values: what it was built for: ``90_real`` is machine code, ``90_virtual`` PTX.
@@ -86,7 +86,7 @@ def code_note(values: Iterable[str], taken: Iterable[str], target: TargetEnviron
 
 
 def _cuda_of(target: TargetEnvironment, facts: Compatibility) -> tuple[CudaVersion | None, str]:
-    """The newest CUDA that the driver knows, and how that is known."""
+    """Find the newest CUDA that the driver supports, and the origin of this fact."""
     by_hand = target.origins.get("driver") == "--driver"
     if not by_hand and (text := os.environ.get(FORCED_CUDA)):
         major, minor = _forced(FORCED_CUDA, text)
@@ -109,7 +109,7 @@ def _gpus_of(target: TargetEnvironment) -> Sequence[Architecture]:
 def _forced(variable: str, text: str) -> tuple[int, int]:
     try:
         version = Version(text)
-    except ValueError:  # not only packaging's own: Python makes no number of thousands of digits
+    except ValueError:  # also Python's own: it parses no number of thousands of digits
         raise UsageError("version-invalid", f"{variable}: expected a version such as 12.8, not {text!r:.80}") from None
     if max(version.major, version.minor) > 99:  # noqa: PLR2004 - a driver's own version, or a hundred million
         raise UsageError(
@@ -119,7 +119,7 @@ def _forced(variable: str, text: str) -> tuple[int, int]:
 
 
 def _at_most(cuda: CudaVersion) -> Iterator[str]:
-    """Bounds that a driver reaches, the newest first."""
+    """Yield the bounds that a driver reaches, the newest first."""
     for major in range(cuda.major, _OLDEST_MAJOR - 1, -1):
         newest = cuda.minor if major == cuda.major else _NEWEST_MINOR
         yield from (f"{major}.{minor}" for minor in range(newest, -1, -1))
@@ -127,7 +127,7 @@ def _at_most(cuda: CudaVersion) -> Iterator[str]:
 
 
 def _above(cuda: CudaVersion) -> Iterator[str]:
-    """Bounds that a driver stays below, the newest first."""
+    """Yield the bounds that a driver stays below, the newest first."""
     for major in range(_NEWEST_MAJOR, cuda.major - 1, -1):
         is_own = major == cuda.major
         yield from (f"{major}.{minor}" for minor in range(_NEWEST_MINOR, cuda.minor if is_own else -1, -1))
@@ -136,7 +136,7 @@ def _above(cuda: CudaVersion) -> Iterator[str]:
 
 
 def _architectures(values: Iterable[str], kind: str) -> Iterator[Architecture]:
-    """What values of one kind name; those that name nothing are nobody's."""
+    """Parse the values of one kind; those that name no architecture are skipped."""
     for value in values:
         try:
             if value.endswith(kind):
@@ -161,12 +161,12 @@ _X86_64: Final = frozenset({"x86_64", "amd64"})
 
 
 def machine_of(target: TargetEnvironment, facts: Compatibility) -> Machine:
-    """What a target has of the namespaces that are known here."""
+    """Find the properties of a target in the known namespaces."""
     return {NAMESPACE: nvidia_of(target, facts), "x86_64": _processor_of(target)}
 
 
 def machine_for(metadata: VariantMetadata, machine: Machine) -> Machine:
-    """The namespaces of one list: those with a provider that is not known have nothing, and say so."""
+    """Select the namespaces of one list; those with an unknown provider are empty, with the reason."""
     return {
         name: machine[name]
         if _is_built_in(name, metadata.providers.get(name))
@@ -176,7 +176,7 @@ def machine_for(metadata: VariantMetadata, machine: Machine) -> Machine:
 
 
 def mismatches_of_properties(properties: Properties, machine: Machine) -> Iterator[Mismatch]:
-    """Give every property that a machine lacks: of each feature it must have one value."""
+    """Yield every property that a machine lacks: of each feature it must have one value."""
     for name, features in properties.items():
         for feature, values in features.items():
             if frozenset(values).isdisjoint(machine[name].values.get(feature, ())):
@@ -185,7 +185,7 @@ def mismatches_of_properties(properties: Properties, machine: Machine) -> Iterat
 
 
 def property_text(namespace: str, feature: str, values: tuple[str, ...]) -> str:
-    """``nvidia :: sm_arch :: 80_real or 90_real``, as PEP 825 writes properties; of many values the first."""
+    """Write a property as PEP 825 does, with its first values: ``nvidia :: sm_arch :: 80_real or 90_real``."""
     more = len(values) - _SHOWN
     named = " or ".join(values[:_SHOWN])
     return f"{namespace} :: {feature} :: {named}{f' or {more} more' if more > 0 else ''}"
@@ -234,7 +234,7 @@ _END: Final[Place] = (sys.maxsize, 0, 0)
 
 @dataclass(frozen=True, kw_only=True)
 class Ranks:
-    """What counts most, by the priorities of a list: lower numbers do. A list may name as many as it has bytes for."""
+    """The ranks of properties by the priorities of a list, the most important lowest; a list may name any number."""
 
     namespaces: Mapping[str, int]
     features: Mapping[str, Mapping[str, int]]
@@ -244,11 +244,9 @@ class Ranks:
 
 
 def ranks_of(priorities: Priorities, machine: Machine) -> Ranks:
-    """Number what a list names, and behind that what the providers do.
+    """Number the properties of a list by its own priorities, then by those of the providers.
 
-    Args:
-        priorities: of the list.
-        machine: what the machine has of each namespace of the list.
+    ``machine`` has each namespace of the list.
     """
     return Ranks(
         namespaces=_numbered(priorities.namespace),
@@ -264,12 +262,7 @@ def ranks_of(priorities: Priorities, machine: Machine) -> Ranks:
 
 
 def place_of(properties: Properties, ranks: Ranks) -> tuple[Place, ...]:
-    """Where a variant that fits stands; the lowest is taken.
-
-    Args:
-        properties: what it asks for.
-        ranks: those of the list that has it.
-    """
+    """Rank a fitting variant by the ranks of its list; the lowest is taken."""
     return (
         *sorted(
             (
