@@ -1,1 +1,1 @@
-"""What wheels are chosen for: an interpreter, its torch and CUDA, the driver and the GPUs."""
+"""The target of wheels: an interpreter, its torch and CUDA, the driver and the GPUs."""

@@ -26,7 +26,7 @@ from wheelmill.wheel.platforms import Libc
 
 @dataclass(frozen=True, kw_only=True)
 class NamedTorch:
-    """A torch, and what it was built for where its name says so."""
+    """A torch, and its CUDA if its name gives one."""
 
     torch: TorchVersion
     cuda: CudaVersion | None = None
@@ -35,7 +35,7 @@ class NamedTorch:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``2.8``, or what torch prints: ``2.8.0+cu128``, ``2.8.0+cpu``, ``2.9.0.dev20250801+cu129``.
+        """Read ``2.8``, or torch's own output: ``2.8.0+cu128``, ``2.8.0+cpu``, ``2.9.0.dev20250801+cu129``.
 
         Raises:
             ValueError: it is no version of torch.
@@ -72,19 +72,16 @@ class Overrides:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing of an interpreter remains to be asked."""
+        """True if an interpreter could add nothing."""
         knows_cuda = self.cuda or (self.torch and (self.torch.cuda or self.torch.cpu_only))
         return bool(self.python and self.platform and self.torch and knows_cuda)
 
 
 def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvironment:
-    """Detect the target.
+    """Detect the target. On another platform than this machine's, driver and GPUs cannot be detected.
 
-    Args:
-        python: the target interpreter; None takes the one of the project's ``.venv``, the active environment's, or the
-            first on PATH, and never the one that runs wheelmill.
-        overrides: facts that are given by hand. Another platform than this machine's has no driver and no GPU that
-            could be found out.
+    If ``python`` is None, the interpreter is that of the project's ``.venv``, the active environment's, or the first on
+    PATH. It is never the one of wheelmill itself.
 
     Raises:
         UsageError: there is no interpreter and too few facts, or the interpreter does not run.
@@ -107,7 +104,7 @@ def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvir
 
 
 def _describe_this_machine(python: PythonVersion) -> TargetEnvironment:
-    """This machine, with a Python that need not be installed."""
+    """Describe this machine, with a Python that need not be installed."""
     name, number = this_platform.libc_ver()
     platform = platform_of(sysconfig.get_platform().replace("-", "_").replace(".", "_"))
     return TargetEnvironment(
@@ -164,14 +161,14 @@ def _apply_overrides(found: TargetEnvironment, overrides: Overrides, *, elsewher
         given["gpus"] = tuple(Gpu(capability=architecture) for architecture in overrides.gpus)
     origins = {**found.origins, **{name: f"--{name.replace('_', '-').removesuffix('s')}" for name in given}}
     if given.get("python", found.python) != found.python:
-        found = replace(found, python_release=None, interpreter=None)  # what was found is another Python's
+        found = replace(found, python_release=None, interpreter=None)  # these belong to another Python
     return replace(found, **given, origins=origins)
 
 
 def _with_given_torch(
     found: TargetEnvironment, torch: NamedTorch | None, cuda: CudaVersion | int | None
 ) -> TargetEnvironment:
-    """Take a torch and a CUDA that were given; what is installed is meant only where it has the CUDA that is wanted."""
+    """Apply a given torch and CUDA; the installed torch is kept only if it has the requested CUDA."""
     if torch is None and (cuda is None or (found.cuda and cuda == found.cuda.major)):
         return found
     origins = {**found.origins, **({"torch": "--torch"} if torch else {}), **({"cuda": "--cuda"} if cuda else {})}

@@ -1,4 +1,4 @@
-"""The interpreter that wheels are chosen for: where it is, and what it says of itself."""
+"""The target interpreter: where it is, and its facts."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _PROBE: Final = Path(__file__).with_name("probe.py")
 
 
 def find_interpreter(folder: Path) -> Path | None:
-    """The interpreter for a command that runs in a folder.
+    """Find the interpreter for a command in a folder; None if there is none.
 
-    It is what ``UV_PYTHON`` says, else that of the nearest project's ``.venv``, the active environment's, what
-    ``.python-version`` or ``requires-python`` say, and where nothing says anything the first on PATH.
+    It comes from ``UV_PYTHON``, else the nearest project's ``.venv``, the active environment, ``.python-version`` or
+    ``requires-python``. If none of them names one, it is the first on PATH.
     """
     if os.environ.get("UV_PYTHON"):
         return declared_python(folder)
@@ -45,26 +45,26 @@ def find_interpreter(folder: Path) -> Path | None:
 
 
 def active_environment() -> Path | None:
-    """The environment that the shell is in, unless wheelmill is installed there."""
+    """Return the environment that is active in the shell, unless wheelmill is installed there."""
     active = (os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
     return next((Path(name) for name in active if name and not is_ours(python_of(Path(name)))), None)
 
 
 def declared_python(folder: Path) -> Path | None:
-    """What uv takes for a project: by ``UV_PYTHON``, its ``.venv``, ``.python-version`` and ``requires-python``.
+    """Find uv's Python for a project: by ``UV_PYTHON``, its ``.venv``, ``.python-version`` and ``requires-python``.
 
-    Without uv, the first Python on PATH of the version that is named. None where no Python on this machine fits.
+    Without uv, the first Python on PATH of the named version. None if no Python on this machine fits.
     """
     from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - not where an interpreter is named
 
     request = os.environ.get("UV_PYTHON")
     if uv := find_uv():
-        active = ("VIRTUAL_ENV", "CONDA_PREFIX")  # it is no project's
+        active = ("VIRTUAL_ENV", "CONDA_PREFIX")  # not the project's
         elsewhere = (each for each in os.get_exec_path() if not is_ours(Path(each, "python")))
         variables = {name: value for name, value in os.environ.items() if name not in active}
         variables["PATH"] = os.pathsep.join(elsewhere)
         argv: list[str | Path] = [uv, "python", "find", "--directory", folder, "--no-python-downloads"]
-        for cache in ((), ("--no-cache",)):  # one that cannot be written hides no Python
+        for cache in ((), ("--no-cache",)):  # a read-only cache must not hide a Python
             with suppress(ProcessError, IndexError):
                 return Path(process.run([*argv, *cache, *filter(None, [request])], env=variables).splitlines()[-1])
         return None
@@ -76,31 +76,31 @@ def declared_python(folder: Path) -> Path | None:
 
 
 def python_in(environment: Path) -> Path | None:
-    """The interpreter of an environment, a virtual one or conda's; a broken link is one, so that it is reported."""
+    """Find the interpreter of a virtual or conda environment; broken links count, so that they are reported."""
     pythons = (environment / name for name in ("bin/python", "Scripts/python.exe", "python.exe"))
     return next(filter(os.path.lexists, pythons), None)
 
 
 def python_of(environment: Path) -> Path:
-    """The interpreter of an environment, or its path if the environment is yet to be made."""
+    """Return the interpreter of an environment, or its path if the environment does not exist yet."""
     return python_in(environment) or environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def is_ours(python: Path) -> bool:
-    """Whether an interpreter is that of the environment which wheelmill is installed in."""
+    """True if an interpreter belongs to the environment of wheelmill."""
     return os.path.realpath(python.parent) == os.path.realpath(Path(sys.executable).parent)
 
 
 def environment_of(interpreter: Path) -> TargetEnvironment:
-    """Ask an interpreter what it is, and what torch it has.
+    """Run an interpreter to get its facts, and those of its torch.
 
     Raises:
-        UsageError: it does not run, is no CPython or for an unknown system, or its torch says what no torch would.
+        UsageError: it does not run, is no CPython or for an unknown system, or its torch has impossible facts.
     """
     facts = _probe(interpreter)
     if facts["implementation"] != "cpython":
         raise UsageError("not-cpython", f"{interpreter} is {facts['implementation']}; CUDA wheels are made for CPython")
-    executable = Path(facts["executable"])  # behind what PATH may have, such as pyenv's scripts
+    executable = Path(facts["executable"])  # PATH may have wrappers, such as pyenv's scripts
     platform = platform_of(facts["platform"])
     major, minor = map(int, facts["python"].split(".")[:2])
     driver_cuda = facts["driver_cuda"]  # 13000 is 13.0
@@ -132,7 +132,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
 
 
 def _probe(interpreter: Path) -> dict[str, Any]:
-    """Run `probe` by an interpreter."""
+    """Run `probe` with an interpreter."""
     try:
         # Its own folder is the working directory: a torch.py in this one must not be found.
         printed = process.run(
@@ -152,10 +152,7 @@ def _probe(interpreter: Path) -> dict[str, Any]:
 
 
 def platform_of(text: str) -> Platform:
-    """The platform that an interpreter runs on.
-
-    Args:
-        text: what its ``sysconfig`` calls it, as wheel tags write that.
+    """Parse the platform of an interpreter: its ``sysconfig`` name, in the form of wheel tags.
 
     Raises:
         UsageError: no wheels are chosen for such a system.
@@ -169,7 +166,7 @@ def platform_of(text: str) -> Platform:
 
 
 def libc_of(glibc: str | None, interpreter: Path, platform: Platform) -> Libc | None:
-    """The C library of an interpreter: its glibc where it says one, else what its loader says."""
+    """Find the C library of an interpreter: its glibc if it reports one, else by its loader."""
     if glibc:
         return Libc.parse(glibc)
     if not platform.is_linux:
@@ -178,9 +175,9 @@ def libc_of(glibc: str | None, interpreter: Path, platform: Platform) -> Libc | 
 
 
 def musl_of(interpreter: Path) -> Libc | None:
-    """The musl that an interpreter is linked to; None when it is linked to another C library, or to none.
+    """Find the musl that an interpreter is linked to; None if it is linked to another C library, or to none.
 
-    Python has no call for it, but musl's loader says it: https://peps.python.org/pep-0656/
+    Python has no call for it, but musl's loader prints it: https://peps.python.org/pep-0656/
     """
     loader = _loader_of(interpreter)
     if loader is None or "musl" not in loader:
@@ -203,7 +200,7 @@ def musl_of(interpreter: Path) -> Libc | None:
 
 
 def _loader_of(program: Path) -> str | None:
-    """The dynamic linker of a program (``PT_INTERP`` of ELF)."""
+    """Find the dynamic linker of a program (``PT_INTERP`` of ELF)."""
     from elftools.common.exceptions import ELFError  # noqa: PLC0415 - most machines have glibc
     from elftools.elf.elffile import ELFFile  # noqa: PLC0415 - the same
     from elftools.elf.segments import InterpSegment  # noqa: PLC0415 - the same

@@ -1,7 +1,7 @@
 """Facts about a target interpreter, as one JSON object on stdout.
 
-This file runs in the target, which may be any Python from 3.8 on and has nothing of ours installed. torch is not
-imported: that takes seconds, and fails just where help is needed most.
+This file runs in the target: any Python from 3.8 on, with nothing of ours installed. torch is not imported: that takes
+seconds, and fails just where help is needed most.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def glibc() -> str | None:
-    """``2.36``: what the C library calls itself."""
+    """Read the version of glibc: ``2.36``; None if the C library is another one."""
     try:
         name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
     except (AttributeError, OSError, ValueError):
@@ -46,7 +46,7 @@ def glibc() -> str | None:
 
 
 def torch() -> dict[str, object] | None:
-    """What ``torch/version.py`` says, and the C++ ABI that its CMake file compiles with."""
+    """Read ``torch/version.py``, and the C++ ABI in torch's CMake file."""
     spec = importlib.util.find_spec("torch")
     folder = next(iter((spec and spec.submodule_search_locations) or ()), None)
     if folder is None:
@@ -72,7 +72,7 @@ def torch() -> dict[str, object] | None:
 
 
 def driver_cuda() -> int | None:
-    """1000 times the major and 10 times the minor release of the CUDA that the driver brings; None without one.
+    """Return the CUDA of the driver, 1000 times the major plus 10 times the minor release; None without a driver.
 
     https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VERSION.html
     """
