@@ -1,4 +1,4 @@
-"""Records of the client: the target, sources, the wheels that exist, what was found inside them, and the choice."""
+"""Records of the client: the target, sources, the available wheels, their inspections, and the choice."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Source(SourceFacts):
 
 @dataclass(frozen=True, kw_only=True)
 class SourceList:
-    """What a file of sources says."""
+    """The content of a file of sources."""
 
     site: str | None = None
     """The site of an index that has newer versions of the file; None if there is none."""
@@ -88,7 +88,7 @@ class Outcome(StrEnum):
 
     @property
     def is_open(self) -> bool:
-        """Whether the source gave no useful answer, so that it may have the project all the same."""
+        """True if the source gave no useful answer, so that it may have the project all the same."""
         return self in _OPEN
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ class SourceOutcome:
 
     @property
     def warning(self) -> str | None:
-        """A warning, if there was no answer, or the page does not exist or has no wheel at all.
+        """A warning if the source did not answer, or the page is missing or has no wheel at all; else None.
 
         A simple index may well lack a project, and a source the page for a target.
         """
@@ -132,7 +132,7 @@ class SourceOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetEnvironment:
-    """What wheels are chosen for: a Python, what is installed for it, and the machine it runs on."""
+    """The target of wheels: a Python, its installed packages, and its machine."""
 
     python: PythonVersion
     python_release: str | None
@@ -171,20 +171,20 @@ class TargetEnvironment:
         return tag_places(self.python, self.platform, self.libc)
 
     def __str__(self) -> str:
-        """``Python 3.12, torch 2.11 and CUDA 13.0 on linux_x86_64``; what is open is called any."""
+        """Describe it: ``Python 3.12, torch 2.11 and CUDA 13.0 on linux_x86_64``; open facts are called any."""
         major = f"{self.cuda_major} " if self.cuda_major else ""
         cuda = "no CUDA" if self.cpu_only else f"CUDA {self.cuda or f'{major}(any)'}"
         return f"Python {self.python}, torch {self.torch or '(any)'} and {cuda} on {self.platform}"
 
     @cached_property
     def full_python(self) -> Version:
-        """The version that ``Requires-Python`` is compared with."""
+        """The version to compare with ``Requires-Python``."""
         return Version(self.python_release or f"{self.python.major}.{self.python.minor}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inside:
-    """What is inside a wheel."""
+    """The facts from the inspection of a wheel."""
 
     requires_dist: tuple[str, ...]
     requires_python: str | None = None
@@ -205,7 +205,7 @@ class Inside:
     """The answer of a server that no longer has its file: ``404 Not Found``; None if it has it, or was not asked."""
 
     def __str__(self) -> str:
-        """``needs glibc 2.28 and CUDA 13; machine code for sm_90, PTX for sm_90; C++11 ABI``."""
+        """Describe it: ``needs glibc 2.28 and CUDA 13; machine code for sm_90, PTX for sm_90; C++11 ABI``."""
         if self.gone:
             return f"its file is gone: {self.gone}"
         needs = [f"glibc {self.glibc}"] * bool(self.glibc) + [f"CUDA {self.cuda_major}"] * bool(self.cuda_major)
@@ -227,7 +227,7 @@ class Inside:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """A wheel that is a candidate for some target."""
+    """A candidate wheel for some target."""
 
     filename: str
     project: ProjectName
@@ -258,7 +258,7 @@ class Candidate:
 
     @property
     def torch(self) -> TorchNeed | None:
-        """What it needs of torch, by its name, else by its METADATA where that was read."""
+        """The torch that it needs, by its name, else by its METADATA if that was read."""
         return self.label.torch or (needed_torch(self.inside.requires_dist) if self.inside else None)
 
 
@@ -309,13 +309,13 @@ class Choice:
 
     @property
     def name_with_extras(self) -> str:
-        """What it is installed as, with its extras: ``flash-attn[test]``."""
+        """The name that it is installed under, with its extras: ``flash-attn[test]``."""
         extras = f"[{','.join(sorted(self.extras))}]" if self.extras else ""
         return f"{self.candidate.project}{extras}"
 
     @property
     def needs_torch(self) -> bool:
-        """Whether it is linked to torch, or may be."""
+        """True if it is linked to torch, or may be."""
         requires = self.requires_dist
         if self.candidate.label.torch or requires is None:
             return True
@@ -334,7 +334,7 @@ class Unresolved:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolution:
-    """The wheels that were chosen for a target, all for one torch and one CUDA."""
+    """The chosen wheels for a target, all for one torch and one CUDA."""
 
     environment: TargetEnvironment
     """The target; where it left torch and CUDA open, with those that were chosen."""
@@ -351,11 +351,11 @@ class Resolution:
 
     @property
     def torch_place(self) -> str | None:
-        """Where uv gets torch from; see `wheelmill.installers.uv.torch_options`."""
+        """The place that uv gets torch from; see `wheelmill.installers.uv.torch_options`."""
         torch = self.environment.torch
         return self.torch_index if torch and torch.is_candidate else self.torch_backend
 
     @property
     def torch(self) -> TorchVersion | None:
-        """The torch that must stand beside the wheels; None when none of them is linked to it."""
+        """The torch that must stand beside the wheels; None if none of them is linked to it."""
         return self.environment.torch if any(choice.needs_torch for choice in self.choices.values()) else None
