@@ -38,44 +38,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class VirtualEnvironment:
-    """A virtual environment on disk."""
+    """Virtual environment on disk."""
 
     directory: Path
 
     @property
     def python(self) -> Path:
-        """Its interpreter."""
+        """Interpreter of the environment."""
         return self.directory / "bin" / "python"
 
     def install(self, requirements: Sequence[str], *, torch_backend: str | None = None) -> None:
-        """Install wheels from the index that pip or uv is configured with; source distributions are refused.
+        """Install PEP 508 requirements as wheels from the index that pip or uv is configured with.
 
-        Constraints of this machine are left out; see `index_only_environment`.
-
-        Args:
-            requirements: what to install, in the form of PEP 508.
-            torch_backend: where torch is, as `torch_options` takes it.
+        Source distributions are refused. Constraints of this machine are ignored; see `index_only_environment`.
+        `torch_options` describes `torch_backend`.
 
         Raises:
-            ProcessError: uv could not.
+            ProcessError: uv fails.
         """
         argv = (own_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python)
         with index_only_environment() as variables:
             process.run([*argv, *torch_options(torch_backend), *requirements], env=variables)
 
     def pip_install(self, requirements: Sequence[str], *, extra_index: str, sandbox: Sandbox) -> None:
-        """Install wheels with pip, as a user would: from an extra index, and what they depend on from any.
+        """Install PEP 508 requirements with pip, as a user would: from an extra index, dependencies from any.
 
-        Constraints of this machine are left out; see `index_only_variables`.
-        Where pip has to know a password, it installs wheels only: a ``setup.py`` would find it.
-
-        Args:
-            requirements: what to install, in the form of PEP 508.
-            extra_index: the URL of the index that has them.
-            sandbox: where pip runs: what is needed beside them may have only a source distribution.
+        Constraints of this machine are ignored; see `index_only_variables`. If pip needs a password, it installs wheels
+        only, because a ``setup.py`` could read the password. pip runs in `sandbox`, because a dependency may have only
+        a source distribution.
 
         Raises:
-            ProcessError: pip could not.
+            ProcessError: pip fails.
         """
         variables = {**index_only_variables(), **index_variables()}
         settings = {name: value for name, value in variables.items() if name.startswith("PIP_")}
@@ -94,10 +87,10 @@ class VirtualEnvironment:
         )
 
     def evaluate(self, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
-        """Run Python code of ours in it and read the JSON it prints last.
+        """Run wheelmill's own Python code in the environment and parse the JSON of its last printed line.
 
         Raises:
-            ProcessError: the code failed.
+            ProcessError: the code fails.
         """
         printed = process.run(
             [self.python, "-I", "-c", code, *arguments],
@@ -108,12 +101,12 @@ class VirtualEnvironment:
 
 
 def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bool = False) -> VirtualEnvironment:
-    """Make an empty virtual environment, replacing what was there.
+    """Make an empty virtual environment, replacing an existing one.
 
     Args:
         directory: the folder of the new environment.
-        python: which interpreter to look for; None takes the running one, and so does its own version.
-        with_pip: whether pip is installed into it.
+        python: the interpreter's version; None, like the running version, means the running interpreter.
+        with_pip: install pip into it.
 
     Raises:
         ProcessError: this machine has no such interpreter and uv cannot get one.
@@ -123,7 +116,7 @@ def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bo
     with index_only_environment() as variables:
         process.run(
             [own_uv(), "venv", "--clear", *(["--seed"] if with_pip else []), "--python", wanted, directory],
-            # pyenv's shims answer only for the versions that this variable names.
+            # pyenv's shims run only the versions that this variable names.
             env=variables | ({"PYENV_VERSION": wanted} if wanted == str(python) else {}),
         )
     return VirtualEnvironment(directory=directory)
@@ -148,42 +141,36 @@ class PackageFolder:
 
     @property
     def scripts(self) -> Path:
-        """The folder of programs."""
+        """Folder of the installed programs."""
         return self.directory / "bin"
 
     def install(
         self, requirements: Sequence[str], *, torch_backend: str | None = None, log: Path | None = None
     ) -> None:
-        """Install wheels from the index that pip or uv is configured with; source distributions are refused.
+        """Install PEP 508 requirements as wheels from the index that pip or uv is configured with.
 
-        Args:
-            requirements: the requirements, in the form of PEP 508.
-            torch_backend: where torch is, as `torch_options` takes it.
-            log: the file that gets what uv prints.
+        Source distributions are refused. `torch_options` describes `torch_backend`; uv's output goes to the file `log`.
 
         Raises:
-            ProcessError: uv could not.
+            ProcessError: uv fails.
         """
         offline = ["--no-index", "--no-config"] if self.sealed else []
         if requirements:
             self._install(*offline, *torch_options(torch_backend), *requirements, log=log)
 
     def install_locked(self, requirements: Path, *, log: Path | None = None) -> PackageFolder:
-        """Install exactly what a requirements file pins, and only wheels that have one of its hashes.
+        """Install exactly the pins of a requirements file, as wheels with one of its hashes; return the sealed folder.
 
-        What is there already is replaced, for nobody knows its hash.
-
-        Returns:
-            The folder, sealed.
+        Installed packages are replaced, because their hashes are unknown.
 
         Raises:
-            ProcessError: uv could not.
+            ProcessError: uv fails.
         """
         self._install("--require-hashes", "--no-deps", "--reinstall", "-r", requirements, log=log)
         return replace(self, sealed=True)
 
     def distributions(self) -> dict[str, str]:
-        """The version of every project in it, by name."""
+        """Return the version of every installed project by name."""
         found = importlib.metadata.distributions(path=[str(self.directory)])
         return dict(sorted((canonicalize_name(each.metadata["Name"]), each.version) for each in found))
 
@@ -191,7 +178,7 @@ class PackageFolder:
         target = ("--only-binary", ":all:", "--target", self.directory)
         here = ("--python", self.interpreter or str(self.python))
         system = another_system(self.python, self.platform) if self.platform else here
-        # It reaches nothing then, but makes its cache all the same, and a home may be read-only.
+        # uv makes its cache even offline, and the home folder may be read-only.
         cache = {name: os.environ[name] for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME") if name in os.environ}
         nothing = nullcontext({**process.environment_for_foreign_code(), **cache})
         with nothing if self.sealed else index_only_environment() as variables:
@@ -199,7 +186,7 @@ class PackageFolder:
         self._free_scripts()
 
     def _free_scripts(self) -> None:
-        """Let scripts start the first Python on PATH, not the one that uv happened to run with."""
+        """Make scripts start the first Python on PATH instead of uv's interpreter."""
         for script in self.scripts.glob("*"):
             content = script.read_bytes()
             first, _, rest = content.partition(b"\n")
@@ -211,9 +198,9 @@ class PackageFolder:
 
 
 def another_system(python: PythonVersion, platform: Platform) -> tuple[str, ...]:
-    """The options with which uv chooses wheels for a system that is not this one and has glibc 2.28 or newer."""
+    """Return the uv options that select wheels for another system with glibc 2.28 or newer."""
     system = ("--python-platform", f"{platform.machine}-manylinux_2_28")
-    if python.free_threaded:  # uv must see such an interpreter to know its tags
+    if python.free_threaded:  # uv needs a free-threaded interpreter to know its tags
         return ("--python", str(python), *system)
     return ("--python", sys.executable, "--python-version", str(python), *system)
 
@@ -230,22 +217,19 @@ def mirror(
     platform: Platform,
     torch_backend: str | None = None,
 ) -> list[Path]:
-    """Put into a folder the wheels that requirements need, dependencies included.
+    """Put into a folder the wheels that PEP 508 requirements need, dependencies included, and return their paths.
 
     Args:
-        requirements: the requirements, in the form of PEP 508.
+        requirements: the requirements.
         folder: gets the wheels, which may be links to a cache: do not write to them.
-        python: the CPython that the packages are for.
-        platform: the system they are for; its glibc is at least 2.28.
-        torch_backend: where torch is, as `torch_options` takes it.
-
-    Returns:
-        The wheels in the folder.
+        python: the CPython of the wheels.
+        platform: the system of the wheels, with glibc 2.28 or newer.
+        torch_backend: the index of torch, as `torch_options` takes it.
 
     Raises:
-        ProcessError: there are no wheels that fit together, or the package index does not answer.
-        NetworkError: one of them cannot be downloaded.
-        IntegrityError: the package index has other bytes under its name.
+        ProcessError: no wheels fit together, or the package index does not answer.
+        NetworkError: a wheel cannot be downloaded.
+        IntegrityError: the package index has different bytes under a wheel's name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if not requirements:
@@ -270,11 +254,11 @@ def _cached_wheel(filename: str, sha256: Sha256, url: str) -> Path:
 
 
 def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:
-    """The path of a source distribution with this hash, downloaded if need be.
+    """Return the path of a source distribution with this hash, downloading it if the cache lacks it.
 
     Raises:
         NetworkError: the index does not have the file or does not answer.
-        IntegrityError: it has other bytes under that name.
+        IntegrityError: the file has different bytes under that name.
     """
 
     def find(web: Web) -> str:
@@ -287,12 +271,12 @@ def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:
 
 
 def _cached_file(place: Path, sha256: Sha256, find: Callable[[Web], str]) -> Path:
-    """A file of the cache; what is downloaded appears in it whole, or not at all."""
+    """Return a cached file; a download appears in the cache whole or not at all."""
     path = user_cache_path("wheelmill") / place
     if path.exists() and sha256_of(path) == sha256:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    with temporary_folder(user_cache_path("wheelmill")) as own:  # others may want the file too
+    with temporary_folder(user_cache_path("wheelmill")) as own:  # another process may download the same file
         partial = own / path.name
         with open_index() as web, partial.open("wb") as file:
             web.download(find(web), file)

@@ -1,8 +1,8 @@
-"""The package index that pip and uv of this machine are set to, and source distributions from it.
+"""Package index that pip and uv of this machine are configured with, and its source distributions.
 
-Only settings that choose the index are taken over, none that choose a version: a wheel is built and tested with the
-versions that its project asks for, on every machine. A constraint in ``/etc/xdg/pip/pip.conf`` or in ``uv.toml`` would
-otherwise decide which torch a build links to, and only one of pip and uv would obey it.
+Only settings that choose the index apply, none that choose a version. A wheel is built and tested with the versions
+that its project requires, on every machine. A constraint in ``/etc/xdg/pip/pip.conf`` or ``uv.toml`` would otherwise
+decide which torch a build links to, and only one of pip and uv would obey it.
 
 https://pip.pypa.io/en/stable/topics/configuration/
 https://docs.astral.sh/uv/concepts/configuration-files/
@@ -54,9 +54,9 @@ _PLACES: Final = frozenset({"index", "index-url", "extra-index-url", "find-links
 
 
 def index_only_variables() -> dict[str, str]:
-    """This process's environment, in which pip's and uv's variables only choose the index.
+    """Return this process's environment with pip and uv variables reduced to those that choose the index.
 
-    pip reads no configuration file with them: what its files say of the index is in the variables. uv has to be given
+    The variables include the index settings of pip's configuration files, which pip then does not read. uv needs
     `uv_index_settings` in a file.
     """
     kept = {name: value for name, value in os.environ.items() if _is_allowed(name)}
@@ -64,18 +64,18 @@ def index_only_variables() -> dict[str, str]:
 
 
 def _is_allowed(variable: str) -> bool:
-    """Whether a variable is no setting of pip or uv, or one that chooses the index."""
+    """True if a variable chooses the index, or is no setting of pip or uv."""
     installer, _, option = variable.partition("_")
     if installer not in ("PIP", "UV"):
         return True
-    # UV_INDEX_NAME_USERNAME belongs to the index of that name.
+    # UV_INDEX_NAME_USERNAME configures the index called NAME.
     return option.startswith("INDEX_") or option.lower().replace("_", "-") in _ALLOWED
 
 
-@functools.cache  # files of this machine, which pip takes half a second to read
+@functools.cache  # pip takes half a second to read its files
 def pip_configuration() -> Mapping[str, str]:
-    """What pip's configuration files say to ``pip install``; nothing where no pip is beside this interpreter."""
-    if os.environ.get("PIP_CONFIG_FILE") == os.devnull:  # pip's own word for reading none of them
+    """Return the ``pip install`` settings of pip's configuration files; empty if this interpreter has no pip."""
+    if os.environ.get("PIP_CONFIG_FILE") == os.devnull:  # pip's documented way to disable all files
         return {}
     try:
         listed = process.run([sys.executable, "-I", "-m", "pip", "config", "list"])
@@ -84,7 +84,7 @@ def pip_configuration() -> Mapping[str, str]:
     settings = dict(line.split("=", 1) for line in listed.splitlines() if "=" in line)
     return {
         name.removeprefix(section): str(ast.literal_eval(value))
-        for section in ("global.", "install.")  # the later one wins
+        for section in ("global.", "install.")  # install. overrides global.
         for name, value in settings.items()
         if name.startswith(section)
     }
@@ -99,7 +99,7 @@ def _pip_variables() -> dict[str, str]:
 
 
 def uv_index_settings() -> dict[str, Any]:
-    """What uv's configuration files of this user and this system say of the index, as a ``uv.toml`` has it."""
+    """Return the index settings of this user's and system's uv configuration files, in the form of a ``uv.toml``."""
     settings: dict[str, Any] = {}
     for path in _uv_files():
         try:
@@ -111,7 +111,7 @@ def uv_index_settings() -> dict[str, Any]:
 
 
 def _uv_files() -> Iterator[Path]:
-    """The configuration files that uv reads outside of a project, the one that wins first."""
+    """Yield the configuration files that uv reads outside a project, highest precedence first."""
     if named := os.environ.get(UV_CONFIG_FILE):
         yield Path(named)
     elif not os.environ.get("UV_NO_CONFIG"):
@@ -122,7 +122,7 @@ def _uv_files() -> Iterator[Path]:
 
 
 def _allowed(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The settings of one file that are allowed, with the paths that are relative to its folder made absolute."""
+    """Return the allowed settings of one file, with relative paths made absolute from its folder."""
     kept = {
         name: _absolute(value, folder) if name in _PLACES else value
         for name, value in settings.items()
@@ -146,7 +146,7 @@ def _absolute(place: Any, folder: Path) -> Any:  # noqa: ANN401 - TOML
 
 
 def _combined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of two files as uv combines them: lists are joined, of all else the first counts."""
+    """Combine the settings of two files as uv does: join lists, else the first file wins."""
 
     def combine(name: str) -> Any:  # noqa: ANN401 - TOML
         mine, other = first.get(name), second.get(name)
@@ -165,9 +165,9 @@ _SUFFIXES: Final = (".whl", *_SDIST_SUFFIXES)
 
 
 def configured_index() -> str | None:
-    """The URL that pip or uv is configured with; None when neither is, and libraries use their own default.
+    """Return the index URL configured for pip or uv, keeping its user and password for its server.
 
-    A user and a password in it are kept for its server.
+    None if neither has one; libraries then use their own default.
     """
     url = _configured_url()
     return keep_credential(url) if url else None
@@ -188,18 +188,15 @@ def open_index() -> Web:
 
 
 def files_of(project: ProjectName, web: Web, index: str | None = None) -> tuple[Link, ...]:
-    """List the files of a project that a program may choose, their URLs absolute.
+    """List the files of a project that a program may choose, with absolute URLs; empty if the index lacks the project.
 
-    Args:
-        project: none, when the index does not have it.
-        web: a connection to the index.
-        index: the URL of another simple index than the one that this machine is set to.
+    `index` is the URL of a simple index that replaces the configured one.
 
     Raises:
         NetworkError: the index does not answer, or not with a page of the simple API.
     """
     answer = web.get(f"{(index or _index()).rstrip('/')}/{project}/", accept=_ACCEPT)
-    # torch's own indexes are in an object store, which says so of what it does not have.
+    # torch's own indexes are in an object store, which answers 403 for a missing page.
     absent = {HTTPStatus.NOT_FOUND, *([HTTPStatus.FORBIDDEN] if index else [])}
     if answer.status in absent:
         return ()
@@ -213,10 +210,10 @@ def files_of(project: ProjectName, web: Web, index: str | None = None) -> tuple[
 
 
 def has_project(project: ProjectName, web: Web) -> bool:
-    """Whether the package index has a project of this name, even one without files.
+    """Return whether the package index has a project of this name, even one without files.
 
     Raises:
-        NetworkError: the index says neither that it has it nor that it has not.
+        NetworkError: the index answers neither that it has the project nor that it lacks it.
     """
     answer = web.get(f"{_index().rstrip('/')}/{project}/", accept=_ACCEPT)
     if not answer.ok and answer.status != HTTPStatus.NOT_FOUND:
@@ -244,10 +241,10 @@ def _index() -> str:
 
 
 def _read(answer: Answer) -> Page:
-    """Read a project's page of either form.
+    """Read a project's page, HTML or JSON.
 
     Raises:
-        ValueError: it has neither, or is of a newer version of the API (PEP 629).
+        ValueError: the page has another type, or a newer API version (PEP 629).
     """
     from wheelmill.web.json_pages import read_project_detail  # noqa: PLC0415 - the same
     from wheelmill.web.pages import read_html  # noqa: PLC0415 - its parser takes long to load
@@ -273,13 +270,10 @@ MAX_HEADER: Final = 1 << 20
 
 
 def unpack_sdist(archive: Path, destination: Path) -> Path:
-    """Unpack a source distribution into an empty folder.
-
-    Returns:
-        The one folder that it holds.
+    """Unpack a source distribution into an empty folder and return the one folder that it holds.
 
     Raises:
-        UnreadableError: it is no archive of one folder, goes beyond the limits, or would write somewhere else.
+        UnreadableError: the file is no archive of one folder, exceeds the limits, or would write outside.
     """
     try:
         with _open(archive) as tar:
@@ -300,10 +294,10 @@ def unpack_sdist(archive: Path, destination: Path) -> Path:
 
 
 class _Member(tarfile.TarInfo):
-    """A member whose header is checked before tarfile reads what it announces."""
+    """Tar member whose header is checked before tarfile reads the data it announces."""
 
     def _proc_member(self, tar: tarfile.TarFile) -> Self:
-        """Read what follows the header; tarfile's own comments name this as the method to override.
+        """Read the data after the header; tarfile's own comments name this as the method to override.
 
         `frombuf` comes earlier and is public, but CPython's security releases of 2026 no longer call it.
         """
@@ -321,7 +315,7 @@ def _open(archive: Path) -> tarfile.TarFile:
 
 
 def _check_members(tar: tarfile.TarFile, name: str) -> None:
-    """Refuse what is neither file nor folder, what leads outside, and more than any real source has."""
+    """Refuse members that are neither file nor folder or lead outside, and archives larger than any real source."""
     size = 0
     for number, member in enumerate(tar):
         path = PurePosixPath(member.name)

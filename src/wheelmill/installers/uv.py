@@ -1,4 +1,4 @@
-"""uv and pip as programs: where they are, their settings and credentials, and what uv resolves.
+"""uv and pip as programs: their paths, settings and credentials, and the versions that uv resolves.
 
 https://docs.astral.sh/uv/concepts/authentication/cli/
 """
@@ -29,12 +29,9 @@ _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
 def write_credentials(folder: Path, known: Mapping[Origin, Credential], own: Path | None) -> None:
-    """Write the file of a run of uv.
+    """Write the credentials file for one uv run into a folder that only this user may read.
 
-    Args:
-        folder: gets the file; nobody else may read what is in it.
-        known: the credentials that are added to those of the person.
-        own: the folder in which uv keeps what the person told it.
+    The file adds `known` to the user's own credentials, which uv keeps in the folder `own`.
     """
     import tomlkit  # noqa: PLC0415 - only where there are credentials
 
@@ -72,14 +69,14 @@ list is no such case: then the requirement cannot be met."""
 
 
 def own_uv() -> Path:
-    """The uv that came with the factory extra."""
+    """Return the path of the uv that the factory extra installs."""
     from uv import find_uv_bin  # noqa: PLC0415 - part of the factory extra
 
     return Path(find_uv_bin())
 
 
 def find_uv() -> Path | None:
-    """uv on PATH, else the one that is installed beside this program; None when there is neither."""
+    """Return uv on PATH, else the one installed with this program; None if there is neither."""
     if program := shutil.which("uv"):
         return Path(program)
     try:
@@ -89,19 +86,19 @@ def find_uv() -> Path | None:
 
 
 def torch_options(place: str | None) -> list[str]:
-    """The options that tell uv where torch is.
+    """Return the uv options that select the index of torch.
 
     Args:
-        place: ``cu128`` for the index that uv knows for that CUDA, or the URL of an index that is asked before the
-            usual one; None for the usual one alone.
+        place: ``cu128`` for the index that uv knows for that CUDA, or the URL of an index that precedes the usual one.
+            None if the usual one alone serves.
     """
     return [] if place is None else ["--index" if "://" in place else "--torch-backend", place]
 
 
 def index_variables() -> dict[str, str]:
-    """Each installer reads its own configuration; where only one of them was told the index, both use it.
+    """Return variables that make both installers use one index, though only one of them may be configured with it.
 
-    Where the index wants a user and a password, they are in its URL.
+    If the index needs a user and a password, its URL contains them.
     """
     index = configured_index()
     if index is None:
@@ -114,10 +111,10 @@ def index_variables() -> dict[str, str]:
 
 @contextmanager
 def installer_environment() -> Iterator[dict[str, str]]:
-    """The variables that uv and pip run with while the context is open.
+    """Yield the variables for uv and pip, valid while the context is open.
 
-    Both use one index. uv shows servers what we would show them, which it reads from a private folder; pip knows what
-    is in the URL of the index, and what netrc has.
+    Both use one index. uv reads wheelmill's credentials from a private folder. pip uses those in the index URL and in
+    netrc.
     """
     with _credentials() as credentials:
         yield {**os.environ, **index_variables(), **credentials}
@@ -125,9 +122,9 @@ def installer_environment() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def index_only_environment() -> Iterator[dict[str, str]]:
-    """The variables that uv and pip run with for a build, a test or a lock, while the context is open.
+    """Yield the variables for uv and pip in a build, test or lock, valid while the context is open.
 
-    As `installer_environment`, but no constraint of this machine chooses a version; see `index_settings`.
+    They differ from `installer_environment`: no constraint of this machine chooses a version; see `uv_index_settings`.
     """
     import tomlkit  # noqa: PLC0415 - slow, and commands that run no installer import this module
 
@@ -139,7 +136,7 @@ def index_only_environment() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def _credentials() -> Iterator[dict[str, str]]:
-    """The variable that names a folder with our credentials for uv, while the context is open; none without any."""
+    """Yield the variable naming a temporary folder with wheelmill's credentials for uv; empty without credentials."""
     known = known_credentials()
     if not known:
         yield {}
@@ -150,7 +147,7 @@ def _credentials() -> Iterator[dict[str, str]]:
 
 
 def _credentials_folder() -> Path | None:
-    """Where uv keeps the credentials of ``uv auth login``; None for a uv without that command."""
+    """Return uv's folder for the credentials of ``uv auth login``; None if uv lacks that command."""
     uv = find_uv()
     try:
         return Path(process.run([uv, "auth", "dir", "--color", "never"]).strip()) if uv else None
@@ -159,12 +156,12 @@ def _credentials_folder() -> Path | None:
 
 
 def run_installer(argv: Sequence[str | Path], progress: Progress, *, cwd: Path | None = None) -> str:
-    """Run uv or pip for a person, who sees what it prints.
+    """Run uv or pip for a user and show its output.
 
     Raises:
-        InstallError: it failed; with the last lines it printed.
-        IntegrityError: it refused bytes for their hash.
-        NetworkError: a server did not answer it.
+        InstallError: the installer fails; includes the last lines it printed.
+        IntegrityError: the installer refuses bytes for their hash.
+        NetworkError: a server does not answer the installer.
     """
     try:
         with installer_environment() as variables:
@@ -176,12 +173,7 @@ def run_installer(argv: Sequence[str | Path], progress: Progress, *, cwd: Path |
 
 
 def failure_of(error: ProcessError, *, otherwise: WheelmillError) -> WheelmillError:
-    """Turn a failure of uv or pip into the error that its output points to.
-
-    Args:
-        error: with the last lines that the program printed.
-        otherwise: what it is when neither was.
-    """
+    """Return the error that the last output lines of uv or pip indicate, integrity or network; else `otherwise`."""
     if any(words in error.tail for words in _HASH_REFUSALS):
         return IntegrityError("hash-differs", str(otherwise))
     return NetworkError("download-failed", str(otherwise)) if _NETWORK.search(error.tail) else otherwise
@@ -201,21 +193,19 @@ def compile_requirements(
     without: Iterable[str] = (),
     run: Callable[[Sequence[str | Path], Path], str] = run_own_uv,
 ) -> str:
-    """Find versions of wheels that fit together (https://docs.astral.sh/uv/pip/compile/); only metadata is downloaded.
+    """Resolve PEP 508 requirements to wheels that fit together and return the file that uv writes.
+
+    Only metadata is downloaded; see https://docs.astral.sh/uv/pip/compile/.
 
     Args:
-        requirements: the requirements, in the form of PEP 508.
-        options: of ``uv pip compile``, such as what the wheels are for.
-        output: the name of the file that uv writes, which says its format.
-        kept: an earlier content of that file, whose versions stay where they still fit.
-        without: projects that are left out with all they need, whatever depends on them.
-        run: runs uv with arguments in a folder; it says with its errors that they do not fit, or that the package
-            index does not answer.
-
-    Returns:
-        What uv wrote.
+        requirements: the requirements.
+        options: of ``uv pip compile``, such as the target of the wheels.
+        output: the name of the file that uv writes, which determines its format.
+        kept: earlier content of that file, whose versions stay if they still fit.
+        without: projects excluded with all their dependencies, even if another project requires them.
+        run: runs uv with arguments in a folder; its errors report a conflict or an index that does not answer.
     """
-    with temporary_folder() as folder:  # a pyproject.toml in any other one may hold settings of uv
+    with temporary_folder() as folder:  # elsewhere, a pyproject.toml could hold settings of uv
         wanted, excluded, compiled = folder / "requirements.in", folder / "excluded.txt", folder / output
         wanted.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
         excluded.write_text("".join(f"{project}\n" for project in without), encoding="utf-8")
