@@ -1,1 +1,1 @@
-"""Locks: everything that environments get, with hashes."""
+"""Locks: the complete content of environments, with hashes."""

@@ -1,6 +1,6 @@
-"""Contents of locked environments: chosen wheels, and everything that they and the project require.
+"""Contents of locked environments: chosen wheels, and all requirements of these and of the project.
 
-uv resolves dependencies with hashes. Markers (PEP 508) tell environments apart. A change is forecast by metadata alone.
+uv resolves dependencies with hashes. Markers (PEP 508) distinguish environments. Changes are predicted from metadata.
 
 https://packaging.python.org/en/latest/specifications/dependency-specifiers/#environment-markers
 """
@@ -60,7 +60,7 @@ def full_marker(environment: TargetEnvironment) -> str:
 
 
 def distinguishing_markers(environments: Sequence[TargetEnvironment]) -> list[str]:
-    """A marker for each environment, with no more in it than sets it apart from the others."""
+    """The shortest marker for each environment that distinguishes it from the others."""
     parts = []
     if len({environment.python for environment in environments}) > 1:
         parts.append([_python_marker(environment) for environment in environments])
@@ -100,19 +100,10 @@ def closure_of(
     offline: bool,
     progress: Progress,
 ) -> tuple[Package, ...]:
-    """Resolve requirements for an environment; only metadata is downloaded.
+    """Resolve requirements (PEP 508) for an environment to lock entries of wheels; only metadata is downloaded.
 
-    Args:
-        requirements: the requirements, in the form of PEP 508.
-        without: projects that are left out, whoever requires them: their wheels were chosen already.
-        environment: the environment that the packages are for.
-        torch_place: where torch is, as `torch_options` takes it.
-        known: a lock whose versions are kept where they still fit.
-        offline: whether to do with what uv's own cache has.
-        progress: shows the lines that uv prints.
-
-    Returns:
-        Entries of a lock: wheels only.
+    Projects in ``without`` are left out, because their wheels are chosen already. Versions of the lock ``known`` are
+    kept if they still fit. ``torch_place`` is as in `torch_options`; offline, uv uses its own cache only.
     """
     uv = find_uv()
     if uv is None:
@@ -138,7 +129,7 @@ def closure_of(
 
 
 def requirements_of_choice(choice: Choice, environment: TargetEnvironment) -> Iterator[str]:
-    """The requirements of a chosen wheel, including those of the extras that were asked for."""
+    """Yield the requirements of a chosen wheel, including those of its requested extras."""
     seen = {name: str(value) for name, value in marker_environment(environment).items()}
     for text in choice.requires_dist or ():
         requirement = Requirement(text)
@@ -151,13 +142,13 @@ def requirements_of_choice(choice: Choice, environment: TargetEnvironment) -> It
 
 
 def _preferences(known: Pylock) -> dict[str, object]:
-    """A lock without markers: uv prefers the versions in the file that it overwrites."""
+    """Strip a lock of its markers: uv prefers the versions in the file that it overwrites."""
     packages = [replace(package, marker=None) for package in known.packages]
     return dict(replace(known, packages=packages, environments=None, tool=None).to_dict())
 
 
 def _only_fitting_wheels(package: Package, environment: TargetEnvironment) -> Package:
-    """An entry without source distributions and foreign wheels: installing a lock builds nothing."""
+    """Strip an entry of source distributions and other platforms' wheels: installing a lock builds nothing."""
     tags = environment.tag_places.keys()
     wheels = [wheel for wheel in package.wheels or () if WheelName.parse(wheel.filename).tags & tags]
     if not wheels:
@@ -188,7 +179,7 @@ def _platform_of(environment: TargetEnvironment) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentLock:
-    """The full content of one environment."""
+    """Full content of one environment."""
 
     resolution: Resolution
     others: Sequence[Package]
@@ -202,7 +193,7 @@ class EnvironmentLock:
 
 
 def package_of(candidate: Candidate) -> Package:
-    """A chosen wheel as an entry of a lock."""
+    """The lock entry of a chosen wheel."""
     if candidate.sha256 is None:
         raise IntegrityError(
             "hash-absent",
@@ -231,18 +222,14 @@ def lock_environments(
     cache: WheelCache,
     progress: Progress,
 ) -> list[EnvironmentLock]:
-    """Find everything that environments get.
+    """Resolve the full content of environments.
 
-    Args:
-        resolutions: the choices for each environment.
-        beside: what else is wanted in each, such as the other dependencies of a project.
-        known: the lock as it was, whose versions are kept where they fit.
-        cache: gets the wheels whose hash, size or requirements their source does not tell.
-        progress: shows downloads, and the lines that uv prints.
+    The cache gets wheels whose source lacks their hash, size or requirements. ``beside`` has further requirements of
+    every environment, such as a project's other dependencies. Versions of ``known``, the old lock, are kept if they fit.
 
     Raises:
-        InstallError: the requirements do not fit together, or the package index does not answer.
-        IntegrityError: a wheel has other bytes than was promised.
+        InstallError: the requirements conflict, or the package index does not respond.
+        IntegrityError: a wheel does not match its hash.
     """
     locks = []
     for resolution in resolutions:
@@ -272,7 +259,7 @@ def _requirements(resolution: Resolution, beside: Iterable[Requirement]) -> list
 
 
 def _complete(resolution: Resolution, cache: WheelCache, progress: Progress) -> Resolution:
-    """Read in the wheels themselves what their sources do not tell."""
+    """Read data that sources lack from the wheels themselves."""
     choices: dict[ProjectName, Choice] = {}
     for project, choice in resolution.choices.items():
         candidate = choice.candidate
@@ -296,25 +283,21 @@ def forecast_packages(
     cache: WheelCache,
     progress: Progress,
 ) -> Mapping[ProjectName, InstalledPackage]:
-    """Find what is in an environment when chosen wheels are installed: versions that are there stay where they fit.
+    """Predict the packages in an environment after chosen wheels are installed; installed versions stay if they fit.
 
-    Args:
-        resolution: the choice for the environment.
-        present: what it has now.
-        beside: what else is to hold there, such as the other dependencies of a project.
-        cache: gets the wheels whose requirements their source does not tell.
-        progress: shows downloads, and the lines that uv prints.
+    The cache gets wheels whose source lacks their requirements. ``beside`` has further requirements, such as the
+    project's other dependencies.
 
     Raises:
-        InstallError: the requirements do not fit together, or the package index does not answer.
-        UsageError: there is no uv.
+        InstallError: the requirements conflict, or the package index does not respond.
+        UsageError: uv is not available.
     """
     (lock,) = lock_environments([resolution], beside=beside, known=_wishes(present), cache=cache, progress=progress)
     found = dict(present)
     for package in lock.packages:
         project, version = canonicalize_name(package.name), str(package.version)
         if project in present and Version(version).local is None and _public(present[project]) == version:
-            continue  # an index has no label for its torch, and what is there has
+            continue  # the installed torch has a label, which versions on an index lack
         size = next((wheel.size for wheel in package.wheels or ()), None)
         found[project] = InstalledPackage(version=version, size=size)
     return found
@@ -331,7 +314,7 @@ def _wishes(present: Mapping[ProjectName, InstalledPackage]) -> Pylock:
 
 
 def _public(package: InstalledPackage) -> str | None:
-    """A version without its label; None for one that predates PEP 440."""
+    """The version without its label; None if it is not valid under PEP 440."""
     try:
         return Version(package.version).public
     except InvalidVersion:

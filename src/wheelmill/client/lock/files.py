@@ -1,6 +1,6 @@
-"""Lock files: PEP 751's ``pylock.toml``, and requirements with hashes; how they are written, read and installed.
+"""Lock files: writing, reading and installing PEP 751's ``pylock.toml``, and requirements with hashes.
 
-A pin is what a project's file says about a chosen wheel.
+A pin is the entry for a chosen wheel in a project's file.
 
 https://packaging.python.org/en/latest/specifications/pylock-toml/
 https://pip.pypa.io/en/stable/topics/secure-installs/
@@ -53,13 +53,12 @@ _JOINT: Final = " \\\n    "
 
 
 def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
-    """Merge the locks of several environments; what differs between them gets a marker.
+    """Merge the locks of several environments, with a marker on each entry that some of them lack.
 
-    Returns:
-        A lock that depends on nothing but its input: packages and wheels are sorted, and no time is in it.
+    The lock depends on its input alone: packages and wheels are sorted, and it has no timestamp.
 
     Raises:
-        UsageError: environments differ in what they get and no marker tells them apart.
+        UsageError: environments differ in content and no marker distinguishes them.
     """
     environments = [lock.resolution.environment for lock in locks]
     entries: dict[tuple[str, str], list[tuple[int, Package]]] = {}
@@ -106,17 +105,17 @@ def _describe(environment: TargetEnvironment) -> dict[str, str]:
 
 
 def pylock_text(lock: Pylock) -> bytes:
-    """A lock as TOML, always in the same way."""
+    """Serialize a lock as TOML, deterministically."""
     return tomlkit.dumps(lock.to_dict()).encode()
 
 
 def requirements_text(locks: Sequence[EnvironmentLock]) -> bytes:
     """Write a line for every package: chosen wheels by their URL, the others by their version.
 
-    What environments differ in has a line for each of them, with a marker.
+    Where environments differ, each has a line with its marker.
 
     Raises:
-        UsageError: no marker tells environments apart that differ.
+        UsageError: environments differ in content and no marker distinguishes them.
     """
     found: dict[str, dict[int, tuple[str, str]]] = {}
     for place, lock in enumerate(locks):
@@ -135,7 +134,7 @@ def requirements_text(locks: Sequence[EnvironmentLock]) -> bytes:
 
 
 def _lines(lock: EnvironmentLock) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The name of every package, with its requirement and its hashes."""
+    """Yield the name of every package, with its requirement and its hashes."""
     for choice in lock.resolution.choices.values():
         package = package_of(choice.candidate)
         yield package.name, (f"{package.name} @ {choice.candidate.url}", _hashes(package))
@@ -149,10 +148,10 @@ def _hashes(package: Package) -> str:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a file name that PEP 751 does not allow for locks.
+    """Check that PEP 751 allows a lock's file name.
 
     Raises:
-        UsageError: it is such a name.
+        UsageError: the name is not allowed.
     """
     if not is_valid_pylock_path(path):
         raise UsageError(
@@ -163,7 +162,7 @@ def check_name(path: Path) -> None:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a lock of any form."""
+    """Read a lock in any TOML format."""
     content = read_start(path, _MAX_LOCK)
     if len(content) > _MAX_LOCK:
         raise ValueError(f"it has more than {_MAX_LOCK} bytes")
@@ -171,10 +170,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_lock(path: Path) -> Pylock:
-    """Read any program's lock.
+    """Read a PEP 751 lock, written by any program.
 
     Raises:
-        UsageError: there is no such file, or it is no lock.
+        UsageError: the file is missing or not a lock.
     """
     try:
         return Pylock.from_dict(read_toml(path))
@@ -186,11 +185,11 @@ def read_lock(path: Path) -> Pylock:
 
 
 def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWheel, ...]:
-    """The wheels that a lock holds for an environment.
+    """The wheels in a lock for an environment.
 
     Raises:
         NoWheelError: the lock is for other environments, or has no wheel for this one.
-        UsageError: it holds something else than wheels, or no sha256 of one.
+        UsageError: an entry is not a wheel, or has no URL or no sha256.
     """
     try:
         selected = list(lock.select(environment=marker_environment(environment), tags=list(environment.tag_places)))
@@ -221,7 +220,7 @@ def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWhee
 
 @dataclass(frozen=True, kw_only=True)
 class Index:
-    """A simple index that a project takes some packages from, and no others."""
+    """Simple index for certain packages of a project only."""
 
     name: str
     url: str
@@ -229,7 +228,7 @@ class Index:
 
 @dataclass(frozen=True, kw_only=True)
 class Pin:
-    """One dependency on exactly one version, for all environments of a project or those that a marker names."""
+    """Dependency on exactly one version, for all environments of a project or those of a marker."""
 
     requirement: str
     """``flash-attn==2.8.3+cu130torch2.11``, or ``flash-attn @ https://...whl#sha256=...`` (PEP 508)."""
@@ -238,14 +237,14 @@ class Pin:
 
     @property
     def dependency(self) -> str:
-        """The line in ``project.dependencies``. A URL is parted from a marker by a space (PEP 508)."""
+        """The line in ``project.dependencies``; a space separates a URL from its marker (PEP 508)."""
         return f"{self.requirement} ; {self.marker}" if self.marker else self.requirement
 
     def in_place_of(self, had: Sequence[Requirement]) -> Pin:
-        """The pin with the extras of the dependencies that it replaces, and with their marker.
+        """Return the pin with the extras and the marker of the dependencies that it replaces.
 
-        That says for which platforms or Pythons a project wants the package at all; where there are several, or the
-        pin has a marker, this decides anew.
+        That marker limits the package to some platforms or Pythons. Several dependencies, or a marker of the pin,
+        override it.
         """
         requirement = Requirement(self.requirement)
         requirement.extras |= {extra for each in had for extra in each.extras}
@@ -256,18 +255,11 @@ class Pin:
 
 
 def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) -> dict[ProjectName, tuple[Pin, ...]]:
-    """The pins with which each environment of a project gets the wheels that were chosen for it.
+    """Map installed project names to the pins of the chosen wheels: a common one if possible, else one per environment.
 
-    A wheel of an index is pinned by its version and the index is named, for its links carry hashes; any other wheel is
-    named by its URL and its hash.
-
-    Args:
-        resolutions: the choices for each environment.
-        named_indexes: whether the project can say from which index one dependency comes; else every wheel is named by
-            its URL and its hash.
-
-    Returns:
-        By the name each is installed under. One pin where one serves all environments, else one for each.
+    A wheel of an index is pinned by version with a named index, whose links carry hashes; any other by URL and hash.
+    Without ``named_indexes``, for projects that cannot set the index of one dependency, every wheel is pinned by URL
+    and hash.
     """
     found: dict[ProjectName, list[Pin]] = {}
     for resolution in resolutions:
@@ -309,13 +301,9 @@ _TOOLS = frozenset(map(canonicalize_name, ("pip", "setuptools", "wheel", "uv")))
 def packages_of_lock(
     lock: Pylock, environment: TargetEnvironment, present: Mapping[ProjectName, InstalledPackage], *, exactly: bool
 ) -> Mapping[ProjectName, InstalledPackage]:
-    """What an environment has when a lock is installed into it.
+    """Predict the packages in an environment after a lock is installed into it.
 
-    Args:
-        lock: the lock to install from.
-        environment: the environment, one of those in the lock.
-        present: what it has now.
-        exactly: whether what the lock does not hold is removed.
+    ``present`` are its packages now; those that the lock does not list are removed if ``exactly``.
 
     Raises:
         NoWheelError: the lock is not for this environment.
@@ -334,19 +322,13 @@ def install_locked(
     exactly: bool,
     progress: Progress,
 ) -> Installation:
-    """Download, check and install what a lock holds, and nothing else.
+    """Download, check and install the wheels in a lock, and nothing else.
 
-    Args:
-        lock: the lock to install from.
-        environment: the environment to change, one of those in the lock.
-        cache: the wheels on disk, where new ones are put, too.
-        installer: uv or pip, for the interpreter of the environment.
-        exactly: whether what the lock does not hold is removed.
-        progress: shows a bar for each download.
+    The cache also keeps new wheels. Packages that the lock does not list are removed if ``exactly``.
 
     Raises:
         NoWheelError: the lock is not for this environment.
-        IntegrityError: a wheel has other bytes than the lock says; nothing is changed then.
+        IntegrityError: a wheel does not match its hash in the lock; nothing is changed then.
         InstallError: the installer failed.
     """
     wheels = cache.fetch_all(wheels_for(lock, environment), progress)
