@@ -101,7 +101,7 @@ def read_lists(
 ) -> ReadLists:
     """Read lists in parallel. A list may change at the same URL, so servers are always asked.
 
-    If ``offline`` or without a network, the cached lists are used.
+    If ``offline``, only cached lists are used.
     """
     wanted = {each.url: each for each in lists}
     if offline:
@@ -159,7 +159,7 @@ class VariantVerdict:
 
     @property
     def is_taken(self) -> bool:
-        """True if installers check no reason against it."""
+        """True if installers check none of the reasons against it."""
         return not any(map(is_seen, self.against))
 
 
