@@ -168,7 +168,7 @@ def _apply_overrides(found: TargetEnvironment, overrides: Overrides, *, elsewher
 def _with_given_torch(
     found: TargetEnvironment, torch: NamedTorch | None, cuda: CudaVersion | int | None
 ) -> TargetEnvironment:
-    """Apply a given torch and CUDA; the installed torch is kept only if it has the requested CUDA."""
+    """Apply a given torch and CUDA; the installed build counts only if it has the requested CUDA."""
     if torch is None and (cuda is None or (found.cuda and cuda == found.cuda.major)):
         return found
     origins = {**found.origins, **({"torch": "--torch"} if torch else {}), **({"cuda": "--cuda"} if cuda else {})}
