@@ -1,1 +1,1 @@
-"""What a source says of how it is built; it is read and never run."""
+"""Facts about how a source is built, read without running it."""

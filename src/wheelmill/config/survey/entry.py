@@ -1,6 +1,6 @@
-"""The entry of ``packages.yml`` for a source, every key with the line that it comes from.
+"""The ``packages.yml`` entry for a source, with the source line behind every key.
 
-A source may be one that no wheel can, or need, be built of, and its licence may not let others be given wheels.
+Some sources need no wheel or cannot give one, and some licences forbid giving wheels to others.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COMPILED_AT_USE: Final = (
 
 
 def check_needs_build(name: str, facts: Facts) -> None:
-    """Make sure that a source has GPU code that somebody must compile before it is used."""
+    """Raise UsageError unless the source has GPU code that must be compiled before use."""
     if missing := facts.missing:
         place, path = missing
         urls = [url for url in facts.declared.urls if url.startswith("https://")]
@@ -50,7 +50,7 @@ def check_needs_build(name: str, facts: Facts) -> None:
             f"{name} needs no build: {_why_not_compiled(facts)}",
             hint="any installer takes its own wheel",
         )
-    has_submodules = ".gitmodules" in facts.tree.files  # which may have GPU code
+    has_submodules = ".gitmodules" in facts.tree.files  # a submodule may have GPU code
     if facts.cuda is None and not facts.native.cuda_files and not has_submodules:
         place = facts.at_setup(line) if line else facts.at_word(facts.build_file or "", "project")
         raise UsageError(
@@ -112,7 +112,7 @@ _LIMITED: Final = ("CC-BY-NC", "LicenseRef-")
 
 @dataclass(frozen=True, kw_only=True)
 class FoundLicence:
-    """What a source says of its licence."""
+    """Licence that a source declares."""
 
     expression: str
     """SPDX."""
@@ -120,12 +120,12 @@ class FoundLicence:
 
     @property
     def redistributable(self) -> bool:
-        """Whether everybody may be given wheels."""
+        """True if the licence lets wheels be given to all users."""
         return not self.expression.startswith(_LIMITED)
 
 
 def find_licence(said: Iterable[tuple[Place, str]]) -> FoundLicence | None:
-    """Find the first licence that is known among texts: files of a licence, fields of metadata, beginnings of files."""
+    """Return the first known licence in texts: licence files, metadata fields, beginnings of files."""
     for place, text in said:
         if expression := _named_licence(text):
             return FoundLicence(expression=expression, place=place)
@@ -162,7 +162,7 @@ _OF_TORCH: Final = frozenset({"cublas", "cusparse", "cusolver"})
 
 @dataclass(frozen=True, kw_only=True)
 class Guess:
-    """One key of an entry, and why it is there."""
+    """One key of an entry, and the reason for it."""
 
     key: str
     """Empty for what no key says."""
@@ -172,12 +172,12 @@ class Guess:
     place: Place | None = None
 
     def __str__(self) -> str:
-        """``setup.py:41: reads FORCE_CUDA``."""
+        """Format as ``setup.py:41: reads FORCE_CUDA``."""
         return f"{self.place}: {self.says}" if self.place else self.says
 
 
 def guess_entry(facts: Facts) -> Iterator[Guess]:
-    """Guess the keys of an entry but for its versions and its source, in their order."""
+    """Guess the keys of an entry in their order, except its versions and its source."""
     for rule in _RULES:
         yield from rule(facts)
 
@@ -200,7 +200,7 @@ def _licence(facts: Facts) -> Iterator[Guess]:
 
 
 def _isolation(facts: Facts) -> Iterator[Guess]:
-    """With torch none, because torch's version is the target's and not what pyproject.toml says."""
+    """Guess build isolation: none with torch, whose version comes from the target and not from pyproject.toml."""
     required = {_project(text): text for text in facts.pyproject.requires}
     if facts.torch is None:
         if extra := [name for name in _imported_names(facts) if _project(name) not in {*EVERY_BUILD_NEEDS, *required}]:
@@ -219,7 +219,7 @@ def _extra(facts: Facts, requirements: list[str]) -> Guess:
 
 
 def _imported_names(facts: Facts) -> list[str]:
-    """Distributions that setup.py imports; its own modules are none, nor what no distribution can be called."""
+    """Return the distributions that setup.py imports, without the source's own modules and impossible project names."""
     own = {name.removeprefix(facts.folder).split("/")[0].removesuffix(".py") for name in facts.tree.files}
     names = (name for name in facts.setup.imports if name not in own and name.isascii() and name.strip("_") == name)
     return [_DISTRIBUTIONS.get(name, name) for name in names]
@@ -296,7 +296,7 @@ def _imports(facts: Facts) -> Iterator[Guess]:
 
 
 def _modules(facts: Facts) -> tuple[list[str], Place | None, str]:
-    """What must be importable: modules that are declared, else that are made, else the package itself."""
+    """Return modules that must be importable: the declared ones, else those CMake makes, else the package itself."""
     registered = facts.native.operators and not facts.native.modules
     named = ((name, each.line) for each in facts.extensions for name in each.modules)
     declared = {name: line for name, line in named if all(part.isidentifier() for part in name.split("."))}
@@ -311,7 +311,7 @@ def _modules(facts: Facts) -> tuple[list[str], Place | None, str]:
 
 
 def _package(facts: Facts) -> str:
-    """The package that is imported: the one that is called like the project, else the first with an __init__.py."""
+    """Return the package to import: the one named like the project, else the first with an __init__.py."""
     folders = [name.split("/")[-2] for name in facts.tree.own("/__init__.py")]
     wanted = (facts.declared.name or "").replace("-", "_").lower()
     named = next((folder for folder in folders if folder.lower() == wanted), None)
@@ -336,27 +336,22 @@ _RULES: Final[tuple[Callable[[Facts], Iterator[Guess]], ...]] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """What was found out about a project."""
+    """Name of a project and the guesses about it."""
 
     name: ProjectName
     guesses: tuple[Guess, ...]
 
     @property
     def entry(self) -> dict[str, object]:
-        """Its entry, as `amend` takes it."""
+        """Entry of the project, as `amend` takes it."""
         return {guess.key: _as_written(guess.value) for guess in self.guesses if guess.key}
 
 
 def survey_project(text: str, *, version: str | None = None, subdirectory: str | None = None) -> Survey:
-    """Look at the source of a project; nothing of it is run.
-
-    Args:
-        text: a project of the package index, or the address of a git repository with ``@REF`` behind it.
-        version: the version that is wanted; None takes the newest, or what the source of a repository says.
-        subdirectory: the folder of a repository that is built; None for all of it.
+    """Survey the source of a project without running it; `fetch_origin` describes the arguments.
 
     Raises:
-        UsageError: there is no such source, it needs no build, its name belongs to others, or it cannot be read.
+        UsageError: the source does not exist, needs no build, has a reserved name, or cannot be read.
         NetworkError: the package index does not answer.
         UnreadableError: the source cannot be unpacked.
     """
@@ -385,7 +380,7 @@ def _checked_name(origin: Origin, facts: Facts) -> ProjectName:
 
 
 def _beginning(name: ProjectName, origin: Origin, facts: Facts) -> Iterator[Guess]:
-    """The keys that say which source it is."""
+    """Yield the keys that identify the source."""
     for note in origin.notes:
         yield Guess(key="", value=None, says=note)
     version = origin.version or facts.declared.version

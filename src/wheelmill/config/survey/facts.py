@@ -1,7 +1,7 @@
 """Facts about one source: its declarations, its build script, and its C++, CUDA and CMake files.
 
-Declarations are read from PKG-INFO, else from pyproject.toml, setup.cfg and setup.py. The files tell which libraries
-they use, and which modules they define.
+Declarations come from PKG-INFO, else from pyproject.toml, setup.cfg and setup.py. The files show the libraries used
+and the modules defined.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BEGINNING: Final = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """What is said of one source."""
+    """Declarations of one source."""
 
     name: str | None
     version: str | None
@@ -48,7 +48,7 @@ class Declared:
     """Where most of it stands."""
 
     def requirement_on(self, project: str) -> str | None:
-        """What its wheels require of a project."""
+        """Return the requirement of the wheels on a project; None if there is none."""
         for text in self.requires:
             try:
                 parsed = Requirement(text)
@@ -60,13 +60,9 @@ class Declared:
 
 
 def read_declared(tree: SourceTree, folder: str, pyproject: Pyproject, setup: SetupScript) -> Declared:
-    """Read what a source declares.
+    """Read the declarations of a source.
 
-    Args:
-        tree: its files.
-        folder: where in it the build starts, with a slash behind it; empty at the top.
-        pyproject: its ``pyproject.toml``.
-        setup: its ``setup.py``.
+    `folder` is the build folder inside `tree`, with a trailing slash; empty at the top.
     """
     fields = _pkg_info(tree, folder)
     project = _table(pyproject.tables, "project")
@@ -191,7 +187,7 @@ class NativeCode:
 
     @functools.cached_property
     def includes(self) -> dict[str, Place]:
-        """Every header that is included, with the first line that does."""
+        """Included headers by name, each with the first line that includes it."""
         found: dict[str, Place] = {}
         for place, match in self._tree.search(_INCLUDE, *NATIVE):
             found.setdefault(match[1].strip(), place)
@@ -199,24 +195,24 @@ class NativeCode:
 
     @property
     def torch_header(self) -> Place | None:
-        """Where a header of torch is included."""
+        """First line that includes a torch header; None if there is none."""
         return next((place for header, place in self.includes.items() if header.startswith(_TORCH)), None)
 
     @property
     def components(self) -> Iterator[tuple[str, Place]]:
-        """Components of the toolkit whose headers are included."""
+        """Toolkit components whose headers are included, with the including line."""
         for component, beginnings in _COMPONENTS.items():
             if place := next((self.includes[each] for each in self.includes if each.startswith(beginnings)), None):
                 yield component, place
 
     @functools.cached_property
     def modules(self) -> dict[str, Place]:
-        """Python modules that are defined, by name; `TORCH_EXTENSION_NAME` stands for what setup.py says."""
+        """Python modules defined, by name; `TORCH_EXTENSION_NAME` stands for the name in setup.py."""
         return {(match[1] or match[2] or ""): place for place, match in self._tree.search(_MODULE, *NATIVE)}
 
     @functools.cached_property
     def operators(self) -> Place | None:
-        """Where operators of torch are registered."""
+        """First line that registers torch operators; None if there is none."""
         return next((place for place, _ in self._tree.search(_OPERATORS, *NATIVE)), None)
 
 
@@ -228,32 +224,32 @@ class CMakeFiles:
 
     @property
     def cuda(self) -> Place | None:
-        """Where CUDA is asked for."""
+        """First line that requests CUDA."""
         return self._first(_CMAKE_CUDA)
 
     @property
     def torch(self) -> Place | None:
-        """Where torch is."""
+        """First line that finds torch."""
         return self._first(_CMAKE_TORCH)
 
     @property
     def numpy(self) -> Place | None:
-        """Where headers of numpy are asked for."""
+        """First line that requests numpy headers."""
         return self._first(_CMAKE_NUMPY)
 
     @property
     def own_architectures(self) -> Place | None:
-        """Where GPU architectures are written down."""
+        """First line with hard-coded GPU architectures."""
         return self._first(_CMAKE_LIST)
 
     @property
     def download(self) -> Place | None:
-        """Where something is downloaded."""
+        """First line that downloads something."""
         return self._first(_CMAKE_DOWNLOAD)
 
     @property
     def modules(self) -> dict[str, Place]:
-        """Python modules that are made, each with the package that it is installed into."""
+        """Python modules built by CMake, under the package that each is installed into."""
         packages = {match[1]: match[2] for _, match in self._tree.search(_CMAKE_PLACE, *_CMAKE)}
         found = {}
         for place, match in self._tree.search(_CMAKE_MODULE, *_CMAKE):
@@ -270,7 +266,7 @@ _BACKENDS: Final = {"scikit_build_core": "CMakeLists.txt", "skbuild": "CMakeList
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """One source."""
+    """All facts about one source."""
 
     tree: SourceTree
     folder: str
@@ -281,14 +277,12 @@ class Facts:
 
     @classmethod
     def of(cls, source: Path, subdirectory: str = "") -> Facts:
-        """Look at a folder.
+        """Read the facts of a source.
 
-        Args:
-            source: the whole source.
-            subdirectory: the folder in it that is built; empty for the whole.
+        `source` is the whole source and `subdirectory` the folder that is built; empty for the whole.
 
         Raises:
-            UsageError: something in it cannot be read, or is larger than any real one.
+            UsageError: a file cannot be read, or is larger than any real one.
         """
         tree = SourceTree(source)
         folder = f"{subdirectory.strip('/')}/" if subdirectory else ""
@@ -303,22 +297,22 @@ class Facts:
 
     @functools.cached_property
     def native(self) -> NativeCode:
-        """Its compiled files."""
+        """Compiled files of the source."""
         return NativeCode(self.tree)
 
     @functools.cached_property
     def cmake(self) -> CMakeFiles:
-        """Its CMake files."""
+        """CMake files of the source."""
         return CMakeFiles(self.tree)
 
     @property
     def extensions(self) -> tuple[ExtensionCall, ...]:
-        """What its setup.py declares."""
+        """Extensions that setup.py declares."""
         return self.setup.extensions
 
     @functools.cached_property
     def build_file(self) -> str | None:
-        """The file that says what CMake or meson compile; None where setup.py alone says what is compiled."""
+        """CMake or meson file that defines the compiled code; None if setup.py alone defines it."""
         system = self.pyproject.tables.get("build-system")
         backend = str(system.get("build-backend")) if isinstance(system, dict) else ""
         named = next((file for start, file in _BACKENDS.items() if backend.startswith(start)), None)
@@ -327,7 +321,7 @@ class Facts:
 
     @functools.cached_property
     def torch(self) -> tuple[Place, str] | None:
-        """Where it links to torch, and in what way; None where it does not."""
+        """First line that links to torch, and the way it does; None if the source does not link to torch."""
         if line := self.setup.imports.get("torch"):
             return self.at_setup(line), "imports torch"
         if place := self.native.torch_header:
@@ -338,7 +332,7 @@ class Facts:
 
     @functools.cached_property
     def cuda(self) -> tuple[Place, str] | None:
-        """Where it compiles for GPUs, and in what way; None where it does not."""
+        """First line that compiles for GPUs, and the way it does; None if the source has no GPU code."""
         for extension in self.extensions:
             if "CUDAExtension" in extension.kinds:
                 return self.at_setup(extension.line), "declares a CUDAExtension"
@@ -351,8 +345,8 @@ class Facts:
 
     @property
     def missing(self) -> tuple[Place, str] | None:
-        """A CUDA file that setup.py names and the source lacks."""
-        if ".gitmodules" in self.tree.files:  # which may have it
+        """Line in setup.py and path of a CUDA file that the source lacks; None if no file is missing."""
+        if ".gitmodules" in self.tree.files:  # a submodule may have the file
             return None
         for extension in self.extensions:
             for source in (each for each in extension.sources if each.endswith(CUDA)):
@@ -362,11 +356,11 @@ class Facts:
         return None
 
     def at_setup(self, line: int) -> Place:
-        """A line of its setup.py."""
+        """Return the place of a line in setup.py."""
         return Place(file=self.folder + SETUP, line=line)
 
     def at_word(self, file: str, word: str) -> Place:
-        """The first line of a file that has a word; the first of all where none has."""
+        """Return the first line of a file with a word, or line 1 if no line has it."""
         lines = self.tree.content(self.folder + file).decode(errors="replace").split("\n")
         numbers = (number for number, line in enumerate(lines, 1) if word in line)
         return Place(file=self.folder + file, line=next(numbers, 1))

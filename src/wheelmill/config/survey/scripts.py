@@ -1,4 +1,4 @@
-"""``setup.py`` read without running it: extensions, environment variables and imports, as far as they are plain."""
+"""``setup.py`` read without running it: its extensions, environment variables and imports, if written plainly."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Scope = ast.AST | None
 
 
 class Script:
-    """The syntax tree of a script, whose names are followed to what is assigned to them."""
+    """Syntax tree of a script; names resolve to the expressions assigned to them."""
 
     def __init__(self, content: bytes, origin: str) -> None:
-        """Read a script.
+        """Parse a script.
 
         Raises:
-            UsageError: it is no Python.
+            UsageError: the content is not Python.
         """
         try:
             tree = ast.parse(content)
@@ -61,11 +61,11 @@ class Script:
                 self._bind(called, ((keyword.arg or "", keyword.value) for keyword in call.keywords))
 
     def texts(self, node: ast.expr | None) -> Texts:
-        """Every text that an expression may be, or may hold; none where it is computed."""
+        """Return every text that an expression may be or hold; empty if it is computed."""
         return tuple(dict.fromkeys(self._texts(node, frozenset())))
 
     def values_of(self, name: ast.Name) -> list[ast.expr]:
-        """The expressions that are assigned to a name, where it stands."""
+        """Return the expressions assigned to a name in its scope."""
         scope: Scope = name
         while scope is not None:
             scope = self._scope_of(scope)
@@ -74,18 +74,18 @@ class Script:
         return []
 
     def _scope_of(self, node: ast.AST) -> Scope:
-        """The function that a node is in; None for none."""
+        """Return the function around a node; None at module level."""
         while (node := self.above.get(node)) is not None and not isinstance(node, ast.FunctionDef):  # type: ignore[assignment]
             pass
         return node
 
     def _bind(self, scope: Scope, values: Iterable[tuple[str, ast.expr]]) -> None:
-        """Note what names stand for in a function, which its parameters do by its defaults and its calls."""
+        """Record the values of names in a function; defaults and calls bind its parameters."""
         for name, value in values:
             self._assigned.setdefault((scope, name), []).append(value)
 
     def _goes_too_far(self, seen: frozenset[ast.AST]) -> bool:
-        """Whether an expression leads too far, or all of them took too many steps."""
+        """True if an expression is too deep, or all expressions took too many steps."""
         self._steps += 1
         return len(seen) > _DEEP or self._steps > _STEPS
 
@@ -109,7 +109,7 @@ class Script:
         return found
 
     def _alternatives(self, node: ast.expr) -> Sequence[ast.expr]:
-        """The expressions that one stands for: what it holds, or may be."""
+        """Return the expressions that an expression holds or may stand for."""
         match node:
             case ast.FormattedValue(value=value) | ast.Starred(value=value) | ast.ListComp(elt=value):
                 return [value]
@@ -141,7 +141,7 @@ class Script:
         return ()
 
     def _is_list(self, node: ast.expr, seen: frozenset[ast.AST]) -> bool:
-        """Whether an expression is several texts, not one."""
+        """True if an expression is several texts, not one."""
         if self._goes_too_far(seen):
             return False
         match node:
@@ -159,7 +159,7 @@ class Script:
 
 
 def last_name(function: ast.expr) -> str:
-    """What a function is called behind the last dot."""
+    """Return the part of a function's name after the last dot."""
     match function:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -168,7 +168,7 @@ def last_name(function: ast.expr) -> str:
 
 
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """What a statement assigns to names, or adds to lists."""
+    """Yield the names that a statement assigns or appends to, with the values."""
     match node:
         case ast.Assign(targets=targets, value=value):
             yield from ((target.id, value) for target in targets if isinstance(target, ast.Name))
@@ -186,12 +186,12 @@ def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _join(parts: Sequence[Texts]) -> Texts:
-    """Every text that parts make when they are put together."""
+    """Return every concatenation of the parts."""
     return tuple("".join(pieces) for pieces in itertools.islice(itertools.product(*parts), _MANY))
 
 
 def _path(parts: Sequence[Texts]) -> Texts:
-    """Every path of parts; of those at the beginning that are computed, the folder of the script is the most likely."""
+    """Return every path of the parts; computed parts at the beginning most likely name the script's own folder."""
     known = list(itertools.dropwhile(lambda texts: not texts, parts))
     return (
         tuple("/".join(pieces).lstrip("/") for pieces in itertools.islice(itertools.product(*known), _MANY))
@@ -207,7 +207,7 @@ _OPPOSITE: Final = {"0": "1", "FALSE": "TRUE", "False": "True", "false": "true",
 
 @dataclass(frozen=True, kw_only=True)
 class ExtensionCall:
-    """An extension that it declares."""
+    """Extension that ``setup.py`` declares."""
 
     kinds: frozenset[str]
     """``CUDAExtension``; several where something decides."""
@@ -222,7 +222,7 @@ class ExtensionCall:
 
 @dataclass(frozen=True, kw_only=True)
 class VariableRead:
-    """An environment variable that it reads."""
+    """Environment variable that ``setup.py`` reads."""
 
     name: str
     default: str
@@ -232,13 +232,13 @@ class VariableRead:
 
 
 class SetupScript:
-    """The script of one source; an empty one says nothing."""
+    """The script of one source; an empty one declares nothing."""
 
     def __init__(self, content: bytes, origin: str) -> None:
-        """Read the bytes of a script.
+        """Parse the bytes of a script.
 
         Raises:
-            UsageError: they are no Python.
+            UsageError: the content is not Python.
         """
         self._script = Script(content, origin)
 
@@ -246,17 +246,15 @@ class SetupScript:
     def read(cls, tree: SourceTree, folder: str = "") -> SetupScript:
         """Read the script of a source.
 
-        Args:
-            tree: the files of the source.
-            folder: where in it the build starts, with a slash behind it; empty at the top.
+        `folder` is the build folder inside `tree`, with a trailing slash; empty at the top.
 
         Raises:
-            UsageError: it is no Python, or too long.
+            UsageError: the script is not Python, or is too long.
         """
         return cls(tree.content(folder + SETUP), folder + SETUP)
 
     def argument(self, name: str) -> Texts:
-        """What ``setup()`` is given for an argument, as far as it is plain text."""
+        """Return the plain texts given to an argument of ``setup()``."""
         return tuple(text for value in self._given(name) for text in self._script.texts(value))
 
     def _given(self, name: str) -> Iterator[ast.expr]:
@@ -265,7 +263,7 @@ class SetupScript:
 
     @property
     def extension_line(self) -> int | None:
-        """Where it declares an extension, in words that are understood or others; None where it declares none."""
+        """First line that declares an extension, understood or not; None if there is none."""
         lines = [each.line for each in self.extensions]
         lines += [value.lineno for value in self._given("ext_modules") if not self._is_empty(value)]
         return next(iter(lines), None)
@@ -278,7 +276,7 @@ class SetupScript:
 
     @functools.cached_property
     def extensions(self) -> tuple[ExtensionCall, ...]:
-        """What it declares, in the order of its lines."""
+        """Declared extensions, in the order of their lines."""
         texts = self._script.texts
         found = []
         for call in self._script.calls:
@@ -299,7 +297,7 @@ class SetupScript:
 
     @functools.cached_property
     def variables(self) -> tuple[VariableRead, ...]:
-        """The environment variables that it reads, each once."""
+        """Environment variables that the script reads, each once."""
         found: dict[str, VariableRead] = {}
         for node, key, default in self._readings():
             (fallback,) = self._script.texts(default)[:1] or ("",)
@@ -311,9 +309,9 @@ class SetupScript:
 
     @functools.cached_property
     def imports(self) -> dict[str, int]:
-        """Modules of others that it imports, by the name before the first dot, with their lines.
+        """Third-party modules that the script imports, by the name before the first dot, with their lines.
 
-        Python's own are left out and, torch aside, those that it can do without.
+        The standard library is excluded, and so are optional imports other than torch.
         """
         found: dict[str, int] = {}
         for node in self._script.nodes:
@@ -330,7 +328,7 @@ class SetupScript:
         return found
 
     def texts_with(self, *words: str) -> Iterator[tuple[str, int]]:
-        """Texts in it that hold one of some words, with their lines; a text that nothing is done with is a comment."""
+        """Yield texts that contain one of some words, with their lines; skip unused texts, which are comments."""
         for node in self._script.nodes:
             match node:
                 case ast.Constant(value=str(text)) if any(word in text for word in words):
@@ -338,7 +336,7 @@ class SetupScript:
                         yield text, node.lineno
 
     def _kinds(self, function: ast.expr) -> Iterator[str]:
-        """Which classes of extensions a function may be."""
+        """Yield the classes of extensions that a function may be."""
         name = last_name(function)
         if name.endswith("Extension") and name != "BuildExtension":
             yield name
@@ -348,7 +346,7 @@ class SetupScript:
                 yield from (leaf for leaf in leaves if leaf.endswith("Extension") and leaf != "BuildExtension")
 
     def _readings(self) -> Iterator[tuple[ast.expr, ast.expr, ast.expr | None]]:
-        """Where an environment variable is read: the expression, the variable's name and its default."""
+        """Yield every read of an environment variable: the expression, the variable's name and its default."""
         for node in self._script.nodes:
             match node:
                 case ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[key, *default]) if _is_environ(owner):
@@ -361,7 +359,7 @@ class SetupScript:
                     yield node, key, None
 
     def _compared_text(self, node: ast.AST) -> str | None:
-        """The text that something read is compared with, or None."""
+        """Return the text that a read value is compared with; None if there is none."""
         for _ in range(4):  # int(...), .upper(), ...
             node = self._script.above.get(node, node)
             if isinstance(node, ast.Compare):

@@ -29,7 +29,7 @@ _SHOWN_REF: Final = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """A source on this disk, and what its entry says of where it is from."""
+    """Source on this disk, with the origin that its entry records."""
 
     folder: Path
     name: str
@@ -41,12 +41,12 @@ class Origin:
 
 
 def fetch_origin(text: str, version: str | None, subdirectory: str | None, destination: Path) -> Origin:
-    """Fetch a source.
+    """Fetch a source into an empty folder.
 
     Args:
-        text: a project of the package index, or the address of a git repository with ``@REF`` behind it.
-        version: the version that is wanted; None takes the newest, or what the source of a repository says.
-        subdirectory: the folder of a repository that is built; None for all of it.
+        text: a project of the package index, or the address of a git repository with ``@REF`` after it.
+        version: the wanted version; None if the newest, or the one in a repository's source, is wanted.
+        subdirectory: the folder of a repository that is built; None if all of it is.
         destination: an empty folder.
     """
     if ":" in text or "/" in text:
@@ -86,10 +86,10 @@ def _from_index(project: ProjectName, version: str | None, destination: Path) ->
 
 
 def released(project: ProjectName) -> list[Version]:
-    """Look up the versions that the package index has files of, the oldest first.
+    """Return the versions that the package index has files of, oldest first.
 
     Raises:
-        NetworkError: it does not answer.
+        NetworkError: the package index does not answer.
     """
     with open_index() as web:
         names = [file.filename for file in files_of(project, web)]
@@ -151,24 +151,24 @@ _OTHERS: Final = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A line of a source."""
+    """Line of a source file."""
 
     file: str
     line: int
 
     def __str__(self) -> str:
-        """``csrc/ops.cu:12``."""
+        """Format as ``csrc/ops.cu:12``."""
         return f"{self.file}:{self.line}"
 
 
 class SourceTree:
-    """The files below a folder; links are left out."""
+    """The files below a folder, without links."""
 
     def __init__(self, folder: Path) -> None:
         """List a folder.
 
         Raises:
-            UsageError: it has more files than any real source.
+            UsageError: the folder has more files than any real source.
         """
         self.folder = folder
         names = []
@@ -180,14 +180,14 @@ class SourceTree:
         self._own = sorted(name for name in names if not any(map(_OTHERS.fullmatch, PurePosixPath(name).parts[:-1])))
 
     def own(self, *suffixes: str) -> tuple[str, ...]:
-        """The files with these endings, without those of projects that are kept beside it, tests and examples."""
+        """Return the files with these suffixes, without bundled projects, tests and examples."""
         return tuple(name for name in self._own if name.endswith(suffixes))
 
     def content(self, name: str) -> bytes:
-        """The bytes of a file; none where there is no such file.
+        """Return the bytes of a file; empty if there is no such file.
 
         Raises:
-            UsageError: it is too long.
+            UsageError: the file is too long.
         """
         content = self._beginning(name, MAX_FILE + 1) if name in self.files else b""
         if len(content) > MAX_FILE:
@@ -195,7 +195,7 @@ class SourceTree:
         return content
 
     def search(self, pattern: re.Pattern[str], *suffixes: str) -> Iterator[tuple[Place, re.Match[str]]]:
-        """Find a pattern in its own files with these endings."""
+        """Find a pattern in the source's own files with these suffixes."""
         left = MAX_SEARCHED
         for name in self.own(*suffixes):
             text = self._beginning(name, min(MAX_FILE, left)).decode(errors="replace")
