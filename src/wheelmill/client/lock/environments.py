@@ -225,7 +225,7 @@ def lock_environments(
     """Resolve the full content of environments.
 
     The cache gets wheels whose source lacks their hash, size or requirements. ``beside`` has further requirements of
-    every environment, such as a project's other dependencies. Versions of ``known``, the old lock, are kept if they fit.
+    every environment, such as a project's other dependencies. Versions of the old lock, ``known``, stay if they fit.
 
     Raises:
         InstallError: the requirements conflict, or the package index does not respond.
