@@ -1,1 +1,1 @@
-"""Projects: changing their files, completely or not at all."""
+"""Projects: atomic changes to their files."""

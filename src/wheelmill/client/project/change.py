@@ -1,4 +1,4 @@
-"""Adding wheels to a project's ``pyproject.toml`` and removing them; a missing ``[project]`` is made (PEP 621)."""
+"""Addition and removal of wheels in a project's ``pyproject.toml``; a missing ``[project]`` is created (PEP 621)."""
 
 from __future__ import annotations
 
@@ -23,18 +23,13 @@ _FIRST_VERSION = "0.1.0"
 
 
 def complete_project_table(pyproject: Pyproject, pythons: Collection[PythonVersion]) -> tuple[str, ...]:
-    """Make ``[project]`` whole enough for installers: a name and a version.
+    """Give ``[project]`` the name and the version that installers require, and return notes, a sentence each.
 
-    Args:
-        pyproject: the project's file, which is changed in place.
-        pythons: the Pythons that a new project is for.
-
-    Returns:
-        What was done, a sentence each.
+    The file is changed in place. ``pythons`` are the Pythons of a new project.
     """
     had = pyproject.table("project")
     if had is None and pyproject.table("tool", "poetry") is not None:
-        return ()  # as before Poetry 2
+        return ()  # Poetry 1 has no [project]
     project = pyproject.make_table("project")
     dynamic = project.get("dynamic", ())
     if "name" not in project:
@@ -67,12 +62,9 @@ _MINOR_LENGTH: Final = 2
 
 
 def add_wheels(pyproject: Pyproject, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
-    """Make a project depend on wheels that were chosen.
+    """Make a project depend on chosen wheels; its ``pyproject.toml`` need not exist yet.
 
-    Args:
-        pyproject: its ``pyproject.toml``, which need not be there yet.
-        asked: what was asked for; kept in ``tool.wheelmill`` for updates.
-        resolutions: what was chosen, for each environment of the project.
+    ``asked`` is kept in ``tool.wheelmill`` for updates. ``resolutions`` has the choices for each environment.
     """
     notes = [*complete_project_table(pyproject, [each.environment.python for each in resolutions])]
     pyproject.ask(asked)
@@ -89,7 +81,7 @@ def add_wheels(pyproject: Pyproject, asked: Sequence[Requirement], resolutions: 
 
 
 def new_project_text(resolution: Resolution, name: ProjectName) -> str:
-    """The ``pyproject.toml`` of a project that depends on chosen wheels and on nothing else."""
+    """The ``pyproject.toml`` of a project that depends on chosen wheels only."""
     pyproject = UvPyproject.empty(Path(name) / "pyproject.toml")
     complete_project_table(pyproject, [resolution.environment.python])
     for project, pins in pins_of([resolution]).items():
@@ -98,20 +90,20 @@ def new_project_text(resolution: Resolution, name: ProjectName) -> str:
 
 
 def remove_packages(pyproject: Pyproject, projects: Sequence[ProjectName]) -> Edit:
-    """Take dependencies away from a project, and what was added for them alone."""
+    """Remove dependencies from a project, and the additions made for them alone."""
     check_depends(pyproject.path, pyproject.requirements, projects)
     for project in projects:
         pyproject.drop(project)
         pyproject.forget(project)
     pyproject.release_torch(projects)
     text = pyproject.text
-    if not pyproject.asked:  # the blank line above our table goes with it
+    if not pyproject.asked:  # remove the blank line above our table, too
         text = text.rstrip() + ("\r\n" if text.endswith("\r\n") else "\n")
     return Edit.of(pyproject.path, text.encode())
 
 
 def check_depends(path: Path, requirements: Iterable[Requirement], projects: Iterable[ProjectName]) -> None:
-    """Refuse to remove what a project does not depend on."""
+    """Check that a project depends on the projects to remove."""
     dependencies = {canonicalize_name(each.name) for each in requirements}
     if missing := [project for project in projects if project not in dependencies]:
         raise UsageError(
@@ -134,7 +126,7 @@ def find_torch_pin(requirements: Iterable[Requirement]) -> TorchVersion | None:
 
 
 def _pin_wheel(pyproject: Pyproject, project: ProjectName, pins: Sequence[Pin]) -> Iterator[str]:
-    """Pin a wheel, and say so where another source gives way to its own."""
+    """Pin a wheel, with a note if its source replaces another."""
     had = pyproject.names_indexes and pyproject.has_source_by_hand(project)
     pyproject.pin(project, pins)
     if had and not pyproject.has_source_by_hand(project):

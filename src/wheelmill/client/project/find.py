@@ -1,4 +1,4 @@
-"""Finding the project that a command is about, and its kind."""
+"""Detection of a command's project and its kind."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _BARE: Final = "wheelmill-requirements.txt"
 
 
 def find_project(given: Path | None, python: Path | None = None) -> Project:
-    """Find the project that was named, or that this folder or the nearest above it is; else a new one here.
+    """Find the named project, else the nearest one in or above this folder, else a new one here.
 
     Args:
-        given: its file or its folder, or the folder of an environment; None looks for it.
-        python: the interpreter that was named by hand; None takes the project's own.
+        given: its file or folder, or the folder of an environment; None searches for it.
+        python: the interpreter that the user named; None takes the project's own.
 
     Raises:
-        UsageError: it is of a kind that wheelmill does not change.
+        UsageError: wheelmill cannot change projects of this kind.
     """
     path = given.absolute() if given else _nearest(Path.cwd())
     if path and _is_environment(path):
@@ -63,7 +63,7 @@ def _nearest(folder: Path) -> Path | None:
 
 
 def _file_in(folder: Path) -> Path | None:
-    """What says the dependencies of a folder: requirements, where its ``pyproject.toml`` holds settings alone."""
+    """The file with a folder's dependencies: requirements, if its ``pyproject.toml`` has only settings."""
     pyproject, requirements = folder / "pyproject.toml", folder / _REQUIREMENTS
     tables = TomlTables.read(pyproject) if pyproject.exists() else None
     if tables and (tables.table("project") is not None or tables.table("tool", "poetry") is not None):
@@ -81,7 +81,7 @@ def _file_in(folder: Path) -> Path | None:
 
 
 def _pyproject(path: Path, python: Path | None) -> Project:
-    """The kind of project that a ``pyproject.toml`` is: by its lock, else its tool's table, else its environment."""
+    """The kind of a ``pyproject.toml`` project: by its lock, else its tool's table, else its environment."""
     folder, tables, uv = path.parent, TomlTables.read(path), find_uv()
     tool = next((each for each in _LOCKS if (folder / _LOCKS[each]).exists()), None)
     tool = tool or next((each for each in (*_LOCKS, "pixi") if tables.table("tool", each) is not None), None)
@@ -123,5 +123,5 @@ def _is_environment(folder: Path) -> bool:
 
 
 def _is_conda_base(prefix: Path) -> bool:
-    """Whether it is conda's base environment, in which many shells start."""
+    """True if it is conda's base environment, which many shells activate at start."""
     return (prefix / "condabin").is_dir()

@@ -1,9 +1,8 @@
 """A journal of changes to projects and environments: a failed, interrupted or killed change is rolled back.
 
-A journal is written before the first change and removed after the last one. It lies with the user's own state, never in
-a project: the sender of a folder must not decide what is written where. A command that has the lock of a place and
-finds a journal about it rolls back: its writer, and all programs started by it, have ended. Restoring files and folders
-twice is harmless.
+It is written before the first change and removed after the last. It is part of the user's own state, not of a project:
+the sender of a folder must not decide what is written where. A command that holds a place's lock and finds a journal
+for it rolls back: its writer, and all programs started by it, have ended. Restoring twice is harmless.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from wheelmill.system.records import plain_of, record_of
 
 @dataclass(frozen=True, kw_only=True)
 class KeptFile:
-    """A file as it was; its fields are what JSON can hold."""
+    """Backup of a file, with fields that JSON can hold."""
 
     path: Path
     content: str | None = None
@@ -42,14 +41,14 @@ class KeptFile:
 
     @property
     def other_content(self) -> bytes | None:
-        """What the file holds now, if that is anything else than it was."""
+        """The file's current content; None if it is unchanged or no regular file."""
         if not self.path.is_file() or self.path.is_symlink():
             return None
         now = self.path.read_bytes()
         return None if self.content is not None and now == base64.b64decode(self.content) else now
 
     def put_back(self) -> None:
-        """Restore it, byte for byte."""
+        """Restore the file, byte for byte."""
         if self.link is not None:
             if not self.path.is_symlink() or str(self.path.readlink()) != self.link:
                 remove_entry(self.path)
@@ -66,7 +65,7 @@ class KeptFile:
 
 @dataclass(frozen=True, kw_only=True)
 class KeptTree:
-    """A folder as it was, with all that was in it."""
+    """Backup of a folder with its content."""
 
     path: Path
     snapshot: Path | None = None
@@ -75,7 +74,7 @@ class KeptTree:
     """The number of entries in the snapshot."""
 
     def put_back(self) -> bool:
-        """Make it what it was; False, and nothing is touched, when a loss of power left no whole snapshot."""
+        """Restore the folder; False, and no change, if a power loss left the snapshot incomplete."""
         if self.snapshot is None:
             remove_entry(self.path)
         elif count_entries(self.snapshot) == self.entries:
@@ -86,7 +85,7 @@ class KeptTree:
 
 
 def keep_file(path: Path) -> Iterator[KeptFile]:
-    """What a file is now; of a link also what it leads to."""
+    """Back up a file; for a symbolic link, also its target."""
     if path.is_symlink():
         yield KeptFile(path=path, link=str(path.readlink()))
         yield from keep_file(behind_links(path))
@@ -98,7 +97,7 @@ def keep_file(path: Path) -> Iterator[KeptFile]:
 
 
 def keep_tree(folder: Path, snapshot: Path) -> KeptTree:
-    """What a folder is now; its snapshot is made where it says."""
+    """Back up a folder as a snapshot at the given path."""
     if not folder.is_dir():
         return KeptTree(path=folder)
     return KeptTree(path=folder, snapshot=snapshot, entries=take_snapshot(folder, snapshot))
@@ -110,7 +109,7 @@ FORMAT: Final = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Journal:
-    """What to restore, and where it is kept."""
+    """Backups of one change, and their places."""
 
     format: int = FORMAT
     places: tuple[Path, ...]
@@ -124,12 +123,12 @@ class Journal:
 
 
 def is_anything_left() -> bool:
-    """Whether a command is changing any place, or was killed when it did."""
+    """True if a command is changing any place, or was killed during a change."""
     return any(_all_journals())
 
 
 def forget_journal(path: Path, journal: Journal) -> None:
-    """Remove a journal and its snapshots; once it says nothing of files and trees, it is no longer undone."""
+    """Remove a journal and its snapshots; it is emptied first, so that a rollback no longer applies it."""
     write_journal(path, replace(journal, marks=(), files=(), trees=()))
     for folder in journal.scratch:
         remove_tree(folder)
@@ -142,7 +141,7 @@ def write_journal(path: Path, journal: Journal) -> None:
 
 
 def read_journal(path: Path) -> Journal:
-    """Read a journal that this version or an older one wrote."""
+    """Read a journal of this format or an older one."""
     number, places = _head_of(path)
     if number > FORMAT:
         raise UsageError(
@@ -156,7 +155,7 @@ def read_journal(path: Path) -> Journal:
 
 
 def journals_about(place: Path) -> list[Path]:
-    """The journals of this user about a place."""
+    """List this user's journals for a place."""
     found = []
     for path in sorted(_all_journals()):
         with suppress(FileNotFoundError):  # its writer has just ended
@@ -166,7 +165,7 @@ def journals_about(place: Path) -> list[Path]:
 
 
 def _head_of(path: Path) -> tuple[int, list[str]]:
-    """The format and the places of a journal, which those of a newer wheelmill have too."""
+    """The format and the places of a journal, which newer formats have too."""
     with _damage_told(path):
         content = json.loads(path.read_bytes())
         return int(content["format"]), list(content["places"])
@@ -187,17 +186,17 @@ def _all_journals() -> Iterator[Path]:
 
 
 def lock_of(place: Path) -> Path:
-    """The file whose lock is that of a place."""
+    """The lock file of a place."""
     return state_folder("locks") / name_of(place)
 
 
 def name_of(place: Path) -> str:
-    """What files about a place are called."""
+    """The name of files about a place."""
     return sha256_of_bytes(os.fsencode(behind_links(place)))
 
 
 def state_folder(name: str) -> Path:
-    """A folder of this user's state, made when it is not there."""
+    """Return a folder of this user's state, creating it if it is missing."""
     folder = user_state_path("wheelmill") / name
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -215,16 +214,12 @@ Say = Callable[[str], None]
 
 @contextmanager
 def have_alone(place: Path, say: Say) -> Iterator[None]:
-    """Keep other commands from changing a place while the context lasts; first undo what a killed one left there.
+    """Lock a place while the context lasts, after rolling back a killed command's change to it.
 
-    Programs that are started meanwhile keep the place too, until they have ended.
-
-    Args:
-        place: the folder of a project or of an environment.
-        say: is told who has it, before that is waited for, and what was undone.
+    Programs that are started meanwhile hold the lock too, until they end. Before waiting, ``say`` gets the holder.
 
     Raises:
-        UsageError: what was left cannot be undone, or there is no folder for locks and journals.
+        UsageError: the rollback is impossible, or there is no folder for locks and journals.
     """
 
     def wait(holder: str) -> None:
@@ -236,10 +231,10 @@ def have_alone(place: Path, say: Say) -> Iterator[None]:
 
 
 def undo_what_was_left(place: Path, say: Say) -> bool:
-    """Undo what a killed command left of a place that is only read; one that is being changed is left alone.
+    """Roll back a killed command's change to a place that is only read, unless the place is locked.
 
     Returns:
-        Whether there was anything.
+        True if there was such a change.
     """
     if not journals_about(place):
         return False
@@ -251,16 +246,16 @@ def undo_what_was_left(place: Path, say: Say) -> bool:
 
 @contextmanager
 def undo_on_failure(root: Path, files: Sequence[Path], environment: InstallPlace | None, say: Say) -> Iterator[None]:
-    """Put files and an environment back as they were when the context is left by an error or an interruption.
+    """Restore files and an environment if the context ends with an error or an interruption.
 
     Args:
-        root: the folder of the project, which is had alone.
-        files: every file that may be written, whether it is there or not.
-        environment: what is installed into; None when nothing is.
-        say: is told what could not be undone, and who has the environment.
+        root: the folder of the project, locked by the caller.
+        files: every file that may be written, even if it does not exist.
+        environment: the place to install into; None if nothing is installed.
+        say: gets failures of the rollback, and the holder of the environment's lock.
 
     Raises:
-        UsageError: the environment cannot be written.
+        UsageError: the environment is not writable.
     """
     path = state_folder("journals") / f"{name_of(root)}.json"
     with ExitStack() as held:
@@ -280,7 +275,7 @@ def undo_on_failure(root: Path, files: Sequence[Path], environment: InstallPlace
 
 
 def _begin(path: Path, root: Path, files: Sequence[Path], environment: InstallPlace | None) -> Journal:
-    """Write a journal: first where snapshots will be, so that those of a killed command are removed, then all of it."""
+    """Write a journal twice: first only with the snapshots' places, so that a later command can remove them, then in full."""
     bases = (behind_links(root), *([behind_links(environment.base)] if environment else []))
     name = f".wheelmill-journal-{uuid.uuid4().hex}"
     beside = [next(each for each in (bases[0], *bases[0].parents) if each.is_dir()) / name] if files else []
@@ -301,7 +296,7 @@ def _begin(path: Path, root: Path, files: Sequence[Path], environment: InstallPl
 
 
 def _scratch_places(environment: InstallPlace | None) -> Sequence[Path]:
-    """Where snapshots may be: beside an environment, which its tool may remove and make anew, or in it."""
+    """List places for snapshots: beside an environment, because its tool may recreate it, or in it."""
     if environment is None:
         return ()
     base = behind_links(environment.base)
@@ -311,12 +306,12 @@ def _scratch_places(environment: InstallPlace | None) -> Sequence[Path]:
 
 
 def _make_one_of(folders: Sequence[Path]) -> Path:
-    """Make the first of these folders that can be made on the environment's file system; the last one is in it."""
+    """Create the first of these folders that is possible on the environment's file system; the last one is in it."""
     place = folders[-1].parent
     for folder in folders:
         if folder.parent.stat().st_dev == place.stat().st_dev and os.access(folder.parent, os.W_OK):
             folder.mkdir(mode=0o700, exist_ok=True)
-            (folder / ".gitignore").write_text("*\n")  # until it is gone, git would tell of it
+            (folder / ".gitignore").write_text("*\n")  # keep it out of git status
             return folder
     raise UsageError(
         "place-not-writable",
@@ -328,19 +323,19 @@ def _make_one_of(folders: Sequence[Path]) -> Path:
 def _undo_what_was_left(place: Path, say: Say) -> None:
     if not journals_about(place):
         return
-    with hold(state_folder("locks") / "undo", wait=wait_silently):  # two may come from two places of one journal
+    with hold(state_folder("locks") / "undo", wait=wait_silently):  # commands in both places of a journal may run
         for path in journals_about(place):
             journal = read_journal(path)
             if journal.marks and all(folder.is_dir() for folder in journal.marks):
                 _save_what_is_there(journal, say)
                 _undo(path, say)
                 say(f"a command that was killed had left {place} half changed: it is as it was before")
-            else:  # it had changed nothing, or what it had changed is gone
+            else:  # nothing was changed, or the changed folders are gone
                 forget_journal(path, journal)
 
 
 def _save_what_is_there(journal: Journal, say: Say) -> None:
-    """Keep copies of files that are to be put back: since the command was killed, somebody may have worked on them."""
+    """Copy files that a rollback will overwrite: the user may have edited them since the command was killed."""
     for file in journal.files:
         if (content := file.other_content) is not None:
             copy = state_folder("undone") / f"{sha256_of_bytes(content)[:12]}-{file.path.name}"
@@ -349,11 +344,11 @@ def _save_what_is_there(journal: Journal, say: Say) -> None:
 
 
 def _undo(path: Path, say: Say) -> None:
-    """Undo what a journal lists, and remove it; if this is interrupted, too, it starts again."""
+    """Roll back the changes in a journal, and remove it; if interrupted, it starts again."""
     if not path.exists():  # it was not written yet
         return
     journal = read_journal(path)
-    with ExitStack() as last_first:  # all of it is tried; removing is first, as the disk may be full
+    with ExitStack() as last_first:  # an error stops none of it; removal first, as the disk may be full
         for file in sorted(journal.files, key=lambda each: each.content is None):
             last_first.callback(file.put_back)
         for tree in journal.trees:

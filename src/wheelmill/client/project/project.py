@@ -1,4 +1,4 @@
-"""The interface of every kind of project. Its file is edited as data, and only its own tool locks and installs."""
+"""The interface of every kind of project: its file is edited as data, and only its own tool locks and installs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wheelmill.system.progress import Progress
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """An edit of a project's files that is yet to be written."""
+    """Edit of a project's files, not yet written."""
 
     contents: Mapping[Path, bytes]
     """The new content of each file that changes."""
@@ -30,15 +30,15 @@ class Edit:
 
     @classmethod
     def of(cls, path: Path, content: bytes, notes: Sequence[str] = ()) -> Edit:
-        """The edit of one file, which is empty where the file has that content already."""
+        """Return the edit of one file; it is empty if the file already has that content."""
         same = path.exists() and path.read_bytes() == content
         return cls(contents={} if same else {path: content}, notes=tuple(notes))
 
     def write(self) -> None:
-        """Write the files, each atomically; a link still leads where it led, and modes stay.
+        """Write each file atomically; symbolic links keep their targets, and modes stay.
 
         Raises:
-            PermissionError: one is read-only, which would not keep it from being replaced.
+            PermissionError: a file is read-only, which alone would not prevent its replacement.
         """
         for path, content in self.contents.items():
             goal = behind_links(path)
@@ -48,14 +48,14 @@ class Edit:
 
 
 def note_torch_index(edit: Edit, path: Path, resolutions: Sequence[Resolution]) -> Edit:
-    """Add where torch is when that is no usual place, for a file that cannot say it."""
+    """Add a note on torch's index if it is unusual and the file cannot state it."""
     places = {each.torch_index: each.environment.cuda for each in resolutions if each.torch and each.torch_index}
     notes = [f"{path.name} cannot say that torch for CUDA {cuda} is at {place}" for place, cuda in places.items()]
     return replace(edit, notes=(*edit.notes, *notes))
 
 
 class Project(Protocol):
-    """A project: files that declare dependencies, and the environment that they are installed in."""
+    """Project: files that declare dependencies, and the environment for them."""
 
     @property
     def kind(self) -> str:
@@ -64,71 +64,67 @@ class Project(Protocol):
 
     @property
     def path(self) -> Path:
-        """The file that its dependencies stand in, which need not be there yet."""
+        """The file with its dependencies, which need not exist yet."""
         ...
 
     @property
     def root(self) -> Path:
-        """The folder that its lock belongs to."""
+        """The folder of its lock."""
         ...
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Every file that an edit or its own tool may write, whether it is there or not."""
+        """Every file that an edit or its own tool may write, even if it does not exist."""
         ...
 
     @property
     def environment(self) -> Path | None:
-        """The folder of its environment, which need not be there yet; None while only its tool knows where."""
+        """The folder of its environment, which need not exist yet; None if only its tool knows it."""
         ...
 
     def find_python(self) -> Path | None:
-        """The interpreter that its wheels are for: the one that was named, else what its tool takes.
+        """The interpreter for its wheels: the one that the user named, else its tool's choice.
 
-        None where no Python on this machine fits what the project declares.
+        None if no Python on this machine fits the project's declaration.
         """
         ...
 
     def check_install(self) -> None:
-        """Refuse what `install` could not do, before anything is touched.
+        """Refuse an impossible `install` before any change.
 
         Raises:
-            UsageError: says what is missing.
+            UsageError: a prerequisite is missing.
         """
         ...
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
-        """What wheelmill was asked for, so that an update may take anything that fits it.
+        """The user's requests to wheelmill, from which an update may take any matching version.
 
         Raises:
-            UsageError: it cannot be read.
+            UsageError: they cannot be read.
         """
         ...
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """Everything that it depends on.
+        """All its dependencies.
 
         Raises:
-            UsageError: it cannot be read.
+            UsageError: they cannot be read.
         """
         ...
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
-        """Make it depend on wheels that were chosen.
-
-        Args:
-            asked: what was asked for, which is kept for updates.
-            resolutions: what was chosen, for each environment of the project.
+        """Make it depend on chosen wheels, given for each environment in ``resolutions``; ``asked`` is kept for updates.
 
         Raises:
-            UsageError: this cannot be written there, or the project asks for another torch.
+            UsageError: the file cannot express this, or the project requires another torch.
         """
         ...
 
     def remove(self, projects: Sequence[ProjectName]) -> Edit:
-        """Take dependencies away, and all that was added for them alone.
+        """Remove dependencies, and all additions made for them alone.
 
         Raises:
             UsageError: it does not depend on one of them.
@@ -136,22 +132,19 @@ class Project(Protocol):
         ...
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
-        """Lock it and install what its files say now, with its own tool.
+        """Lock it and install the dependencies in its files, with its own tool.
 
-        Args:
-            resolutions: what was chosen; what is locked must have the same hashes.
-            cache: the wheels on disk, for a tool that locks nothing.
-            progress: shows what the tool prints.
+        The lock must have the hashes of the chosen wheels. The cache is for a tool that locks nothing.
 
         Raises:
             InstallError: its tool failed.
-            IntegrityError: bytes differ from what was promised.
-            NetworkError: a server did not answer the tool.
+            IntegrityError: bytes do not match their hash.
+            NetworkError: a server did not respond to the tool.
         """
         ...
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
-        """Lock it and take what was removed out of its environment, with its own tool.
+        """Lock it and remove projects from its environment, with its own tool.
 
         Raises:
             InstallError: its tool failed.

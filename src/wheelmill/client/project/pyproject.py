@@ -1,4 +1,4 @@
-"""A project's ``pyproject.toml``: its dependencies (PEP 621), and the indexes that its tool takes them from.
+"""A project's ``pyproject.toml``: its dependencies (PEP 621), and the tool's indexes for them.
 
 It is edited in place: comments and the order of everything else stay.
 
@@ -33,7 +33,7 @@ _MARK: Final = "\ufeff"
 
 
 class TomlTables:
-    """A document that is read and changed in memory; the caller writes it."""
+    """TOML document, read and edited in memory; the caller writes it."""
 
     def __init__(self, path: Path, document: TOMLDocument) -> None:
         self.path = path
@@ -43,10 +43,10 @@ class TomlTables:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a file; one that is not there is an empty document.
+        """Read a file; a missing one is an empty document.
 
         Raises:
-            UsageError: it is not TOML, or larger than any that people write.
+            UsageError: the file is not TOML, or is too large.
         """
         try:
             content = read_start(path, _MAX_TOML)
@@ -65,16 +65,15 @@ class TomlTables:
 
     @classmethod
     def empty(cls, path: Path) -> Self:
-        """A file that is not there yet."""
+        """Return an empty document for a file that does not exist yet."""
         return cls(path, tomlkit.document())
 
     @property
     def text(self) -> str:
-        """The file as it is to be, with the byte order mark and the ends of lines that it had.
+        """The new content of the file, with its original byte order mark and line endings.
 
         Raises:
-            UsageError: it would say something else than the document: tomlkit writes some of what is new into other
-                tables where there are dotted keys.
+            UsageError: it would not match the document: with dotted keys, tomlkit puts some additions into other tables.
         """
         text = tomlkit.dumps(self._document)
         try:
@@ -86,10 +85,10 @@ class TomlTables:
         return self._mark + text.replace("\n", self._line_end)
 
     def table(self, *keys: str) -> MutableMapping[str, Any] | None:
-        """The table under some keys; None when there is none.
+        """The table under some keys; None if there is none.
 
         Raises:
-            UsageError: something else is there.
+            UsageError: the value there is not a table.
         """
         found: Any = self._document
         for depth, key in enumerate(keys, 1):
@@ -101,7 +100,7 @@ class TomlTables:
         return found  # type: ignore[no-any-return]  # tomlkit's containers are mappings
 
     def make_table(self, *keys: str) -> MutableMapping[str, Any]:
-        """The table under some keys, made where it is missing."""
+        """Return the table under some keys, creating it if it is missing."""
         here: MutableMapping[str, Any] = self._document
         for depth, key in enumerate(keys, 1):
             if self.table(*keys[:depth]) is None:
@@ -113,7 +112,7 @@ class TomlTables:
 
     @property
     def unchangeable(self) -> UsageError:
-        """The error where tomlkit cannot write what is new into its place."""
+        """The error for an addition that tomlkit cannot write in place."""
         return UsageError(
             "toml-form-unsupported",
             f"{self.path} cannot be changed as it is written: "
@@ -122,7 +121,7 @@ class TomlTables:
         )
 
     def prune(self, *keys: str) -> None:
-        """Remove a key, and the tables around it that it leaves empty."""
+        """Remove a key, and the tables around it that become empty."""
         for depth in range(len(keys), 0, -1):
             around = self.table(*keys[: depth - 1]) if depth > 1 else self._document
             if around is None:
@@ -134,12 +133,12 @@ class TomlTables:
 
 
 def _comparable(document: TOMLDocument) -> str:
-    """The values of a document as text that equals itself: NaN, which TOML has, does not."""
+    """Return a document's values as text, because TOML's NaN does not equal itself."""
     return json.dumps(document.unwrap(), sort_keys=True, default=repr)
 
 
 def set_key(table: MutableMapping[str, Any], key: str, value: object) -> None:
-    """Set a key; a new one stands right below the last, not below the comment that belongs to the next table."""
+    """Set a key; a new one goes below the last key, above any comment of the next table."""
     body = table.value.body if isinstance(table, Table) and key not in table else []
     below = []
     while body and body[-1][0] is None:
@@ -149,41 +148,41 @@ def set_key(table: MutableMapping[str, Any], key: str, value: object) -> None:
 
 
 class Pyproject(TomlTables):
-    """A project: what it depends on, and what wheelmill was asked for. A tool that says more has a class of its own."""
+    """Project's dependencies, and its requests to wheelmill; tools with further settings have subclasses."""
 
     names_indexes: ClassVar[bool] = False
     """Whether it can say from which index one dependency comes; else every wheel is named by its URL."""
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What ``project.dependencies`` says.
+        """The requirements in ``project.dependencies``.
 
         Raises:
-            UsageError: it cannot be read, or is computed when the project is built.
+            UsageError: the list is invalid, or computed when the project is built.
         """
         return tuple(requirement for _, requirement in self._dependencies())
 
     def requirement_on(self, project: ProjectName) -> Requirement | None:
-        """The first of its dependencies on a project."""
+        """The first of its dependencies on a project; None if there is none."""
         return next((each for each in self.requirements if canonicalize_name(each.name) == project), None)
 
     def pin(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Make pins the only dependencies on a project, and say where they come from."""
+        """Replace all dependencies on a project by pins, and set their indexes."""
         self.depend(project, pins)
         self.draw_from(project, pins)
 
     def depend(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Make pins the only dependencies on a project, in the place of those that it had."""
+        """Replace all dependencies on a project by pins, in the same place."""
         had = [each for each in self.requirements if canonicalize_name(each.name) == project]
         self.write_dependencies(project, [pin.in_place_of(had).dependency for pin in pins])
 
     def dependencies_on(self, project: ProjectName) -> list[str]:
-        """The dependencies on a project, as they are written."""
+        """The dependencies on a project, as written."""
         array = self._dependency_array()
         return [str(array[place]) for place, found in self._dependencies() if canonicalize_name(found.name) == project]
 
     def write_dependencies(self, project: ProjectName, texts: Sequence[str]) -> None:
-        """Make texts the only dependencies on a project, in the place of those that it had."""
+        """Replace all dependencies on a project by texts, in the same place."""
         array = self._dependency_array()
         places = [place for place, found in self._dependencies() if canonicalize_name(found.name) == project]
         for place in reversed(places[len(texts) :]):
@@ -197,24 +196,24 @@ class Pyproject(TomlTables):
                 places.append(place)
 
     def drop(self, project: ProjectName) -> bool:
-        """Take every dependency on a project away, and where it comes from; False when there was none."""
+        """Remove every dependency on a project, and its sources; False if there was none."""
         had = self.requirement_on(project) is not None
         if had:
             self.pin(project, [])
         return had
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Say which indexes have a project, and that they are for nothing else; PEP 621 has no words for that."""
+        """Name a project's indexes, for this project only; PEP 621 has no field for that."""
 
     def has_source_by_hand(self, project: ProjectName) -> bool:  # noqa: ARG002 - for tools that have sources
-        """Whether somebody else said where a project comes from."""
+        """True if the user set a project's source."""
         return False
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
-        """What ``tool.wheelmill.packages`` says was asked for, so that an update may take anything that fits it.
+        """The requests in ``tool.wheelmill.packages``, from which an update may take any matching version.
 
-        It has the extras of the project's dependencies, too.
+        They include the extras of the project's dependencies.
 
         Raises:
             UsageError: it is not a list of requirements.
@@ -227,18 +226,18 @@ class Pyproject(TomlTables):
         return tuple(found)
 
     def ask(self, requirements: Sequence[Requirement]) -> None:
-        """Keep what was asked for; what was asked of the same projects before is replaced."""
+        """Record requests, replacing earlier ones for the same projects."""
         new = {canonicalize_name(each.name): str(each) for each in requirements}
         kept = {canonicalize_name(each.name): str(each) for each in self.asked}
         self._write_asked(list((kept | new).values()))
 
     def forget(self, project: ProjectName) -> None:
-        """Keep no longer that a project was asked for."""
+        """Remove the record of a request for a project."""
         if self.table("tool", "wheelmill") is not None:
             self._write_asked([str(each) for each in self.asked if canonicalize_name(each.name) != project])
 
     def keep_torch_for(self, linked: Iterable[ProjectName]) -> None:
-        """Note which wheels torch is pinned for, and how the project depended on it before the first of them."""
+        """Record the wheels that torch is pinned for, and the dependency on torch before the first of them."""
         noted = self._noted("torch-for")
         ours = self.make_table("tool", "wheelmill")
         if "torch-was" not in ours:
@@ -247,15 +246,15 @@ class Pyproject(TomlTables):
 
     @property
     def torch_by_hand(self) -> list[Requirement]:
-        """How the project depended on torch before wheelmill pinned it; as it does now where somebody changed that."""
+        """The dependency on torch before wheelmill pinned it, or the current one if the user changed it since."""
         was, now = self._noted("torch-was"), self.dependencies_on(TORCH)
         is_kept = "torch-was" in (self.table("tool", "wheelmill") or {}) and _are_pins_of_ours(now)
         return [read_requirement(text) for text in (was if is_kept else now)]
 
     def release_torch(self, removed: Collection[ProjectName]) -> None:
-        """Undo what was done for wheels that are linked to torch, when the last of them goes.
+        """Undo changes for wheels linked to torch when the last of them is removed.
 
-        A torch that is removed itself does not come back.
+        A removed torch is not restored.
         """
         ours = self.table("tool", "wheelmill") or {}
         if TORCH in removed:
@@ -274,7 +273,7 @@ class Pyproject(TomlTables):
             self.draw_from(TORCH, [])
 
     def _noted(self, key: str) -> list[str]:
-        """A list that wheelmill keeps in its own table, as it is written."""
+        """The entries of a list in wheelmill's own table, as written."""
         texts = (self.table("tool", "wheelmill") or {}).get(key, [])
         return [str(texts[place]) for place, _ in self._parse(f"tool.wheelmill.{key}", texts)]
 
@@ -317,7 +316,7 @@ class Pyproject(TomlTables):
 
 
 def _insert(array: Array, place: int, text: str) -> None:
-    """Insert an item; tomlkit forgets the comma after the last one where only comments stand below that."""
+    """Insert an item; tomlkit omits the comma after the last item if only comments follow it."""
     lines = array.as_string().removesuffix("]").rstrip().splitlines()
     below = lines[-1].lstrip()
     if place == len(array) and below.startswith("#"):
@@ -327,7 +326,7 @@ def _insert(array: Array, place: int, text: str) -> None:
 
 
 def _are_pins_of_ours(texts: Iterable[str]) -> bool:
-    """Whether dependencies on torch have the form that wheelmill writes, so that nobody has changed them since."""
+    """True if dependencies on torch have wheelmill's form, hence are unchanged since."""
     return all(str(Requirement(text).specifier).endswith(".*") for text in texts)
 
 
@@ -340,7 +339,7 @@ _INDEX_NAME: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
 
 class IndexTables(Pyproject):
-    """A ``pyproject.toml`` that names indexes in one table, and in another what comes from which."""
+    """``pyproject.toml`` with one table of indexes, and another that maps dependencies to them."""
 
     index_keys: ClassVar[tuple[str, ...]]
     """The table with the indexes."""
@@ -354,7 +353,7 @@ class IndexTables(Pyproject):
     """The setting of an index that is used only for dependencies that name it."""
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Say which indexes have a project, and that they are for nothing else; pins of URLs have none."""
+        """Name a project's indexes, for this project only; pins of URLs have none."""
         key = self._source_key(project)
         indexed = [(pin, pin.index) for pin in pins if pin.index]
         if indexed:
@@ -366,13 +365,13 @@ class IndexTables(Pyproject):
         self._drop_unused_indexes()
 
     def has_source_by_hand(self, project: ProjectName) -> bool:
-        """Whether somebody else has set where a project comes from."""
+        """True if the user set a project's source."""
         entries = _entries((self.table(*self.source_keys) or {}).get(self._source_key(project), []))
         places = [entry for entry in entries if _PLACES & entry.keys()]
         return any(not str(entry.get(self.source_word, "")).startswith(OURS) for entry in places)
 
     def _source_key(self, project: ProjectName) -> str:
-        """How a project is spelled where uv is told about it."""
+        """The spelling of a project's name in the table of sources."""
         sources = self.table(*self.source_keys) or {}
         return next((key for key in sources if canonicalize_name(key) == project), project)
 
@@ -384,7 +383,7 @@ class IndexTables(Pyproject):
         return entry
 
     def _index_named(self, wanted: Index) -> str:
-        """The name of the index with a URL, which is added where it is missing or, as uv allows, has none."""
+        """The name of the index with a URL; an index is added if none has it, or if it has no name, as uv allows."""
         indexes = self._indexes()
         for index in indexes:
             if "name" in index and str(index.get("url", "")).rstrip("/") == wanted.url.rstrip("/"):
@@ -406,7 +405,7 @@ class IndexTables(Pyproject):
             added = tomlkit.inline_table()
         added.update({"name": free, "url": wanted.url, **self.explicit})
         around[key].append(added)
-        if all(index.get("name") != free for index in self._indexes()):  # it went into a copy
+        if all(index.get("name") != free for index in self._indexes()):  # tomlkit added it to a copy
             raise self.unchangeable
         return free
 
@@ -417,7 +416,7 @@ class IndexTables(Pyproject):
         return indexes
 
     def _drop_unused_indexes(self) -> None:
-        """Remove indexes that wheelmill added and nothing uses any more."""
+        """Remove unused indexes that wheelmill added."""
         sources = (self.table(*self.source_keys) or {}).values()
         used = {entry.get(self.source_word) for source in sources for entry in _entries(source)}
         indexes = self._indexes()
@@ -431,7 +430,7 @@ class IndexTables(Pyproject):
 
 
 class UvPyproject(IndexTables):
-    """A ``pyproject.toml`` that uv reads."""
+    """``pyproject.toml`` of a uv project."""
 
     names_indexes = True
     index_keys = ("tool", "uv", "index")
@@ -442,5 +441,5 @@ class UvPyproject(IndexTables):
 
 
 def _entries(source: Any) -> list[MutableMapping[str, Any]]:  # noqa: ANN401 - TOML
-    """A source is one table, or one for each marker; a bare version is none."""
+    """List the tables of a source: one, or one for each marker; a bare version has none."""
     return [each for each in (source if isinstance(source, list) else [source]) if isinstance(each, MutableMapping)]

@@ -1,7 +1,6 @@
 """Folders with a ``requirements.txt``, and environments of no project.
 
-In a file that a user keeps, the lines of wheelmill stand between two marks, and the rest is never touched. A package in
-neither part is never uninstalled.
+In a user's file, wheelmill writes only between its two marks. A package in neither part is never uninstalled.
 
 https://pip.pypa.io/en/stable/reference/requirements-file-format/
 """
@@ -36,7 +35,7 @@ _TORCH_FOR = "# torch for: "
 
 @dataclass(frozen=True, kw_only=True)
 class RequirementsFile:
-    """The lines of a file: ours, and the user's before and after them."""
+    """Lines of a file: wheelmill's, and the user's before and after them."""
 
     path: Path
     command: str
@@ -47,10 +46,10 @@ class RequirementsFile:
 
     @classmethod
     def read(cls, path: Path, command: str = "add") -> Self:
-        """Read a file; one that is not there is empty.
+        """Read a file; a missing one is empty.
 
         Raises:
-            UsageError: it is no text, has one mark without the other, or something else between them than was written.
+            UsageError: the file is not UTF-8, lacks one mark, or was edited between the marks.
         """
         try:
             lines = path.read_bytes().decode().splitlines(keepends=True) if path.exists() else []
@@ -74,7 +73,7 @@ class RequirementsFile:
         return cls(path=path, command=command, before=tuple(lines[:first]), ours=ours, after=tuple(lines[last + 1 :]))
 
     def with_ours(self, lines: Sequence[str]) -> bytes:
-        """The content of the file with other lines between the marks; without any, the marks go too."""
+        """The file's content with other lines between the marks; without any, the marks are removed too."""
         before, after = "".join(self.before), "".join(self.after)
         end = "\r\n" if "\r\n" in before + after else "\n"
         if lines and before and not before.endswith("\n"):
@@ -85,17 +84,17 @@ class RequirementsFile:
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
-        """What wheelmill was asked for."""
+        """The requirements that the user asked wheelmill for."""
         return tuple(Requirement(line.removeprefix(_ASKED)) for line in self.ours if line.startswith(_ASKED))
 
     @property
     def torch_for(self) -> frozenset[str]:
-        """The wheels that torch is pinned for."""
+        """The projects whose wheels torch is pinned for."""
         return frozenset(line.removeprefix(_TORCH_FOR) for line in self.ours if line.startswith(_TORCH_FOR))
 
     @property
     def pinned(self) -> tuple[str, ...]:
-        """The requirements between the marks, as they are written."""
+        """The requirements between the marks, as written."""
         return tuple(line for line in self.ours if line and not line.startswith(("#", "-")))
 
     @property
@@ -106,21 +105,21 @@ class RequirementsFile:
 
     @property
     def by_hand(self) -> tuple[tuple[int, Requirement], ...]:
-        """The requirements that a person wrote, each with the number of its line; URLs without a name are left out."""
+        """The user's requirements, each with its line number; URLs without a name are left out."""
         marked = len(self.ours) + 2 if self.ours else 0
         lines = (*enumerate(self.before, 1), *enumerate(self.after, len(self.before) + marked + 1))
         return tuple((number, requirement) for number, line in lines if (requirement := _requirement_in(line)))
 
     @property
     def has_hashes(self) -> bool:
-        """Whether a person pinned hashes, so that pip wants one for every line."""
+        """True if the user pinned hashes, so that pip requires one on every line."""
         return any("--hash=" in line or "--require-hashes" in line for line in (*self.before, *self.after))
 
 
 def block(
     asked: Iterable[Requirement], torch_for: Iterable[str], indexes: Iterable[str], pins: Iterable[str]
 ) -> Iterator[str]:
-    """The lines that stand between the marks."""
+    """Yield the lines between the marks."""
     yield from (f"{_ASKED}{each}" for each in asked)
     yield from (f"{_TORCH_FOR}{each}" for each in sorted(torch_for))
     yield from (f"--extra-index-url {each}" for each in indexes)
@@ -153,15 +152,12 @@ def _requirement_in(line: str) -> Requirement | None:
 
 
 def put_lock(path: Path, locked: str, names: Collection[str]) -> bytes:
-    """The content of a requirements file with a lock between its marks.
+    """Return a requirements file's content with a lock between its marks; the file need not exist.
 
-    Args:
-        path: the file, which need not be there.
-        locked: every package with its hashes.
-        names: the projects that are locked.
+    ``locked`` is every package with its hashes, ``names`` the locked projects.
 
     Raises:
-        UsageError: a person's line has no hash, which pip wants of all lines then, or is on a project that is locked.
+        UsageError: a line of the user's lacks the hash that pip then requires, or names a locked project.
     """
     file = RequirementsFile.read(path, "lock")
     for number, requirement in file.by_hand:
@@ -181,7 +177,7 @@ def put_lock(path: Path, locked: str, names: Collection[str]) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class RequirementsProject:
-    """A requirements file and an environment; see `Project`."""
+    """Requirements file and an environment; see `Project`."""
 
     kind: str
     path: Path
@@ -202,12 +198,12 @@ class RequirementsProject:
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
-        """What the lines between the marks say."""
+        """The requirements that the user asked wheelmill for."""
         return RequirementsFile.read(self.path).asked
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """All lines of the file that name a project."""
+        """The requirements in the file that name a project."""
         file = RequirementsFile.read(self.path)
         return (*(each for _, each in file.by_hand), *map(Requirement, file.pinned))
 
@@ -217,7 +213,7 @@ class RequirementsProject:
         return self.python or own or find_interpreter(self.root)
 
     def check_install(self) -> None:
-        """There is nothing to refuse: without an environment, only the file is changed."""
+        """Accept every project: without an environment, only the file is changed."""
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Write wheels between the marks; see `Project`."""
@@ -240,7 +236,7 @@ class RequirementsProject:
         return Edit.of(self.path, file.with_ours(list(ours)), notes)
 
     def remove(self, projects: Sequence[ProjectName]) -> Edit:
-        """Take wheels out from between the marks, and torch with the last that needs it; see `Project`."""
+        """Remove wheels from between the marks, and torch with the last wheel that needs it; see `Project`."""
         file = RequirementsFile.read(self.path)
         check_depends(self.path, map(Requirement, file.pinned), projects)
         torch_for = file.torch_for - set(projects)
@@ -251,18 +247,18 @@ class RequirementsProject:
         return Edit.of(self.path, file.with_ours(list(ours)))
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
-        """Install what the file says; see `Project`."""
+        """Install the file's requirements; see `Project`."""
         if self.environment or self.python:
             python = interpreter_of(resolutions[0].environment)
             installer_for(python, progress, offline=cache.offline).install_file(self.path)
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
-        """Uninstall them; see `Project`."""
+        """Uninstall projects; see `Project`."""
         if (self.environment or self.python) and (python := self.find_python()):
             installer_for(python, progress).uninstall(projects)
 
     def _check(self, file: RequirementsFile, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> None:
-        """Refuse what pip would refuse when it reads the file."""
+        """Refuse lines that pip would refuse on reading the file."""
         chosen = {each.candidate.project: each.candidate for one in resolutions for each in one.choices.values()}
         if file.has_hashes:
             lock = ["wheelmill", "lock", *map(str, asked), "--format", "requirements", "--output", str(self.path)]

@@ -1,4 +1,4 @@
-"""Common parts of projects with a ``pyproject.toml``, and the projects that no tool locks.
+"""Common parts of projects with a ``pyproject.toml``, and projects without a locking tool.
 
 The locks of uv, Poetry and PDM have tables ``package`` with name, version, files and origin. Poetry and PDM choose the
 environment themselves. Without a lock, pip or uv install the dependencies (PEP 621).
@@ -37,7 +37,7 @@ _IS_NO_WHEEL: Final = frozenset(("editable", "virtual", "directory", "git", "pat
 
 @dataclass(frozen=True, kw_only=True)
 class LockedPackage:
-    """What a lock holds; of one project there may be several, for several environments."""
+    """Package in a lock; a project may have several, for several environments."""
 
     project: ProjectName
     version: Version | None
@@ -47,7 +47,7 @@ class LockedPackage:
 
 
 def read_tool_lock(path: Path) -> tuple[LockedPackage, ...]:
-    """Read a lock of any of these tools."""
+    """Read a lock of uv, Poetry or PDM."""
     try:
         return tuple(map(_package, read_toml(path).get("package", ())))
     except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError) as error:
@@ -67,7 +67,7 @@ def _package(package: dict[str, Any]) -> LockedPackage:
 
 
 def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:
-    """Compare the hashes in a lock with those of the wheels that were chosen."""
+    """Check that a lock has the hashes of the chosen wheels."""
     packages = read_tool_lock(path)
     for candidate in chosen:
         hashes = {each for package in packages if package.project == candidate.project for each in package.hashes}
@@ -81,7 +81,7 @@ def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolProject:
-    """A ``pyproject.toml`` that a tool locks and installs; see `Project`."""
+    """Project whose ``pyproject.toml`` is locked and installed by a tool; see `Project`."""
 
     path: Path
     python: Path | None
@@ -99,7 +99,7 @@ class ToolProject:
 
     @property
     def lock(self) -> Path | None:
-        """The tool's own lock, which need not be there yet."""
+        """The tool's own lock, which need not exist yet; None if the tool has none."""
         return self.root / self.lock_name if self.lock_name else None
 
     @property
@@ -109,12 +109,12 @@ class ToolProject:
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
-        """What ``tool.wheelmill.packages`` says."""
+        """The requirements in ``tool.wheelmill.packages``."""
         return self._read().asked
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What it depends on, by its ``pyproject.toml``."""
+        """The dependencies in its ``pyproject.toml``."""
         return self._read().requirements
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
@@ -122,7 +122,7 @@ class ToolProject:
         return add_wheels(self._read(), asked, resolutions)
 
     def remove(self, projects: Sequence[ProjectName]) -> Edit:
-        """Take dependencies out of its file; see `Project`."""
+        """Remove dependencies from its file; see `Project`."""
         return remove_packages(self._read(), projects)
 
     def _read(self) -> Pyproject:
@@ -134,13 +134,13 @@ class ToolProject:
 
     @property
     def _locked(self) -> set[ProjectName]:
-        """The projects in the tool's lock; none where there is no lock."""
+        """The projects in the tool's lock; empty if there is no lock."""
         return {each.project for each in read_tool_lock(self.lock)} if self.lock and self.lock.exists() else set()
 
     def _uninstall_unlocked(self, before: set[ProjectName], python: Path | None, progress: Progress) -> None:
-        """Uninstall what the lock held before and holds no longer, and nothing that somebody else installed.
+        """Uninstall only the packages that have left the lock.
 
-        An exact sync would take that away too, and what other members, groups and extras need.
+        An exact sync would also remove packages from other installers, and those of other members, groups and extras.
         """
         gone = sorted(before - self._locked)
         if python and gone:
@@ -149,10 +149,10 @@ class ToolProject:
 
 @dataclass(frozen=True, kw_only=True)
 class LockedProject(ToolProject):
-    """A ``pyproject.toml`` beside the lock of such a tool; see `Project`.
+    """Project with the lock of Poetry or PDM; see `Project`.
 
-    Neither tool checks the hash in a URL, so the lock is compared with what was chosen before anything is installed.
-    Neither uninstalls what nobody needs any longer.
+    Neither tool checks the hash in a URL, so the lock is checked against the chosen wheels before installation. Neither
+    uninstalls packages that are no longer required.
     """
 
     tool: ClassVar[str]
@@ -169,10 +169,10 @@ class LockedProject(ToolProject):
 
     @property
     def program(self) -> str:
-        """The tool.
+        """The path of the tool.
 
         Raises:
-            UsageError: it is not there.
+            UsageError: the tool is not on PATH.
         """
         if program := shutil.which(self.tool):
             return program
@@ -185,25 +185,25 @@ class LockedProject(ToolProject):
     @property
     @abstractmethod
     def own_python(self) -> Path | None:
-        """The interpreter of the tool's environment for the project; None while there is none."""
+        """The interpreter of the tool's environment for the project; None if there is none yet."""
 
     @abstractmethod
     def make_environment(self, python: Path, progress: Progress) -> None:
-        """Make the environment, where there is none, for an interpreter."""
+        """Create the tool's environment for an interpreter."""
 
     @property
     def environment(self) -> Path:
-        """The folder of the tool's environment; until there is one, the project's ``.venv``.
+        """The folder of the tool's environment; until it exists, the project's ``.venv``.
 
-        Poetry makes its own in its cache by default, so the journal of a first install does not protect that one.
+        By default Poetry creates its environment in its cache, so the journal of a first install does not protect it.
         """
         return self.own_python.parent.parent if self.own_python else self.root / ".venv"
 
     def find_python(self) -> Path | None:
-        """The interpreter of the tool's environment, else of what the project declares.
+        """The interpreter of the tool's environment, else of the project's declaration.
 
         Raises:
-            UsageError: another one was named by hand: the tool would not use it.
+            UsageError: the user named another one, which the tool would not use.
         """
         own = self.own_python
         if self.python and own and self.python.absolute() != own.absolute():
@@ -215,11 +215,11 @@ class LockedProject(ToolProject):
         return self.python or own or declared_python(self.root)
 
     def check_install(self) -> None:
-        """Refuse to install where the tool is missing."""
+        """Check that the tool is available."""
         _ = self.program
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:  # noqa: ARG002 - the tool downloads
-        """Lock it, compare what was locked with what was chosen, and install it; see `Project`."""
+        """Lock it, check the lock against the chosen wheels, and install it; see `Project`."""
         interpreter = resolutions[0].environment.interpreter
         if self.own_python is None and interpreter:
             self.make_environment(interpreter, progress)
@@ -242,9 +242,9 @@ class LockedProject(ToolProject):
 
 @dataclass(frozen=True, kw_only=True)
 class PlainProject(ToolProject):
-    """A ``pyproject.toml`` beside an environment that uv did not make; see `Project`.
+    """Project whose environment uv did not create; see `Project`.
 
-    What else is installed in that environment stays.
+    Other packages in that environment stay.
     """
 
     environment: Path | None
@@ -256,7 +256,7 @@ class PlainProject(ToolProject):
         return self.python or find_interpreter(self.root)
 
     def check_install(self) -> None:
-        """Refuse to install where there is no environment."""
+        """Check that there is an environment."""
         if self.environment is None:
             raise UsageError(
                 "no-environment",
@@ -269,11 +269,11 @@ class PlainProject(ToolProject):
         return note_torch_index(super().add(asked, resolutions), self.path, resolutions)
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
-        """Install the wheels and what they require; see `Project`."""
+        """Install the wheels and their requirements; see `Project`."""
         installer = installer_for(interpreter_of(resolutions[0].environment), progress, offline=cache.offline)
         install_chosen(resolutions[0], cache, installer, progress=progress)
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
-        """Uninstall them; see `Project`."""
+        """Uninstall projects; see `Project`."""
         if python := self.find_python():
             installer_for(python, progress).uninstall(projects)

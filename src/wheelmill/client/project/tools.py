@@ -1,4 +1,4 @@
-"""Projects that PDM, Hatch or Poetry manage.
+"""Projects managed by PDM, Hatch or Poetry.
 
 Hatch installs the dependencies of ``[project]`` whenever one of its environments is used. Poetry has dependencies under
 ``[project]`` or, as before Poetry 2, under ``[tool.poetry]``, with specifiers of its own.
@@ -44,11 +44,7 @@ from wheelmill.system.progress import Progress
 
 
 def specifiers_of(constraint: str) -> str:
-    """Translate Poetry's constraint: ``^2.7``, ``~2.7``, ``2.7.*``, ``*``, ``>=2.7,<3`` or ``2.7``.
-
-    Returns:
-        Specifiers (PEP 440); empty for any version.
-    """
+    """Translate Poetry's ``^2.7``, ``~2.7``, ``2.7.*``, ``*``, ``>=2.7,<3`` or ``2.7`` to PEP 440, with empty for ``*``."""
     if "|" in constraint:
         raise ValueError(f"{constraint!r} has alternatives, which version specifiers cannot express")
     try:
@@ -72,7 +68,7 @@ def _specifier_of(part: str) -> str:
 
 
 def _up_to_the_next(text: str, place_in: Callable[[tuple[int, ...]], int | None]) -> str:
-    """From a version on, below the one in which the number at a place is one higher."""
+    """Specify a range from a version to its next one at a given place of the release."""
     version = Version(text.strip())
     release = version.release
     place = place_in(release)
@@ -82,10 +78,10 @@ def _up_to_the_next(text: str, place_in: Callable[[tuple[int, ...]], int | None]
 
 
 class PdmPyproject(Pyproject):
-    """A ``pyproject.toml`` that PDM reads. An index says itself what comes from it."""
+    """``pyproject.toml`` of a PDM project, whose indexes list their own packages."""
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Add the indexes that have a project and nothing else, and take away those that were added for it before."""
+        """Add indexes for a project only, and remove those that were added for it before."""
         sources = (self.table("tool", "pdm") or {}).get("source", [])
         for place in reversed(range(len(sources))):
             source = sources[place]
@@ -95,7 +91,7 @@ class PdmPyproject(Pyproject):
             self.prune("tool", "pdm", "source")
         for index in dict.fromkeys(pin.index for pin in pins if pin.index):
             added = tomlkit.table()
-            added.trivia.indent = "\n"  # else it stands right below what is before it
+            added.trivia.indent = "\n"  # a blank line above
             added.update(
                 {"name": index.name, "url": index.url, "include_packages": [project], "exclude_packages": ["*"]}
             )
@@ -105,7 +101,7 @@ class PdmPyproject(Pyproject):
             pdm["source"].append(added)
 
     def has_source_by_hand(self, project: ProjectName) -> bool:
-        """Whether somebody else has set where a project comes from."""
+        """True if the user set a project's source."""
         sources = (self.table("tool", "pdm") or {}).get("source", [])
         named = [str(each.get("name")) for each in sources if project in each.get("include_packages", ())]
         return any(not name.startswith("wheelmill-") for name in named)
@@ -113,7 +109,7 @@ class PdmPyproject(Pyproject):
 
 @dataclass(frozen=True, kw_only=True)
 class PdmProject(LockedProject):
-    """A folder with a ``pyproject.toml`` and a ``pdm.lock``; see `Project`."""
+    """Folder with a ``pyproject.toml`` and a ``pdm.lock``; see `Project`."""
 
     pyproject = PdmPyproject
     lock_name = "pdm.lock"
@@ -123,33 +119,33 @@ class PdmProject(LockedProject):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Its own file, the lock, and where PDM keeps which interpreter it uses."""
+        """Its own file, the lock, and PDM's record of its interpreter."""
         return (*super().files, self.root / ".pdm-python")
 
     @property
     def own_python(self) -> Path | None:
-        """What PDM keeps in ``.pdm-python``, else that of the ``.venv``."""
+        """The interpreter in ``.pdm-python``, else that of the ``.venv``."""
         kept = self.root / ".pdm-python"
         named = Path(kept.read_text(encoding="utf-8").strip()) if kept.exists() else None
         return named if named and named.exists() else python_in(self.root / ".venv")
 
     def make_environment(self, python: Path, progress: Progress) -> None:
-        """Let PDM make the ``.venv``."""
+        """Let PDM create the ``.venv``."""
         self._run(progress, "venv", "create", python)
 
 
 @dataclass(frozen=True, kw_only=True)
 class HatchProject(ToolProject):
-    """A folder with ``tool.hatch.envs`` in its ``pyproject.toml``; see `Project`."""
+    """Folder with ``tool.hatch.envs`` in its ``pyproject.toml``; see `Project`."""
 
     kind: ClassVar[str] = "hatch project"
 
     @property
     def program(self) -> str:
-        """The tool.
+        """The path of hatch.
 
         Raises:
-            UsageError: it is not there.
+            UsageError: hatch is not on PATH.
         """
         if program := shutil.which("hatch"):
             return program
@@ -159,18 +155,18 @@ class HatchProject(ToolProject):
 
     @cached_property
     def environment(self) -> Path | None:
-        """Its default environment, which need not be there yet; None if hatch prints no path."""
+        """Its default environment, which need not exist yet; None if hatch prints no path."""
         with installer_environment() as variables:
             argv = [self.program, "--no-color", "env", "find"]
             lines = process.run(argv, cwd=self.root, env=variables).splitlines()
         return Path(lines[-1]) if lines else None
 
     def find_python(self) -> Path | None:
-        """The interpreter of the default environment, else what the project declares."""
+        """The interpreter of the default environment, else of the project's declaration."""
         return self.python or self._own_python or declared_python(self.root)
 
     def check_install(self) -> None:
-        """Refuse to install where hatch is missing, or was told to install no dependencies of the project."""
+        """Refuse to install if hatch is missing, or is set to skip the project's dependencies."""
         _ = self.program
         default = self._read().table("tool", "hatch", "envs", "default") or {}
         if default.get("skip-install") or default.get("detached"):
@@ -193,11 +189,11 @@ class HatchProject(ToolProject):
         return super().add(asked, resolutions)
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:  # noqa: ARG002 - hatch downloads, and installs what the file says
-        """Let hatch install what is missing; see `Project`."""
+        """Let hatch install missing packages; see `Project`."""
         run_installer([self.program, "--no-color", "run", "python", "-V"], progress, cwd=self.root)
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
-        """Uninstall them, which hatch never does; see `Project`."""
+        """Uninstall projects, which hatch never does; see `Project`."""
         if python := self._own_python:
             installer_for(python, progress).uninstall(projects)
 
@@ -212,7 +208,7 @@ _WRITTEN = "torch-as-written"
 
 
 class PoetryPyproject(IndexTables):
-    """A ``pyproject.toml`` that Poetry reads."""
+    """``pyproject.toml`` of a Poetry project."""
 
     index_keys = ("tool", "poetry", "source")
     source_keys = _DEPENDENCIES
@@ -222,12 +218,12 @@ class PoetryPyproject(IndexTables):
 
     @property
     def _is_old(self) -> bool:
-        """Whether the dependencies stand in Poetry's own table."""
+        """True if the dependencies are in Poetry's own table."""
         return "dependencies" not in (self.table("project") or {}) and self.table(*_DEPENDENCIES) is not None
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What it depends on; of what PEP 508 cannot say, the name."""
+        """Its dependencies; only the name of one that PEP 508 cannot express."""
         if not self._is_old:
             return super().requirements
         table = self.table(*_DEPENDENCIES) or {}
@@ -242,7 +238,7 @@ class PoetryPyproject(IndexTables):
         return [str(each) for each in self.requirements if canonicalize_name(each.name) == project]
 
     def write_dependencies(self, project: ProjectName, texts: Sequence[str]) -> None:
-        """Make texts the only dependencies on a project."""
+        """Replace all dependencies on a project."""
         if not self._is_old:
             super().write_dependencies(project, texts)
             return
@@ -254,7 +250,7 @@ class PoetryPyproject(IndexTables):
             table.pop(key, None)
 
     def keep_torch_for(self, linked: Iterable[ProjectName]) -> None:
-        """Note in Poetry's own words, too, how the project depended on torch: ``^2.0`` has others in PEP 508."""
+        """Also record the dependency on torch in Poetry's own syntax, because PEP 508 spells ``^2.0`` differently."""
         ours = self.make_table("tool", "wheelmill")
         torch = (self.table(*_DEPENDENCIES) or {}).get(self._source_key(TORCH)) if self._is_old else None
         if "torch-was" not in ours and isinstance(torch, String | InlineTable | Array):
@@ -262,7 +258,7 @@ class PoetryPyproject(IndexTables):
         super().keep_torch_for(linked)
 
     def release_torch(self, removed: Collection[ProjectName]) -> None:
-        """Undo what was done for wheels that are linked to torch; what a person wrote comes back as it was."""
+        """Undo changes for wheels linked to torch; the user's own text is restored."""
         if TORCH in removed:
             self.prune("tool", "wheelmill", _WRITTEN)
         had = self._noted("torch-was")
@@ -282,9 +278,9 @@ class PoetryPyproject(IndexTables):
             self._drop_unused_indexes()
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Name the index in each entry of a project, and drop the indexes that no entry names.
+        """Name the index in each entry of a project, and remove unused indexes that wheelmill added.
 
-        An entry belongs to the pin in its place; where the counts differ, to the last pin that has an index.
+        Entries match pins by position; if the counts differ, every entry gets the index of the last pin with one.
         """
         if not self._is_old:
             super().draw_from(project, pins)
@@ -304,11 +300,11 @@ class PoetryPyproject(IndexTables):
         self._drop_unused_indexes()
 
     def _set_source(self, entry: object, index: Index | None) -> object:
-        """Name the index in an entry, a bare version becoming a table; without an index, remove wheelmill's."""
+        """Name the index in an entry, making a bare version a table; without an index, remove wheelmill's."""
         if not isinstance(entry, MutableMapping):
             if index is None:
                 return entry
-            version = str(entry)  # the item itself has the comment behind it
+            version = str(entry)  # without the item's own comment
             entry = tomlkit.inline_table()
             entry["version"] = version
         if index:
@@ -320,7 +316,7 @@ class PoetryPyproject(IndexTables):
 
 @dataclass(frozen=True, kw_only=True)
 class PoetryProject(LockedProject):
-    """A folder with a ``pyproject.toml`` and a ``poetry.lock``; see `Project`."""
+    """Folder with a ``pyproject.toml`` and a ``poetry.lock``; see `Project`."""
 
     pyproject = PoetryPyproject
     lock_name = "poetry.lock"
@@ -330,7 +326,7 @@ class PoetryProject(LockedProject):
 
     @cached_property
     def own_python(self) -> Path | None:
-        """What ``poetry env info`` says."""
+        """The output of ``poetry env info``; None if there is no environment."""
         try:
             with installer_environment() as variables:
                 argv = [self.program, "env", "info", "--executable", "--no-ansi"]
@@ -339,13 +335,13 @@ class PoetryProject(LockedProject):
             return None
 
     def make_environment(self, python: Path, progress: Progress) -> None:
-        """Let Poetry make its environment."""
+        """Let Poetry create its environment."""
         self._run(progress, "env", "use", "--no-interaction", python)
         self.__dict__.pop("own_python", None)
 
 
 def _texts(name: str, value: Any) -> list[str]:  # noqa: ANN401 - TOML
-    """A dependency of Poetry's own table in the form of PEP 508; only its name where that has no words for it."""
+    """Translate a dependency of Poetry's own table to PEP 508; only its name if PEP 508 cannot express it."""
     found = []
     for each in value if isinstance(value, list) else [value]:
         table = each if isinstance(each, MutableMapping) else {"version": str(each)}
@@ -360,7 +356,7 @@ def _texts(name: str, value: Any) -> list[str]:  # noqa: ANN401 - TOML
 
 
 def _constraint_of(requirement: Requirement, had: object) -> object:
-    """A requirement in the words of Poetry's own table, and what stood in its place that this does not say."""
+    """Translate a requirement to Poetry's own table, keeping keys of the old entry that it does not set."""
     table = tomlkit.inline_table()
     if requirement.url:
         table["url"] = requirement.url.partition("#")[0]  # Poetry keeps the hash in its lock alone

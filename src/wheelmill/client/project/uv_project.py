@@ -1,4 +1,4 @@
-"""A project that uv manages, alone or as a member of a workspace: uv locks it and syncs its environment.
+"""Projects managed by uv, alone or as workspace members: uv locks them and syncs their environments.
 
 https://docs.astral.sh/uv/concepts/projects/sync/
 https://docs.astral.sh/uv/concepts/projects/workspaces/
@@ -28,7 +28,7 @@ from wheelmill.system.progress import Progress
 
 @dataclass(frozen=True, kw_only=True)
 class UvProject(ToolProject):
-    """A folder with a ``pyproject.toml``; see `Project`."""
+    """Folder with a ``pyproject.toml`` that uv manages; see `Project`."""
 
     uv: Path
     workspace: Path | None = None
@@ -49,7 +49,7 @@ class UvProject(ToolProject):
 
     @property
     def environment(self) -> Path:
-        """What ``UV_PROJECT_ENVIRONMENT`` says, else the ``.venv`` of the root."""
+        """The folder in ``UV_PROJECT_ENVIRONMENT``, else the ``.venv`` of the root."""
         return self.root / (os.environ.get("UV_PROJECT_ENVIRONMENT") or ".venv")
 
     def find_python(self) -> Path | None:
@@ -57,7 +57,7 @@ class UvProject(ToolProject):
         return self.python or declared_python(self.path.parent)
 
     def check_install(self) -> None:
-        """There is nothing to refuse: uv makes the environment."""
+        """Accept every project: uv creates the environment."""
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Write wheels into its file; see `Project`."""
@@ -71,10 +71,10 @@ class UvProject(ToolProject):
         return super().add(asked, resolutions)
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
-        """Lock it, compare what was locked with what was chosen, and install it; see `Project`."""
+        """Lock it, check the lock against the chosen wheels, and install it; see `Project`."""
         options = [*self._python_option(resolutions[0]), *(["--offline"] if cache.offline else [])]
         chosen = {choice.candidate.project for each in resolutions for choice in each.choices.values()}
-        # uv may have read a page of their index before they were on it.
+        # uv may have cached a page of their index from before they were published.
         anew = [] if cache.offline else [word for each in sorted(chosen) for word in ("--refresh-package", each)]
         before = self._locked
         self._run(progress, "lock", *options, *anew)
@@ -83,7 +83,7 @@ class UvProject(ToolProject):
         self._uninstall_unlocked(before, python_in(self.environment), progress)
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:  # noqa: ARG002 - the lock knows
-        """Lock it and bring its environment to that; see `Project`."""
+        """Lock it and sync its environment; see `Project`."""
         before = self._locked
         self._run(progress, "lock")
         self._run(progress, "sync", "--inexact")
@@ -93,7 +93,7 @@ class UvProject(ToolProject):
         run_installer([self.uv, command, "--directory", self.path.parent, *options], progress)
 
     def _python_option(self, resolution: Resolution) -> list[str]:
-        """The options that tell uv which Python to take; none for that of the project's own environment."""
+        """The option for uv's Python; empty for that of the project's own environment."""
         interpreter = resolution.environment.interpreter
         if interpreter is None:
             return ["--python", str(resolution.environment.python)]
@@ -101,13 +101,13 @@ class UvProject(ToolProject):
 
 
 def is_made_by_uv(environment: Path) -> bool:
-    """Whether uv made an environment: it writes its version into ``pyvenv.cfg``."""
+    """True if uv created an environment: it writes its version into ``pyvenv.cfg``."""
     configuration = environment / "pyvenv.cfg"
     return configuration.exists() and "\nuv = " in configuration.read_text(encoding="utf-8", errors="replace")
 
 
 def find_workspace(folder: Path) -> Path | None:
-    """The folder of the uv workspace that a project's folder is a member of; None when it is in none."""
+    """The folder of the uv workspace with a project's folder as a member; None if there is none."""
     for above in folder.parents:
         path = above / "pyproject.toml"
         workspace = TomlTables.read(path).table("tool", "uv", "workspace") if path.exists() else None
@@ -118,9 +118,9 @@ def find_workspace(folder: Path) -> Path | None:
 
 
 def _folders(path: Path, workspace: Mapping[str, Any], key: str) -> set[Path]:
-    """The folders that patterns of a workspace's table name."""
+    """The folders that match patterns in a workspace's table."""
     try:
-        # str.strip refuses what is no string, and gives one that glob can intern: tomlkit's are none.
+        # str.strip rejects non-strings, and returns plain strings for glob to intern, unlike tomlkit's.
         patterns = map(str.strip, workspace.get(key, ()))
         return {each for pattern in patterns for each in path.parent.glob(pattern)}
     except (TypeError, ValueError, NotImplementedError) as error:
