@@ -1,4 +1,4 @@
-"""The words of the domain: names, versions and tags, checked once where they enter."""
+"""Domain types: names, versions and tags, validated once on input."""
 
 from wheelmill.names.text import (
     MAX_TEXT,

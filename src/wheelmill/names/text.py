@@ -1,4 +1,4 @@
-"""Names, versions, ranges and requirements, checked once where they enter."""
+"""Names, versions, ranges and requirements, validated once on input."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def read_range(text: str) -> SpecifierSet:
 
 
 def _range_near(text: str) -> str:
-    """What is meant where a version stands alone; for any other text, how a range looks."""
+    """Example for an error message: ``==VERSION`` for a lone version, else a general range."""
     try:
         return f"=={Version(text)}"
     except InvalidVersion:
@@ -88,7 +88,7 @@ def read_requirement(text: str) -> Requirement:
 
 
 def bounded(text: str) -> str:
-    """Refuse a text that is too long to be parsed.
+    """Refuse a text that is too long to parse.
 
     Raises:
         ValueError: it has more than `MAX_TEXT` characters.
@@ -99,7 +99,7 @@ def bounded(text: str) -> str:
 
 
 def words_like(text: str, known: Iterable[str]) -> list[str]:
-    """Up to three known words that a text may be a misspelling of, the nearest first; else those that begin with it."""
+    """Up to three known words close to a possible misspelling, the nearest first; else those that begin with it."""
     import difflib  # noqa: PLC0415 - for what is wrong alone
 
     words = sorted(known)

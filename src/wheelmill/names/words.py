@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Word(ABC):
-    """A value with one spelling: an object in records, that text in JSON and YAML."""
+    """Value with one spelling: an object in records, text in JSON and YAML."""
 
     @classmethod
     @abstractmethod
     def parse(cls, text: str) -> Self:
-        """Read the text form. Raises ValueError that says what was expected."""
+        """Parse the text form, or raise a ValueError that names the expected form."""
 
     @classmethod
     def _validated(cls, value: object) -> Self:
@@ -51,18 +51,12 @@ _Kind = TypeVar("_Kind", bound=Word)
 
 @lru_cache(maxsize=4096)
 def _read_once(kind: type[_Kind], text: str) -> _Kind:
-    """Read the text form; cached, since a ledger of 100,000 wheels has a few dozen different words."""
+    """Parse the text form; cached, because a ledger of 100,000 wheels has a few dozen distinct words."""
     return kind.parse(text)
 
 
 def release_numbers(text: str, example: str, *, lengths: tuple[int, ...] = (2, 3)) -> tuple[int, ...]:
-    """Read numbers with dots between them.
-
-    Args:
-        text: what somebody wrote.
-        example: what the refusal says was expected.
-        lengths: how many numbers there may be.
-    """
+    """Parse dotted numbers, as many as one of `lengths`; the error says that `example` was expected."""
     try:
         version = Version(bounded(text))
     except InvalidVersion:
@@ -77,7 +71,7 @@ _PLATFORM: Final = re.compile(r"(?P<system>linux|win|macosx(?:_[0-9]+)*)_(?P<mac
 
 @dataclass(frozen=True, order=True, slots=True)
 class CudaVersion(Word):
-    """A CUDA release, major and minor: what wheels of one label share. Patch releases do not matter here."""
+    """CUDA major and minor release, which all wheels of one label share; patch releases do not matter here."""
 
     major: int
     minor: int
@@ -96,7 +90,7 @@ class CudaVersion(Word):
 
     @property
     def tag(self) -> CudaTag:
-        """The form that labels and index paths use: ``cu130``."""
+        """Form in labels and index paths: ``cu130``."""
         return CudaTag(f"cu{self.major}{self.minor}")
 
     def __str__(self) -> str:
@@ -126,12 +120,12 @@ class PythonVersion(Word):
 
     @property
     def interpreter(self) -> str:
-        """The interpreter part of a wheel tag: ``cp312`` (PEP 425)."""
+        """Interpreter part of a wheel tag: ``cp312`` (PEP 425)."""
         return f"cp{self.major}{self.minor}"
 
     @property
     def abi(self) -> str:
-        """The ABI part of a wheel tag: ``cp312``, or ``cp313t`` when free-threaded."""
+        """ABI part of a wheel tag: ``cp312``, or ``cp313t`` if free-threaded."""
         return f"{self.interpreter}{'t' if self.free_threaded else ''}"
 
     def __str__(self) -> str:
@@ -141,7 +135,7 @@ class PythonVersion(Word):
 
 @dataclass(frozen=True, order=True, slots=True)
 class Platform(Word):
-    """A system and a machine that wheels run on, as the platform tag of a plain wheel writes them (PEP 425)."""
+    """System and machine for wheels, spelled as the platform tag of a plain wheel (PEP 425)."""
 
     system: str
     """``linux``, ``win`` or ``macosx``, the last with a release where one is known: ``macosx_14_0``."""
@@ -158,17 +152,17 @@ class Platform(Word):
 
     @classmethod
     def of_tag(cls, tag: str) -> Platform | None:
-        """The platform that a wheel's platform tag is for, whatever its C library; None for ``any``."""
+        """Platform of a wheel's platform tag, whatever its C library; None if the tag is ``any``."""
         plain = re.sub(r"^(many|musl)linux[0-9]*(_[0-9]+_[0-9]+)?_", "linux_", tag)
         return cls(**parts.groupdict()) if (parts := _PLATFORM.fullmatch(plain)) else None
 
     @property
     def is_linux(self) -> bool:
-        """Whether its wheels are told apart by their C library."""
+        """True if its wheels are distinguished by their C library."""
         return self.system == "linux"
 
     def tag(self, policy: str) -> str:
-        """The platform tag of a policy on this machine: ``manylinux_2_28_x86_64`` (PEP 600)."""
+        """Platform tag of a policy on this machine: ``manylinux_2_28_x86_64`` (PEP 600)."""
         return f"{policy}_{self.machine}"
 
     def __str__(self) -> str:
@@ -178,7 +172,7 @@ class Platform(Word):
 
 @dataclass(frozen=True, order=True, slots=True)
 class Architecture(Word):
-    """One GPU architecture to compile for, as ``TORCH_CUDA_ARCH_LIST`` writes it: ``9.0``, ``9.0a``, ``12.0+PTX``.
+    """GPU architecture to compile for, as ``TORCH_CUDA_ARCH_LIST`` writes it: ``9.0``, ``9.0a``, ``12.0+PTX``.
 
     https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#gpu-feature-list
     """
@@ -209,17 +203,17 @@ class Architecture(Word):
 
     @property
     def capability(self) -> str:
-        """``9.0a``: the name, without ``+PTX``."""
+        """Name without ``+PTX``: ``9.0a``."""
         return f"{self.major}.{self.minor}{self.feature}"
 
     @property
     def sm(self) -> str:
-        """``sm_90a``: what cuobjdump and the evidence call the machine code for it."""
+        """Name of its machine code in cuobjdump and the evidence: ``sm_90a``."""
         return f"sm_{self.major}{self.minor}{self.feature}"
 
     @property
     def compute(self) -> str:
-        """``compute_90a``: what the evidence calls portable assembly for it."""
+        """Name of its portable assembly in the evidence: ``compute_90a``."""
         return self.sm.replace("sm_", "compute_")
 
     def __str__(self) -> str:
@@ -243,10 +237,10 @@ TORCH: Final = ProjectName("torch")
 @functools.total_ordering
 @dataclass(frozen=True, slots=True)
 class TorchVersion(Word):
-    """A torch minor release, or one of its release candidates.
+    """Minor release of torch, or one of its release candidates.
 
-    Patch releases keep the C++ ABI that extensions link to; between candidates, and from the last to the release, it
-    may change.
+    Patch releases keep the C++ ABI that extensions link to. It may change between candidates, and from the last one to
+    the release.
     """
 
     major: int
@@ -265,13 +259,13 @@ class TorchVersion(Word):
 
     @classmethod
     def of_release(cls, version: Version) -> TorchVersion:
-        """What extensions link to beside a release: ``2.16rc1`` for ``2.16.0rc1+cu130``, ``2.16`` for ``2.16.1rc1``."""
+        """Torch that its extensions link to: ``2.16rc1`` for ``2.16.0rc1+cu130``, ``2.16`` for ``2.16.1rc1``."""
         kind, number = version.pre or ("", 0)
         return cls(version.major, version.minor, number if kind == "rc" and not version.micro else None)
 
     @property
     def releases(self) -> tuple[str, ...]:
-        """The versions that it may report: ``2.11.0`` to ``2.11.9``; of a candidate ``2.16.0rc1`` and ``2.16.0``."""
+        """Versions that it may report: ``2.11.0`` to ``2.11.9``; for a candidate ``2.16.0rc1`` and ``2.16.0``."""
         if self.is_candidate:
             release = f"{self.major}.{self.minor}.0"
             return f"{release}rc{self.candidate}", release
@@ -279,16 +273,16 @@ class TorchVersion(Word):
 
     @property
     def pin(self) -> str:
-        """The narrowest range with every version that it may report: ``==2.11.*``, ``>=2.16.0rc1,<=2.16.0``."""
+        """Narrowest range with every version that it may report: ``==2.11.*``, ``>=2.16.0rc1,<=2.16.0``."""
         return f">={self.releases[0]},<={self.releases[-1]}" if self.is_candidate else f"=={self}.*"
 
     @property
     def is_candidate(self) -> bool:
-        """Whether it is a release candidate."""
+        """True if it is a release candidate."""
         return self.candidate is not None
 
     def __lt__(self, other: TorchVersion) -> bool:
-        """Whether it came before another one."""
+        """Order by age; a candidate precedes its release."""
         return self._age < other._age
 
     @property
@@ -302,7 +296,7 @@ class TorchVersion(Word):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StableTorch:
-    """A range of torches: what a wheel needs that links only to torch's stable ABI.
+    """Range of torches for a wheel that links only to torch's stable ABI.
 
     https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html
     """
@@ -317,7 +311,7 @@ class StableTorch:
             raise ValueError(f"expected 'below' to be a torch newer than {self.oldest}, not {self.below}")
 
     def __contains__(self, torch: TorchNeed) -> bool:
-        """Whether a torch, or all of another range, is in the range."""
+        """True if a torch, or all of another range, is in the range."""
         if isinstance(torch, TorchVersion):
             return self.oldest <= torch and (self.below is None or torch < self.below)
         ends_before = self.below is None or (torch.below is not None and torch.below <= self.below)
@@ -325,7 +319,7 @@ class StableTorch:
 
     @property
     def plain(self) -> dict[str, str]:
-        """What JSON and YAML write: ``{"stable": "2.10", "below": "2.16"}``."""
+        """Form in JSON and YAML: ``{"stable": "2.10", "below": "2.16"}``."""
         return {"stable": str(self.oldest)} | ({"below": str(self.below)} if self.below else {})
 
     @classmethod
