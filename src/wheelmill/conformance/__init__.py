@@ -1,1 +1,1 @@
-"""check: a conformance suite for any simple index, by the rules of the PEPs that define one."""
+"""Conformance suite for any simple index, by the rules of the PEPs that define one."""

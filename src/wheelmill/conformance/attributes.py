@@ -1,9 +1,9 @@
-"""Rules for what a page says of a project and its files, and for the files that it announces.
+"""Rules for a page's facts about a project and its files, and for the files that it announces.
 
 PEP 700: size, upload time and versions; HTML has no standard attributes for them, and uv reads ``data-size`` and
 ``data-upload-time`` there. PEP 792: the status of a project. PEP 658 and 714: METADATA beside a wheel. PEP 740:
-attestations, whose signatures are not verified here, as only a user can say whom to trust. PEP 825, a draft: variant
-wheels, of which a machine takes one by more than their tags.
+attestations; signatures are not verified, because only the user decides on trust. PEP 825, a draft: variant wheels,
+which a machine chooses by more than their tags.
 
 https://peps.python.org/pep-0700/
 https://peps.python.org/pep-0792/
@@ -81,7 +81,7 @@ _FORMS: Final = ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def check_attributes(detail: ProjectDetail) -> Iterator[Violation]:
-    """What a project's page breaks."""
+    """Check the sizes, upload times and versions on a project's page (PEP 700)."""
     url, page = detail.document.url, detail.page
     needs_all = page.form is Form.JSON and page.version != "1.0"
     if needs_all:
@@ -96,7 +96,7 @@ def check_attributes(detail: ProjectDetail) -> Iterator[Violation]:
 
 
 def check_size(file: ExaminedFile) -> Iterator[Violation]:
-    """What a file breaks."""
+    """Check a file's size against the one on its page (PEP 700)."""
     link, size = file.link, file.answer.size
     if file.answer.ok and link.size is not None and link.size >= 0 and size is not None and link.size != size:
         yield SAME_SIZE.violation(file.url, f"{link.filename} has {size} bytes; {file.page} says {link.size}")
@@ -165,7 +165,7 @@ _STATUSES: Final = frozenset({"active", "archived", "quarantined", "deprecated"}
 
 
 def check_status(detail: ProjectDetail) -> Iterator[Violation]:
-    """What a project's page breaks."""
+    """Check the status on a project's page (PEP 792)."""
     url, page = detail.document.url, detail.page
     if page.status is not None and page.status not in _STATUSES:
         yield STATUS.violation(url, f"the status is {page.status!r}")
@@ -176,7 +176,7 @@ def check_status(detail: ProjectDetail) -> Iterator[Violation]:
 
 
 def compare_statuses(forms: list[ProjectDetail]) -> Iterator[Violation]:
-    """How the forms of a project's page differ."""
+    """Compare the status in the forms of a project's page (PEP 792)."""
     said = {form.page.form: (form.page.status or "active", form.page.status_reason or "") for form in forms}
     if len(said) == len(Form) and said[Form.HTML] != said[Form.JSON]:
         told = [f"{form} says {status!r} with the reason {reason!r}" for form, (status, reason) in said.items()]
@@ -230,7 +230,7 @@ LEGACY: Final = rule(
 
 
 def check_announced_metadata(detail: ProjectDetail) -> Iterator[Violation]:
-    """What a project's page breaks."""
+    """Check the metadata attributes on a project's page (PEP 658 and 714)."""
     url = detail.document.url
     for link in detail.page.links:
         value, legacy = link.core_metadata, link.legacy_metadata
@@ -247,7 +247,7 @@ def check_announced_metadata(detail: ProjectDetail) -> Iterator[Violation]:
 
 
 def check_sidecar(file: ExaminedFile) -> Iterator[Violation]:
-    """What a file and its sidecar break."""
+    """Check a file's METADATA and its sidecar (PEP 658)."""
     link, sidecar = file.link, file.sidecar
     url = file.url + SIDECAR_SUFFIX
     if sidecar is not None:
@@ -328,14 +328,14 @@ class _Statement(_Model):
 
 
 def check_provenance_url(detail: ProjectDetail) -> Iterator[Violation]:
-    """What a project's page breaks."""
+    """Check the provenance URLs on a project's page (PEP 740)."""
     for link in detail.page.links:
         if link.provenance is not None and not is_secure(link.provenance):
             yield URL.violation(detail.document.url, f"{link.filename} has the provenance {link.provenance!r}")
 
 
 def check_provenance(file: ExaminedFile) -> Iterator[Violation]:
-    """What the provenance of a file breaks."""
+    """Check the provenance of a file (PEP 740)."""
     document = file.provenance
     if document is None:
         return
@@ -391,7 +391,7 @@ ITSELF: Final = rule(
 
 
 def check_variant_lists(detail: ProjectDetail) -> Iterator[Violation]:
-    """What a project's page breaks."""
+    """Check that a project's page with variant wheels lists their variants (PEP 825)."""
     names = [link.filename for link in detail.page.links]
     listed = {name_and_version(name) for name in names if name.endswith(VARIANTS_SUFFIX)}
     variants = Counter(name_and_version(name) for name in names if split_label(name)[1])
@@ -402,7 +402,7 @@ def check_variant_lists(detail: ProjectDetail) -> Iterator[Violation]:
 
 
 def check_variant(file: ExaminedFile) -> Iterator[Violation]:
-    """What a list of variants, or a variant wheel, breaks."""
+    """Check a list of variants, or a variant wheel (PEP 825)."""
     name = file.link.filename
     if file.variants and file.variants.ok and (fault := _read(file.variants.content)[1]):
         yield READABLE.violation(file.url, f"{name}: {fault}")
@@ -421,7 +421,7 @@ def check_variant(file: ExaminedFile) -> Iterator[Violation]:
 
 
 def _read(content: bytes) -> tuple[VariantMetadata | None, str]:
-    """What is said of variants, and what is wrong with it."""
+    """Variant metadata, None if unreadable, and its fault, empty if it has none."""
     try:
         metadata = read_variant_metadata(content)
     except UnreadableError as error:

@@ -1,7 +1,7 @@
 """Requests to an index, at a polite rate, or to a folder that answers as a static host would.
 
-A failed request is part of the result. Properties of the host that no rule demands, but that make installers fast or
-slow, are observations.
+A failed request is part of the result. Observations are properties of the host that no rule demands, but that affect
+the speed of installers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NOT_ACCEPTABLE: Final = 406
 
 @dataclass(frozen=True, kw_only=True)
 class Politeness:
-    """How many requests servers get."""
+    """Limits on requests to servers."""
 
     connections: int = 8
     rate: float = 20.0
@@ -46,14 +46,9 @@ class Politeness:
 
 
 class Fetcher:
-    """A client for one index; a context manager that keeps connections open. Threads may share it.
+    """Client for one index; a context manager that keeps connections open. Threads may share it.
 
-    Args:
-        url: of the index; it may hold a user and a password.
-        mounts: transports that answer for some servers, as httpx takes them.
-        politeness: how much is asked.
-        sleep: waits for so many seconds.
-        seconds: that a request may take.
+    The URL may hold a user and a password. `mounts` are httpx transports by server; a request may take `seconds`.
     """
 
     def __init__(
@@ -85,20 +80,13 @@ class Fetcher:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close them."""
+        """Close connections."""
         self.web.close()
 
     def get(self, url: str, *, accept: str = "*/*", limit: int = MAX_PART, span: str = "") -> Document:
-        """Ask for a document.
+        """Request a document, or the `span` of it, as in a Range header.
 
-        Args:
-            url: the URL of the document.
-            accept: the content types that are wanted.
-            limit: bytes of the content.
-            span: of its bytes, as a Range header has it.
-
-        Returns:
-            What came; where nothing did, or more than the limit, it has a problem.
+        An answer that fails, or has more than `limit` bytes, has a problem.
         """
         shown = without_credentials(url)
         try:
@@ -117,7 +105,7 @@ class Fetcher:
         )
 
     def get_page(self, url: str) -> list[Document]:
-        """Ask for a page in each form that the index has. It need not have both, nor choose by the request."""
+        """Request a page in each form that the index has. It may have only one, and may ignore the Accept header."""
         first = self.get(url, accept=JSON_TYPE, limit=MAX_CONTENT)
         if first.ok and first.content_type in HTML_TYPES:
             return [first]
@@ -127,11 +115,11 @@ class Fetcher:
         return [document for document in (first, second) if document.status != _NOT_ACCEPTABLE] or [first]
 
     def first_byte(self, url: str) -> Document:
-        """Ask whether a file is there and how large it is, as GET: some stores refuse HEAD."""
+        """Request the first byte of a file for its presence and size, by GET: some stores refuse HEAD."""
         return self.get(url, span="0-0")
 
     def download(self, url: str, file: IO[bytes], size: int) -> bool:
-        """Write a file's bytes into one on disk; returns whether they came, and no more of them than were told."""
+        """Write a file's bytes to disk; True if they came, and no more than announced."""
         if not url.startswith(("http://", "https://")):
             return False
         try:
@@ -166,10 +154,9 @@ _CHUNK: Final = 1 << 20
 
 
 class FolderTransport(httpx.BaseTransport):
-    """Answers for `ORIGIN`. ``index.json`` is served beside ``index.html`` to those who ask for the simple API.
+    """Transport that answers for `ORIGIN` with the files of `root`, and reads nothing outside it.
 
-    Args:
-        root: nothing outside it is read.
+    Requests for the simple API get the ``index.json`` beside ``index.html``.
     """
 
     def __init__(self, root: Path) -> None:
@@ -179,7 +166,7 @@ class FolderTransport(httpx.BaseTransport):
         """Answer with a file, with the page of a folder, or with 404."""
         try:
             return self._answer(request)
-        except OSError:  # a name that is too long, a file that nobody may read
+        except OSError:  # a name that is too long, or an unreadable file
             return httpx.Response(HTTPStatus.NOT_FOUND)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
@@ -200,7 +187,7 @@ class FolderTransport(httpx.BaseTransport):
 
 
 def _file(path: Path, kind: str, span: str) -> httpx.Response:
-    """A file or a span of it. The request is our own, so that its Range has one form."""
+    """Answer with a file or a span of it. The request is our own, so its Range has one form."""
     size = path.stat().st_size
     if not span:
         headers = {"Content-Type": kind, "Content-Length": str(size)}
@@ -226,13 +213,7 @@ _SHOWN: Final = 200
 
 
 def observe(web: Web, page: str, file: str | None) -> Iterator[Observation]:
-    """Ask for one page and one file in the ways that installers do; failures are not reported here.
-
-    Args:
-        web: asks the servers.
-        page: URL of a project's page.
-        file: URL of a file; None where there is none.
-    """
+    """Request one page and one file, None if there is none, as installers do; failures are not reported here."""
     with suppress(NetworkError):
         yield from _of_page(web, page)
     if file is not None:
@@ -267,7 +248,7 @@ def _of_file(web: Web, file: str) -> Iterator[Observation]:
 
 
 def _choice(json: Answer, html: Answer) -> str:
-    """How a host chooses between the forms of a page."""
+    """Describe how a host chooses between the forms of a page."""
     if json.content_type == html.content_type:
         return f"gives {json.content_type or 'no content type'} whatever is asked for"
     named = {part.strip().lower() for part in ",".join((_header(json, "Vary"), _header(html, "Vary"))).split(",")}
@@ -277,7 +258,7 @@ def _choice(json: Answer, html: Answer) -> str:
 
 
 def _caching(answer: Answer) -> str:
-    """How long an answer may be kept, and how it can be asked for again."""
+    """Describe how long an answer may be kept, and how it is revalidated."""
     kept = _header(answer, "Cache-Control") or "none: how long it is kept is left to clients"
     validators = [name for name in ("ETag", "Last-Modified") if _header(answer, name)]
     again = f"is asked for again by {' or '.join(validators)}" if validators else "is sent whole every time"

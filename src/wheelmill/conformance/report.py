@@ -1,7 +1,7 @@
 """Reports of a check: findings for people, SARIF for code scanning, and JUnit's XML for CI services.
 
-The same sentence about a hundred files is one finding. JUnit's XML has no standard; this has what
-https://github.com/testmoapp/junitxml lists, with a test case for each rule.
+The same sentence about a hundred files is one finding. JUnit's XML has no standard; these reports have the elements
+that https://github.com/testmoapp/junitxml lists, with a test case for each rule.
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
@@ -32,7 +32,7 @@ _STATUS_DIGITS: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A sentence, and the places that it is true of."""
+    """Violations that share one sentence."""
 
     rule: Rule
     places: tuple[Violation, ...]
@@ -40,17 +40,17 @@ class Finding:
 
     @property
     def url(self) -> str:
-        """Of the first place."""
+        """URL of the first place."""
         return self.places[0].url
 
     @property
     def message(self) -> str:
-        """What breaks the rule at the first place."""
+        """Message of the first place."""
         return self.places[0].message
 
     @property
     def count(self) -> int:
-        """How many places there are."""
+        """Number of places."""
         return len(self.places)
 
     @property
@@ -60,7 +60,7 @@ class Finding:
 
 
 def findings_of(violations: Iterable[Violation]) -> list[Finding]:
-    """Group violations that say the same, in the order of their first ones."""
+    """Group violations with the same sentence, in the order of their first ones."""
     places: dict[tuple[Rule, str], list[Violation]] = {}
     for violation in violations:
         places.setdefault((violation.rule, _sentence(violation.message)), []).append(violation)
@@ -68,7 +68,7 @@ def findings_of(violations: Iterable[Violation]) -> list[Finding]:
 
 
 def _sentence(message: str) -> str:
-    """A message without its particulars: quoted texts, and words with digits, such as file names and hashes."""
+    """Strip a message of its particulars: quoted texts, and words with digits, such as file names and hashes."""
     words = _QUOTED.sub("…", message).split()
     return " ".join("…" if _is_subject(word) else word for word in words)
 
@@ -79,7 +79,7 @@ def _is_subject(word: str) -> bool:
 
 
 def legible(text: str) -> str:
-    """Cut short, and nothing that moves a terminal's cursor, breaks XML or orders a CI runner: it is anybody's text."""
+    """Shorten untrusted text, without characters that move a terminal's cursor, break XML or order a CI runner."""
     cut = f"{text[:_LONGEST]}…" if len(text) > _LONGEST else text
     seen = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in cut)
     return printable(seen)
@@ -92,12 +92,7 @@ _HALF_AN_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def sarif_of(report: ConformanceReport, *, version: str) -> dict[str, Any]:
-    """Write a report as the object of a SARIF file.
-
-    Args:
-        report: of a check.
-        version: of this program.
-    """
+    """Write a report as the object of a SARIF file; `version` is this program's."""
     numbers = {rule: number for number, rule in enumerate(RULES)}
     run = {
         "tool": {"driver": {"name": "wheelmill", "version": version, "rules": list(map(_descriptor, RULES))}},
@@ -123,7 +118,7 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
 
 
 def _result(finding: Finding, number: int) -> dict[str, Any]:
-    """A finding. The first place is where it is, the other examples are related."""
+    """Result for a finding: its first place is the location, the other examples are related."""
     rule = finding.rule
     more = f" (and {finding.count - 1} more that say the same)" if finding.count > 1 else ""
     first, *others = finding.examples
@@ -156,7 +151,7 @@ def _notification(observation: Observation) -> dict[str, Any]:
 
 
 def _words(message: str) -> str:
-    """As a reader shows them, who would make a link of ``[text](address)`` (SARIF 2.1.0, section 3.11.6)."""
+    """Legible message with ``[text](address)`` escaped, which readers would link (SARIF 2.1.0, section 3.11.6)."""
     return legible(message).replace("](", r"\](")
 
 
@@ -165,7 +160,7 @@ def _location(url: str) -> dict[str, Any]:
 
 
 def _uri(url: str) -> str:
-    """The URL of a page or a file as a URI reference: an index may have written anything."""
+    """URL of a page or a file as a URI reference: an index may have written anything."""
     if not (server := _server_of(url)):
         return _quote(url).replace(":", "%3A")  # a path: what stands before a colon would be a scheme
     scheme, _, rest = url.partition("://")
@@ -174,7 +169,7 @@ def _uri(url: str) -> str:
 
 
 def _server_of(url: str) -> str:
-    """The host and the port of a URL (RFC 3986, section 3.2); empty where it has none."""
+    """Host and port of a URL (RFC 3986, section 3.2); empty if it has none."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
@@ -193,7 +188,7 @@ _NAME = "wheelmill index check"
 
 
 def junit_of(report: ConformanceReport) -> str:
-    """Write a report as an XML document; a rule that is broken, also where installers cope, is a failed test case."""
+    """Write a report as an XML document; a broken rule is a failed test case, even if installers cope."""
     found = {
         rule: list(findings) for rule, findings in groupby(findings_of(report.violations), lambda finding: finding.rule)
     }
@@ -212,7 +207,7 @@ def junit_of(report: ConformanceReport) -> str:
 
 
 def _fail(case: ET.Element, rule: Rule, findings: list[Finding]) -> None:
-    """Say in a test case what breaks its rule."""
+    """Add to a test case the violations of its rule."""
     message = legible(findings[0].message)
     failure = ET.SubElement(case, "failure", type=rule.severity.value, message=message)
     lines = [f"pip {rule.pip}", f"uv {rule.uv}"]

@@ -1,4 +1,4 @@
-"""Rules of the simple index and their violations, and the pages, files and values that they look at."""
+"""Rules of the simple index, their violations, and the pages, files and values that they check."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """What an installer does with an index that breaks a rule."""
+    """Behaviour of an installer with an index that breaks a rule."""
 
     fails: bool
     """Whether it ends with an error instead of installing."""
@@ -42,18 +42,18 @@ class Effect:
 
 
 def fails(what: str) -> Effect:
-    """The effect that nothing is installed."""
+    """Effect of a failed installation."""
     return Effect(fails=True, what=what)
 
 
 def installs(what: str) -> Effect:
-    """The effect that something is installed all the same."""
+    """Effect of an installation that succeeds all the same."""
     return Effect(fails=False, what=what)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule: one sentence of a PEP, or of this check itself, that an index can break."""
+    """One sentence of a PEP, or of this check itself, that an index can break."""
 
     number: str
     """The PEP and a count: ``658.2``; ``wheelmill.1`` for one of our own. A number never changes its meaning."""
@@ -68,28 +68,23 @@ class Rule:
 
     @property
     def pep(self) -> str:
-        """The source of the rule: ``PEP 658``, or ``wheelmill``."""
+        """Source of the rule: ``PEP 658``, or ``wheelmill``."""
         start = self.number.partition(".")[0]
         return f"PEP {start}" if start.isdigit() else start
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where it stands among the rules of PEPs."""
+        """Sort key among the rules of PEPs."""
         pep, _, count = self.number.partition(".")
         return int(pep), int(count)
 
     @property
     def severity(self) -> Severity:
-        """An error when one of the installers fails."""
+        """Error if one of the installers fails, else `otherwise`."""
         return Severity.ERROR if self.pip.fails or self.uv.fails else self.otherwise
 
     def violation(self, url: str, message: str) -> Violation:
-        """A page or a file breaks the rule.
-
-        Args:
-            url: of the page or the file, without credentials.
-            message: what breaks the rule there.
-        """
+        """Report a violation by the page or file at `url`, which has no credentials."""
         return Violation(rule=self, url=url, message=message)
 
 
@@ -102,7 +97,7 @@ def rule(
     section: str = "Specification",
     otherwise: Severity = Severity.WARNING,
 ) -> Rule:
-    """A rule as it is declared: uv does what pip does where nothing else is said."""
+    """Declare a rule; uv does what pip does if `uv` is None."""
     return Rule(number=number, text=text, section=section, pip=pip, uv=uv or pip, otherwise=otherwise)
 
 
@@ -129,7 +124,7 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True)
 class ConformanceReport:
-    """What a check read, and what it found."""
+    """Counts, violations and observations of a check."""
 
     violations: tuple[Violation, ...]
     """By rule and URL; none twice."""
@@ -146,18 +141,18 @@ class ConformanceReport:
 
 
 def parse_filename(filename: str) -> tuple[NormalizedName, Version, *tuple[object, ...]] | None:
-    """Read the name of a wheel or a source distribution; None when it is neither."""
+    """Read the name of a wheel or a source distribution; None if it is neither."""
     try:
         if not filename.endswith(".whl"):
             return parse_sdist_filename(filename)
         name = WheelName.parse(filename)
-    except ValueError:  # not only packaging's own: Python makes no number of thousands of digits
+    except ValueError:  # also Python's own: it converts no number of thousands of digits
         return None
     return name.project, name.version, name.build, name.tags
 
 
 def name_and_version(filename: str) -> tuple[NormalizedName, Version] | None:
-    """The project and the version of a wheel, a source distribution or a list of variants; None for what is none."""
+    """Project and version of a wheel, a source distribution or a list of variants; None if it is none of them."""
     if filename.endswith(VARIANTS_SUFFIX):
         filename = f"{filename.removesuffix(VARIANTS_SUFFIX)}-py3-none-any.whl"
     whole = parse_filename(split_label(filename)[0])
@@ -165,14 +160,14 @@ def name_and_version(filename: str) -> tuple[NormalizedName, Version] | None:
 
 
 def written_version(filename: str) -> str:
-    """The version as the name of a wheel, a source distribution or a list of variants spells it."""
+    """Version as spelled in the name of a wheel, a source distribution or a list of variants."""
     if filename.endswith(".whl"):
         return written_parts(filename)[1]
     return filename.removesuffix(VARIANTS_SUFFIX).removesuffix(".tar.gz").removesuffix(".zip").rpartition("-")[2]
 
 
 def is_hash(name: str, digest: str) -> bool:
-    """Whether this is a hash that every installer can compute, in its hexadecimal form."""
+    """True if `digest` is a hexadecimal hash that every installer can compute."""
     if name not in hashlib.algorithms_guaranteed or name.startswith("shake_"):
         return False
     size = 2 * hashlib.new(name, usedforsecurity=False).digest_size
@@ -181,7 +176,7 @@ def is_hash(name: str, digest: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """An answer to a request."""
+    """Answer to a request."""
 
     url: str
     """That was asked for. Without credentials."""
@@ -199,12 +194,12 @@ class Document:
 
     @property
     def ok(self) -> bool:
-        """Whether the whole of what was asked for came."""
+        """True if the answer came whole."""
         return self.status in (200, 206) and not self.problem
 
     @property
     def failure(self) -> str:
-        """What is wrong with an answer that is not ok: ``answers 404``."""
+        """Fault of an answer that is not ok: ``answers 404``."""
         return self.problem or f"answers {self.status}"
 
 
@@ -228,7 +223,7 @@ class ProjectDetail:
 
 @dataclass(frozen=True, kw_only=True)
 class Inside:
-    """What a wheel holds, as far as somebody looks at it."""
+    """Contents of a wheel that the checks read."""
 
     broken: str = ""
     """Why it cannot be read; empty for a wheel that can."""
@@ -243,7 +238,7 @@ class Inside:
 
 @dataclass(frozen=True, kw_only=True)
 class ExaminedFile:
-    """A file of the sample, and what was asked for beyond its link. None stands for what was not asked for."""
+    """File of the sample, and the answers to requests beyond its link; an answer is None if there was no request."""
 
     link: Link
     page: str
@@ -270,17 +265,17 @@ class ExaminedFile:
 
     @property
     def said(self) -> bytes | None:
-        """METADATA that installers resolve by: the one beside the wheel, or the one in it."""
+        """METADATA that installers resolve by: the sidecar, or the one in the wheel."""
         return self.sidecar.content if self.sidecar and self.sidecar.ok else self.metadata
 
     @property
     def said_at(self) -> str:
-        """URL of what says it."""
+        """URL of the METADATA in `said`."""
         return self.url + SIDECAR_SUFFIX if self.sidecar and self.sidecar.ok else self.url
 
     @cached_property
     def resolved(self) -> Metadata | None:
-        """What `said` says; None where it cannot be read."""
+        """Parsed METADATA of `said`; None if it cannot be read."""
         try:
             return None if self.said is None else read_metadata(self.said)
         except UnreadableError:

@@ -88,15 +88,9 @@ _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
 def read_pages(
     documents: Sequence[Document], missing: Rule, read_json: Callable[[bytes, str], Page]
 ) -> tuple[list[tuple[Document, Page]], list[Violation]]:
-    """Read a page in each of its forms.
+    """Read a page in each of its forms; returns the readable forms, and the violations of all.
 
-    Args:
-        documents: its forms, as they were served.
-        missing: what is broken where there is no such page.
-        read_json: makes a page of the content and the URL of its JSON form.
-
-    Returns:
-        The forms that could be read, and what is wrong with the others.
+    `missing` is the rule that an absent page breaks. `read_json` takes the content and the URL of a JSON form.
     """
     pages: list[tuple[Document, Page]] = []
     violations: list[Violation] = []
@@ -140,7 +134,7 @@ _RULE_OF_NUMBER: Final = {rule.number: rule for rule in RULES}
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What somebody who checks an index wants of a page."""
+    """Contents of a page for a check."""
 
     violations: Sequence[Violation] = ()
     projects: Sequence[ProjectName] = ()
@@ -149,13 +143,13 @@ class Reading:
     """Absolute URLs of what a project's page lists, and the links; those of the JSON first, which can say more."""
 
     def plain(self) -> dict[str, Any]:
-        """As values that JSON knows."""
+        """Convert to values that JSON can hold."""
         violations = [(violation.rule.number, violation.url, violation.message) for violation in self.violations]
         return {"violations": violations, "projects": self.projects, "files": self.files}
 
     @classmethod
     def of(cls, plain: dict[str, Any]) -> Self:
-        """Make one of what `plain` gave."""
+        """Restore from the values of `plain`."""
         return cls(
             violations=[
                 Violation(rule=_RULE_OF_NUMBER[number], url=url, message=message)

@@ -134,7 +134,7 @@ _LEGACY: Final = (".egg", ".exe", ".msi", ".rpm", ".tar.bz2", ".tgz", ".deb", ".
 
 
 def check_list(shown: ProjectList) -> Iterator[Violation]:
-    """What a project list breaks."""
+    """Check a project list (PEP 503)."""
     url, page = shown.document.url, shown.page
     if not page.has_doctype:
         yield HTML5.violation(url, "the page has no <!DOCTYPE html>")
@@ -144,7 +144,7 @@ def check_list(shown: ProjectList) -> Iterator[Violation]:
 
 
 def project_of(link: Link) -> ProjectName | None:
-    """The project that a link of the project list means; None for another link, as one to a file or upwards."""
+    """Project of a link in the project list; None if it is another link, such as to a file or upwards."""
     for text in (link.text or "", last_part(link.url.rstrip("/"))):
         if name_and_version(text) is None:
             with suppress(InvalidName):
@@ -158,7 +158,7 @@ def _is_listed_well(link: Link) -> bool:
 
 
 def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
-    """What a project's page breaks."""
+    """Check a project's page (PEP 503)."""
     url, page = detail.document.url, detail.page
     if not page.has_doctype:
         yield HTML5.violation(url, "the page has no <!DOCTYPE html>")
@@ -177,7 +177,7 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
 
 
 def check_file(file: ExaminedFile) -> Iterator[Violation]:
-    """What a file itself breaks."""
+    """Check a file and its signature against its link (PEP 503)."""
     link = file.link
     if not file.answer.ok:
         yield FILE.violation(file.url, f"{link.filename} {file.answer.failure}")
@@ -196,7 +196,7 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
 
 
 def _check_link(link: Link, url: str, project: ProjectName) -> Iterator[Violation]:
-    """What a link breaks on the page of a project, which has this URL."""
+    """Check a link on the page of a project at `url`."""
     yield from _check_name(link, url, project)
     if "+" in link.url.partition("?")[0].partition("#")[0]:
         yield PLUS.violation(url, f"{link.filename} has the URL {link.url!r}")
@@ -215,10 +215,10 @@ def _check_link(link: Link, url: str, project: ProjectName) -> Iterator[Violatio
 
 
 def _is_same_python(stated: str | None, metadata: Metadata) -> bool:
-    """Whether a page says of Python what METADATA does. A page need not say anything."""
+    """True if a page gives the Python range of METADATA, or none."""
     try:
         return not stated or read_range(stated) == (metadata.requires_python or SpecifierSet())
-    except ValueError:  # another rule's
+    except ValueError:  # REQUIRES_PYTHON reports it
         return True
 
 
@@ -234,7 +234,7 @@ def _check_name(link: Link, url: str, project: ProjectName) -> Iterator[Violatio
 
 
 def _check_escapes(detail: ProjectDetail) -> Iterator[Violation]:
-    """A parser gives the same value for both spellings, so the page itself is looked at."""
+    """Check the page's source, because a parser gives the same value for both spellings."""
     source = detail.document.content.decode(errors="replace")
     quoted = {
         text[1:].partition(text[0])[0] for text in source.split("data-requires-python=") if text[:1] in {"'", '"'}
@@ -255,7 +255,7 @@ MAJOR: Final = rule("629.3", "The major version of the API is 1.", installs("doe
 
 
 def check_page(shown: ProjectList | ProjectDetail) -> Iterator[Violation]:
-    """What any page breaks."""
+    """Check the API version of any page (PEP 629)."""
     url, stated = shown.document.url, shown.page.version
     if stated is None:
         yield MISSING.violation(url, "the page has no pypi:repository-version")

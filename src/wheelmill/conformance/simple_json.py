@@ -75,14 +75,14 @@ LABELLED: Final = rule(
 
 
 def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
-    """What a project's page breaks."""
+    """Check the name on a project's page."""
     name = detail.page.name
     if name is not None and name != detail.project:
         yield NAME.violation(detail.document.url, f"name is {name!r}, not {detail.project!r}")
 
 
 def compare_lists(forms: list[ProjectList]) -> Iterator[Violation]:
-    """How the forms of a project list differ."""
+    """Compare the forms of a project list."""
     pages = {shown.page.form: shown.page for shown in forms}
     if len(pages) < len(Form):
         return
@@ -93,7 +93,7 @@ def compare_lists(forms: list[ProjectList]) -> Iterator[Violation]:
 
 
 def compare_details(forms: list[ProjectDetail]) -> Iterator[Violation]:
-    """How the forms of a project's page differ."""
+    """Compare the forms of a project's page."""
     pages = {detail.page.form: detail.page for detail in forms}
     if len(pages) < len(Form):
         return
@@ -108,7 +108,7 @@ def compare_details(forms: list[ProjectDetail]) -> Iterator[Violation]:
 
 
 def _differences(html: Link, json: Link, pages: Mapping[Form, Page]) -> list[str]:
-    """The attributes in which the forms differ about a file. HTML has room for one hash only."""
+    """Attributes of a file that differ between the forms. HTML has room for one hash only."""
     in_html, in_json = html.hashes, json.hashes
     same = {
         "url": absolute(pages[Form.HTML].base, html.url) == absolute(pages[Form.JSON].base, json.url),
@@ -125,12 +125,12 @@ _NEVER_NULL: Final = ("size", "upload-time", "yanked")
 
 
 def is_json(document: Document) -> bool:
-    """Whether a document is JSON, whatever its content type says."""
+    """True if a document is JSON, whatever its content type."""
     return document.content.lstrip()[:1] in (b"{", b"[")
 
 
 def check_json(document: Document) -> list[Violation]:
-    """What a page in JSON breaks before anybody asks what it says."""
+    """Check a page in JSON before its contents are interpreted."""
     noted: dict[str, None] = {}
 
     def object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -155,7 +155,7 @@ def check_json(document: Document) -> list[Violation]:
 
 
 def _nulls(page: object) -> Iterator[str]:
-    """Where a page has null and may not. Values of other types are other rules'."""
+    """Keys with a forbidden null in a page. Other rules check values of other types."""
     if not isinstance(page, dict):
         return
     status = page.get("project-status", {})

@@ -1,7 +1,7 @@
-"""Checking an index: its project list, its pages, and a sample of its files.
+"""Survey of an index: its project list, its pages, and a sample of its files.
 
-An index is at a URL, or one of those in a folder. Its pages are requested in parallel, and read many in one process.
-With a file everything is requested that its link announces.
+An index is at a URL, or one of those in a folder. Its pages are requested in parallel, and one process reads many. A
+file is requested with everything that its link announces.
 """
 
 from __future__ import annotations
@@ -50,14 +50,9 @@ MAX_HASHED: Final = 32 << 20
 
 
 def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bool) -> ExaminedFile:
-    """Ask for a file, its METADATA, its signature and its provenance.
+    """Request a file, its METADATA, its signature and its provenance.
 
-    Args:
-        link: the file's entry on a project's page.
-        page: URL of that page.
-        url: absolute URL of the file.
-        fetcher: the client that asks the servers.
-        every_byte: whether the file is downloaded whatever its size.
+    `link` is its entry on the page at `page`, `url` its absolute URL; `every_byte` downloads it at any size.
     """
     answer = fetcher.first_byte(url)
     digests, inside = None, None
@@ -85,7 +80,7 @@ def _get(fetcher: Fetcher, url: str, *, wanted: bool) -> Document | None:
 
 
 def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[Mapping[str, str] | None, Inside | None]:
-    """The hashes of a whole file, and what is in it."""
+    """Hashes and contents of a whole file."""
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "file").open("w+b") as file:
         if not fetcher.download(url, file, size):
             return None, None
@@ -102,7 +97,7 @@ def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[Mappin
 
 
 def _look_into(link: Link, file: IO[bytes] | io.RawIOBase) -> Inside | None:
-    """What is in a wheel; None for another file, and where the server does not give the bytes."""
+    """Contents of a wheel; None if it is another file, or the server does not give the bytes."""
     if not link.filename.endswith(".whl"):
         return None
     try:
@@ -134,7 +129,7 @@ _IN_ONE_PROCESS: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page that is to be read."""
+    """Page to read."""
 
     url: str
     """With a slash at its end."""
@@ -143,28 +138,21 @@ class Page:
 
 
 def list_at(root: str) -> Page:
-    """The project list with this URL."""
+    """Project list with this URL."""
     return Page(url=root, read=read_list)
 
 
 def page_of(project: ProjectName, root: str) -> Page:
-    """The page of a project in the index whose project list has this URL."""
+    """Page of a project in the index whose project list has this URL."""
     return Page(url=urljoin(root, f"{project}/"), read=partial(read_detail, project=project))
 
 
 def read_apart(
     pages: Sequence[Page], fetcher: Fetcher, limits: Limits, *, told: Callable[[int], None]
 ) -> Iterator[tuple[str, Reading]]:
-    """Read pages.
+    """Read pages; yields the URL of each, without credentials, and its reading.
 
-    Args:
-        pages: to be read.
-        fetcher: asks for them.
-        limits: how much reading one may take.
-        told: called with how many have come so far.
-
-    Returns:
-        The URL of each, without credentials, and what it says.
+    `limits` apply to each page; `told` is called with the number of pages so far.
     """
     kept = 0
     for start in range(0, len(pages), _IN_ONE_PROCESS):
@@ -186,7 +174,7 @@ def read_apart(
 def _calls(
     pages: Sequence[Page], fetcher: Fetcher, told: Callable[[int], None], *, done: int
 ) -> Iterator[Callable[[], dict[str, Any]]]:
-    """Ask for pages, so many after the first one; what is left to do is to read them."""
+    """Request pages, numbered from `done`, and yield the calls that read them."""
     answers = in_turn(lambda page: fetcher.get_page(page.url), pages, at_once=fetcher.politeness.connections)
     for number, (page, forms) in enumerate(zip(pages, answers, strict=True), start=done + 1):
         told(number)
@@ -194,7 +182,7 @@ def _calls(
 
 
 def _unread(url: str, why: str) -> Reading:
-    """The result for a page that was not read, or not to its end."""
+    """Reading of a page that was not read, or not to its end."""
     return Reading(violations=[READABLE.violation(url, f"the page {why}")])
 
 
@@ -209,7 +197,7 @@ _Listed = tuple[str, tuple[Link, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """A check of one index, or of several that share their files."""
+    """Check of one index, or of several that share their files."""
 
     fetcher: Fetcher
     everything: bool
@@ -218,11 +206,9 @@ class Survey:
     progress: Progress
 
     def run(self, roots: Sequence[str], projects: Sequence[ProjectName]) -> ConformanceReport:
-        """Check indexes.
+        """Check the indexes whose project list URLs, each ending in a slash, are `roots`.
 
-        Args:
-            roots: the URLs of their project lists, each with a slash at its end.
-            projects: whose pages are read; without any, those that the lists have, and the lists themselves.
+        Without `projects`, it reads the lists and the pages of their projects.
         """
         violations: list[Violation] = []
         pages: list[Page] = []
@@ -255,18 +241,18 @@ class Survey:
         )
 
     def _read(self, what: str, pages: Sequence[Page]) -> Iterator[tuple[str, Reading]]:
-        """The URL of each page, and what it says; they are named in the plural."""
+        """URL and reading of each page; `what` names the pages in the plural."""
         return read_apart(pages, self.fetcher, self.limits, told=lambda number: self._tell(number, len(pages), what))
 
     def _slash(self, url: str) -> Iterator[Violation]:
-        """What an index breaks for a URL that lacks its slash."""
+        """Check a URL that lacks its slash."""
         answer = self.fetcher.first_byte(url)
         if not answer.ok or not answer.final_url.endswith("/"):
             told = f"stays at {answer.final_url}" if answer.ok else answer.failure
             yield simple_html.SLASH.violation(url, f"the URL without a slash {told}")
 
     def _examine(self, files: Sequence[_Listed]) -> Iterator[tuple[ExaminedFile, list[Violation]]]:
-        """Files, and what each breaks."""
+        """Files and their violations."""
         examined = in_turn(self._file, files, at_once=self.fetcher.politeness.connections)
         for number, found in enumerate(examined, start=1):
             self._tell(number, len(files), "files")
@@ -281,12 +267,12 @@ class Survey:
         self.progress.line(f"{number} of {of} {what}")
 
     def _host(self, page: str, files: Sequence[tuple[str, object]]) -> Iterator[Observation]:
-        """What the host does with a page and the first of the files. A folder has no host."""
+        """Observe the host with a page and the first of the files. A folder has no host."""
         if page and not page.startswith(ORIGIN):
             yield from observe(self.fetcher.web, page, files[0][0] if files else None)
 
     def _sample(self, items: Sequence[_Item], most: int) -> Sequence[_Item]:
-        """All items, or a sample of them: evenly spread, and the same every time."""
+        """All items, or an evenly spread sample, the same every time."""
         if self.everything or len(items) <= most:
             return items
         return [items[number * len(items) // most] for number in range(most)]
@@ -307,20 +293,14 @@ def check_url(
     progress: Progress = QUIET,
     sleep: Sleep,
 ) -> ConformanceReport:
-    """Check the index whose project list is at a URL.
+    """Check the index whose project list is at a URL, which may hold a user and a password.
 
-    Args:
-        url: with a user and a password where the index asks for them.
-        projects: whose pages are read; without any, those that the project list has, and the list itself.
-        everything: whether all pages, and all bytes of all files, are read instead of a sample.
-        politeness: how much is asked of the servers.
-        limits: how much reading a page may take.
-        progress: told what was read.
-        sleep: waits for so many seconds.
+    Without `projects`, it reads the list and the pages of all its projects. `everything` reads all pages, and all bytes
+    of all files, instead of a sample. `limits` apply to each page.
 
     Raises:
         UsageError: this is no URL.
-        NetworkError: nobody answers there.
+        NetworkError: no server answers there.
     """
     if "?" in url:  # the pages of projects are below its path
         raise UsageError("index-url-invalid", "expected the URL of an index without '?'")
@@ -345,13 +325,8 @@ def check_folder(
 ) -> ConformanceReport:
     """Check every index in a folder, as a static host would serve it.
 
-    Args:
-        directory: a site, the folder above a site and its releases, or the folder of a project list; with projects, a
-            site or the folder that theirs are in.
-        projects: whose pages are read; without any, those that the project lists have, and the lists themselves.
-        everything: whether all pages, and all bytes of all files, are read instead of a sample.
-        limits: how much reading a page may take.
-        progress: told what was read.
+    The folder is a site, the one above a site and its releases, or that of a project list. With `projects`, it is a
+    site or the folder that theirs are in. The other arguments are those of `check_url`.
 
     Raises:
         SiteError: it holds no index.
@@ -371,7 +346,7 @@ def check_folder(
 
 
 def _projects_in(directory: Path) -> Path:
-    """The folder that has those of all projects."""
+    """Folder that contains those of all projects."""
     below = directory / "simple"
     return below if below.is_dir() and not is_project_list(directory) else directory
 

@@ -36,7 +36,7 @@ NORMAL: Final = rule(
 
 
 def check_versions(detail: ProjectDetail) -> Iterator[Violation]:
-    """What a project's page breaks."""
+    """Check the versions in the file names of a project's page (PEP 440)."""
     for link in detail.page.links:
         named = name_and_version(link.filename)
         if named and (written := written_version(link.filename)) != str(named[1]):
@@ -76,7 +76,7 @@ _NEEDED: Final = ("METADATA", "WHEEL", "RECORD")
 
 
 def check_zip(file: ExaminedFile) -> Iterator[Violation]:
-    """What a wheel breaks; of other files, and of wheels that could not be looked into, nothing is known."""
+    """Check the zip and ``.dist-info`` of a wheel (PEP 427). Other files, and wheels that could not be opened, pass."""
     inside = file.inside
     if inside is None:
         return
@@ -137,7 +137,7 @@ Requirements = dict[tuple[NormalizedName, Version], tuple[str, frozenset[Require
 
 
 def check_metadata(file: ExaminedFile) -> Iterator[Violation]:
-    """What the METADATA breaks that installers resolve by."""
+    """Check the METADATA that installers resolve by (PEP 345)."""
     content, name = file.said, file.link.filename
     if content is None:
         return
@@ -154,12 +154,7 @@ def check_metadata(file: ExaminedFile) -> Iterator[Violation]:
 
 
 def compare_requirements(file: ExaminedFile, seen: Requirements) -> Iterator[Violation]:
-    """How a wheel's requirements differ from those of the first wheel of its version.
-
-    Args:
-        file: the wheel, or another file.
-        seen: the wheels before it; this one is added.
-    """
+    """Compare a wheel's requirements with those of the first wheel of its version (PEP 643), and add them to `seen`."""
     named = name_and_version(file.link.filename)
     if file.said is None or file.resolved is None or named is None:
         return
