@@ -1,8 +1,8 @@
-"""Building one target: the same steps everywhere, except for the one that compiles.
+"""Build of one target: the same steps everywhere, except for compilation.
 
 A repaired wheel gets its label in file name, METADATA and RECORD, and is packed the same way every time. The three must
 agree: pip refuses a wheel whose METADATA names another version, and uv reinstalls it on every sync. Wheels for this
-machine's own GPUs are kept here and never released.
+machine's own GPUs stay in its cache and are never released.
 """
 
 from __future__ import annotations
@@ -50,15 +50,9 @@ from wheelmill.wheel.shared_objects import shared_objects_of
 def finish_wheel(
     repaired: Path, target: BuildTarget, facts: BuildFacts, *, source: Path, workspace: Path, output: Path
 ) -> WheelFile:
-    """Label a wheel, let it say how it was built, and pack it.
+    """Label a wheel that auditwheel repaired, add its build facts, and pack it into ``output``.
 
-    Args:
-        repaired: the wheel that auditwheel repaired.
-        target: the build target that it was made for.
-        facts: how it was built.
-        source: the folder of its source, patched.
-        workspace: the folder for intermediate files.
-        output: the folder for the finished wheel.
+    ``source`` is the patched source.
     """
     unpacked = workspace / "unpacked"
     unpack(repaired, unpacked)
@@ -92,7 +86,7 @@ def finish_wheel(
 
 
 def _check_changes(changes: RequiresDist, metadata: bytes, package: Package) -> None:
-    """Refuse changes to requirements that no longer apply to the source, which would go unnoticed otherwise."""
+    """Refuse changes to requirements that no longer apply to the source and would go unnoticed."""
     required = {canonicalize_name(requirement.name) for requirement in read_metadata(metadata).requires_dist or ()}
     place = package.place_of("requires_dist")
     for key, names in (("remove", changes.remove), ("replace", projects_of(changes.replace))):
@@ -108,7 +102,7 @@ def _check_changes(changes: RequiresDist, metadata: bytes, package: Package) -> 
 
 
 def check_built(wheel: Path, target: BuildTarget) -> None:
-    """Refuse a wheel that a build backend should not have made, before more of it is read."""
+    """Refuse an unusable wheel of a build backend before more of it is read."""
     cell = target.cell
     broken = f"{cell.project} {cell.version} came out as a wheel that cannot be used"
     if findings := check_archive(wheel):
@@ -138,7 +132,7 @@ _CUDA_FILES: Final = (".cu", ".cuh", ".hip")
 
 @dataclass(frozen=True, kw_only=True)
 class Compiled:
-    """What a compiler made of a source."""
+    """Repaired wheel and the environment that compiled it."""
 
     wheel: Path
     """Repaired, not labelled yet."""
@@ -154,7 +148,7 @@ class Compiled:
 
 
 class Builder(Protocol):
-    """Where builds run."""
+    """Place where builds run: this machine or a container."""
 
     def place(self, target: BuildTarget, /) -> BuildPlace:
         """Describe where a target is compiled."""
@@ -186,14 +180,9 @@ class Builder(Protocol):
 
 
 def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: Path, progress: Progress) -> BuiltWheel:
-    """Build one target.
+    """Build one target; write the wheel, its provenance and ``<target>.log`` to ``output``.
 
-    Args:
-        target: the build target: one cell of the plan.
-        builder: compiles it, on this machine or in a container.
-        policy: ``auto``, or a platform policy without its machine, such as ``manylinux_2_28``.
-        output: the folder for the wheel, its provenance and ``<target>.log``.
-        progress: shows each stage, and the lines that programs print.
+    ``policy`` is as in `Builder.compile`.
 
     Raises:
         BuildError: it failed; with the first error of the log.
@@ -247,14 +236,9 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
 def build_part(
     target: BuildTarget, builder: Builder, part: BuildPart, *, output: Path, progress: Progress
 ) -> CompiledPart:
-    """Compile a part of one target into the compiler cache; there is no wheel.
+    """Compile a part of one target into the compiler cache, without a wheel.
 
-    Args:
-        target: the build target: one cell of the plan.
-        builder: compiles it, on this machine or in a container.
-        part: the part of its units.
-        output: the folder for ``<target>.part-<number>-of-<all>.log``.
-        progress: shows each stage, and the lines that programs print.
+    ``output`` gets ``<target>.part-<number>-of-<all>.log``.
 
     Raises:
         BuildError: it failed; with the first error of the log.
@@ -268,7 +252,7 @@ def build_part(
 
 
 def _log_in(output: Path, name: str) -> Path:
-    """The path of a build's log; an earlier one is removed."""
+    """Return the path of a build's log, and remove an earlier log."""
     output.mkdir(parents=True, exist_ok=True)
     log = (output / f"{name}.log").resolve()
     log.unlink(missing_ok=True)
@@ -277,7 +261,7 @@ def _log_in(output: Path, name: str) -> Path:
 
 @contextmanager
 def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Iterator[tuple[Path, Path, Sha256]]:
-    """A workspace, the patched source in it, and the hash of the source before the patches."""
+    """Yield a workspace, the patched source in it, and the hash of the source before the patches."""
     with workspace_of(target, progress) as workspace:
         source, sha256 = fetch_source(target, workspace / "source")
         apply_patches(target.package, source, log=log)
@@ -294,10 +278,10 @@ def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Itera
 
 @contextmanager
 def workspace_of(target: BuildTarget, progress: Progress) -> Iterator[Path]:
-    """Hold the folder of a target's group, which is empty at first.
+    """Hold the folder of a target's group, empty at first.
 
-    It never moves, because paths reach the compiler: nvcc derives the names of internal symbols from the path of the
-    source, and compiler caches compare the paths of headers. With one folder for all Pythons of a group, two builds of
+    Its path never changes, because paths reach the compiler. nvcc derives the names of internal symbols from the source
+    path, and compiler caches compare the paths of headers. With one folder for all Pythons of a group, two builds of
     one target are equal to the byte.
     """
 
@@ -309,20 +293,20 @@ def workspace_of(target: BuildTarget, progress: Progress) -> Iterator[Path]:
 
 
 def describe(target: BuildTarget, toolkit: str) -> str:
-    """Say what a target is built with and for."""
+    """Describe the versions and GPU architectures of a build."""
     torch = f", torch {target.torch_release}" if target.torch_release else ""
     architectures = ", ".join(map(str, target.architectures))
     return f"Python {target.cell.python}, CUDA {toolkit}{torch}, for {architectures}"
 
 
 def wheel_kept(target: BuildTarget) -> WheelFile | None:
-    """The wheel that was built from the same inputs before; None if there is none."""
+    """Return the wheel that was built from the same inputs before; None if there is none."""
     wheels = sorted(_folder_of(target).glob("*.whl"))
     return WheelFile.at(wheels[0]) if wheels else None
 
 
 def build_here(target: BuildTarget, builder: Builder, progress: Progress) -> WheelFile:
-    """Build a target and keep its wheel, or take the one that is kept.
+    """Build a target and keep its wheel, or return the wheel that was kept.
 
     Raises:
         BuildError: it failed; with the first error of the log.
@@ -334,5 +318,5 @@ def build_here(target: BuildTarget, builder: Builder, progress: Progress) -> Whe
 
 
 def _folder_of(target: BuildTarget) -> Path:
-    """A folder of its own for everything that decides how a build goes."""
+    """Return the cache folder of a build, named by the identity of its inputs."""
     return user_cache_path("wheelmill") / "built-here" / identity_of(inputs_of(target, this_machine(), AUTO_POLICY))

@@ -1,10 +1,10 @@
-"""The compiler cache of a group: builds for further Pythons, and later attempts, reuse what one build compiled.
+"""Compiler cache of a group, shared by builds for further Pythons and by later attempts.
 
 ccache keys on the bytes of compilers and headers and on the command line; see ``docker/through-ccache.sh``.
 
-One wheel may be compiled by many jobs. Each compiles its part of the source into the cache: the units of other parts
-come out as empty objects, so that the build runs to its end, and its result is dropped. The last job takes up the
-caches of all parts and builds as always, so that a wheel is the same however many jobs compiled it.
+Many jobs may compile one wheel, each a part of the source. Units of other parts come out as empty objects, so that the
+build runs to its end; its result is dropped. The last job copies the caches of all parts and builds as always. So a
+wheel is the same for any number of jobs.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _PATHS: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class CompilerCache:
-    """A folder of compiled objects, and compilers that look there first."""
+    """Folder of compiled objects, and compilers that search it first."""
 
     folder: Path
     compilers: Path
 
     def variables(self, folder: PurePath | None = None, compilers: PurePath | None = None) -> Mapping[str, str]:
-        """What the compilers read, with the places where a build sees the two folders."""
+        """Return the variables that the compilers read; the arguments are the two folders' paths inside a build."""
         asked = {name: "1" for name in ("CCACHE_DISABLE", "CCACHE_RECACHE") if os.environ.get(name)}
         return asked | {
             "WHEELMILL_COMPILERS": str(compilers or self.compilers),
@@ -61,7 +61,7 @@ class CompilerCache:
         self._ccache("--zero-stats")
 
     def counts(self) -> CacheCounts:
-        """Where the objects came from since `forget_counts`."""
+        """Count the objects from the cache and from the compiler since `forget_counts`."""
         printed = (line.split("\t") for line in self._ccache("--print-stats").splitlines())
         numbers = {name: int(number) for name, number in printed}
         found = numbers["direct_cache_hit"] + numbers["preprocessed_cache_hit"]
@@ -72,21 +72,17 @@ class CompilerCache:
 
 
 def caches() -> Path:
-    """Where the caches of all groups are, a folder each."""
+    """Return the folder with a cache folder for each group."""
     return user_cache_path("wheelmill") / "compiled"
 
 
 def cache_of(
     target: BuildTarget, toolkit: str, place: BuildPlace, workspace: Path, python_include: PurePath
 ) -> CompilerCache:
-    """Open the cache of a target's group, with compilers in its workspace.
+    """Open the cache of a target's group, with compilers in the build's workspace.
 
-    Args:
-        target: the build target: one cell of the plan.
-        toolkit: the CUDA toolkit release: ccache sees the bytes of nvcc, but not those of what nvcc calls.
-        place: where it is compiled: ccache sees the compilers' bytes, but not those of what they call either.
-        workspace: the folder of the build.
-        python_include: the headers of the build's Python, as the build will see them.
+    ``toolkit`` and ``place`` are part of its name: ccache sees the bytes of nvcc and of compilers, but not of the
+    programs that they call. ``python_include`` has the headers of the build's Python, as the build will see them.
     """
     folder = caches() / f"{target.cell.group}-{toolkit}-{identity_of(place)[:16]}-{_PATHS}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -102,7 +98,7 @@ def cache_of(
 
 @contextmanager
 def tell_hits(target: BuildTarget, cache: CompilerCache, progress: Progress) -> Iterator[None]:
-    """Count while something is built, and report the counts, also when it fails."""
+    """Report the cache hits of a build, also if it fails."""
     cache.forget_counts()
     try:
         yield
@@ -131,7 +127,7 @@ with a letter for its kind."""
 
 @dataclass(frozen=True, kw_only=True)
 class BuildPart:
-    """Which of the parts of a source one job compiles."""
+    """Part of a source for one job to compile."""
 
     number: int
     """Counted from 1."""
@@ -139,12 +135,12 @@ class BuildPart:
     """How many there are."""
 
     def __str__(self) -> str:
-        """``2/4``."""
+        """Format the part: ``2/4``."""
         return f"{self.number}/{self.of}"
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``2/4``.
+        """Parse a part such as ``2/4``.
 
         Raises:
             ValueError: it is no such part.
@@ -155,28 +151,22 @@ class BuildPart:
         return cls(number=int(number), of=int(of))
 
     def divide(self, source: Path, seen: PurePath, cache: CompilerCache) -> dict[str, str]:
-        """Have the compilers of a build skip the units of other parts.
+        """Make the compilers of a build skip the units of other parts, and return the variables that they read.
 
-        Args:
-            source: the folder of the source, patched: the same in every job.
-            seen: the same folder, as the build sees it.
-            cache: the compilers.
-
-        Returns:
-            The variables that the compilers read.
+        ``source`` is patched, and the same in every job; ``seen`` is its path inside the build.
         """
         paths = (path for path in source.rglob("*") if path.suffix in UNITS and path.is_file())
-        # By kind first: kernels take the time, and each part gets as many of them.
+        # Sorted by suffix: kernels take the time, and each part gets the same number of them.
         names = sorted((path.suffix, str(path.relative_to(source))) for path in paths)
         listed = "".join(f"{name}\n" for _, name in names)
         (cache.compilers / "units").write_bytes(os.fsencode(listed))  # a name need not be UTF-8
-        part_in(cache)  # of a build that was ended
+        part_in(cache)  # removes the lists of an aborted build
         return {"WHEELMILL_PART": str(self), "WHEELMILL_SOURCE": str(seen)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledPart:
-    """What the build of a part compiled."""
+    """Numbers of units that a part's build compiled and skipped."""
 
     ours: int
     """Units of this part."""
@@ -185,7 +175,7 @@ class CompiledPart:
 
 
 def part_in(cache: CompilerCache) -> CompiledPart:
-    """Take the lists of what a part's build compiled, and what it left to others, and count them."""
+    """Count the units that a part's build compiled and skipped, and remove its lists of them."""
 
     def count(name: str) -> int:
         listed = cache.folder / name
@@ -197,15 +187,10 @@ def part_in(cache: CompilerCache) -> CompiledPart:
 
 
 def take_up(folders: Iterable[Path]) -> int:
-    """Copy the objects of other jobs' compiler caches to where this machine has its own.
+    """Copy the objects of other jobs' compiler caches to this machine's, and return the number of new ones.
 
-    Nothing but objects is taken: neither links nor settings, and no counts.
-
-    Args:
-        folders: each with the caches of groups as this machine has them, or with folders that have such.
-
-    Returns:
-        How many objects were not here yet.
+    Only objects are copied: no links, settings or counts. Each of ``folders`` has caches of groups as this machine has
+    them, or folders with such caches.
 
     Raises:
         IntegrityError: they take more space than compiler caches may.
@@ -226,8 +211,8 @@ def take_up(folders: Iterable[Path]) -> int:
 
 
 def _objects(folder: Path) -> Iterator[tuple[Path, PurePath]]:
-    """The objects of all caches in a folder, each with its place below `caches`: ``GROUP/0/1/NAME``."""
-    for parent, _, names in os.walk(folder):  # which goes through no links
+    """Yield the objects of all caches in a folder, each with its path below `caches`: ``GROUP/0/1/NAME``."""
+    for parent, _, names in os.walk(folder):  # does not follow links
         levels = PurePath(parent).relative_to(folder).parts
         depth = next((n for n, level in enumerate(reversed(levels)) if len(level) > 1), len(levels))
         if 0 < depth < len(levels):

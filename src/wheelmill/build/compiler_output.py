@@ -38,7 +38,7 @@ _MAX_SETUP: Final = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class KnownCause:
-    """A cause of failed builds."""
+    """Known cause of failed builds, with a hint."""
 
     pattern: str
     """A regular expression, in which case does not matter; its named groups stand in the hint."""
@@ -51,12 +51,12 @@ _OTHER_NAMES: Final[Mapping[str, str]] = {"nvtx": "(?:nvtx|nvToolsExt)", "profil
 
 
 def any_of(phrases: Iterable[str]) -> str:
-    """The regular expression of phrases, none of them as a part of a word."""
+    """Return the regular expression of phrases, none of them as a part of a word."""
     return rf"(?<!\w)(?:{'|'.join(map(re.escape, phrases))})(?!\w)"
 
 
 def _lacks(component: str) -> KnownCause:
-    """A component of the toolkit that is not there, by its headers, its libraries or its targets of CMake."""
+    """Return the cause for a missing component of the toolkit: by its headers, libraries or CMake targets."""
     name = _OTHER_NAMES.get(component, component)
     return KnownCause(
         pattern=rf"{_HEADER}(?:\w+/)?{name}\w*\.h|cannot find -l{name}|\bCUDA::{name}",
@@ -65,7 +65,7 @@ def _lacks(component: str) -> KnownCause:
 
 
 def _lacks_system(headers: str, dnf: str, apt: str) -> KnownCause:
-    """Packages of the operating system that are not there, by a header of theirs or its folder."""
+    """Return the cause for missing packages of the operating system: by one of their headers or its folder."""
     return KnownCause(
         pattern=_HEADER + headers,
         hint=f"system_packages: {{{{dnf: [{dnf}], apt: [{apt}]}}}} in the entry of {{project}} brings that header",
@@ -146,15 +146,10 @@ KNOWN_CAUSES: Final = (
 
 
 def hint_for(printed: str, package: Package, source: Path) -> str | None:
-    """Say what helps against the first known cause of a failure.
+    """Return the hint for the first known cause of a failure; None if the cause is not known.
 
-    Args:
-        printed: the first error of the build, or the end of its log.
-        package: the package, whose entry the hint is about.
-        source: the folder of its source, whose ``setup.py`` may name the variable that stops a download.
-
-    Returns:
-        The hint; None where the cause is not known.
+    ``printed`` is the first error of the build, or the end of its log. The ``setup.py`` in ``source`` may name the
+    variable that stops a download.
     """
     for cause in KNOWN_CAUSES:
         if found := re.search(cause.pattern, printed, re.IGNORECASE):
@@ -165,7 +160,7 @@ def hint_for(printed: str, package: Package, source: Path) -> str | None:
 
 
 def _switch_in(printed: str, source: Path) -> str:
-    """The variable that keeps a source from downloading, where what it printed or its ``setup.py`` names one."""
+    """Return the variable that stops a source's downloads, from its output or ``setup.py``, or a placeholder."""
     setup = source / _SETUP
     text = ""
     if setup.is_file():
@@ -231,7 +226,7 @@ _TRACEBACK: Final = 1000
 
 
 class _Rank(IntEnum):
-    """How well an error explains a failed build. Of errors of one rank the first counts, of exceptions the last."""
+    """Rank of an error as the cause of a failed build; of equal ones the first counts, of exceptions the last."""
 
     NONE = 0
     RAISED = 1
@@ -244,7 +239,7 @@ class _Rank(IntEnum):
 
 @dataclass(kw_only=True)
 class _FirstError:
-    """Finds the error that made a build fail, with the lines around it."""
+    """Search for the error that made a build fail, and the lines around it."""
 
     lines: list[str] = field(default_factory=list)
     line: str = ""
@@ -256,7 +251,7 @@ class _FirstError:
     _traceback: list[str] | None = None
 
     def take(self, text: str) -> None:
-        """Take the next line."""
+        """Process the next line."""
         text = text[:_READ]
         bare = text.strip()
         self._unit_failed = self._unit_failed or bare.startswith("FAILED: ")
@@ -278,11 +273,11 @@ class _FirstError:
             if _TOOL_ERROR.match(bare):
                 return _Rank.TOLD
         if self._traceback and bare and _indent(text) <= _indent(self._traceback[0]):
-            return _Rank.RAISED  # what stands behind the frames
+            return _Rank.RAISED  # the exception after the frames
         return _Rank.NONE
 
     def _follow(self, text: str, bare: str) -> None:
-        """Keep a line that may turn out to lead to an error."""
+        """Keep a line that may lead to an error."""
         if _LEAD.match(bare):
             self._before.append(text)
         else:
@@ -300,7 +295,7 @@ def _indent(text: str) -> int:
 
 
 def _own_frames(traceback: Sequence[str]) -> Sequence[str]:
-    """The frames of a traceback that are not the build backend's."""
+    """Return the frames of a traceback that do not belong to the build backend."""
     last = max((place for place, text in enumerate(traceback) if _BACKEND.match(text.lstrip())), default=0)
     own = (place for place in range(last + 1, len(traceback)) if traceback[place].lstrip().startswith('File "'))
     first = next(own, len(traceback))
@@ -308,7 +303,7 @@ def _own_frames(traceback: Sequence[str]) -> Sequence[str]:
 
 
 def unit_in(line: str) -> str:
-    """Shorten a compiler's command to what it compiles, with ninja's count; other lines stay as they are."""
+    """Shorten a compiler's command to its source file, with ninja's count; return other lines unchanged."""
     words = line.split()
     if "-c" not in words or not (units := [word for word in words if word.endswith(UNITS)]):
         return line
@@ -319,21 +314,14 @@ def unit_in(line: str) -> str:
 def explain_failure(
     what: str, failure: ProcessError, log: Path, *, package: Package, source: Path, seen: str
 ) -> BuildError:
-    """Say why a build failed: by the first error in its log, and by what is known to help.
+    """Explain a failed build by the first error in its log, with a hint.
 
-    A source that the compiler refuses is told apart from a build that failed for another reason: only the former is
-    remembered. When in doubt, the machine is blamed: a needless try costs time, a needless skip costs a wheel.
+    A `CompileError` means that the compiler refused the source, and that nothing in the log could be the machine's
+    fault. Only such errors are remembered. In doubt the machine is blamed: a needless retry costs time, a needless skip
+    costs a wheel.
 
-    Args:
-        what: the first line of the message.
-        failure: how the build ended, and the last lines it printed, which are shown where no error is found.
-        log: everything that it printed.
-        package: whose build it was.
-        source: the folder of the source.
-        seen: the same folder, as the build saw it; paths are shown without it.
-
-    Returns:
-        A `CompileError` when the compiler refused the source and nothing in the log could be the machine's fault.
+    ``what`` is the first line of the message. The last lines of ``failure`` are shown if ``log`` has no error. ``seen``
+    is the source folder as the build saw it; paths are shown without it.
     """
     first, excuse = _FirstError(), ""
     if log.exists():  # else it failed before anything was started
@@ -351,12 +339,12 @@ def explain_failure(
 
 
 def _excuse_in(line: str) -> str:
-    """The line, if the machine may be to blame for it."""
-    lowered = line.lower()  # a phrase is found in a fraction of the time that the expression takes
+    """Return the line if the machine may be to blame for it, else an empty string."""
+    lowered = line.lower()  # finding a substring takes a fraction of the expression's time
     return line if any(phrase in lowered for phrase in _EXCUSES) and _EXCUSE.search(line) else ""
 
 
 def _shown(lines: Iterable[str]) -> str:
-    """Foreign lines, made printable for people."""
+    """Shorten and dedent foreign lines, and make them printable."""
     cut = (printable(line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ...") for line in lines)
     return textwrap.dedent("\n".join(cut)).strip("\n")

@@ -1,7 +1,6 @@
 """Builds in a container: manylinux with a CUDA toolkit, through cibuildwheel.
 
-cibuildwheel copies a source into a container of our image, builds and repairs there, and fetches the wheel.
-
+cibuildwheel copies a source into a container of our image, builds and repairs there, and fetches the wheel; see
 https://cibuildwheel.pypa.io/en/stable/options/
 """
 
@@ -60,13 +59,8 @@ class ContainerBuild:
 def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, log: Path, progress: Progress) -> Path:
     """Build and repair a wheel in a container.
 
-    Args:
-        build: the target, the image and the environment of the build.
-        source: the folder of the source, alone in its own. It is never the working folder of a program of ours, which
-            would import a ``cibuildwheel.py`` of the project.
-        workspace: the folder for the settings and the wheel.
-        log: the file that gets everything that is printed.
-        progress: shows the lines that programs print.
+    ``source`` is alone in its parent folder. It is never the working folder of our programs, which would import a
+    ``cibuildwheel.py`` of the project. ``workspace`` gets the settings and the wheel.
     """
     settings, output = workspace / "cibuildwheel.toml", workspace / "wheelhouse"
     settings.write_text(tomlkit.dumps(settings_of(build)))
@@ -74,12 +68,12 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
     command = [sys.executable, "-I", "-m", "cibuildwheel", "--only", identifier, "--config-file", str(settings)]
     process.run(
         [*command, "--output-dir", str(output), str(PurePosixPath(source.name, build.target.subdirectory))],
-        cwd=source.parent,  # which holds nothing else, and which cibuildwheel copies to /project, a fixed path
+        cwd=source.parent,  # cibuildwheel copies it, and so nothing else, to the fixed path /project
         env={
             **_docker_environment(),
             **build.variables,
             "TMPDIR": str(workspace),
-            "CIBW_CACHE_PATH": str(workspace / "cibuildwheel"),  # it makes one, and a home may be read-only
+            "CIBW_CACHE_PATH": str(workspace / "cibuildwheel"),  # else in the home folder, which may be read-only
         },
         timeout=build.target.package.timeout,
         log=log,
@@ -91,14 +85,14 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
 
 
 def settings_of(build: ContainerBuild) -> dict[str, object]:
-    """The contents of ``cibuildwheel.toml``, which replaces what the project's pyproject.toml says."""
+    """Return the contents of ``cibuildwheel.toml``, which replace the settings in the project's pyproject.toml."""
     target = build.target
     options: dict[str, object] = {
         f"manylinux-{_machine(target)}-image": build.image,
         "container-engine": {"name": "docker", "create-args": [*build.create_args], "disable-host-mount": True},
-        # What the build needs is in PACKAGES already, as the lock says it.
+        # PACKAGES has the locked requirements already.
         "build-frontend": {"name": "pip", "args": ["--no-build-isolation"]},
-        "build-verbosity": 1,  # else pip keeps what compilers print until they have failed
+        "build-verbosity": 1,  # else pip shows the output of compilers only after a failure
         "config-settings": dict(target.package.build_args.config_settings),
         "environment": {"PYTHONPATH": str(PACKAGES), "PATH": f"$PATH:{PACKAGES}/bin"},
         "environment-pass": sorted(build.variables),
@@ -111,14 +105,14 @@ def settings_of(build: ContainerBuild) -> dict[str, object]:
 
 
 def _check_header(component: Component) -> str:
-    """Check that the image has the components, before anything is compiled."""
+    """Return a command that checks the image for a component before anything is compiled."""
     header = f"$CUDA_HOME/include/{HEADERS[component]}"
     message = f"'toolkit' of the package names {component}, but the image has no {header}"
     return f'test -e "{header}" || (echo "error: {message}" && exit 1)'
 
 
 def _repair_command(build: ContainerBuild) -> str:
-    """Repair a wheel; auditwheel has a Python of its own, which must not import from PACKAGES."""
+    """Return the repair command; auditwheel has a Python of its own, which must not import from PACKAGES."""
     if build.policy is None:
         return ""
     repair = shlex.join(repair_arguments(build.policy, build.target.cell.platform))
@@ -130,7 +124,7 @@ def _machine(target: BuildTarget) -> str:
 
 
 def _docker_environment() -> dict[str, str]:
-    """The environment of cibuildwheel and Docker's client: none of the user's settings, and no token."""
+    """Return the environment of cibuildwheel and Docker's client, without the user's settings and tokens."""
     docker = {name: value for name, value in os.environ.items() if name.startswith("DOCKER_")}
     return process.environment_for_foreign_code() | docker
 
@@ -139,7 +133,7 @@ FREE_DISK: Final = 20 << 30
 """Bytes: the images take up to 12 GiB unpacked, torch with CUDA 5, a build 2."""
 
 _CONFINED: Final = (
-    *("--cap-drop=ALL", "--cap-add=CHOWN", "--cap-add=DAC_OVERRIDE", "--cap-add=FOWNER"),  # what unpacking takes
+    *("--cap-drop=ALL", "--cap-add=CHOWN", "--cap-add=DAC_OVERRIDE", "--cap-add=FOWNER"),  # for unpacking
     *("--security-opt=no-new-privileges", "--pids-limit=8192"),
 )
 _CUDA_HOME: Final = PurePosixPath("/opt/wheelmill/cuda")
@@ -149,7 +143,7 @@ _CACHE: Final = PurePosixPath("/opt/wheelmill/cache")
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a build's container may use."""
+    """Resources and network of a build's container."""
 
     memory: int | None = None
     """Bytes; None sets no limit."""
@@ -161,14 +155,14 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class DockerBuilder:
-    """Compiles in containers of images that ``images.yml`` pins."""
+    """Builder in containers of images that ``images.yml`` pins."""
 
     images: Images
     compatibility: Compatibility
     limits: Limits
 
     def place(self, target: BuildTarget, /) -> BuildPlace:
-        """A container of the images for the target's CUDA; see `Builder`."""
+        """Describe the container of the images for the target's CUDA; see `Builder`."""
         cuda, platform = target.cell.cuda, target.cell.platform
         bases = self.images.cuda.get(cuda)
         images = (self.images.manylinux.images.get(platform), bases and bases.devel)
@@ -212,7 +206,7 @@ class DockerBuilder:
         log: Path,
         progress: Progress,
     ) -> tuple[Path, PackageFolder, CompilerCache]:
-        """Have a wheel made; if only a part is compiled, with empty objects for the rest and without repair."""
+        """Build a wheel; with a ``part``, the other units are empty objects, and the wheel is not repaired."""
         bases = self.images.of_cuda(target.cell.cuda)
         with containers.claim_run() as run:
             check_free_disk(workspace)
@@ -258,7 +252,7 @@ class DockerBuilder:
         return wheel, packages, cache
 
     def _image(self, target: BuildTarget, bases: CudaImages, progress: Progress) -> str:
-        """The image that a target is compiled in, with the system packages that it needs."""
+        """Return the image that a target is compiled in, with the target's system packages."""
 
         def here(reference: ImageReference) -> str:
             return base_image(reference.tagged, reference.digest, progress=progress)
@@ -280,13 +274,13 @@ class DockerBuilder:
             ) from None
 
     def _cache(self, target: BuildTarget, toolkit: str, workspace: Path) -> CompilerCache:
-        """The compiler cache of a target's group, with Python's headers where the image has them."""
+        """Open the compiler cache of a target's group, with the path of Python's headers in the image."""
         python = target.cell.python
         headers = PurePosixPath(f"/opt/python/{python.interpreter}-{python.abi}/include/python{python}")
         return cache_of(target, toolkit, self.place(target), workspace, headers)
 
     def _create_args(self, run: containers.Run, packages: PackageFolder, cache: CompilerCache) -> list[str]:
-        """What ``docker create`` is told: the folders that a build sees, and what it may use."""
+        """Return the options of ``docker create``: the folders that a build sees, and its limits."""
         limits = self.limits
         return [
             f"--label={run.label}",
@@ -302,7 +296,7 @@ class DockerBuilder:
     def _fault_of_machine(
         self, error: ProcessError, run: containers.Run, *, began: int, parallelism: Parallelism, log: Path
     ) -> BuildError | None:
-        """Say which resource a failed build used up; None if there is no sign of that."""
+        """Return an error for the resource that a failed build used up; None if there is no sign of that."""
         containers.check_daemon()
         tail = f"{error.tail}\n{error}\n(the whole log: {log})"
         if containers.ran_out_of_memory(run, since=began):
@@ -320,7 +314,7 @@ class DockerBuilder:
 
 
 def _take_back(folder: Path, image: str, run: containers.Run) -> None:
-    """Make the current user the owner of files that a container made, as root."""
+    """Make the current user the owner of files that a container wrote as root."""
     if os.getuid() != 0:
         owner = f"{os.getuid()}:{os.getgid()}"
         with containers.start_container(image, run, ["--network=none", f"--volume={folder}:{_CACHE}"]) as container:
@@ -328,7 +322,7 @@ def _take_back(folder: Path, image: str, run: containers.Run) -> None:
 
 
 def check_free_disk(workspace: Path, needed: int = FREE_DISK) -> None:
-    """Check the free space before hours are spent."""
+    """Check the free disk space before hours are spent on a build."""
     root = Path(containers.docker("info", "--format", "{{.DockerRootDir}}").strip())
     for folder in (root, workspace):
         if folder.exists() and (free := shutil.disk_usage(folder).free) < needed:

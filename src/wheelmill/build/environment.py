@@ -1,7 +1,7 @@
 """Environment of a build: torch and the locked requirements in one folder, and fixed variables without secrets.
 
-The folder has the same path for every Python: compilers see it and the headers in it, so the caches of several Pythons
-can serve each other. How many compilers may run at once follows from cores and memory.
+The folder has the same path for every Python: compilers see it and its headers, so several Pythons can share caches.
+Cores and memory limit the number of compilers at once.
 """
 
 from __future__ import annotations
@@ -35,11 +35,7 @@ is_available, device_count, current_device, get_device_properties = _answers({ca
 
 
 def install_packages(target: BuildTarget, packages: PackageFolder, workspace: Path, *, log: Path) -> PackageFolder:
-    """Install torch, NVIDIA's libraries that are in no toolkit, and the locked requirements.
-
-    Returns:
-        The folder, sealed if the target has a lock.
-    """
+    """Install torch, NVIDIA's libraries that no toolkit has, and the requirements; seal the folder if it is locked."""
     if target.torch_release:
         install_torch(target, packages, log=log)
     install_own_wheels(target, packages, log=log)
@@ -72,7 +68,7 @@ def install_torch(target: BuildTarget, packages: PackageFolder, *, log: Path) ->
 
 
 def _cuda_of_torch(packages: PackageFolder) -> str | None:
-    """Read ``torch.version.cuda`` from its file: importing torch takes seconds, and the Python that it is for."""
+    """Read ``torch.version.cuda`` from its file: importing torch takes seconds, and a Python that it supports."""
     version = packages.directory / "torch" / "version.py"
     for node in ast.parse(version.read_text()).body if version.exists() else ():
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
@@ -83,19 +79,19 @@ def _cuda_of_torch(packages: PackageFolder) -> str | None:
 
 
 def _answer_gpu_questions(torch_cuda: Path, gpus: tuple[Architecture, ...]) -> None:
-    """Have the installed torch report these GPUs, wherever it is imported."""
+    """Make the installed torch report these GPUs in every process."""
     shutil.copyfile(gpu_answers.__file__, torch_cuda / "wheelmill_gpus.py")
     capabilities = [(gpu.major, gpu.minor) for gpu in gpus]
     initial = torch_cuda / "__init__.py"
     answered = _ANSWERED.format(capabilities=capabilities).encode()
-    write_bytes(initial, initial.read_bytes() + answered)  # a new file: the old one may be the installer's cache's own
+    write_bytes(initial, initial.read_bytes() + answered)  # a new file: the installer may link the old one to its cache
 
 
 def _fix_times(headers: Path) -> None:
     """Give every header its own timestamp, the same in every build.
 
-    GCC's ``#pragma once`` takes two files for one when content, size and time agree, and torch has such twins;
-    installers stamp them with the time of unpacking, so that what the compiler sees would differ by chance.
+    GCC's ``#pragma once`` takes two files for one if content, size and time agree, and torch has such twins. Installers
+    stamp them with the time of unpacking, so the compiler would see a different set by chance.
     """
     for number, header in enumerate(sorted(path for path in headers.rglob("*") if path.is_file())):
         copy = header.with_name(f".{header.name}")  # the installer may have linked the file to its cache
@@ -105,7 +101,7 @@ def _fix_times(headers: Path) -> None:
 
 
 def install_requirements(target: BuildTarget, packages: PackageFolder, workspace: Path, *, log: Path) -> PackageFolder:
-    """Install exactly the locked requirements and seal the folder; a source on this disk may do without a lock."""
+    """Install exactly the locked requirements and seal the folder; a source folder on this disk needs no lock."""
     wanted = (*target.package.build_requirements, *EVERY_BUILD_NEEDS)
     relock = f"run 'wheelmill config lock {target.cell.project}'"
     if target.requirements is None and not isinstance(target.source, Path):
@@ -131,7 +127,7 @@ def install_requirements(target: BuildTarget, packages: PackageFolder, workspace
 
 
 def _requirements_file(requirements: tuple[LockedRequirement, ...], workspace: Path) -> Path:
-    """A requirements file for uv: one pinned requirement per line, with the hashes that its wheel may have."""
+    """Write a requirements file for uv: one pinned requirement per line, with the hashes that its wheel may have."""
     path = workspace / "requirements.txt"
     lines = (" ".join([pin.requirement, *(f"--hash=sha256:{sha256}" for sha256 in pin.sha256)]) for pin in requirements)
     path.write_text("".join(f"{line}\n" for line in lines))
@@ -148,14 +144,7 @@ _SEED_SINCE: Final = CudaVersion(13, 0)
 def variables_of(
     target: BuildTarget, parallelism: Parallelism, *, packages: PurePath, toolkit: PurePath
 ) -> dict[str, str]:
-    """The variables of a build, wherever it runs.
-
-    Args:
-        target: the build target: one cell of the plan.
-        parallelism: how many compilers may run at once.
-        packages: where the build sees its packages.
-        toolkit: where the build sees its CUDA home.
-    """
+    """Return the variables of any build; ``packages`` and ``toolkit`` are paths as the build sees them."""
     return {
         **_fixed_variables(target),
         "MAX_JOBS": str(parallelism.jobs),
@@ -168,11 +157,7 @@ def variables_of(
 
 
 def decisive_variables(target: BuildTarget) -> dict[str, str]:
-    """The variables that decide the result; they are the same on every machine.
-
-    Args:
-        target: the build target: one cell of the plan.
-    """
+    """Return the variables that decide the result; they are the same on every machine."""
     flags = " ".join((*_seed(target), *target.nvcc_flags))
     appended = {"NVCC_APPEND_FLAGS": flags} if flags else {}
     return {**_fixed_variables(target), **appended, **_own_variables(target)}
@@ -197,18 +182,18 @@ def _fixed_variables(target: BuildTarget) -> dict[str, str]:
 
 
 def _architectures_in_forms(target: BuildTarget) -> dict[ArchForm, str]:
-    """The GPU architectures of a target in every form."""
+    """Write the GPU architectures of a target in every form."""
     return {form: ";".join(map(write, target.architectures)) for form, write in _FORMS.items()}
 
 
 def _known_to_torch(architecture: Architecture, package: Package) -> str:
-    """Write an architecture as torch's extension builder takes it: without a family, where its flags are replaced."""
+    """Write an architecture for torch's extension builder: without a family if its flags are replaced."""
     is_family = architecture.feature == "f" and package.gencode
     return str(replace(architecture, feature="") if is_family else architecture)
 
 
 def _gencode(architectures: tuple[Architecture, ...]) -> str:
-    """The flags of nvcc that compile for some architectures, as torch's extension builder writes them."""
+    """Return nvcc's flags for some architectures, in the form of torch's extension builder."""
     sass = [f"-gencode=arch={a.compute},code={a.sm}" for a in architectures]
     ptx = [f"-gencode=arch={a.compute},code={a.compute}" for a in architectures if a.ptx]
     return " ".join(sass + ptx)
@@ -227,7 +212,7 @@ _FORMS: Final[Mapping[ArchForm, Callable[[Architecture], str]]] = {
 
 
 def _own_variables(target: BuildTarget) -> dict[str, str]:
-    """The variables that packages.yml sets for a package."""
+    """Return the variables that packages.yml sets for a package."""
     variables, written = dict(target.package.env), _architectures_in_forms(target)
     if own := target.package.arch_variable:
         variables = {own.name: written[own.form], **variables}

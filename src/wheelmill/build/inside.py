@@ -1,4 +1,4 @@
-"""What is written into a wheel: licence files, how it was built, and a bill of materials (PEP 639, PEP 770)."""
+"""Files added to a wheel: licences, build facts and a bill of materials (PEP 639, PEP 770)."""
 
 from __future__ import annotations
 
@@ -40,14 +40,11 @@ def facts_of(
     packages: Mapping[str, str],
     images: tuple[str, ...],
 ) -> BuildFacts:
-    """Gather what a wheel says about its build.
+    """Gather the build facts of a wheel.
 
-    Args:
-        target: the build target: one cell of the plan.
-        source_sha256: of what was compiled, before patches.
-        toolkit: the CUDA toolkit release that it was compiled with.
-        packages: the version of every distribution in the build environment, by name.
-        images: the base images of the container that it was compiled in.
+    ``source_sha256`` is the hash of the source before patches, and ``toolkit`` the CUDA toolkit release. ``packages``
+    has the version of every distribution in the build environment, by name; ``images`` the base images of the
+    container.
     """
     cell, package = target.cell, target.package
     wanted = package.system_packages
@@ -77,12 +74,7 @@ def facts_of(
 
 
 def source_facts(source: Source, sha256: Sha256) -> SourceFacts:
-    """What a target is compiled from, as its wheel tells it.
-
-    Args:
-        source: of the target.
-        sha256: of what was compiled, before patches.
-    """
+    """Describe the source of a target for its wheel; ``sha256`` is its hash before patches."""
     match source:
         case LockedSdist(sdist=sdist):
             return SourceFacts(kind="sdist", sha256=sha256, sdist=sdist)
@@ -100,15 +92,7 @@ def source_facts(source: Source, sha256: Sha256) -> SourceFacts:
 
 
 def write_inside(facts: BuildFacts, target: BuildTarget, source: Path, unpacked: Path, dist_info: Path) -> None:
-    """Write into an unpacked wheel what it says of itself; RECORD is left for later.
-
-    Args:
-        facts: how it was built.
-        target: the build target that it was made for.
-        source: the folder of its source, patched.
-        unpacked: the folder with the wheel.
-        dist_info: its ``.dist-info`` in there.
-    """
+    """Add licences of the patched ``source``, build facts and a bill of materials to a wheel; RECORD comes later."""
     try:
         code = read_folder(unpacked)
     except UnreadableError as error:
@@ -136,7 +120,7 @@ def write_inside(facts: BuildFacts, target: BuildTarget, source: Path, unpacked:
 
 
 def with_compilers(facts: BuildFacts, code: Iterable[SharedObject]) -> BuildFacts:
-    """The facts, with the compilers that left their names in the machine code."""
+    """Add the compilers that left their names in the machine code to the facts."""
     return replace(facts, compilers=tuple(sorted({text for each in code for text in each.compilers})))
 
 
@@ -148,14 +132,9 @@ def bill_for(
     code: Iterable[SharedObject],
     bundled: Mapping[str, Sha256],
 ) -> bytes:
-    """Write the bill of materials of a wheel; anybody with the wheel and the plan can reproduce it.
+    """Write the bill of materials of a wheel, reproducible from the wheel and the plan.
 
-    Args:
-        facts: how the wheel was built.
-        package: the package, with its patches.
-        metadata: the wheel's METADATA.
-        code: its shared objects.
-        bundled: the hashes of the libraries that were copied into it.
+    ``metadata`` is the wheel's METADATA; ``bundled`` has the hashes of the libraries that were copied into it.
     """
     from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes  # noqa: PLC0415 - half a second
 
@@ -175,11 +154,10 @@ def bill_for(
 
 
 def _copy_licences(folders: Mapping[Path, None], destination: Path) -> None:
-    """Copy licence files of a source whose build backend left them out; most licences ask for that.
+    """Copy licence files that the build backend left out, as most licences ask for.
 
-    Args:
-        folders: where they may lie; of files of one name the first is taken.
-        destination: the folder ``licenses`` of the ``.dist-info``.
+    Of files of one name, the first of ``folders`` wins. ``destination`` is the folder ``licenses`` of the
+    ``.dist-info``.
     """
     for folder in folders:
         for path in sorted(folder.iterdir()):

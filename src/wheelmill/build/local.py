@@ -1,7 +1,7 @@
 """Builds on this machine: environment, compilation, and repair with auditwheel.
 
 A build runs in a virtual environment, with packages, a CUDA home that may come from wheels, and fixed variables. Repair
-gives the wheel the platform tag that its symbols allow, and the libraries that it must bring.
+adds required libraries to the wheel, and the platform tag that its symbols allow.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _CACHE: Final = Path("/tmp/wheelmill-compiled")  # noqa: S108
 
 @dataclass(frozen=True, kw_only=True)
 class BuildEnvironment:
-    """What the build backend of one target runs in."""
+    """Environment of the build backend of one target."""
 
     python: Path
     packages: PackageFolder
@@ -66,7 +66,7 @@ class BuildEnvironment:
 
 
 def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path, *, log: Path) -> BuildEnvironment:
-    """Install what a target's build needs."""
+    """Install a target's build requirements, and return the environment of its build."""
     python = target.cell.python
     try:
         venv = environments.create(workspace / "venv", python=python)
@@ -112,19 +112,14 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
 
 
 def _places_of(venv: VirtualEnvironment) -> tuple[Path, Path]:
-    """Where the headers of an environment's Python are, and where all of it is."""
+    """Return the folder of headers and the base prefix of an environment's Python."""
     code = "import json, sys, sysconfig; print(json.dumps([sysconfig.get_path('include'), sys.base_prefix]))"
     headers, prefix = venv.evaluate(code)
     return Path(headers), Path(prefix)
 
 
 def repair_arguments(policy: str, platform: Platform) -> Sequence[str]:
-    """The options of auditwheel, without the wheel and the folder for its result.
-
-    Args:
-        policy: ``auto``, or a platform policy without its machine, such as ``manylinux_2_28``.
-        platform: the platform, whose machine auditwheel is told.
-    """
+    """Return the options of auditwheel, without the wheel and the output folder; for ``policy`` see `Builder`."""
     excludes = (word for pattern in PROVIDED_BY_OTHERS for word in ("--exclude", pattern))
     return ("repair", "--plat", _wanted(policy, platform), *excludes)
 
@@ -154,7 +149,7 @@ def repair_here(raw: Path, policy: str, platform: Platform, destination: Path, *
 
 
 def _refusal(raw: Path, platform: str) -> str | None:
-    """The symbols that are too new for a platform, which auditwheel does not name."""
+    """List the symbols that are too new for a platform, which auditwheel does not name; None if there are none."""
     floor = promised_glibc(platform)
     newer = symbols_newer_than(floor, shared_objects_of(raw)) if floor else ()
     if not newer:
@@ -163,14 +158,10 @@ def _refusal(raw: Path, platform: str) -> str | None:
 
 
 def check_system_packages(package: Package, progress: Progress) -> None:
-    """Refuse a build that would miss a development package of this operating system, before anything is compiled.
+    """Refuse a build that lacks a development package of this operating system, before anything is compiled.
 
-    Without apt and dnf, or if the package names none for them, the build goes on with a notice: the headers may be
-    there all the same.
-
-    Args:
-        package: what it needs.
-        progress: is told what could not be checked.
+    Without apt and dnf, or if the package names none for them, the build goes on with a notice: the headers may exist
+    all the same.
     """
     wanted = package.system_packages
     if wanted is None:
@@ -207,7 +198,7 @@ def _dnf_has(name: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class RawWheel:
-    """What a build backend made."""
+    """Wheel as the build backend made it."""
 
     path: Path
     memory: int
@@ -215,14 +206,14 @@ class RawWheel:
 
 
 class LocalBuilder:
-    """Compiles with what this machine has, and with what wheels bring."""
+    """Builder that uses this machine's compilers, and toolkits from wheels."""
 
     @functools.cached_property
     def _machine(self) -> BuildPlace:
         return this_machine()
 
     def place(self, _target: BuildTarget, /) -> BuildPlace:
-        """This machine; see `Builder`."""
+        """Describe this machine; see `Builder`."""
         return self._machine
 
     def compile(
@@ -257,7 +248,7 @@ class LocalBuilder:
         log: Path,
         progress: Progress,
     ) -> tuple[BuildEnvironment, RawWheel]:
-        """Have a wheel made, with empty objects in it where only a part is compiled."""
+        """Build a wheel; with a ``part``, the other units are empty objects."""
         check_system_packages(target.package, progress)
         progress.step(f"{target.cell.id}: preparing {describe(target, target.toolkit)}")
         environment = prepare_environment(target, self.place(target), workspace, log=log)
@@ -274,21 +265,16 @@ class LocalBuilder:
 def build_raw_wheel(
     package: Package, source: Path, destination: Path, environment: BuildEnvironment, *, log: Path, progress: Progress
 ) -> RawWheel:
-    """Have a wheel made of a source folder by the project's own build backend (PEP 517).
+    """Build a wheel from a source folder with the project's own build backend (PEP 517).
 
-    Args:
-        package: whether the project's own build requirements are installed, settings for its backend, and a time limit.
-        source: the folder with ``pyproject.toml`` or ``setup.py``.
-        destination: the folder for the wheel.
-        environment: the environment that the build backend runs in.
-        log: the file that gets everything that is printed.
-        progress: shows the lines that programs print.
+    ``package`` sets a time limit, the backend's settings, and whether the project's own build requirements are
+    installed. ``source`` has ``pyproject.toml`` or ``setup.py``.
     """
     memory: list[int] = []
 
     def run(cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None) -> None:
         """Call a hook of the build backend in the sandbox, as pyproject_hooks would without one."""
-        _, hook, *_, exchange = cmd  # as pyproject_hooks calls its script, which finds its task in a folder
+        _, hook, *_, exchange = cmd  # pyproject_hooks passes its script a folder with the task
         sandbox = replace(
             environment.sandbox,
             writable={**environment.sandbox.writable, Path(exchange): Path(exchange), destination: destination},

@@ -1,4 +1,4 @@
-"""How many compilers may run at once, by cores and memory."""
+"""Number of compilers that may run at once, by cores and memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MEMORY_PER_COMPILER: Final = 6 << 30
 
 @dataclass(frozen=True, kw_only=True)
 class Parallelism:
-    """How many compilers run at once, and how many architectures each of them compiles at once."""
+    """Number of compilers at once, and of the architectures that each of them compiles at once."""
 
     jobs: int
     threads: int
@@ -38,7 +38,7 @@ def parallelism_for(
 
 
 def _available_memory() -> int:
-    """Bytes of memory that this process can still allocate: the machine's, or less within a container's limit."""
+    """Return the bytes of memory that this process can still allocate, within the limit of a container."""
     meminfo = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
     available = int(meminfo["MemAvailable"].split()[0]) << 10
     limit = Path("/sys/fs/cgroup/memory.max")  # https://docs.kernel.org/admin-guide/cgroup-v2.html

@@ -1,6 +1,6 @@
-"""Provenance of a built wheel, and the identity of a build: everything that decides its result, and the hash of that.
+"""Provenance of a built wheel, and identity of a build: the hash of everything that decides its result.
 
-Failed builds are known by their identity; wheels for this machine and compiled objects are kept under it.
+Records of failed builds, wheels for this machine and compiled objects are stored under that identity.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SUFFIX: Final = ".built.json"
 
 @dataclass(frozen=True, kw_only=True)
 class CacheCounts:
-    """Where the objects of a build came from."""
+    """Numbers of objects from the compiler cache and from the compiler."""
 
     found: int
     """In the compiler cache."""
@@ -39,7 +39,7 @@ class CacheCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """What a wheel was made from, and with what. Kept beside the wheel and bound to it by its hash."""
+    """Record of a wheel's source and build, stored beside the wheel and bound to it by its hash."""
 
     sha256: Sha256
     cell: Cell
@@ -84,14 +84,14 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltWheel:
-    """A finished wheel on disk, labelled and repaired."""
+    """Finished wheel on disk, labelled and repaired."""
 
     file: WheelFile
     provenance: Provenance
 
 
 def provenance_path(wheel: Path) -> Path:
-    """The path of a wheel's provenance, beside the wheel."""
+    """Return the path of a wheel's provenance, beside the wheel."""
     return wheel.with_name(wheel.name + SUFFIX)
 
 
@@ -137,7 +137,7 @@ _COMPILER_VARIABLES: Final = ("CC", "CXX", "CUDAHOSTCXX")
 
 @dataclass(frozen=True, kw_only=True)
 class BuildPlace:
-    """Where a target is compiled, as far as that affects the result."""
+    """Place where a target is compiled, as far as it affects the result."""
 
     sandbox: Literal["local", "docker"]
     compilers: tuple[str, ...]
@@ -150,7 +150,7 @@ class BuildPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class BuildInputs:
-    """Everything that decides how a build goes."""
+    """Inputs that decide the result of a build."""
 
     target: BuildTarget
     files: tuple[Sha256, ...]
@@ -164,25 +164,19 @@ class BuildInputs:
 
 
 def inputs_of(target: BuildTarget, place: BuildPlace | None = None, policy: str | None = None) -> BuildInputs:
-    """Gather everything that decides how a target's build goes.
-
-    Args:
-        target: the build target: one cell of the plan.
-        place: where it is compiled; None leaves that open.
-        policy: the platform policy that it is repaired for; None leaves that open.
-    """
+    """Gather the inputs that decide the result of a target's build; None leaves the place or the policy open."""
     files = tuple(sha256_of(patch) for patch in target.package.patches)
     if isinstance(target.source, Path):  # the folder's content counts, not where it lies
         files += (sha256_of_tree(target.source),)
         target = replace(target, source=None)
-    elif isinstance(target.source, LockedSdist):  # which Pythons it is for decides what is planned
+    elif isinstance(target.source, LockedSdist):  # requires_python only affects the plan
         target = replace(target, source=replace(target.source, requires_python=None))
     version = importlib.metadata.version("wheelmill")
     return BuildInputs(target=target, files=files, wheelmill=version, place=place, policy=policy)
 
 
 def identity_of(record: BuildInputs | BuildPlace) -> Sha256:
-    """Hash a record of what decides how builds go: equal ones have equal hashes, on every machine."""
+    """Hash inputs or a place; equal records have equal hashes on every machine."""
     content = asdict(record)
     if isinstance(record, BuildInputs):
         for key in _ONLY_PLANNED:
@@ -191,7 +185,7 @@ def identity_of(record: BuildInputs | BuildPlace) -> Sha256:
 
 
 def this_machine() -> BuildPlace:
-    """The place that is this machine, with the compilers that a build here would call."""
+    """Return this machine as a place, with the compilers that a build on it would call."""
     seen = process.environment_for_foreign_code()
     named = [f"{name}={seen[name]}" for name in _COMPILER_VARIABLES if name in seen]
     words = dict.fromkeys([*COMPILERS, *(word for text in named for word in text.partition("=")[2].split())])
@@ -201,7 +195,7 @@ def this_machine() -> BuildPlace:
 
 
 def _describe_program(path: Path) -> str:
-    """The hash of a program and what it says of itself; one that is a script may start any other."""
+    """Return a program's hash and the first line of its version; a script may start any other program."""
     try:
         printed = process.run([path, "--version"], env=process.environment_for_foreign_code())
     except (ProcessError, UsageError):
@@ -212,12 +206,10 @@ def _describe_program(path: Path) -> str:
 def known_failures(
     failures: KnownFailures, place_of: Callable[[BuildTarget], BuildPlace] | None = None, policy: str | None = None
 ) -> FailureOf:
-    """Look up which builds would only repeat an earlier failure.
+    """Return a function that finds the earlier failure that a build would repeat.
 
-    Args:
-        failures: the records of builds that failed before.
-        place_of: says where a target would be compiled; None takes failures of any place and policy.
-        policy: the platform policy that wheels would be repaired for.
+    ``place_of`` returns the place where a target would be compiled; None takes failures of any place and policy.
+    ``policy`` is the platform policy that wheels would be repaired for.
     """
     found = failures if place_of else {failure.target: failure for failure in failures.values()}
     suspects = {failure.id for failure in found.values()}  # hashing takes time, and runs the machine's compilers

@@ -1,4 +1,4 @@
-"""The source of a build: a source distribution that has the locked hash, a locked commit, or a folder."""
+"""Source of a build: a source distribution with the locked hash, a locked commit, or a folder."""
 
 from __future__ import annotations
 
@@ -24,11 +24,7 @@ _NOT_SOURCE_AT_THE_TOP: Final = (*_NOT_SOURCE, "build", "dist")
 
 
 def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
-    """Put the target's source under an empty folder.
-
-    Returns:
-        The folder that all of it lies in, and the hash of what it was made from.
-    """
+    """Put the target's source under an empty folder; return the source's folder, and the hash of the original."""
     cell = target.cell
     match target.source:
         case None:
@@ -60,7 +56,7 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
 
 
 def apply_patches(package: Package, source: Path, *, log: Path) -> None:
-    """Apply the patches of a package to its source, each leaving out the first part of the paths in it."""
+    """Apply the patches of a package to its source, without the first part of the paths in them (``-p1``)."""
     for patch in package.patches:
         _refuse_links_out(patch, package)
         try:
@@ -70,7 +66,7 @@ def apply_patches(package: Package, source: Path, *, log: Path) -> None:
 
 
 def copy_folder(source: Path, destination: Path) -> None:
-    """Copy the source in a folder: of a checkout, what git knows; else all but what earlier builds left."""
+    """Copy the source in a folder: of a checkout, the files that git knows; else all but output of earlier builds."""
     files = files_of_checkout(source)
     if files is None:
         shutil.copytree(source, destination, ignore=_not_source(source))
@@ -90,7 +86,7 @@ def _refuse_links_out(path: Path, package: Package) -> None:
 
 
 def _not_source(root: Path) -> Callable[[str, list[str]], set[str]]:
-    """Which entries of a folder earlier builds left: fewer below the top, where a package may be called ``dist``."""
+    """Ignore output of earlier builds: fewer names below the top, where a package may be called ``dist``."""
     at_the_top = shutil.ignore_patterns(*_NOT_SOURCE_AT_THE_TOP)
     below = shutil.ignore_patterns(*_NOT_SOURCE)
     return lambda folder, names: at_the_top(folder, names) if Path(folder) == root else below(folder, names)
@@ -104,7 +100,7 @@ def _unpack(project: ProjectName, sdist: LockedSdist, destination: Path) -> Path
 
 
 def sha256_of_tree(folder: Path) -> Sha256:
-    """Hash the names and contents of the files of a folder or checkout; of a link, where it leads to."""
+    """Hash the names and contents of the files of a folder or checkout, and the targets of links."""
     tree = hashlib.sha256()
     paths = files_of_checkout(folder) or sorted(folder.rglob("*"))
     for path in (path for path in paths if path.is_symlink() or path.is_file()):

@@ -1,6 +1,6 @@
 """CUDA home of a build: an installed toolkit of the right release, or one made of NVIDIA's wheels.
 
-Beside the compiler a build gets parts of the toolkit, and libraries that have their own wheels.
+Builds also get components of the toolkit, and libraries that have their own wheels.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ _OWN_WHEELS: Final = get_args(OwnWheel)
 
 
 def extras_of(components: Sequence[Component]) -> list[str]:
-    """What to ask the metapackage ``cuda-toolkit`` for."""
+    """Return the extras of the metapackage ``cuda-toolkit`` for some components."""
     return [_EXTRAS.get(name, name) for name in components if name in HEADERS]
 
 
 def missing_in(home: Path, components: Sequence[Component]) -> list[Component]:
-    """The components that an installed toolkit lacks."""
+    """Return the components that an installed toolkit lacks."""
     return [name for name in components if name in HEADERS and not (home / "include" / HEADERS[name]).exists()]
 
 
 def install_own_wheels(target: BuildTarget, packages: PackageFolder, *, log: Path) -> None:
-    """Install components that are in no toolkit: the versions that torch pins, else the newest."""
+    """Install components that no toolkit has: the versions that torch pins, else the newest."""
     names = [f"nvidia-{name}-cu{target.cell.cuda.major}" for name in target.package.toolkit if name in _OWN_WHEELS]
     try:
         packages.install(names, log=log)
@@ -66,15 +66,12 @@ def install_own_wheels(target: BuildTarget, packages: PackageFolder, *, log: Pat
 
 
 def library_variables(components: Sequence[Component], packages: PurePath, toolkit: PurePath) -> dict[str, str]:
-    """The variables by which linkers, compilers and CMake find components outside their usual folders.
+    """Return the variables by which linkers, compilers and CMake find components outside their usual folders.
 
-    Args:
-        components: the ``toolkit`` of the package.
-        packages: where the build sees its packages.
-        toolkit: where the build sees its CUDA home.
+    ``packages`` and ``toolkit`` are paths as the build sees them.
     """
     own = _folders_of(components, packages)
-    stubs = toolkit / "lib64" / "stubs"  # libcuda.so comes with drivers only, so what links it needs the stub
+    stubs = toolkit / "lib64" / "stubs"  # libcuda.so comes with drivers only, so linking to it needs the stub
     needed = [toolkit / "lib64", *(folder / "lib" for folder in own), stubs]
     headers = {
         "CPATH": os.pathsep.join(str(folder / "include") for folder in own),
@@ -82,15 +79,15 @@ def library_variables(components: Sequence[Component], packages: PurePath, toolk
     }
     return {
         "LIBRARY_PATH": os.pathsep.join(map(str, needed[1:])),
-        # Names of nvcc's temporary files else stay in the symbol table. A program of the build is linked to libraries
-        # of the build, and the linker looks at what those need.
+        # -s: else names of nvcc's temporary files stay in the symbol table. -rpath-link: the linker also searches
+        # for the libraries that those of the build need.
         "LDFLAGS": " ".join(["-Wl,-s", *(f"-Wl,-rpath-link={folder}" for folder in needed)]),
         **(headers if own else {}),
     }
 
 
 def link_plain_names(folder: Path) -> None:
-    """Add ``libX.so`` beside ``libX.so.13``: linkers look for it, and wheels leave it out."""
+    """Add ``libX.so`` beside ``libX.so.13``: linkers need it, and wheels leave it out."""
     for library in sorted(folder.glob("lib*.so.*")):
         plain = folder / f"{library.name.partition('.so.')[0]}.so"
         if not plain.exists():
@@ -112,13 +109,8 @@ def provide_toolkit(
 ) -> Path:
     """Find a CUDA home of exactly this toolkit release, or install one among the build's packages.
 
-    Args:
-        cuda: the CUDA release.
-        release: the release of its toolkit.
-        packages: the build's packages. Those that are installed later may replace parts of the toolkit by theirs;
-            see `complete_toolkit`.
-        components: what must be in it beside the compiler.
-        log: the file that gets what the installer prints.
+    It has the ``components`` beside the compiler. Packages that are installed later may replace parts of it; see
+    `complete_toolkit`.
     """
     lacking = ""
     for home in _installed_toolkits(cuda, release):
@@ -143,7 +135,7 @@ def provide_toolkit(
 
 
 def has_toolkit(cuda: CudaVersion, release: str) -> bool:
-    """Whether this machine has a toolkit, or NVIDIA's wheels provide one."""
+    """True if this machine has a toolkit, or NVIDIA's wheels provide one."""
     return cuda.major >= FIRST_WITH_COMPILER or any(_installed_toolkits(cuda, release))
 
 
@@ -160,7 +152,7 @@ def _homes(cuda: CudaVersion) -> Iterator[Path]:
 
 
 def _release_of(home: Path) -> str | None:
-    """The release of a toolkit by its own files; None if it is incomplete."""
+    """Return the release of a toolkit by its own files; None if it is incomplete."""
     try:
         release = json.loads((home / "version.json").read_bytes())["cuda"]["version"]
     except (OSError, ValueError, LookupError, TypeError):
@@ -170,7 +162,7 @@ def _release_of(home: Path) -> str | None:
 
 
 def complete_toolkit(home: Path) -> None:
-    """Add what compilers look for and the wheels leave out: ``lib64``, ``libX.so`` and a stub of ``libcuda.so``."""
+    """Add files that compilers need and wheels leave out: ``lib64``, ``libX.so`` and a stub of ``libcuda.so``."""
     if not (home / "lib64").exists():
         (home / "lib64").symlink_to("lib")
     link_plain_names(home / "lib")
