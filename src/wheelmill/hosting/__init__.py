@@ -1,1 +1,1 @@
-"""Other people's hosts: the settings that a factory needs on GitHub, and the layout of kernels on the Hub."""
+"""Hosts of third parties: the settings that a factory needs on GitHub, and the layout of kernels on the Hub."""

@@ -1,10 +1,10 @@
-"""Hugging Face's Hub: wheels that keep to torch's stable ABI, laid out as its ``kernels`` loads them.
+"""Kernels for Hugging Face's Hub: wheels on torch's stable ABI, laid out for its loader ``kernels``.
 
-Each is a folder such as ``build/torch-stable-abi210-cu130-x86_64-linux``, which says what it is for. ``kernels``
-imports the ``__init__.py`` in it under a name that ``metadata.json`` gives.
+Each is a folder such as ``build/torch-stable-abi210-cu130-x86_64-linux``, named after its target. ``kernels`` imports
+the ``__init__.py`` in it under a name from ``metadata.json``.
 
-https://huggingface.co/docs/kernels/kernel-requirements says the names; the keys of ``metadata.json`` are those that
-kernels 0.17.2 asks for.
+https://huggingface.co/docs/kernels/kernel-requirements defines the names; the keys of ``metadata.json`` are those that
+kernels 0.17.2 requires.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ globals().update({{name: value for name, value in vars(_module).items() if not n
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """A wheel that ``kernels`` can load."""
+    """Wheel that ``kernels`` can load."""
 
     contents: Contents
     variant: str
@@ -69,18 +69,18 @@ class Kernel:
 
     @property
     def files(self) -> Mapping[str, PurePosixPath]:
-        """Where its files go, by their names in the wheel; commands and data have no place there."""
+        """Paths of its files, by their names in the wheel; commands and data have no place there."""
         return {file.member: file.path for file in self.contents.installed if file.place == "library"}
 
     @property
     def unmet(self) -> tuple[str, ...]:
-        """Its requirements beside torch, which must be installed already: ``kernels`` installs nothing."""
+        """Requirements other than torch, which must be installed already: ``kernels`` installs nothing."""
         required = self.contents.metadata.requires_dist or ()
         return tuple(str(each) for each in required if not each.marker and canonicalize_name(each.name) != TORCH)
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """What ``metadata.json`` says."""
+        """Content of ``metadata.json``."""
         metadata = self.contents.metadata
         return {
             "id": f"_{self.module}_{self.contents.file.sha256[:16]}",
@@ -93,16 +93,16 @@ class Kernel:
 
 
 def kernel_of(path: Path, *, version: int, module: str | None = None) -> Kernel:
-    """Examine whether a wheel can be a kernel.
+    """Check that a wheel can be a kernel, and describe it.
 
     Args:
-        path: the wheel, which may be unexamined.
-        version: that the kernel is to have.
-        module: what is imported of it; None stands for the module of the project's name, or the only one.
+        path: the wheel, which may be untrusted.
+        version: the version of the kernel.
+        module: the module to import; None for the module of the project's name, or the only one.
 
     Raises:
-        UnreadableError: it is no sound wheel.
-        UsageError: ``kernels`` cannot load it, or not everywhere; says why.
+        UnreadableError: it is not a valid wheel.
+        UsageError: ``kernels`` cannot load it, or not everywhere, with the reason.
     """
     contents = open_wheel(WheelFile.at(path), None)
     findings = contents.record_findings if isinstance(contents, Contents) else contents
@@ -129,7 +129,7 @@ def kernel_of(path: Path, *, version: int, module: str | None = None) -> Kernel:
 
 
 def _framework_of(contents: Contents) -> str:
-    """The first torch whose stable ABI a wheel keeps to: ``torch-stable-abi210``."""
+    """Return the first torch with the stable ABI of a wheel: ``torch-stable-abi210``."""
     label, symbols = contents.name.label, open_symbols(contents.shared_objects)
     needed = needed_torch(tuple(map(str, contents.metadata.requires_dist or ())))
     if (label and label.torch) or not isinstance(needed, StableTorch):
@@ -154,7 +154,7 @@ def _framework_of(contents: Contents) -> str:
 
 
 def _machine_of(contents: Contents) -> str:
-    """The CUDA and the machine that a wheel is for: ``cu130-x86_64-linux``."""
+    """Return the CUDA and the machine of a wheel: ``cu130-x86_64-linux``."""
     platforms = {Platform.of_tag(tag) for tag in contents.name.platforms}
     platform = platforms.pop()
     if platforms or platform is None or not platform.is_linux:
@@ -171,7 +171,7 @@ def _machine_of(contents: Contents) -> str:
 
 
 def _architectures_of(contents: Contents) -> tuple[Architecture, ...]:
-    """The GPUs that a wheel has code for: ``9.0``, and ``12.0+PTX`` for portable assembly."""
+    """Return the GPUs that a wheel has code for: ``9.0``, and ``12.0+PTX`` for portable assembly."""
     sass, ptx = contents.evidence.sass, contents.evidence.ptx
     try:
         return tuple(replace(Architecture.of_code(code), ptx=code in ptx) for code in (*sass, *ptx))
@@ -180,7 +180,7 @@ def _architectures_of(contents: Contents) -> tuple[Architecture, ...]:
 
 
 def _module_of(contents: Contents, asked: str | None) -> str:
-    """What is imported of a wheel; its name goes into a file of Python."""
+    """Return the module to import from a wheel; its name goes into a Python file."""
     files = (file for file in contents.installed if file.place == "library" and file.path.suffix in (".py", ".so"))
     importable = (file.top for file in files if len(file.path.parts) == 1 or file.path.name == "__init__.py")
     modules = sorted({top for top in importable if top.isidentifier()})
@@ -196,18 +196,15 @@ def _module_of(contents: Contents, asked: str | None) -> str:
 
 
 def write_kernels(kernels: Sequence[Kernel], output: Path) -> list[Path]:
-    """Write a folder for each kernel, all of it or none; what is there is left alone.
+    """Write a folder for each kernel, all or nothing; leave existing folders alone.
 
     Args:
-        kernels: of one project, each for something else.
-        output: the folder of the kernel's repository, made where there is none.
-
-    Returns:
-        The folders.
+        kernels: those of one project, each for another target.
+        output: the folder of the kernel's repository, made if it is absent.
 
     Raises:
-        UsageError: two are for the same, or one is there already.
-        UnreadableError: a wheel was changed since it was looked at.
+        UsageError: two are for the same target, or a folder exists already.
+        UnreadableError: a wheel changed after inspection.
     """
     builds = output / "build"
     for variant, count in Counter(kernel.variant for kernel in kernels).items():
@@ -228,7 +225,7 @@ def _move(folder: Path, place: Path) -> Path:
     except OSError as error:
         if error.errno != errno.ENOTEMPTY:
             raise
-        raise _there_already(place) from None  # by another export, since that was looked at
+        raise _there_already(place) from None  # by a concurrent export
 
 
 def _there_already(folder: Path) -> UsageError:

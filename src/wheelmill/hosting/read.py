@@ -1,6 +1,6 @@
-"""Reading the settings of a repository and of its GitHub Pages, as far as a token may see them.
+"""Reading the settings of a repository and of its GitHub Pages, within the permissions of a token.
 
-An answer that needs a permission that the token lacks is `Unseen`.
+An answer that needs a missing permission is `Unseen`.
 
 https://docs.github.com/en/rest/authentication/permissions-required-for-fine-grained-personal-access-tokens
 https://docs.github.com/en/rest/repos/rules
@@ -62,7 +62,7 @@ Found = TypeVar("Found")
 
 
 class Answers:
-    """Reads settings through the API."""
+    """Settings, read through the API."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -76,7 +76,7 @@ class Answers:
             read: the function that reads it.
 
         Raises:
-            NetworkError: GitHub fails, or gives an answer that cannot be read.
+            NetworkError: GitHub fails, or gives an unreadable answer.
         """
         try:
             return read()
@@ -84,16 +84,16 @@ class Answers:
             return Unseen(what, needs)
 
     def one(self, path: str, kind: type[Found], *, absent: Found | None = None) -> Found:
-        """Read one thing.
+        """Read one record.
 
         Args:
-            path: where it is, below the repository.
+            path: below the repository.
             kind: the record that the answer must fit.
-            absent: what a 404 means; None where it may mean that the token may not see it, as GitHub does not tell.
+            absent: the meaning of a 404; None if it may be a missing permission, as GitHub does not distinguish them.
 
         Raises:
-            NetworkError: GitHub fails, or gives an answer that cannot be read.
-            RejectedError: GitHub will not say it.
+            NetworkError: GitHub fails, or gives an unreadable answer.
+            RejectedError: GitHub refuses.
         """
         try:
             what = path or "the repository"
@@ -107,13 +107,13 @@ class Answers:
         """Read a list, page after page.
 
         Args:
-            path: where it is, below the repository.
+            path: below the repository.
             kind: the record of one entry.
-            within: the key that the entries stand under; None where an answer is nothing but the list.
+            within: the key of the entries; None if the answer is the list itself.
 
         Raises:
-            NetworkError: GitHub fails, or gives an answer that cannot be read.
-            RejectedError: GitHub will not say it.
+            NetworkError: GitHub fails, or gives an unreadable answer.
+            RejectedError: GitHub refuses.
         """
         found: list[Found] = []
         for number in range(1, _MOST // _PER_PAGE + 1):
@@ -140,12 +140,9 @@ _METADATA: Final = "Metadata: read"
 
 
 def branch_rules(answers: Answers, branch: str, *, administers: bool) -> frozenset[str] | Unseen:
-    """Read the types of rules for a branch, those of its protection among them.
+    """Read the types of rules for a branch, including those of its protection.
 
-    Args:
-        answers: those of the repository.
-        branch: its name.
-        administers: whether the token sees protection, so that a 404 means that there is none.
+    `administers` means that the token sees protection, so that a 404 means that there is none.
     """
 
     def read() -> frozenset[str]:
@@ -163,7 +160,7 @@ def branch_rules(answers: Answers, branch: str, *, administers: bool) -> frozens
 
 
 def _ruleset(answers: Answers, branch: str) -> frozenset[str]:
-    """The types of rules for a branch, which need not be there."""
+    """Read the types of rules for a branch, which need not exist."""
     return frozenset(rule.type for rule in answers.all(f"/rules/branches/{quote(branch, safe='')}", Rule))
 
 
@@ -173,7 +170,7 @@ def ledger_rules(answers: Answers) -> frozenset[str] | Unseen:
 
 
 def tag_rules(answers: Answers) -> frozenset[str] | Unseen:
-    """Read the types of rules for the tags of releases, which no call gives as it does for a branch."""
+    """Read the types of rules for the tags of releases; unlike for a branch, no single call returns them."""
 
     def read() -> frozenset[str]:
         listed = answers.all("/rulesets", ListedRuleset)
@@ -194,19 +191,15 @@ def _is_for_releases(names: RefNames) -> bool:
 
 
 def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:
-    """Read everything that is to be looked at.
-
-    Args:
-        repository: the repository that a factory runs in.
-        calls: a connection to it.
+    """Read all settings that are checked.
 
     Raises:
         UsageError: there is no such repository, or the token is not valid.
-        NetworkError: GitHub fails, or gives an answer that cannot be read.
+        NetworkError: GitHub fails, or gives an unreadable answer.
     """
     answers = Answers(calls)
     description = _description(answers, repository)
-    Repository.parse(description.full_name, {})  # it becomes a part of commands that people type
+    Repository.parse(description.full_name, {})  # the name goes into commands that people type
     token = answers.seen(
         "what the token of a job may do",
         ADMINISTRATION,
@@ -298,7 +291,7 @@ def _environments(answers: Answers) -> Mapping[str, Environment] | Unseen:
 def _branches(
     answers: Answers, environments: Mapping[str, Environment] | Unseen
 ) -> Mapping[str, tuple[NamePattern, ...]] | Unseen:
-    """The branches of those environments that the factory uses and that name branches."""
+    """Read the branches of those environments that the factory uses and that name branches."""
     if isinstance(environments, Unseen):
         return environments
 
@@ -319,7 +312,7 @@ def _branches(
 
 
 def _variables(answers: Answers, owner: Account) -> Mapping[str, str] | Unseen:
-    """Those of the repository, and of an organization where the repository has no other value."""
+    """Read the variables of the repository; those of an organization where the repository has no other value."""
     places = ["/actions/variables"]
     if owner.type == ORGANIZATION:
         places.insert(0, "/actions/organization-variables")
@@ -332,7 +325,7 @@ def _variables(answers: Answers, owner: Account) -> Mapping[str, str] | Unseen:
 
 
 def _secrets(answers: Answers, environments: Mapping[str, Environment] | Unseen) -> frozenset[str] | Unseen:
-    """The names of the secrets of the job that reports failures."""
+    """Read the names of the secrets of the job that reports failures."""
     places = ["/actions/secrets"]
     if isinstance(environments, Unseen) or NOTIFY in environments:
         places.append(f"/environments/{NOTIFY}/secrets")
@@ -356,13 +349,13 @@ _NO_SITE: Final = PagesSite(public=False)
 
 
 def find_site(repository: Repository, clock: Clock) -> str | None:
-    """Ask GitHub for the address of a repository's site; None where Pages is off.
+    """Ask GitHub for the address of a repository's site; None if Pages is off.
 
     https://docs.github.com/en/rest/pages/pages#get-a-github-pages-site
 
     Raises:
         ReleaseError: the token may not see it: it needs "Pages: read".
-        NetworkError: GitHub fails, or gives an answer that cannot be read.
+        NetworkError: GitHub fails, or gives an unreadable answer.
     """
     with Calls(repository, Pace(clock), QUIET) as calls:
         return Answers(calls).one("/pages", PagesSite, absent=_NO_SITE).html_url

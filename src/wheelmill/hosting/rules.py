@@ -1,8 +1,7 @@
 """Rules for the settings of a factory's repository.
 
-Workflows must run with no more rights than they need; only maintainers change the default branch, while jobs write the
-ledger's branch and make tags; jobs must be able to deploy and publish; variables must have the secrets and machines
-that they name.
+Workflows run with no more rights than they need; only maintainers change the default branch, while jobs write the
+ledger's branch and make tags; jobs can deploy and publish; the secrets and machines that variables name exist.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class SettingCode(StrEnum):
     """What goes wrong in the factory."""
 
     def __new__(cls, value: str, why: str) -> Self:
-        """A text that knows why it matters."""
+        """Make a text with a reason."""
         code = str.__new__(cls, value)
         code._value_ = value
         code.why = why
@@ -78,7 +77,7 @@ class SettingCode(StrEnum):
 
 @dataclass(frozen=True)
 class WrongSetting:
-    """A setting that keeps the factory from doing its work, or lets others do it."""
+    """Setting that keeps the factory from doing its work, or lets others do it."""
 
     code: SettingCode
     what: str
@@ -92,18 +91,14 @@ Judgement = Iterator[WrongSetting | Unseen]
 
 
 def wrong(code: SettingCode, what: str, *remedy: str) -> WrongSetting:
-    """A finding as rules make it; its parts are those of `WrongSetting`."""
+    """Make a finding from the parts of a `WrongSetting`."""
     return WrongSetting(code, what, remedy)
 
 
 def api_command(settings: RepositorySettings, method: str, path: str, fields: str = "") -> str:
-    """The command that changes a setting by the API.
+    """Return the command that changes a setting by the API, at a path below the repository.
 
-    Args:
-        settings: those of the repository.
-        method: ``PUT`` or ``POST``.
-        path: of the setting, below the repository.
-        fields: options of ``gh api`` that give the values.
+    `method` is ``PUT`` or ``POST``; `fields` are options of ``gh api`` with the values.
     """
     return f"gh api --method {method} repos/{settings.full_name}/{path} {fields}".rstrip()
 
@@ -117,7 +112,7 @@ _OFF_SINCE: Final = {
 
 
 def check_actions(settings: RepositorySettings) -> Judgement:
-    """Actions are on, for more than the owner's own."""
+    """Check that Actions are on, for more than the owner's own."""
     actions = settings.actions
     if isinstance(actions, Unseen):
         yield actions
@@ -131,7 +126,7 @@ def check_actions(settings: RepositorySettings) -> Judgement:
 
 
 def check_allowed_actions(settings: RepositorySettings) -> Judgement:
-    """Where actions are selected, those of the workflows are."""
+    """Check that, if allowed actions are selected, those of the workflows are among them."""
     allowed = settings.allowed
     if isinstance(allowed, Unseen):
         yield allowed
@@ -147,7 +142,7 @@ def check_allowed_actions(settings: RepositorySettings) -> Judgement:
 
 
 def _allowing(settings: RepositorySettings, patterns: tuple[str, ...]) -> str:
-    """Allow what the workflows need and what was allowed before, as the call replaces the list."""
+    """Allow the required actions and those allowed before, as the call replaces the list."""
     wanted = dict.fromkeys((*patterns, *(f"{action}@*" for action in FOREIGN_ACTIONS)))
     fields = " ".join(f"-f {shlex.quote(f'patterns_allowed[]={pattern}')}" for pattern in wanted)
     return api_command(
@@ -156,7 +151,7 @@ def _allowing(settings: RepositorySettings, patterns: tuple[str, ...]) -> str:
 
 
 def check_workflows(settings: RepositorySettings) -> Judgement:
-    """No workflow is off."""
+    """Check that no workflow is off."""
     if isinstance(settings.workflows, Unseen):
         yield settings.workflows
         return
@@ -168,7 +163,7 @@ def check_workflows(settings: RepositorySettings) -> Judgement:
 
 
 def check_token(settings: RepositorySettings) -> Judgement:
-    """A job's token reads, and may open pull requests."""
+    """Check that a job's token is read-only, and may open pull requests."""
     token = settings.token
     if isinstance(token, Unseen):
         yield token
@@ -184,7 +179,7 @@ def check_token(settings: RepositorySettings) -> Judgement:
 
 
 def check_forks(settings: RepositorySettings) -> Judgement:
-    """A stranger's pull request waits for approval: it may change the workflows, and the machines that they name.
+    """Check that pull requests from strangers wait for approval: they may change the workflows and their machines.
 
     https://docs.github.com/en/actions/how-tos/manage-workflow-runs/approve-runs-from-forks
     """
@@ -215,7 +210,7 @@ _STOPS_JOBS: Final = frozenset(
 
 
 def check_default_branch(settings: RepositorySettings) -> Judgement:
-    """It changes by pull requests alone."""
+    """Check that the default branch changes only by pull requests."""
     if isinstance(settings.rules, Unseen):
         yield settings.rules
     elif missing := [rule for rule in _NEEDED if rule not in settings.rules]:
@@ -226,7 +221,7 @@ def check_default_branch(settings: RepositorySettings) -> Judgement:
 
 
 def _protecting(settings: RepositorySettings, missing: Sequence[str]) -> str:
-    """Make a ruleset of what is missing. It asks for no approvals: nobody can approve a pull request of his own."""
+    """Make a ruleset of the missing rules. It requires no approvals: authors cannot approve their own pull requests."""
     reviews = {
         "required_approving_review_count": 0,
         "dismiss_stale_reviews_on_push": False,
@@ -245,7 +240,7 @@ def _protecting(settings: RepositorySettings, missing: Sequence[str]) -> str:
 
 
 def check_ledger(settings: RepositorySettings) -> Judgement:
-    """Jobs may write to its branch."""
+    """Check that jobs may write to the ledger's branch."""
     if isinstance(settings.ledger_rules, Unseen):
         yield settings.ledger_rules
     elif stopping := sorted(settings.ledger_rules & _STOPS_JOBS):
@@ -254,7 +249,7 @@ def check_ledger(settings: RepositorySettings) -> Judgement:
 
 
 def check_tags(settings: RepositorySettings) -> Judgement:
-    """Jobs may make those of releases. Nobody can delete or move them where releases are immutable."""
+    """Check that jobs may make the tags of releases. Immutable releases protect them from deletion and moves."""
     if isinstance(settings.tag_rules, Unseen):
         yield settings.tag_rules
     elif "creation" in settings.tag_rules:
@@ -263,7 +258,7 @@ def check_tags(settings: RepositorySettings) -> Judgement:
 
 
 def check_repository(settings: RepositorySettings) -> Judgement:
-    """Everybody may read it, and ask for packages; jobs may write to it."""
+    """Check that the public may read the repository and ask for packages, and that jobs may write to it."""
     name, description = settings.full_name, settings.description
     if description.visibility != "public":
         command = f"gh repo edit {name} --visibility public --accept-visibility-change-consequences"
@@ -276,7 +271,7 @@ def check_repository(settings: RepositorySettings) -> Judgement:
 
 
 def check_pages(settings: RepositorySettings) -> Judgement:
-    """A workflow deploys the site."""
+    """Check that a workflow deploys the site."""
     pages = settings.pages
     if isinstance(pages, Unseen):
         yield pages
@@ -289,7 +284,7 @@ def check_pages(settings: RepositorySettings) -> Judgement:
 
 
 def check_environments(settings: RepositorySettings) -> Judgement:
-    """What deploys may use the environments, and nothing else."""
+    """Check that only the deploying branch or tags may use the environments."""
     environments = settings.environments
     if isinstance(environments, Unseen):
         yield environments
@@ -303,7 +298,7 @@ def check_environments(settings: RepositorySettings) -> Judgement:
 
 
 def _is_used(settings: RepositorySettings, environment: str) -> bool:
-    """Whether jobs will ask for an environment that is not there. GitHub makes that of Pages together with the site."""
+    """True if jobs will use an absent environment. GitHub makes the one of Pages together with the site."""
     if environment == PAGES:
         return settings.pages is not None
     variables = settings.variables
@@ -314,11 +309,11 @@ def _check_environment(settings: RepositorySettings, environment: Environment) -
     name, policy, source = environment.name, environment.deployment_branch_policy, _source_of(settings)
     refused = f"the {source.type} {source.name} may not use the environment {name}"
     if policy is None:
-        # The command would take away reviewers and timers.
+        # The command would remove reviewers and timers.
         kept = any(rule.type != "branch_policy" for rule in environment.protection_rules)
         remedy = (f"{settings.settings_url}/environments",) if kept else _closing(settings, name)
         yield wrong(SettingCode.ENVIRONMENT_OPEN, f"every branch may use the environment {name}", *remedy)
-    elif not policy.custom_branch_policies:  # but protected branches
+    elif not policy.custom_branch_policies:  # only protected branches
         if source.type == "tag":
             yield wrong(SettingCode.ENVIRONMENT_CLOSED, refused, *_closing(settings, name))
     elif isinstance(settings.branches, Unseen):
@@ -328,7 +323,7 @@ def _check_environment(settings: RepositorySettings, environment: Environment) -
 
 
 def _source_of(settings: RepositorySettings) -> NamePattern:
-    """What deploys: the default branch of a factory, the tags of a package whose workflow calls ours."""
+    """Return the deploying refs: the default branch of a factory; for a package that calls its workflow, tags."""
     if settings.is_package:
         return NamePattern(name="v*", type="tag")
     return NamePattern(name=settings.description.default_branch)
@@ -339,7 +334,7 @@ def _admits(pattern: NamePattern, source: NamePattern) -> bool:
 
 
 def _closing(settings: RepositorySettings, environment: str) -> tuple[str, ...]:
-    """Make an environment that nobody else may use."""
+    """Make an environment that only the deploying branch or tags may use."""
     policy = "deployment_branch_policy"
     fields = f"-F '{policy}[protected_branches]=false' -F '{policy}[custom_branch_policies]=true'"
     return api_command(settings, "PUT", f"environments/{environment}", fields), _admitting(settings, environment)
@@ -352,7 +347,7 @@ def _admitting(settings: RepositorySettings, environment: str) -> str:
 
 
 def check_releases(settings: RepositorySettings) -> Judgement:
-    """What is published here cannot be changed."""
+    """Check that published releases are immutable."""
     own, variables = f"github:{settings.full_name}", settings.variables
     if not isinstance(variables, Unseen) and variables.get(STORE, own).casefold() != own.casefold():
         return
@@ -364,7 +359,7 @@ def check_releases(settings: RepositorySettings) -> Judgement:
 
 
 def check_variables(settings: RepositorySettings) -> Judgement:
-    """Workflows read every variable that is meant for them, and understand it."""
+    """Check that workflows read every variable meant for them, and accept its value."""
     variables = settings.variables
     if isinstance(variables, Unseen):
         yield variables
@@ -380,7 +375,7 @@ def check_variables(settings: RepositorySettings) -> Judgement:
 
 
 def check_webhook(settings: RepositorySettings) -> Judgement:
-    """Whoever wants to be told of failures says where."""
+    """Check that the webhook for failures is set if notifications are on."""
     variables, secrets = settings.variables, settings.secrets
     if isinstance(variables, Unseen) or variables.get(NOTIFIES) != "true":
         return
@@ -393,7 +388,7 @@ def check_webhook(settings: RepositorySettings) -> Judgement:
 
 
 def check_runners(settings: RepositorySettings) -> Judgement:
-    """There is a machine for the labels that jobs will ask for."""
+    """Check that a machine has the labels that jobs will ask for."""
     if isinstance(settings.variables, Unseen):
         return
     page = f"{settings.settings_url}/actions/runners"

@@ -1,4 +1,4 @@
-"""Settings and variables of a repository in the words of GitHub's API, and what the workflows need of them.
+"""Settings and variables of a repository in the terms of GitHub's API, and the needs of the workflows.
 
 A test compares the needs with the files in .github/workflows.
 
@@ -62,7 +62,7 @@ ORGANIZATION: Final = "Organization"
 
 @dataclass(frozen=True)
 class Unseen:
-    """A setting that the token may not see."""
+    """Setting that the token may not see."""
 
     what: str
     """In words: ``the variables``."""
@@ -72,7 +72,7 @@ class Unseen:
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """The owner of a repository."""
+    """Owner of a repository."""
 
     type: str
     """`ORGANIZATION`, or ``User``."""
@@ -80,7 +80,7 @@ class Account:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """What GitHub says about a repository to everybody who may see it."""
+    """Facts about a repository that are visible to all its readers."""
 
     full_name: str
     """``OWNER/REPO`` as it is now: GitHub also answers for the names that a repository had before."""
@@ -95,7 +95,7 @@ class Description:
 
 @dataclass(frozen=True, kw_only=True)
 class ActionsPolicy:
-    """Whether workflows run, and which actions may be in them."""
+    """Switch of Actions, and the policy on actions in workflows."""
 
     enabled: bool
     allowed_actions: Literal["all", "local_only", "selected"] = "all"
@@ -104,7 +104,7 @@ class ActionsPolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class AllowedActions:
-    """Which actions may run where they are selected."""
+    """Actions that may run if they are selected."""
 
     github_owned_allowed: bool
     patterns_allowed: tuple[str, ...]
@@ -112,7 +112,7 @@ class AllowedActions:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenPolicy:
-    """What the token of a job may do where its workflow does not say it."""
+    """Default permissions of a job's token."""
 
     default_workflow_permissions: Literal["read", "write"]
     can_approve_pull_request_reviews: bool
@@ -121,7 +121,7 @@ class TokenPolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class ForkApproval:
-    """Whose pull requests wait until a maintainer lets their workflows run."""
+    """Policy on the pull requests whose workflows wait for approval by a maintainer."""
 
     approval_policy: Literal[
         "first_time_contributors_new_to_github", "first_time_contributors", "all_external_contributors"
@@ -130,7 +130,7 @@ class ForkApproval:
 
 @dataclass(frozen=True, kw_only=True)
 class PagesSite:
-    """What is deployed to Pages."""
+    """Site that is deployed to Pages."""
 
     public: bool
     """Whether everybody may see it."""
@@ -141,14 +141,14 @@ class PagesSite:
 
 @dataclass(frozen=True, kw_only=True)
 class Immutability:
-    """Whether published releases can be changed."""
+    """Immutability of published releases."""
 
     enabled: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class BranchPolicy:
-    """Which branches may use an environment; GitHub allows one of the two."""
+    """Branches that may use an environment; GitHub allows one of the two."""
 
     protected_branches: bool
     custom_branch_policies: bool
@@ -156,14 +156,14 @@ class BranchPolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class ProtectionRule:
-    """A condition of an environment, such as ``required_reviewers`` or ``wait_timer``."""
+    """Condition of an environment, such as ``required_reviewers`` or ``wait_timer``."""
 
     type: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """A place that jobs deploy to, with rules and secrets of its own."""
+    """Deployment environment, with rules and secrets of its own."""
 
     name: str
     protection_rules: tuple[ProtectionRule, ...] = ()
@@ -173,7 +173,7 @@ class Environment:
 
 @dataclass(frozen=True, kw_only=True)
 class NamePattern:
-    """A pattern of the branches or tags that may use an environment."""
+    """Pattern of the branches or tags that may use an environment."""
 
     name: str
     type: Literal["branch", "tag"] = "branch"
@@ -188,7 +188,7 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedRuleset:
-    """A set of rules as the list of them has it."""
+    """Ruleset in the list of rulesets."""
 
     id: int
     target: str
@@ -207,14 +207,14 @@ class RefNames:
 
 @dataclass(frozen=True, kw_only=True)
 class RulesetConditions:
-    """What a set of rules is for."""
+    """Refs that a ruleset applies to."""
 
     ref_name: RefNames
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ruleset:
-    """A set of rules."""
+    """Set of rules."""
 
     conditions: RulesetConditions
     rules: tuple[Rule, ...]
@@ -222,14 +222,14 @@ class Ruleset:
 
 @dataclass(frozen=True, kw_only=True)
 class Switch:
-    """A part of a branch's protection that is on or off."""
+    """Part of a branch's protection that is on or off."""
 
     enabled: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class Protection:
-    """The protection of a branch, which predates rulesets and applies in addition."""
+    """Protection of a branch, which predates rulesets and applies in addition."""
 
     allow_force_pushes: Switch
     allow_deletions: Switch
@@ -239,7 +239,7 @@ class Protection:
 
 @dataclass(frozen=True, kw_only=True)
 class Variable:
-    """A variable of Actions."""
+    """Variable of Actions."""
 
     name: str
     value: str
@@ -247,21 +247,21 @@ class Variable:
 
 @dataclass(frozen=True, kw_only=True)
 class SecretName:
-    """A secret; nobody can read its value."""
+    """Secret without its value, which cannot be read."""
 
     name: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunnerLabel:
-    """A label of a runner, which jobs ask for."""
+    """Label of a runner, which jobs ask for."""
 
     name: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelfHostedRunner:
-    """A self-hosted runner."""
+    """Self-hosted runner."""
 
     status: str
     """``online`` or ``offline``."""
@@ -270,7 +270,7 @@ class SelfHostedRunner:
 
 @dataclass(frozen=True, kw_only=True)
 class Workflow:
-    """A workflow file."""
+    """Workflow file."""
 
     path: str
     state: Literal["active", "deleted", "disabled_fork", "disabled_inactivity", "disabled_manually"]
@@ -311,12 +311,12 @@ class RepositorySettings:
 
     @property
     def full_name(self) -> str:
-        """``OWNER/REPO``."""
+        """Repository name, as ``OWNER/REPO``."""
         return self.description.full_name
 
     @property
     def is_package(self) -> bool:
-        """Whether it is a package's own repository, which has one workflow and calls a factory's."""
+        """True for a package's own repository, which has one workflow and calls a factory's."""
         return not isinstance(self.workflows, Unseen) and CALLER in self.workflows and CALLED not in self.workflows
 
 
@@ -329,7 +329,7 @@ PREFIX: Final = "WHEELMILL_"
 
 @dataclass(frozen=True, kw_only=True)
 class Values:
-    """What may be in a variable."""
+    """Valid values of a variable."""
 
     expected: str
     fits: Callable[[str], bool]
@@ -348,10 +348,9 @@ def _is_url(text: str) -> bool:
 
 
 def labels_of(text: str) -> Iterator[tuple[str, ...]]:
-    """Read the labels of each entry of WHEELMILL_RUNNERS.
+    """Yield the labels of each entry of WHEELMILL_RUNNERS.
 
-    Args:
-        text: the JSON object, by project and platform: a label, or a list of labels that one machine must have.
+    The JSON object has, by project and platform, a label or a list of labels that one machine must have.
     """
     for platforms in _object(json.loads(text)).values():
         for platform, asked in _object(platforms).items():
@@ -375,7 +374,7 @@ def _object(value: object) -> Mapping[str, object]:
 def _are_runners(text: str) -> bool:
     try:
         return bool(list(labels_of(text)))
-    except (ValueError, RecursionError):  # of brackets that nobody closes
+    except (ValueError, RecursionError):  # unclosed nested brackets
         return False
 
 
@@ -406,7 +405,7 @@ VARIABLES: Final[Mapping[str, Values]] = {
 
 
 def labels_asked_for(variables: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """The labels that jobs ask for together; none of a value that cannot be read."""
+    """Yield the labels that jobs ask for together; none for a value that cannot be parsed."""
     if _are_runners(text := variables.get(RUNNERS, "")):
         yield from labels_of(text)
     if label := variables.get(GPU_RUNNER):

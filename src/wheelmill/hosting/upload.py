@@ -1,8 +1,8 @@
-"""Uploading a site to a bucket: send what differs, remove what the site no longer has, and touch nothing else.
+"""Upload of a site to a bucket: send changed files, remove those that the site no longer has, and touch nothing else.
 
-Hosts in front of a bucket look for ``index.html`` in a folder, or they do not: the S3 API itself, and a domain that R2
-gives a bucket, have what has the very name that was asked for. So a page is sent under both names, and one in JSON
-under an address of its own, too, as nothing there chooses by what a client accepts.
+Some hosts in front of a bucket serve ``index.html`` for a folder. Others serve only exact names: the S3 API itself, and
+a domain that R2 gives a bucket. So a page is sent under both names. A page in JSON also gets its own address, as such
+hosts do not negotiate content types.
 
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/WebsiteEndpoints.html#WebsiteRestEndpointDiff
 https://packaging.python.org/en/latest/specifications/simple-repository-api/#endpoint-configuration
@@ -36,7 +36,7 @@ _AT_ONCE: Final = 16
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UploadedSite:
-    """The keys that were sent to a bucket, so that they can be removed when a site no longer has them."""
+    """Keys that were sent to a bucket, so that they can be removed when a site no longer has them."""
 
     schema: Literal["wheelmill.uploaded-site/1"] = "wheelmill.uploaded-site/1"
     keys: tuple[str, ...]
@@ -44,28 +44,23 @@ class UploadedSite:
 
 @dataclass(frozen=True, kw_only=True)
 class Upload:
-    """The outcome of uploading a site."""
+    """Outcome of uploading a site."""
 
     sent: int
     same: int
     removed: int
 
     def __str__(self) -> str:
-        """``12 objects sent, 800 the same, 1 removed``."""
+        """Format as ``12 objects sent, 800 the same, 1 removed``."""
         return f"{number_of(self.sent, 'object')} sent, {self.same:,} the same, {self.removed:,} removed"
 
 
 def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
-    """Upload a site to a bucket; an interrupted upload is completed by the next one.
-
-    Args:
-        site: the folder of the site.
-        bucket: where it goes; releases may lie there, too.
-        progress: shows the steps that take long.
+    """Upload a site to a bucket, which may also hold releases; the next upload completes an interrupted one.
 
     Raises:
-        SiteError: the folder is no site, or has a file where releases are.
-        ReleaseError: somebody else uploads one at the same time.
+        SiteError: the folder is not a site, or has a file where releases are.
+        ReleaseError: another upload is in progress.
         NetworkError: S3 does not answer.
     """
     paths = dict(_paths_in(site))
@@ -85,7 +80,7 @@ def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
 
 
 def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
-    """The files of a site by the keys that they get.
+    """Yield the files of a site by their keys.
 
     Raises:
         SiteError: see `upload_site`.
@@ -116,7 +111,7 @@ def _is_of_releases(key: str) -> bool:
 
 
 def _top_of(key: str) -> str:
-    """What a key is listed by: its first folder, or itself."""
+    """Return the prefix under which a key is listed: its first folder, or itself."""
     first, slash, _ = key.partition("/")
     return first + slash
 
@@ -129,13 +124,13 @@ def _write_record(bucket: Bucket, keys: Mapping[str, Path] | set[str], over: str
 
 
 def _content_of(key: str, path: Path) -> bytes:
-    """The content to send; in a page that moves a folder down, relative URLs of wheels get another ``../``."""
+    """Return the content to send; in a page that moves a folder down, relative URLs of wheels get another ``../``."""
     content = path.read_bytes()
     return content.replace(b'"url":"../', b'"url":"../../') if f"/{JSON_PAGES}/" in key else content
 
 
 def _etag_of(content: bytes) -> str:
-    """What S3 names an object by that was sent in one piece and is not encrypted; another one is sent again.
+    """Return the ETag of an unencrypted object that was sent in one piece; an object with another ETag is sent again.
 
     https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
     """
