@@ -1,1 +1,1 @@
-"""Keeping the files under ``config/`` true: what differs from the world outside, and changing them in place."""
+"""Maintenance of the files under ``config/``: their drift from upstream, and edits in place."""

@@ -1,6 +1,6 @@
-"""Changes to single values of YAML files, which keep comments and layout, and what a git change touches.
+"""Edits of single values in YAML files that keep comments and layout, and the effect of a git change.
 
-A push or a pull request builds the packages that it touches and the torches that it adds.
+A push or a pull request builds the packages that it changes and the torches that it adds.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ Edit = tuple[int, int, str]
 def amend(path: Path, values: Mapping[KeyPath, Any]) -> None:
     """Set values and keep every other byte.
 
-    A value that is there is replaced where it stands, a mapping with the comments in it; a list must stand in brackets.
-    A key that is not there is added below the others of its mapping, with keys and values of its own or with a single
-    value, which may also stand in brackets.
+    An existing value is replaced in place, a mapping with the comments in it; a list must be in brackets. A missing key
+    goes below the others of its mapping, with keys and values of its own or with a single value. A single value may
+    also go inside brackets.
 
     Raises:
-        ConfigurationError: the file cannot be read, or would not say just this afterwards; then it stays as it was.
+        ConfigurationError: the file cannot be read, or would not hold exactly these values; it then stays unchanged.
     """
     document = read_document(path)
     text = path.read_bytes().decode()
-    with suppress(ConfigurationError, yaml.YAMLError):  # it would be no file of ours, or only libyaml reads it
+    with suppress(ConfigurationError, yaml.YAMLError):  # invalid after the edit, or readable by libyaml alone
         root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
         amended = _apply(text, [_edit(text, root, key_path, value) for key_path, value in values.items()]).encode()
         if parse_document(path, amended).content == _with_values(document.content, values):
@@ -76,12 +76,12 @@ def _edit(text: str, root: yaml.MappingNode, key_path: KeyPath, value: Any) -> E
 
 
 def entry_text(name: str, entry: Mapping[str, Any]) -> str:
-    """What `amend` writes of an entry."""
+    """Return the text that `amend` writes for an entry."""
     return f"  {json.dumps(name)}:{_lines(entry, chr(10) + ' ' * 4)}"
 
 
 def _lines(mapping: Mapping[str, Any], indent: str) -> str:
-    """Keys and values, a line each, with what each of them begins with."""
+    """Return keys and values, a line each after `indent`."""
     return "".join(f"{indent}{key}: {_flow(item)}" for key, item in mapping.items())
 
 
@@ -90,7 +90,7 @@ def _children(mapping: yaml.MappingNode) -> dict[str | int, Any]:
 
 
 def _end_of_line(text: str, node: yaml.Node) -> int:
-    """Where the last line of a mapping ends: its own end mark lies behind the comments that follow it."""
+    """Return the end of a mapping's last line: the mapping's own end mark follows any comments after it."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style:
         node = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
     end = text.find("\n", node.end_mark.index)
@@ -98,7 +98,7 @@ def _end_of_line(text: str, node: yaml.Node) -> int:
 
 
 def _flow(value: Any) -> str:  # noqa: ANN401 - YAML
-    """A value on one line, text in quotes."""
+    """Return a value on one line, text in quotes."""
     if isinstance(value, Unquoted):
         return value.text
     if isinstance(value, dict):
@@ -135,12 +135,9 @@ Entries = Mapping[tuple[str, str], object]
 def changed_since(
     config: Config, reference: str, tell: Callable[[str], None] = lambda _text: None
 ) -> frozenset[ProjectName]:
-    """Name the packages that changed since a commit: in their entry, their lock, or a file that the entry names.
+    """Return the packages that changed since a commit: in their entry, their lock, or a file that the entry names.
 
-    Args:
-        config: the packages as they are now, in a git checkout.
-        reference: a commit, branch or tag.
-        tell: told where another commit is compared with than the one that was named.
+    `config` must be in a git checkout. `tell` gets a warning if another commit than `reference` is compared.
 
     Raises:
         UsageError: the folder is in no git checkout, or the reference is not in it.
@@ -160,9 +157,9 @@ def changed_since(
 
 
 def added_torches(config: Config, reference: str) -> tuple[TorchVersion, ...]:
-    """The torches and release candidates that ``compatibility.yml`` has and had not at a commit, ascending.
+    """Return torches and release candidates that ``compatibility.yml`` gained since a commit, ascending.
 
-    None where the file was not there, or cannot be read as it was.
+    Empty if the old file is missing or unreadable.
 
     Raises:
         UsageError: the folder is in no git checkout, or the reference is not in it.
@@ -180,10 +177,10 @@ def added_torches(config: Config, reference: str) -> tuple[TorchVersion, ...]:
 
 
 def _base_of(folder: Path, reference: str, tell: Callable[[str], None] = lambda _text: None) -> str:
-    """Where the history that is checked out left that of a reference: what that one did since is no change of ours.
+    """Return the merge base of HEAD and a reference: later commits of the reference are no changes of this checkout.
 
-    After a force push that names the commit before it, no branch leads to that commit, and a new checkout lacks it.
-    Then the last commit alone is looked at: everything would be too much, and a dispatch builds what is not published.
+    After a force push that names the previous commit, no branch leads to that commit, and a new checkout lacks it.
+    Then only the last commit is compared: everything would be too much, and a dispatch builds unpublished wheels.
     https://docs.github.com/en/webhooks/webhook-events-and-payloads#push
     """
     try:
@@ -207,12 +204,12 @@ def _base_of(folder: Path, reference: str, tell: Callable[[str], None] = lambda 
 
 
 def _is_commit(reference: str) -> bool:
-    """Whether a reference is the whole name of a commit, and no branch that somebody mistyped."""
+    """True if a reference is a full commit hash and no mistyped branch."""
     return len(reference) == _LENGTH and set(reference) <= set(string.hexdigits)
 
 
 def _entries(packages: Path, read: Callable[[Path], bytes]) -> Entries:
-    """What a file of packages and its lock say; nothing of one that is not there or cannot be read."""
+    """Return the entries of a packages file and its lock; empty for a missing or unreadable file."""
     entries: dict[tuple[str, str], object] = {}
     for path in (packages, lock_path(packages)):
         with suppress(OSError, ProcessError, ConfigurationError):
@@ -224,7 +221,7 @@ def _entries(packages: Path, read: Callable[[Path], bytes]) -> Entries:
 
 
 def _paths_in(entry: object) -> Iterator[str]:
-    """The files and folders that an entry of ``packages.yml`` names."""
+    """Yield the files and folders that an entry of ``packages.yml`` names."""
     if isinstance(entry, dict):
         yield from entry.get("patches", ())
         yield from (path for key in ("smoke_script", "source") if isinstance(path := entry.get(key), str))

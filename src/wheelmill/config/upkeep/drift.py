@@ -1,7 +1,7 @@
-"""Drift of ``compatibility.yml`` and of package names from the package index, and bringing files up to date.
+"""Drift of ``compatibility.yml`` and of package names from the package index, and updates of the file.
 
-A name that is free on the index, or that its owner gave up, may be registered by anyone, whose project installers would
-then take for ours; see docs/security.md.
+A stranger may register a name that is free on the index, or that its owner gave up. Installers would then take the
+stranger's project for ours; see docs/security.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Difference = TypeVar("Difference")
 
 @dataclass(frozen=True, kw_only=True)
 class TorchDifference:
-    """One fact about a torch minor release. Both values are as ``compatibility.yml`` writes them."""
+    """One differing fact about a torch minor release, with both values as ``compatibility.yml`` writes them."""
 
     torch: TorchVersion
     fact: Literal["missing", "release", "python", "default_cuda"]
@@ -48,16 +48,16 @@ class TorchDifference:
 
     @property
     def section(self) -> Literal["releases", "candidates"]:
-        """Where ``compatibility.yml`` has it."""
+        """Section of ``compatibility.yml`` that holds the torch."""
         return "candidates" if self.torch.is_candidate else "releases"
 
     @property
     def writable(self) -> bool:
-        """Whether the index tells all that the file must say."""
+        """True if the index gives every value that the file needs."""
         return self.fact != "missing" or None not in self.index.values()
 
     def __str__(self) -> str:
-        """``torch 2.11: release 2.11.0, the index has 2.11.1``."""
+        """Format as ``torch 2.11: release 2.11.0, the index has 2.11.1``."""
         if self.fact == "missing":
             pythons, cuda = _in_words(self.index["python"]), self.index["default_cuda"] or "unknown"
             return f"torch {self.torch}: missing (release {self.index['release']}, Python {pythons}, CUDA {cuda})"
@@ -66,7 +66,7 @@ class TorchDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class Drift(Generic[Difference]):
-    """What a comparison found."""
+    """Result of a comparison."""
 
     differences: tuple[Difference, ...]
     unknown: tuple[str, ...]
@@ -74,11 +74,11 @@ class Drift(Generic[Difference]):
 
 
 def look_for_drift(compatibility: Compatibility) -> Drift[TorchDifference]:
-    """Ask the package index for releases of torch, and torch's own indexes for candidates and builds of new releases.
+    """Compare torch releases with the package index, and candidates and new builds with torch's own indexes.
 
     Raises:
         UsageError: the package index does not have torch.
-        NetworkError: the package index does not answer; where one of torch's own does not, the drift says so.
+        NetworkError: the package index does not answer; a silent index of torch is reported in the drift.
         IntegrityError: a METADATA does not have the hash that the index gives for it.
     """
     torch, cudas = compatibility.torch, compatibility.cuda.keys()
@@ -106,12 +106,9 @@ def find_drift(
     published: Mapping[TorchVersion, PublishedTorch],
     candidates: Mapping[TorchVersion, PublishedTorch] | None = None,
 ) -> Drift[TorchDifference]:
-    """Compare the facts about torch with what the index says.
+    """Compare the facts about torch with the releases on the package index.
 
-    Args:
-        compatibility: the facts that are compared with the index.
-        published: the releases that the package index has.
-        candidates: the newest release candidate of each release that is to come; None where nobody knows.
+    `candidates` is the newest release candidate of each coming release; None if unknown.
     """
     differences: list[TorchDifference] = []
     unknown: list[str] = []
@@ -147,10 +144,10 @@ def _lacks_pythons(published: PublishedTorch, known: TorchRelease) -> bool:
 
 
 def write_differences(path: Path, differences: Collection[TorchDifference], *, checked: dt.date) -> None:
-    """Bring ``compatibility.yml`` up to date with writable differences, and date its facts about torch.
+    """Update ``compatibility.yml`` with writable differences, and date its facts about torch.
 
     Raises:
-        ConfigurationError: the file cannot be changed in place; then it stays as it was.
+        ConfigurationError: the file cannot be changed in place; it then stays unchanged.
     """
     torch = read_document(path).content["torch"]
     keys = {TorchVersion.parse(key): key for key in torch["releases"]}
@@ -176,7 +173,7 @@ def _changes(torch: TorchVersion, known: TorchRelease, newest: PublishedTorch) -
 
 
 def _block(new: PublishedTorch) -> dict[str, object]:
-    """A release as ``compatibility.yml`` has it, its wheels on the package index among its CUDA releases."""
+    """Return a release as ``compatibility.yml`` has it; ``cuda`` includes the CUDA of the package index's wheels."""
     usual = {LINUX_X86_64: frozenset({new.default_cuda})} if new.default_cuda else {}
     cuda = {
         platform: own
@@ -193,19 +190,19 @@ def _block(new: PublishedTorch) -> dict[str, object]:
 
 
 def _as_written(pythons: Mapping[Platform, frozenset[PythonVersion]]) -> list[str] | dict[str, list[str]]:
-    """One list where the platforms agree, else a list for each."""
+    """Return one list if the platforms agree, else a list for each."""
     lists = {str(platform): _in_file_order(own) for platform, own in pythons.items()}
     first = next(iter(lists.values()), [])
     return first if all(each == first for each in lists.values()) else lists
 
 
 def _in_file_order(pythons: Iterable[PythonVersion]) -> list[str]:
-    """In the order of the file: free-threaded ones last."""
+    """Sort as the file does: free-threaded Pythons last."""
     return [str(python) for python in sorted(pythons, key=lambda python: (python.free_threaded, python))]
 
 
 def _in_words(value: str | list[str] | dict[str, list[str]]) -> str:
-    """A value as it is; a list of Pythons as ``3.10-3.14, 3.13t-3.14t``, with platforms where they differ."""
+    """Return a value as it is; a list of Pythons as ``3.10-3.14, 3.13t-3.14t``, with platforms if they differ."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
@@ -221,7 +218,7 @@ def _in_words(value: str | list[str] | dict[str, list[str]]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NameDifference:
-    """What an entry says of its name, and what is there."""
+    """Contradiction between an entry's claim about a name and the package index."""
 
     project: ProjectName
     file: Literal["same", "absent"]
@@ -231,22 +228,20 @@ class NameDifference:
 
     @property
     def index(self) -> str:
-        """What the package index has under the name."""
+        """State of the name on the package index."""
         return "a project" if self.file == "absent" else "no project"
 
     def __str__(self) -> str:
-        """``apex: pypi says 'absent', the package index has a project of this name: ...``."""
+        """Format as ``apex: pypi says 'absent', the package index has a project of this name: ...``."""
         advice = "look whose it is" if self.file == "absent" else "write 'absent'"
         key = f"aliases.pypi of {self.alias_of}" if self.alias_of else "pypi"
         return f"{self.project}: {key} says '{self.file}', the package index has {self.index} of this name: {advice}"
 
 
 def find_name_differences(packages: Iterable[Package], cudas: Iterable[CudaVersion]) -> tuple[NameDifference, ...]:
-    """Ask the package index for the names that entries say something of: whether a project is there, not whose it is.
+    """Check the entries' claims about names: the package index shows if a project exists, not its owner.
 
-    Args:
-        packages: the packages whose entries these are.
-        cudas: the releases of CUDA whose majors their aliases name.
+    `cudas` are the releases of CUDA whose majors appear in aliases.
 
     Raises:
         NetworkError: the package index does not answer.
@@ -258,7 +253,7 @@ def find_name_differences(packages: Iterable[Package], cudas: Iterable[CudaVersi
 
 
 def _claims_of(package: Package, majors: Iterable[int]) -> Iterator[NameDifference]:
-    """What an entry says of its names, as differences if it is wrong."""
+    """Yield the claims of an entry about its names, as differences in case they are wrong."""
     if package.pypi in ("same", "absent"):
         yield NameDifference(project=package.name, file=package.pypi)
     if package.aliases:

@@ -1,6 +1,6 @@
-"""Digests of ``images.yml`` against the registries, and bringing the file up to date.
+"""Digests of ``images.yml`` compared with the registries, and updates of the file.
 
-A registry is asked which digest a tag has. Nothing is downloaded and no credentials are sent.
+The registry returns the digest of a tag. Nothing is downloaded and no credentials are sent.
 
 https://github.com/opencontainers/distribution-spec/blob/main/spec.md
 https://distribution.github.io/distribution/spec/auth/token/
@@ -48,16 +48,16 @@ class ImageDifference:
 
     @property
     def writable(self) -> bool:
-        """Whether the registry tells what the file must say."""
+        """True if the registry gives the value that the file needs."""
         return self.registry is not None
 
     @property
     def key(self) -> str:
-        """``cuda.releases.12.8.devel``."""
+        """Dotted key, such as ``cuda.releases.12.8.devel``."""
         return ".".join(map(str, self.key_path))
 
     def __str__(self) -> str:
-        """``cuda.releases.12.8.devel: docker.io/nvidia/cuda:...@sha256:..., the registry has sha256:...``."""
+        """Format as ``cuda.releases.12.8.devel: docker.io/nvidia/cuda:...@sha256:..., the registry has sha256:...``."""
         match self.registry:
             case None:
                 return f"{self.key}: {self.file}, the registry no longer has this tag"
@@ -70,14 +70,14 @@ class ImageDifference:
 
 
 def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], current: Current) -> Drift[ImageDifference]:
-    """Ask for every tag of the file, and for those of toolkits that it has no images of.
+    """Look up every tag of the file, and the tags of toolkits without images there.
 
-    What is unknown is toolkits without images.
+    Toolkits without images in the registry are reported as unknown.
 
     Args:
         images: the images as ``images.yml`` pins them.
-        toolkits: the toolkit release that is built with, of every CUDA release.
-        current: asks a registry for the current digest; its errors pass through.
+        toolkits: the toolkit release used for builds, by CUDA release.
+        current: looks up the current digest in a registry; its errors pass through.
     """
     differences: list[ImageDifference] = []
     unknown: list[str] = []
@@ -100,10 +100,10 @@ def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], curren
 
 
 def write_image_differences(path: Path, differences: Collection[ImageDifference], *, checked: dt.date) -> None:
-    """Bring ``images.yml`` up to date with what is writable, and date the parts of it that the registries confirm.
+    """Update ``images.yml`` with writable differences, and date the parts that the registries confirm.
 
     Raises:
-        ConfigurationError: the file cannot be changed in place; then it stays as it was.
+        ConfigurationError: the file cannot be changed in place; it then stays unchanged.
     """
     keys = {str(CudaVersion.parse(key)): key for key in read_document(path).content["cuda"]["releases"]}
     values: dict[KeyPath, Any] = {}
@@ -122,7 +122,10 @@ def _difference(key_path: KeyPath, pinned: ImageReference, current: Current) -> 
 
 
 def _missing_images(images: Images, cuda: CudaVersion, toolkit: str | None) -> CudaImages | None:
-    """The images of a toolkit that the file has none of, named as its nearest ones; their digests are still those."""
+    """Return the missing images of a toolkit, named like the nearest pinned ones and still with their digests.
+
+    None if no images are missing or there are none to copy.
+    """
     older = [known for known in images.cuda if known <= cuda]
     nearest = images.cuda.get(max(older, default=min(images.cuda, default=cuda)))
     if toolkit is None or nearest is None or nearest.toolkit == toolkit:
@@ -144,7 +147,7 @@ def _other_toolkit(cuda: CudaVersion, pinned: CudaImages | None, found: CudaImag
 
 
 def values_of(images: CudaImages) -> dict[str, str]:
-    """The images of a CUDA release as the file writes them: ``{toolkit: ..., devel: ..., runtime: ...}``."""
+    """Return the images of a CUDA release as the file writes them: ``{toolkit: ..., devel: ..., runtime: ...}``."""
     return {"toolkit": images.toolkit, "devel": str(images.devel), "runtime": str(images.runtime)}
 
 
@@ -165,11 +168,9 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1"})
 
 
 class ImageRegistry:
-    """The registries of images, asked over https; a context manager that keeps connections open.
+    """Client of image registries over https; a context manager that keeps connections open.
 
-    Args:
-        plain_http_on_loopback: whether registries on this machine are asked over http.
-        sleep: waits for so many seconds between tries.
+    `plain_http_on_loopback` permits http for registries on this machine; `sleep` waits for seconds between tries.
     """
 
     def __init__(self, *, plain_http_on_loopback: bool = False, sleep: Sleep) -> None:
@@ -178,22 +179,18 @@ class ImageRegistry:
         self._tokens: dict[str, str] = {}
 
     def __enter__(self) -> Self:
-        """Keep connections open until the context is left."""
+        """Keep connections open until the context ends."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close them."""
+        """Close the connections."""
         self._web.close()
 
     def current(self, image: ImageReference) -> ImageReference | None:
-        """Look up an image by its tag.
-
-        Returns:
-            The image with the digest that its tag has now; None when there is no such tag.
+        """Return an image with the current digest of its tag; None if there is no such tag.
 
         Raises:
-            NetworkError: the registry does not answer, does not let everybody read it, or answers in a way that means
-                nothing.
+            NetworkError: the registry does not answer, is not public, or gives a meaningless answer.
         """
         answer = self._manifest("HEAD", image)
         if answer.status == HTTPStatus.OK and "Docker-Content-Digest" not in answer.headers:
@@ -208,7 +205,7 @@ class ImageRegistry:
         return replace(image, digest=digest)
 
     def _manifest(self, method: str, image: ImageReference) -> Answer:
-        """Ask for what a tag points to, with a token where one is wanted; 200 or 404."""
+        """Request the manifest of a tag, with a token if one is required; the status is 200 or 404."""
         scheme = "http" if self._is_plain(image.registry.partition(":")[0]) else "https"
         host = _API_HOSTS.get(image.registry, image.registry)
         url = f"{scheme}://{host}/v2/{image.repository}/manifests/{image.tag}"
@@ -237,7 +234,7 @@ class ImageRegistry:
         )
 
     def _token(self, challenge: str, image: ImageReference) -> str:
-        """Get the token that everybody may have, from where the registry says.
+        """Get the public token from the address that the registry names.
 
         ``Bearer realm="https://auth.example.org/token",service="registry.example.org",scope="repository:a/b:pull"``
         """
@@ -263,7 +260,7 @@ class ImageRegistry:
         return self._plain_http_on_loopback and host in _LOOPBACK
 
     def _refuse_plain_http(self, url: str) -> None:
-        """Refuse to ask over a way on which anybody could answer, also after a redirect."""
+        """Refuse addresses without https, also after a redirect, because an attacker could answer there."""
         address = urlsplit(url)
         if address.scheme != "https" and not self._is_plain(address.hostname or ""):
             raise NetworkError(

@@ -1,7 +1,7 @@
-"""Releases of torch on the package index and on torch's own indexes, and what their wheels are made for.
+"""Releases of torch on the package index and on torch's own indexes, and the targets of their wheels.
 
-Upstream gives the wheels of a candidate the version of the release to come, so that the last one can become it
-unchanged; the number of a candidate is in its tag alone: ``v2.16.0-rc1``.
+Upstream gives a candidate's wheels the version of the coming release, so that the last candidate can become it
+unchanged. A candidate's number is in its tag alone: ``v2.16.0-rc1``.
 https://github.com/pytorch/pytorch/blob/main/.circleci/scripts/binary_populate_env.sh
 """
 
@@ -47,7 +47,7 @@ _MARKERS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedTorch:
-    """The newest patch release of a torch minor release that has wheels for linux_x86_64."""
+    """Newest patch release of a torch minor release with wheels for linux_x86_64."""
 
     release: ProjectVersion
     python: Mapping[Platform, frozenset[PythonVersion]]
@@ -63,7 +63,7 @@ class PublishedTorch:
 
 @dataclass(frozen=True, kw_only=True)
 class TorchWheel:
-    """A wheel of torch for one of the platforms that wheels are built for."""
+    """Torch wheel for one of the platforms that wheels are built for."""
 
     file: Link
     version: Version
@@ -73,7 +73,7 @@ class TorchWheel:
 
 
 def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch]:
-    """Look up the torch minor releases from one on: one project page, and one METADATA for each of them.
+    """Look up the torch minor releases since one: one project page, and one METADATA for each.
 
     Final releases count, yanked files do not.
     """
@@ -84,12 +84,12 @@ def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch
 
 
 def torch_files(web: Web, index: str | None = None) -> tuple[Link, ...]:
-    """List the files of torch on the package index, or on another one; see `files_of`."""
+    """List the torch files on the package index or another one; see `files_of`."""
     return files_of(TORCH, web, index)
 
 
 def wheels_among(files: Iterable[Link]) -> Iterator[TorchWheel]:
-    """Read the names of files; those of wheels for our platforms count, yanked ones do not."""
+    """Parse the wheel names among files, for supported platforms only and without yanked files."""
     return (wheel for file in files if (wheel := _wheel(file)))
 
 
@@ -103,12 +103,12 @@ def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVers
     counted = [
         version for version, wheels in releases.items() if any(wheel.platform == LINUX_X86_64 for wheel in wheels)
     ]
-    # Ascending, so that the newest patch release of a minor release is the one that stays.
+    # Ascending: the newest patch release of a minor release overwrites older ones.
     return {TorchVersion(version.major, version.minor): releases[version] for version in sorted(counted)}
 
 
 def _wheel(file: Link) -> TorchWheel | None:
-    """Read the name of a file; None for one that does not count."""
+    """Parse the name of a file; None if it does not count."""
     try:
         name = WheelName.parse(file.filename)
     except UnreadableError:
@@ -139,7 +139,7 @@ def _torch_of(wheels: list[TorchWheel], web: Web) -> PublishedTorch:
 
 
 def pythons_of(wheels: Iterable[TorchWheel]) -> Mapping[Platform, frozenset[PythonVersion]]:
-    """The Pythons of wheels, by their platforms."""
+    """Return the Pythons of wheels, by platform."""
     by_platform: dict[Platform, frozenset[PythonVersion]] = {}
     for wheel in wheels:
         by_platform[wheel.platform] = by_platform.get(wheel.platform, frozenset()) | wheel.pythons
@@ -147,7 +147,7 @@ def pythons_of(wheels: Iterable[TorchWheel]) -> Mapping[Platform, frozenset[Pyth
 
 
 def promised_by(wheels: Iterable[TorchWheel]) -> Version | None:
-    """The oldest glibc that wheels for linux_x86_64 promise to run on; None where they promise none."""
+    """Return the oldest glibc that wheels for linux_x86_64 promise to run on; None if they promise none."""
     tags = (tag for wheel in wheels if wheel.platform == LINUX_X86_64 for tag in wheel.platform_tags)
     return max((glibc for tag in tags if (glibc := promised_glibc(tag))), default=None)
 
@@ -156,7 +156,7 @@ def _default_cuda(file: Link, web: Web) -> CudaVersion | None:
     answer = web.get(file.url + SIDECAR_SUFFIX)
     if not answer.ok:
         return None
-    # An index need not give the hash of a METADATA.
+    # The hash of a METADATA is optional on an index (PEP 658).
     function, _, digest = (file.core_metadata or file.legacy_metadata or "").partition("=")
     if function == "sha256" and digest != sha256_of_bytes(answer.content):
         raise IntegrityError(
@@ -169,7 +169,7 @@ def _default_cuda(file: Link, web: Web) -> CudaVersion | None:
 
 
 def _pinned_cuda(requirements: Iterable[Requirement]) -> CudaVersion | None:
-    """The CUDA release that requirements pin; None when it is none or more than one. Raises ValueError on odd pins."""
+    """Return the one CUDA release that requirements pin; None if none or several. Raises ValueError on odd pins."""
     pinned = {
         CudaVersion.parse(pin.version)
         for requirement in requirements
@@ -183,7 +183,7 @@ def _pinned_cuda(requirements: Iterable[Requirement]) -> CudaVersion | None:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnBuilds:
-    """The builds of one release, or of one candidate."""
+    """Builds of one release or candidate."""
 
     wheels: tuple[TorchWheel, ...]
     cuda: Mapping[Platform, frozenset[CudaVersion]]
@@ -191,14 +191,9 @@ class OwnBuilds:
 
 
 def own_builds(template: str, cudas: Iterable[CudaVersion]) -> Mapping[Version, OwnBuilds]:
-    """Look up what indexes of torch have; one that is not there has nothing.
+    """Look up the builds on torch's own indexes that include linux_x86_64, by release without CUDA label.
 
-    Args:
-        template: the simple index for one CUDA, with ``{cuda}`` for ``130``.
-        cudas: the CUDA releases to ask for.
-
-    Returns:
-        The builds that linux_x86_64 is among, by release without the label of a CUDA.
+    `template` is the simple index for one CUDA, with ``{cuda}`` for ``130``. A missing index has no builds.
     """
     found: dict[Version, list[tuple[CudaVersion, TorchWheel]]] = {}
     with open_index() as web:
@@ -211,7 +206,7 @@ def own_builds(template: str, cudas: Iterable[CudaVersion]) -> Mapping[Version, 
 
 
 def with_builds(published: PublishedTorch, builds: Mapping[Version, OwnBuilds]) -> PublishedTorch:
-    """Add to a release what torch's own indexes have of it."""
+    """Add the builds of torch's own indexes to a release."""
     if (own := builds.get(Version(published.release))) is None:
         return published
     return replace(published, cuda=own.cuda, python={**pythons_of(own.wheels), **published.python})
@@ -222,12 +217,12 @@ def with_pythons(
     known: Mapping[Platform, frozenset[PythonVersion]],
     builds: Mapping[Version, OwnBuilds] | None,
 ) -> PublishedTorch:
-    """Add the Pythons of ``compatibility.yml`` for which torch's own indexes have wheels, if not the package index.
+    """Add the Pythons of ``compatibility.yml`` whose wheels are on torch's own indexes but not on the package index.
 
     Args:
-        published: what the package index has of a release.
+        published: the release on the package index.
         known: the Pythons of the file.
-        builds: what torch's own indexes have; None where they do not answer, and the file is believed.
+        builds: the builds of torch's own indexes; None if they do not answer, and the file is trusted.
     """
     own = builds.get(Version(published.release)) if builds is not None else None
     elsewhere = pythons_of(own.wheels) if own else {} if builds is not None else known
@@ -241,15 +236,12 @@ def with_pythons(
 def candidates_among(
     builds: Mapping[Version, OwnBuilds], torch: TorchFacts, published: Iterable[TorchVersion]
 ) -> tuple[Mapping[TorchVersion, PublishedTorch], tuple[str, ...]]:
-    """Pick the newest candidate of every minor release that is to come.
+    """Return the newest candidate of every coming minor release, and messages about candidates without a number.
 
     Args:
-        builds: what the index of candidates has.
+        builds: the builds on the index of candidates.
         torch: the facts about torch, with the repository that has a tag for each candidate.
-        published: the minor releases that the package index has.
-
-    Returns:
-        The candidates, and what is not known of others.
+        published: the minor releases on the package index.
     """
     newest = max(*published, *torch)  # a mirror of the package index may lag behind the facts
     found: dict[TorchVersion, tuple[TorchVersion, PublishedTorch]] = {}
@@ -263,7 +255,7 @@ def candidates_among(
             unknown.append(f"torch {minor}: {version} is a release candidate, and no tag tells its number")
             continue
         candidate = replace(minor, candidate=number)
-        found[minor] = candidate, _as_published(version, builds[version], torch)  # ascending: the newest one stays
+        found[minor] = candidate, _as_published(version, builds[version], torch)  # ascending: newest wins
     return dict(found.values()), tuple(unknown)
 
 
@@ -288,7 +280,7 @@ def _newest_tag(release: Version, repository: str | None) -> int | None:
 
 
 def _as_published(version: Version, builds: OwnBuilds, torch: TorchFacts) -> PublishedTorch:
-    """Describe a candidate; the CUDA that its release will have on the package index is taken to be today's."""
+    """Describe a candidate; its release is assumed to have today's CUDA on the package index."""
     cudas = builds.cuda[LINUX_X86_64]
     usual = torch[max(torch)].default_cuda
     return PublishedTorch(

@@ -1,7 +1,7 @@
 """Package requests as entries of ``packages.yml``, and the files of a package built in its own repository.
 
-The form is ``.github/ISSUE_TEMPLATE/package-request.yml``. GitHub writes every question as a heading and the answer
-below it; anyone may open an issue and write anything there instead. Nothing of it is dropped in silence.
+The form is ``.github/ISSUE_TEMPLATE/package-request.yml``. GitHub writes every question as a heading with the answer
+below it. Anyone may open an issue and write anything there instead, and nothing of it is dropped silently.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _ASSIGNMENT: Final = re.compile(r"[A-Z_][A-Z0-9_]*=\S*")
 
 @dataclass(frozen=True, kw_only=True)
 class PackageRequest:
-    """What an issue asks for."""
+    """Content of a package request."""
 
     name: str
     entry: Mapping[str, object]
@@ -91,7 +91,7 @@ def read_request(issue: Path) -> PackageRequest:
     """Read the text of an issue.
 
     Raises:
-        ConfigurationError: it does not answer the form, or with something that may not stand in ``packages.yml``.
+        ConfigurationError: the issue does not answer the form, or has a value forbidden in ``packages.yml``.
     """
     answers = _answers_in(issue)
     name = answers.get(_NAME, (1, ""))[1]
@@ -102,7 +102,7 @@ def read_request(issue: Path) -> PackageRequest:
     questions = {key: question for question, (key, _) in QUESTIONS.items()} | {"env": _REST}
     faults = []
     for key_path, message in found:
-        keys = key_path[2:]  # behind "packages" and the name
+        keys = key_path[2:]  # after "packages" and the name
         key = str(keys[0]) if keys else ""
         faults.append((questions.get(key, key or _NAME), message))
     faults += _refusals(answers)
@@ -113,7 +113,7 @@ def read_request(issue: Path) -> PackageRequest:
 
 
 def _refusals(answers: Mapping[str, tuple[int, str]]) -> Iterator[tuple[str, str]]:
-    """What is wrong with an issue beside the entry: a heading with a message each."""
+    """Yield the faults of an issue outside the entry: a heading with a message each."""
     for heading in answers.keys() - {_NAME, *QUESTIONS, _REST, _CHECKED}:
         yield heading, "is not a question of the form"
     ticked = _TICKED.findall(answers.get(_CHECKED, (1, ""))[1])
@@ -121,7 +121,7 @@ def _refusals(answers: Mapping[str, tuple[int, str]]) -> Iterator[tuple[str, str
 
 
 def _variables_in(text: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The environment variables that lines such as ``FORCE_CUDA=1`` set, and all other lines."""
+    """Return the environment variables that lines such as ``FORCE_CUDA=1`` set, and all other lines."""
     env: dict[str, str] = {}
     left = []
     for line in filter(None, map(str.strip, text.splitlines())):
@@ -134,7 +134,7 @@ def _variables_in(text: str) -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def _answers_in(issue: Path) -> dict[str, tuple[int, str]]:
-    """Every answer by its question, with the line of the question; questions that were not answered are left out."""
+    """Return every answer by its question, with the question's line, without unanswered questions."""
     try:
         content = issue.read_bytes()
         if len(content) > MAX_BYTES:
@@ -198,7 +198,7 @@ jobs:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnPackage:
-    """What the source of a package says of itself."""
+    """Package as its source declares it."""
 
     name: ProjectName
     version: ProjectVersion | None
@@ -208,7 +208,7 @@ class OwnPackage:
     needs_torch: bool
 
     def entry(self, compatibility: Compatibility) -> str:
-        """Write ``wheelmill.yml``: for the newest torches and every Python that they are for."""
+        """Return the text of ``wheelmill.yml`` for the newest torches and every Python they support."""
         entry: dict[str, object] = {"source": "."}
         if self.version:
             entry["versions"] = [self.version]
@@ -218,7 +218,7 @@ class OwnPackage:
         else:
             entry["needs"] = "cuda"
         newest = sorted(compatibility.torch)[-TORCHES:]
-        axis = {"torch": f">={newest[0]}"} if self.needs_torch else {"cuda": _CUDA}  # a torch is for few CUDAs
+        axis = {"torch": f">={newest[0]}"} if self.needs_torch else {"cuda": _CUDA}  # a torch supports few CUDAs
         defaults = {"python": _PYTHON, **axis}
         said = ["defaults:", *(f"  {key}: {json.dumps(value)}" for key, value in defaults.items())]
         said += ["packages:", f"  {self.name}:", *(f"    {key}: {json.dumps(value)}" for key, value in entry.items())]
@@ -228,13 +228,10 @@ class OwnPackage:
 def read_own_package(folder: Path, *, name: str | None = None, version: str | None = None) -> OwnPackage:
     """Read ``pyproject.toml`` and ``setup.py`` of a source.
 
-    Args:
-        folder: the source.
-        name: the package's name, where its source computes it.
-        version: its version, where its source computes it.
+    `name` and `version` are for sources that compute theirs.
 
     Raises:
-        UsageError: they cannot be read, or do not say the name or the version; or what was given is neither.
+        UsageError: the files are unreadable or lack the name or version; or a given value is invalid.
     """
     pyproject = Pyproject.read(folder)
     setup = SetupScript.read(SourceTree(folder))
@@ -262,10 +259,5 @@ def read_own_package(folder: Path, *, name: str | None = None, version: str | No
 
 
 def workflow_text(repository: str, reference: str) -> str:
-    """Write the workflow that calls ours.
-
-    Args:
-        repository: ``OWNER/REPO`` of wheelmill.
-        reference: the commit, tag or branch of it.
-    """
+    """Return the workflow that calls ours at a commit, tag or branch of ``OWNER/REPO``."""
     return _WORKFLOW_TEXT.replace(_CALLED, f"{repository}/.github/workflows/package.yml@{reference}")

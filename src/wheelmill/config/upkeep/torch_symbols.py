@@ -1,6 +1,6 @@
-"""Reading what the torches of ``compatibility.yml`` export, from their wheels on the package index.
+"""Symbols that the torches of ``compatibility.yml`` export, read from their wheels on the package index.
 
-Only the libraries are asked for, by ranges of bytes, and unpacked one after the other: they are most of a wheel.
+Only the libraries are downloaded, by byte ranges, and unpacked one after the other: they are most of a wheel.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SOURCE: Final = "torch's wheels for linux_x86_64 on the package index"
 
 
 def stale_torches(facts: Compatibility, table: TorchSymbols | None) -> list[TorchVersion]:
-    """The torches of ``compatibility.yml`` that the table lacks, or has of another patch release."""
+    """Return the torches of ``compatibility.yml`` that the table lacks, or has for another patch release."""
     known = {build.torch: build.release for build in table.summary.builds} if table else {}
     return [torch for torch, release in facts.torch.items() if known.get(torch) != release.release]
 
@@ -43,16 +43,16 @@ def stale_torches(facts: Compatibility, table: TorchSymbols | None) -> list[Torc
 def read_symbols(
     facts: Compatibility, table: TorchSymbols | None, *, today: dt.date, tell: Callable[[str], None]
 ) -> TorchSymbols | None:
-    """Bring the table up to date with ``compatibility.yml``; builds that are current are not read again.
+    """Update the table from ``compatibility.yml``; current builds are not read again.
 
     Args:
-        facts: the torches that the table is to have.
-        table: the table as it is; None when there is none.
-        today: the date of a table that changes.
-        tell: takes a line for each wheel that was read, and for each torch that the index lacks.
+        facts: the torches of the new table.
+        table: the current table; None if there is none.
+        today: the date of a changed table.
+        tell: gets a line for each wheel read, and for each torch that the index lacks.
 
     Returns:
-        None when there is nothing to say of any torch.
+        The table; None if no torch has symbols.
 
     Raises:
         UsageError: the index does not have torch.
@@ -89,7 +89,7 @@ def _build_of(torch: TorchVersion, release: TorchRelease, file: Link, exported: 
 
 
 def _wheel_of(release: TorchRelease, files: Iterable[Link]) -> Link | None:
-    """The wheel that is read of a release: symbols that extensions use are the same for every Python."""
+    """Return the wheel to read for a release: the symbols used by extensions are the same for every Python."""
     found = (file for file in files if file.yanked is None and _is_wheel_of(release, file.filename))
     return min(found, key=lambda file: file.filename, default=None)
 
