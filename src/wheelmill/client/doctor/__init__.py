@@ -1,1 +1,1 @@
-"""Defects of an environment and of the project that it belongs to, and what mends them."""
+"""Defects of an environment and its project, and their remedies."""

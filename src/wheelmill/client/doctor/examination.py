@@ -1,4 +1,4 @@
-"""An environment, its project and its lock, examined together."""
+"""Joint examination of an environment, its project and its lock."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _RULES: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Examination:
-    """What was looked at, and what is wrong."""
+    """Examined parts, and their defects."""
 
     looked_at: Mapping[str, str]
     faults: Sequence[tuple[Defect, Remedy]]
 
 
 def defects_of_environment(examined: Examined) -> Iterator[Defect]:
-    """Apply every rule; if several say the same of one project, as its tags and its code do, keep the first."""
+    """Apply every rule; if several report the same of one project, as its tags and its code may, keep the first."""
     told: set[tuple[DefectCode, str]] = set()
     for rule in _RULES:
         found = [each for each in rule(examined) if (each.code, each.subject) not in told]
@@ -73,14 +73,14 @@ def defects_of_environment(examined: Examined) -> Iterator[Defect]:
 def examine(
     examined: Examined, project: Project | None, lock: Path | None, web: Web | None, *, uv: str | None
 ) -> Examination:
-    """Look for what is wrong with an environment, and with the project and the lock that say what it should hold.
+    """Find the defects of an environment, and of the project and the lock that define its content.
 
     Args:
         examined: the environment.
-        project: the project that it belongs to, which need not be there yet; None for none that could be read.
-        lock: a lock (PEP 751); None takes the ``pylock.toml`` beside the project where there is one.
-        web: asks whether wheels are where they were; None asks no server.
-        uv: the program that mends; None where pip must do.
+        project: its project, which need not exist yet; None if none could be read.
+        lock: a lock (PEP 751); None takes the ``pylock.toml`` beside the project, if there is one.
+        web: checks the URLs of wheels; None sends no requests.
+        uv: the program for remedies; None if they must use pip.
 
     Raises:
         UsageError: a file of the project cannot be read.
@@ -125,7 +125,7 @@ def _of_project(examined: Examined, project: Project | None, pylock: Path | None
 
 
 def _lock_of(project: Project | None) -> Path | None:
-    """The lock that a project's own tool writes, where there is one."""
+    """The lock that a project's own tool writes; None if there is none."""
     return next((path for path in project.files if path.suffix == ".lock" and path.exists()), None) if project else None
 
 
@@ -135,12 +135,12 @@ def _describe_files(project: Project | None, pylock: Path | None) -> str:
 
 
 def _each_once(promises: Sequence[Promise]) -> Iterator[Promise]:
-    """The first promise about each project."""
+    """Yield the first promise about each project."""
     yield from {each.project: each for each in reversed(promises)}.values()
 
 
 def _describe(examined: Examined) -> Mapping[str, str]:
-    """What was examined, in words."""
+    """Describe the examined environment in words."""
     environment, counts = examined.environment, examined.counts
     torch = examined.path.find("torch")
     origins = Counter(folder.origin for folder in examined.path.folders)

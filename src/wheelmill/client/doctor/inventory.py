@@ -1,6 +1,6 @@
-"""Inventory of an environment: installed files against RECORD, the code in them, and where modules are imported from.
+"""Inventory of an environment: files compared with RECORD, their code, and the import path.
 
-Nothing is judged, imported or run.
+It judges, imports and runs nothing.
 
 https://docs.python.org/3/library/sys_path_init.html
 """
@@ -41,7 +41,7 @@ _LEAVE_RECORD: Final = frozenset({"", "conda"})
 
 @dataclass(kw_only=True)
 class FileCounts:
-    """How much was looked at."""
+    """Counts of examined files."""
 
     distributions: int = 0
     files: int = 0
@@ -51,7 +51,7 @@ class FileCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Installed:
-    """What a distribution has in the environment."""
+    """Content of a distribution in the environment."""
 
     distribution: Distribution
     rows: tuple[RecordRow, ...] = ()
@@ -71,7 +71,7 @@ class Installed:
 
     @property
     def needed(self) -> Mapping[str, str]:
-        """The libraries that its code names and it does not have, each with the first of its files that does so."""
+        """The libraries that its code needs and it does not have, each with the first file that needs it."""
         own = {name for each in self.code for name in (each.name.rpartition("/")[2], each.soname)}
         found: dict[str, str] = {}
         for each in self.code:
@@ -82,13 +82,13 @@ class Installed:
 
     @property
     def links_to_torch(self) -> bool:
-        """Whether its code names a library of torch."""
+        """True if its code names a library of torch."""
         return self.distribution.project != TORCH and _link_to_torch(self.code)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """Reads distributions one after the other."""
+    """Reader of distributions, one after the other."""
 
     prefix: Path
     """The environment: what a RECORD names outside of it is not looked at."""
@@ -99,7 +99,7 @@ class Reader:
     counts: FileCounts = field(default_factory=FileCounts)
 
     def read_all(self, distributions: Sequence[Distribution], progress: Progress) -> list[Installed]:
-        """Read every distribution, and say which one is read."""
+        """Read every distribution, showing its name as progress."""
         found = []
         for number, each in enumerate(distributions, 1):
             progress.line(f"reading {each.project} ({number} of {len(distributions)})")
@@ -108,7 +108,7 @@ class Reader:
         return found
 
     def read(self, distribution: Distribution) -> Installed:
-        """Read what one distribution has in the environment."""
+        """Read the content of one distribution."""
         self.counts.distributions += 1
         folder = distribution.folder
         if folder is None or not (folder / "RECORD").is_file():
@@ -136,7 +136,7 @@ class Reader:
         )
 
     def _compare(self, rows: Sequence[RecordRow], folder: Path) -> tuple[Sequence[str], Sequence[str]]:
-        """Compare files with RECORD: those that are gone, and those that are others."""
+        """List the missing and the changed files, by RECORD."""
         missing, changed = [], []
         for row in rows:
             path = self._place(row, folder.parent)
@@ -189,18 +189,18 @@ def _link_to_torch(code: Iterable[SharedObject]) -> bool:
 
 
 def _without_symbols(code: SharedObject) -> SharedObject:
-    """An environment has millions of symbols; kept are those that are compared later."""
+    """Strip symbols, of which an environment has millions, from code whose symbols are not compared later."""
     return replace(code, undefined=(), defined=frozenset())
 
 
 def needs_torch(distribution: Distribution) -> bool:
-    """Whether what is installed says that it needs torch."""
+    """True if the package's metadata declares a need for torch."""
     needs = distribution.torch is not None or torch_requirement(distribution.requires_dist) is not None
     return needs and distribution.project != TORCH
 
 
 def _is_as_shipped(path: Path, row: RecordRow) -> bool:
-    """Whether what cannot be read here is the wheel's own doing: a linker script, or code without section headers."""
+    """True if a wheel shipped this unreadable file: a linker script, or code without section headers."""
     try:
         start = read_start(path, 64)
         is_other = start.startswith(ELF_MAGIC) or (bool(start) and start.isascii() and b"\0" not in start)
@@ -210,7 +210,7 @@ def _is_as_shipped(path: Path, row: RecordRow) -> bool:
 
 
 def _has_hash(path: Path, row: RecordRow) -> bool:
-    """Whether a file has the hash that RECORD says; weak ones say nothing."""
+    """True if a file has its hash in RECORD; weak hashes always match."""
     with path.open("rb") as file:
         found = digest_of(file, row.digest.partition("=")[0])
     return found in ("", row.digest)
@@ -224,8 +224,8 @@ def _installer_of(folder: Path) -> str:
 
 
 def broken_folders(path: Sequence[Path]) -> Iterator[Path]:
-    """What an installation or a removal left that broke off: pip's ``~orch``, and a ``.dist-info`` without METADATA."""
-    for folder in (each for each in path if each.name in LIBRARIES):  # a .pth file may add a person's own folder
+    """Yield folders of interrupted installs or removals: pip's ``~orch``, and a ``.dist-info`` without METADATA."""
+    for folder in (each for each in path if each.name in LIBRARIES):  # a .pth file may add the user's own folder
         try:
             entries = sorted(
                 each for each in folder.iterdir() if each.name.startswith("~") or each.suffix == ".dist-info"
@@ -247,7 +247,7 @@ print(json.dumps({"path": sys.path, "user": user, "packages": site.getsitepackag
 
 @dataclass(frozen=True, kw_only=True)
 class SearchFolder:
-    """A folder in which Python looks for modules."""
+    """Folder in which Python looks for modules."""
 
     path: Path
     origin: str
@@ -262,7 +262,7 @@ OWN: Final = "the environment"
 
 @dataclass(frozen=True, kw_only=True)
 class ImportPath:
-    """The folders of an interpreter, in the order in which it looks."""
+    """Import path of an interpreter, in search order."""
 
     folders: tuple[SearchFolder, ...]
     prefix: Path
@@ -270,14 +270,12 @@ class ImportPath:
 
     @classmethod
     def of(cls, interpreter: Path, started_in: Path) -> ImportPath:
-        """Ask an interpreter, and add what the shell that starts it decides.
+        """Read an interpreter's path, and add the shell's entries: the folder where users start it, and ``PYTHONPATH``.
 
-        Args:
-            interpreter: it is asked without these additions, so that no file in them is run.
-            started_in: the folder in which people start it.
+        The interpreter runs without these entries, so that no file in them is executed.
 
         Raises:
-            UsageError: it does not run.
+            UsageError: the interpreter does not run.
         """
         try:
             found = ask(interpreter, _PROBE)
@@ -296,11 +294,11 @@ class ImportPath:
 
     @property
     def own(self) -> tuple[Path, ...]:
-        """The folders of the environment itself, whoever starts its interpreter from wherever."""
+        """The folders of the environment itself, for any user and start folder."""
         return tuple(each.path for each in self.folders if each.origin == OWN)
 
     def find(self, module: str) -> tuple[SearchFolder, Path] | None:
-        """The first folder that has a module or a package, and where that is in it."""
+        """The first folder with a module or a package, and its path there; None if there is none."""
         for folder in self.folders:
             if found := next(_modules_in(folder.path, module), None):
                 return folder, found
@@ -315,7 +313,7 @@ def _from_shell(started_in: Path) -> Iterator[SearchFolder]:
 
 
 def _modules_in(folder: Path, module: str) -> Iterator[Path]:
-    """A package comes before a module; a folder without ``__init__.py`` after everything else, so it is passed over."""
+    """Yield a package before modules; a folder without ``__init__.py`` comes last in Python, so it is skipped."""
     if (folder / module / "__init__.py").is_file():
         yield folder / module
     yield from (path for path in (folder / f"{module}.so", folder / f"{module}.py") if path.is_file())
@@ -330,7 +328,7 @@ _MAX_CONFIGURATION: Final = 1 << 16
 
 @dataclass(frozen=True, kw_only=True)
 class Examined:
-    """An environment, read."""
+    """Data read from an environment."""
 
     environment: TargetEnvironment
     facts: Compatibility
@@ -344,12 +342,12 @@ class Examined:
 
     @functools.cached_property
     def by_project(self) -> Mapping[ProjectName, Installed]:
-        """Those that Python finds."""
+        """The distribution of each project that Python finds."""
         return {each.distribution.project: each for each in reversed(self.installed)}
 
     @functools.cached_property
     def providers(self) -> Mapping[str, ProjectName]:
-        """Which project has a shared object in the environment, by its file name."""
+        """The project of each shared object in the environment, by file name."""
         return {
             row.name.rpartition("/")[2]: each.distribution.project
             for each in self.installed
@@ -359,7 +357,7 @@ class Examined:
 
     @functools.cached_property
     def windows(self) -> Mapping[ProjectName, TorchWindow]:
-        """In which torches the code of each project could load, as far as that is known."""
+        """The torches that can load the code of each project, as far as known."""
         linked = {
             name: each.code
             for name, each in self.by_project.items()
@@ -379,14 +377,9 @@ def read_environment(
     all_hashes: bool,
     progress: Progress,
 ) -> Examined:
-    """Read what is installed for the interpreter of an environment; nothing where that is only described.
+    """Read the packages of an environment's interpreter; nothing if the environment is only described.
 
-    Args:
-        environment: the environment as it was detected.
-        facts: the facts of ``compatibility.yml``.
-        started_in: the folder in which people start it.
-        all_hashes: whether large files are hashed, too.
-        progress: told of every distribution.
+    ``started_in`` is the folder where users start it. If ``all_hashes``, large files are hashed, too.
 
     Raises:
         UsageError: the interpreter does not run.
@@ -407,7 +400,7 @@ def read_environment(
 
 
 def system_libraries(prefix: Path) -> Iterator[str]:
-    """The shared objects in the folders that the dynamic linker looks into, and in the one of an environment.
+    """Yield the shared objects in the dynamic linker's folders and in that of an environment.
 
     https://man7.org/linux/man-pages/man8/ld.so.8.html
     """

@@ -1,4 +1,4 @@
-"""What a lock or a project names: whether it is installed, and whether the files are where they were."""
+"""Versions named by a lock or a project: checks of their installation and of their files' URLs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """A version that a lock or a project names."""
+    """Version that a lock or a project names."""
 
     project: ProjectName
     version: Version
@@ -44,13 +44,13 @@ class Promise:
     """Whether a version without a label stands for those with one, too, as in ``==2.8.3`` (PEP 440)."""
 
     def is_kept_by(self, version: str) -> bool:
-        """Whether an installed version is the one that is named."""
+        """True if an installed version is the named one."""
         public, _, _label = version.partition("+")
         return str(self.version) in ((version, public) if self.any_label else (version,))
 
 
 def promises_of_lock(lock: Pylock, path: Path, environment: TargetEnvironment) -> list[Promise]:
-    """What a lock holds for an environment."""
+    """The versions that a lock has for an environment."""
     names = (WheelName.parse(wheel.filename) for wheel in wheels_for(lock, environment))
     return [Promise(project=name.project, version=name.version, place=path, is_needed=True) for name in names]
 
@@ -58,12 +58,9 @@ def promises_of_lock(lock: Pylock, path: Path, environment: TargetEnvironment) -
 def promises_of_project(
     requirements: Iterable[Requirement], path: Path, environment: TargetEnvironment
 ) -> Iterator[Promise]:
-    """The wheels that a project names by their URLs, and the versions that it pins.
+    """Yield the wheels that a project names by URL, and its pinned versions.
 
-    Args:
-        requirements: all that it depends on.
-        path: the file that says so.
-        environment: the environment that the markers are for.
+    ``path`` is the file with the requirements; their markers are evaluated for the environment.
     """
     markers = cast("dict[str, str]", marker_environment(environment))
     for requirement in requirements:
@@ -79,7 +76,7 @@ def promises_of_project(
 
 
 def promises_of_tool_lock(path: Path) -> Iterator[Promise]:
-    """The versions in the lock of uv, Poetry or PDM that are the same for every environment."""
+    """Yield the versions in the lock of uv, Poetry or PDM that are the same for every environment."""
     found: dict[ProjectName, set[Version]] = {}
     for package in read_tool_lock(path):
         if package.version:
@@ -100,7 +97,7 @@ def defects_of_wheel(wheel: WantedWheel, cache: WheelCache, progress: Progress) 
 
 
 def promises_are_kept(promises: Iterable[Promise], examined: Examined) -> Iterator[Defect]:
-    """Compare what is named with what is installed."""
+    """Compare named versions with installed ones."""
     for promise in promises:
         installed = examined.by_project.get(promise.project)
         wanted = f"{promise.place.name} has {promise.version}"
@@ -126,7 +123,7 @@ def _broken(promise: Promise, code: DefectCode, subject: str, detail: str) -> De
 
 
 def defects_of_project(pyproject: Pyproject) -> Iterator[Defect]:
-    """Look at how a project names what was added to it."""
+    """Check that a project's added packages have a source, and its wheel URLs a hash."""
     sources = {canonicalize_name(name) for name in pyproject.table("tool", "uv", "sources") or {}}
     asked = {canonicalize_name(each.name) for each in pyproject.asked}
     for requirement in pyproject.requirements:
@@ -146,7 +143,7 @@ def defects_of_project(pyproject: Pyproject) -> Iterator[Defect]:
 
 
 def defects_of_lock(lock: Pylock, web: Web) -> Iterator[Defect]:
-    """Ask for every wheel of a lock, without reading them."""
+    """Request every wheel of a lock, without downloading it."""
     for package in lock.packages:
         for wheel in package.wheels or ():
             if wheel.url and not wheel.url.startswith("file:"):
@@ -154,7 +151,7 @@ def defects_of_lock(lock: Pylock, web: Web) -> Iterator[Defect]:
 
 
 def defects_of_project_urls(requirements: Iterable[Requirement], path: Path, web: Web) -> Iterator[Defect]:
-    """Ask for the wheels that a project names by their URL in a file, without reading them."""
+    """Request the wheels that a project's file names by URL, without downloading them."""
     for requirement in requirements:
         if requirement.url and requirement.url.startswith("http"):
             name, url = canonicalize_name(requirement.name), requirement.url.partition("#")[0]

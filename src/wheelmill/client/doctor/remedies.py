@@ -1,4 +1,4 @@
-"""Remedies: the commands that mend defects, and the torch that an environment should have.
+"""Remedies: commands that repair defects, and the torch that an environment should have.
 
 Its wheels, its driver or its GPUs decide which torch.
 """
@@ -35,7 +35,7 @@ from wheelmill.wheel.libraries import cuda_majors_of
 
 
 def torch_for_wheels(examined: Examined) -> TorchPlace:
-    """The newest torch that something installed was built for, and a CUDA that its label names, or its major."""
+    """The newest torch that an installed package was built for, and a CUDA that labels name, or one of their major."""
     installed = [each.distribution for each in examined.by_project.values()]
     needs = [each.torch for each in installed if each.torch]
     exact = [need for need in needs if isinstance(need, TorchVersion) and need in examined.facts.torch]
@@ -51,7 +51,7 @@ def torch_for_wheels(examined: Examined) -> TorchPlace:
 
 
 def torch_for_driver(examined: Examined) -> TorchPlace | None:
-    """The installed torch for the newest CUDA that the driver runs; None where there is none."""
+    """The installed torch for the newest CUDA that the driver runs; None if there is none."""
     torch = examined.environment.torch
     if torch is None or not (older := _published_cudas(torch, examined)):
         return None
@@ -59,9 +59,9 @@ def torch_for_driver(examined: Examined) -> TorchPlace | None:
 
 
 def torch_for_gpus(examined: Examined) -> TorchPlace | None:
-    """The installed torch, or else the next newer one, for another CUDA that knows every GPU; None where there is none.
+    """The installed torch, else the next newer, for another CUDA with code for every GPU; None if there is none.
 
-    Of several CUDAs the oldest: it is for newer ones that torch's own builds leave old GPUs out.
+    Of several CUDAs it is the oldest, because torch's builds for newer ones omit old GPUs.
     """
     environment, facts = examined.environment, examined.facts
     gpus = {gpu.capability.capability for gpu in environment.gpus}
@@ -74,7 +74,7 @@ def torch_for_gpus(examined: Examined) -> TorchPlace | None:
 
 
 def _published_cudas(torch: TorchVersion, examined: Examined) -> list[CudaVersion]:
-    """The CUDAs that a torch is published for and the driver runs, as far as they are known."""
+    """The CUDAs that a torch is published for and the driver runs, as far as known."""
     release, driver = examined.facts.torch.get(torch), examined.environment.driver
     return [
         cuda
@@ -95,7 +95,7 @@ _BESIDE_TORCH: Final = (project_name("torchvision"), project_name("torchaudio"))
 
 @dataclass(frozen=True, kw_only=True)
 class Remedy:
-    """A remedy for a defect."""
+    """Remedy for a defect."""
 
     commands: tuple[Command, ...] = ()
     """To be run one after the other."""
@@ -104,23 +104,23 @@ class Remedy:
 
     @property
     def is_ours(self) -> bool:
-        """Whether one of the commands is wheelmill's own, which undoes itself when it fails."""
+        """True if one of the commands is wheelmill's own, which rolls back on failure."""
         return any(command[0] == _PROGRAM for command in self.commands)
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The commands as a shell takes them, or else the advice."""
+        """The commands in shell syntax, or else the advice."""
         return tuple(map(command_line, self.commands)) or ((self.advice,) if self.advice else ())
 
 
 def started_as(command: Command) -> Command:
-    """A command as it is started: our own by the interpreter that this program runs with."""
+    """Return the command to start: wheelmill runs in this program's own interpreter."""
     return (sys.executable, "-m", _PROGRAM, *command[1:]) if command[0] == _PROGRAM else command
 
 
 @dataclass(frozen=True, kw_only=True)
 class Remedies:
-    """Finds what mends the defects of one environment."""
+    """Remedies for the defects of one environment."""
 
     examined: Examined
     uv: str | None
@@ -131,7 +131,7 @@ class Remedies:
     """What the project got from wheelmill."""
 
     def remedy_of(self, defect: Defect) -> Remedy:
-        """Find what mends a defect; where nothing else is known, the wheel that fits is chosen anew."""
+        """Find the remedy for a defect; by default, the matching wheel is chosen again."""
         known = {
             DefectCode.DRIVER: self._older_cuda,
             DefectCode.GPU: self._for_gpu,
@@ -161,12 +161,7 @@ class Remedies:
         return Remedy(commands=((_PROGRAM, "lock"),)) if defect.place else Remedy()
 
     def _choose(self, project: ProjectName, *, adds: bool = False) -> Remedy:
-        """Let wheelmill choose the wheel that fits.
-
-        Args:
-            project: the project whose wheel does not fit.
-            adds: whether it is the project's own file that is to name it.
-        """
+        """Let wheelmill choose the matching wheel; if ``adds``, the project's own file is to name it."""
         if self.project and (adds or project in self.asked):
             command = "update" if project in self.asked else "add"
             return Remedy(commands=((_PROGRAM, command, project, "--project", str(self.project)),))
@@ -177,7 +172,7 @@ class Remedies:
         return self._reinstall(installed) if installed else Remedy()
 
     def _reinstall(self, installed: Installed) -> Remedy:
-        """Install the same once more, from where it came."""
+        """Install the same package again, from its origin."""
         distribution = installed.distribution
         scheme, _, path = (distribution.origin or "").partition("://")
         source = Path(unquote(path)) if scheme == "file" else None
@@ -193,7 +188,7 @@ class Remedies:
         return Remedy(commands=((*self._pip("install"), *again, what, *place),))
 
     def _one_of_two(self, defect: Defect) -> Remedy:
-        """Install the newer one again, for which uv removes all that are there; pip removes one at a time."""
+        """Reinstall the newer one: uv first removes all versions, pip only one at a time."""
         both = [each for each in self.examined.installed if each.distribution.project == defect.project]
         kept = max(both, key=lambda each: _as_version(each.distribution.version))
         again = self._reinstall(kept)
@@ -201,13 +196,13 @@ class Remedies:
         return replace(again, commands=(*first, *again.commands))
 
     def _without_alias(self, defect: Defect) -> Remedy:
-        """Remove an alias of what another one brought; where its wheel is gone, choose one."""
+        """Remove an alias whose wheel another alias replaced; if its wheel is gone, choose one."""
         if defect.project and defect.project in self.examined.by_project:
             return Remedy(commands=(self._uninstall(defect.project),))
         return self._chosen_anew(defect)
 
     def _as_named(self, defect: Defect) -> Remedy:
-        """Install what a lock or a project names."""
+        """Install the version that a lock or a project names."""
         project, place = defect.project, defect.place
         if project is None or place is None:
             return Remedy()
@@ -232,21 +227,21 @@ class Remedies:
         return self._torch(torch_for_wheels(self.examined))
 
     def _older_cuda(self, defect: Defect) -> Remedy:
-        """A wheel for a CUDA that the driver runs; a newer driver is the business of whoever owns the machine."""
+        """Choose a wheel for a CUDA that the driver runs; only the machine's owner can update the driver."""
         if defect.project:
             return self._chosen_anew(defect)
         wanted = torch_for_driver(self.examined)
         return self._torch(wanted) if wanted else Remedy(advice="install a newer NVIDIA driver")
 
     def _for_gpu(self, defect: Defect) -> Remedy:
-        """Of what lacks code for a GPU another wheel; of torch itself a build for another CUDA, or a newer torch."""
+        """Choose another wheel for a GPU; for torch itself, a build for another CUDA or a newer torch."""
         if defect.project != TORCH:
             return self._chosen_anew(defect)
         wanted = torch_for_gpus(self.examined)
         return self._torch(wanted) if wanted else Remedy(advice="build torch from source: no published one is for it")
 
     def _torch(self, wanted: TorchPlace) -> Remedy:
-        """Install torch for a CUDA, and what is released with it."""
+        """Install torch for a CUDA, and the packages released with it."""
         interpreter = self.examined.environment.interpreter
         if interpreter is None:
             return Remedy()
@@ -254,7 +249,7 @@ class Remedies:
         return Remedy(commands=wanted.commands(interpreter, self.uv, beside=beside))
 
     def _one_runtime(self, defect: Defect) -> Remedy:
-        """Remove the libraries of a CUDA that nothing requires; else what requires them is for the wrong CUDA."""
+        """Uninstall unrequired libraries of a CUDA; if a package requires them, that package is for the wrong CUDA."""
         providers = self.examined.providers.items()
         majors = {major for name, who in providers if who == defect.project for major in cuda_majors_of(name)}
         surplus = {who for name, who in providers if who.startswith(NVIDIA) and set(cuda_majors_of(name)) == majors}
@@ -267,7 +262,7 @@ class Remedies:
         return self._choose(users[0]) if users else Remedy(commands=(self._uninstall(*sorted(surplus)),))
 
     def _libraries(self, defect: Defect) -> Remedy:
-        """What torch requires is installed with it where it lacks; any wheel but NVIDIA's own has to be another one."""
+        """Install torch's missing requirements; wheels other than NVIDIA's own are replaced."""
         torch = self.examined.by_project.get(TORCH)
         user = self.examined.by_project.get(defect.project) if defect.project else None
         if torch is None or user is None or not (user is torch or user.links_to_torch or _is_of_nvidia(user)):
@@ -276,7 +271,7 @@ class Remedies:
         return Remedy(commands=((*self._pip("install"), f"torch=={version}", *self._index_of(version)),))
 
     def _out_of_the_way(self, defect: Defect) -> Remedy:
-        """Leave a person's own files to them."""
+        """Advise on the user's own files, which wheelmill does not change."""
         place = defect.place
         if place is None:
             return Remedy()
@@ -291,7 +286,7 @@ class Remedies:
         return Remedy(advice=command_line(("mv", str(place), str(place.with_name(f"{place.stem}_{place.suffix}")))))
 
     def _index_of(self, version: str) -> tuple[str, ...]:
-        """The options that say where a build of torch is: its label names an index that uv knows."""
+        """The options for the index of a torch build: its label names an index that uv knows."""
         local = version.partition("+")[2]
         is_known = local.startswith(("cu", "cpu", "rocm", "xpu")) and local.replace(".", "").isalnum()
         return tuple(torch_options(local if is_known else None)) if self.uv else ()

@@ -1,7 +1,6 @@
 """Defects of an environment, and the rules that find them.
 
-Rules compare what is installed with what would have to be: files, versions, and compiled code with torch, CUDA, Python
-and the system.
+Rules check files, versions, and compiled code against torch, CUDA, Python and the system.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from wheelmill.wheel.torch_symbols import describe_symbol
 
 
 class DefectCode(StrEnum):
-    """What kind of defect it is. The values are part of the command's JSON."""
+    """Kind of defect; the values are part of the command's JSON."""
 
     DRIVER = "driver"
     """The driver is too old for the installed CUDA."""
@@ -82,7 +81,7 @@ class DefectCode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Defect:
-    """One thing that is wrong."""
+    """Defect of an environment or a project."""
 
     code: DefectCode
     subject: str
@@ -101,7 +100,7 @@ _OF_TAGS: Final = {
 
 
 def driver_is_new_enough(examined: Examined) -> Iterator[Defect]:
-    """A driver runs the CUDA releases of its own time and older ones."""
+    """Check the driver: it runs the CUDA releases of its own time and older ones."""
     environment = examined.environment
     if environment.cuda:
         if needed := _newer_driver(environment.cuda, examined):
@@ -119,7 +118,7 @@ def driver_is_new_enough(examined: Examined) -> Iterator[Defect]:
 
 
 def _newer_driver(cuda: CudaVersion, examined: Examined) -> str | None:
-    """The oldest driver that runs a CUDA release, where the one here is older."""
+    """The oldest driver for a CUDA release; None if the current one suffices or cannot be compared."""
     driver = examined.environment.driver
     if driver is None or not examined.environment.platform.is_linux:
         return None
@@ -128,7 +127,7 @@ def _newer_driver(cuda: CudaVersion, examined: Examined) -> str | None:
 
 
 def torch_is_there(examined: Examined) -> Iterator[Defect]:
-    """What is built against torch loads beside it only."""
+    """Check that torch is installed if a package needs it or links to it."""
     if examined.environment.torch is None:
         need = [
             str(name) for name, each in examined.by_project.items() if each.links_to_torch or each.distribution.torch
@@ -142,7 +141,7 @@ def torch_is_there(examined: Examined) -> Iterator[Defect]:
 
 
 def torch_has_cuda(examined: Examined) -> Iterator[Defect]:
-    """A torch for processors alone, or for AMD's GPUs, lacks the libraries that CUDA wheels are linked to."""
+    """Check torch's build: one for CPUs or AMD's GPUs lacks the libraries that CUDA wheels are linked to."""
     environment = examined.environment
     if not environment.cpu_only:
         return
@@ -158,7 +157,7 @@ def torch_has_cuda(examined: Examined) -> Iterator[Defect]:
 
 
 def torch_is_of_one_release(examined: Examined) -> Iterator[Defect]:
-    """An upgrade that broke off leaves the files of one release and the METADATA of another."""
+    """Check torch's version: an interrupted upgrade leaves the files of one release and the METADATA of another."""
     torch, release = examined.by_project.get(TORCH), examined.environment.torch_release
     if torch is None or release is None:
         return
@@ -171,7 +170,7 @@ def torch_is_of_one_release(examined: Examined) -> Iterator[Defect]:
 
 
 def modules_are_its_own(examined: Examined) -> Iterator[Defect]:
-    """A ``torch.py`` in the folder where Python is started is imported in place of torch."""
+    """Check for shadowing: a ``torch.py`` in the folder where Python is started is imported in place of torch."""
     for each in examined.by_project.values():
         folder = each.distribution.folder
         if folder is None or not _concerns_torch(each):
@@ -190,7 +189,7 @@ def modules_are_its_own(examined: Examined) -> Iterator[Defect]:
 
 
 def files_are_as_installed(examined: Examined) -> Iterator[Defect]:
-    """RECORD says which files there must be, and what is in them."""
+    """Check installed files against RECORD, which lists them and their hashes."""
     for each in examined.installed:
         if each.unreadable:
             yield against(each, DefectCode.METADATA, f"RECORD or WHEEL cannot be read: {each.unreadable}")
@@ -212,7 +211,7 @@ def files_are_as_installed(examined: Examined) -> Iterator[Defect]:
 
 
 def projects_are_installed_once(examined: Examined) -> Iterator[Defect]:
-    """Of two versions in one environment, files of both may be imported."""
+    """Check for duplicates: of two versions in one environment, files of both may be imported."""
     seen: dict[ProjectName, str] = {}
     for each in examined.installed:
         project, version = each.distribution.project, each.distribution.version
@@ -222,7 +221,7 @@ def projects_are_installed_once(examined: Examined) -> Iterator[Defect]:
 
 
 def aliases_have_their_wheels(examined: Examined) -> Iterator[Defect]:
-    """Of aliases for two CUDA majors, which installers put there one after the other, only one can be right."""
+    """Check aliases: of two for different CUDA majors, installed one after the other, only one can be right."""
     for each in examined.by_project.values():
         alias = each.distribution
         if alias.stands_for is None:
@@ -238,7 +237,7 @@ def aliases_have_their_wheels(examined: Examined) -> Iterator[Defect]:
 
 
 def wheels_are_for_this_python(examined: Examined) -> Iterator[Defect]:
-    """The tags of a wheel name the Python, the system and the C library that it is for (PEP 425)."""
+    """Check a wheel's tags, which name its Python, system and C library (PEP 425)."""
     for each in examined.by_project.values():
         yield from (
             against(each, _OF_TAGS[mismatch.aspect], f"its wheel {mismatch.reason}")
@@ -252,7 +251,7 @@ def _concerns_torch(each: Installed) -> bool:
 
 
 def _modules_of(each: Installed) -> list[str]:
-    """The names that it is imported by, whose files are all there."""
+    """The import names of a package, from the files in its RECORD."""
     names = [row.name for row in each.rows]
     packages = {name.partition("/")[0] for name in names if name.endswith("/__init__.py") and name.count("/") == 1}
     modules = {name.partition(".")[0] for name in names if "/" not in name and name.endswith((".py", ".so"))}
@@ -264,7 +263,7 @@ def _name_of(each: Installed) -> str:
 
 
 def against(each: Installed, code: DefectCode, detail: str) -> Defect:
-    """A defect of something installed."""
+    """Return a defect of an installed package."""
     return Defect(code=code, subject=_name_of(each), detail=detail, project=each.distribution.project)
 
 
@@ -276,7 +275,7 @@ _RUNTIME: Final = "libcudart.so."
 
 
 def labels_agree(examined: Examined) -> Iterator[Defect]:
-    """A label names the torch, the CUDA and the C++ ABI that a wheel was built for."""
+    """Check labels, which name the torch, the CUDA and the C++ ABI that a wheel was built for."""
     environment = examined.environment
     for each in examined.by_project.values():
         distribution = each.distribution
@@ -301,7 +300,7 @@ def labels_agree(examined: Examined) -> Iterator[Defect]:
 
 
 def code_fits_the_machine(examined: Examined) -> Iterator[Defect]:
-    """Code asks for a glibc, for the C++ ABI of its torch, and for GPUs; as it is asked of wheels to choose from."""
+    """Check code for its glibc, the C++ ABI of its torch, and its GPUs, as for wheels to choose from."""
     for each in examined.by_project.values():
         if each.inside is None:
             continue
@@ -316,7 +315,7 @@ def code_fits_the_machine(examined: Examined) -> Iterator[Defect]:
 
 
 def modules_are_for_this_python(examined: Examined) -> Iterator[Defect]:
-    """An extension module names its Python; one for another Python is not found (PEP 3149)."""
+    """Check extension modules, whose names state their Python: one for another Python is not found (PEP 3149)."""
     python = examined.environment.python
     for each in examined.by_project.values():
         named: dict[str, set[PythonVersion | None]] = {}
@@ -331,7 +330,7 @@ def modules_are_for_this_python(examined: Examined) -> Iterator[Defect]:
 
 
 def cuda_majors_agree(examined: Examined) -> Iterator[Defect]:
-    """Code that is linked to torch and to another CUDA major than torch's crashes."""
+    """Check CUDA majors: code that is linked to torch and to another CUDA major than torch's crashes."""
     cuda = examined.environment.cuda
     for each in examined.by_project.values() if cuda else ():
         majors = {major for library in each.needed for major in cuda_majors_of(library)}
@@ -342,13 +341,13 @@ def cuda_majors_agree(examined: Examined) -> Iterator[Defect]:
 
 
 def libraries_are_there(examined: Examined) -> Iterator[Defect]:
-    """The libraries of torch and CUDA that code names are in the environment or on the system."""
+    """Check that the libraries of torch and CUDA that code names are in the environment or on the system."""
     environment = examined.environment
     for each in examined.by_project.values():
         if each.links_to_torch and (environment.torch is None or environment.cpu_only):
-            continue  # that is reported already
+            continue  # another rule reports it
         majors = {majors[0] for library in each.needed if len(majors := cuda_majors_of(library)) == 1}
-        chooses = each.links_to_torch or len(majors) > 1  # told already, or it has code for each and loads one
+        chooses = each.links_to_torch or len(majors) > 1  # reported already, or it loads one of its code for each
         lost = [
             f"{library} ({user})"
             for library, user in each.needed.items()
@@ -363,7 +362,7 @@ def libraries_are_there(examined: Examined) -> Iterator[Defect]:
 
 
 def _is_shared(library: str) -> bool:
-    """Whether torch or CUDA has the library; the driver's is there where a driver is."""
+    """True if the library is torch's or CUDA's; the driver's are excluded, as they come with a driver."""
     return (is_provided(library) or is_of_toolkit(library)) and library not in _DRIVERS
 
 
@@ -373,7 +372,7 @@ def _is_for_other_cuda(library: str, environment: TargetEnvironment) -> bool:
 
 
 def one_runtime_is_installed(examined: Examined) -> Iterator[Defect]:
-    """Of two CUDA majors, one is what torch is built for; the other takes gigabytes, and clashes where it is loaded."""
+    """Check for a second CUDA major: torch does not use it, it takes gigabytes, and it conflicts if it is loaded."""
     runtimes = {name: who for name, who in examined.providers.items() if name.startswith(_RUNTIME)}
     cuda = examined.environment.cuda
     if len({name.removeprefix(_RUNTIME).partition(".")[0] for name in runtimes}) < 2:  # noqa: PLR2004 - two
