@@ -275,7 +275,7 @@ def undo_on_failure(root: Path, files: Sequence[Path], environment: InstallPlace
 
 
 def _begin(path: Path, root: Path, files: Sequence[Path], environment: InstallPlace | None) -> Journal:
-    """Write a journal twice: first only with the snapshots' places, so that a later command can remove them, then in full."""
+    """Write a journal of the snapshots' places, so that a killed command's are removed, then the full journal."""
     bases = (behind_links(root), *([behind_links(environment.base)] if environment else []))
     name = f".wheelmill-journal-{uuid.uuid4().hex}"
     beside = [next(each for each in (bases[0], *bases[0].parents) if each.is_dir()) / name] if files else []

@@ -116,7 +116,7 @@ class Project(Protocol):
         ...
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
-        """Make it depend on chosen wheels, given for each environment in ``resolutions``; ``asked`` is kept for updates.
+        """Make it depend on chosen wheels, given for each environment in ``resolutions``; updates read ``asked``.
 
         Raises:
             UsageError: the file cannot express this, or the project requires another torch.

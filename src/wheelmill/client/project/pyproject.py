@@ -73,7 +73,7 @@ class TomlTables:
         """The new content of the file, with its original byte order mark and line endings.
 
         Raises:
-            UsageError: it would not match the document: with dotted keys, tomlkit puts some additions into other tables.
+            UsageError: it would not match the document: tomlkit moves some additions if there are dotted keys.
         """
         text = tomlkit.dumps(self._document)
         try:

@@ -44,7 +44,7 @@ from wheelmill.system.progress import Progress
 
 
 def specifiers_of(constraint: str) -> str:
-    """Translate Poetry's ``^2.7``, ``~2.7``, ``2.7.*``, ``*``, ``>=2.7,<3`` or ``2.7`` to PEP 440, with empty for ``*``."""
+    """Translate Poetry's ``^2.7``, ``~2.7``, ``2.7.*``, ``*``, ``>=2.7,<3`` or ``2.7`` to PEP 440; ``*`` is empty."""
     if "|" in constraint:
         raise ValueError(f"{constraint!r} has alternatives, which version specifiers cannot express")
     try:
