@@ -1,1 +1,1 @@
-"""release: tested wheels under a date tag, with one manifest that says what each of them is."""
+"""release: tested wheels under a date tag, with one manifest that describes each of them."""

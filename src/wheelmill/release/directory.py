@@ -1,6 +1,6 @@
 """Releases as folders, with their ledger beside them.
 
-``DIRECTORY/v2026-11-21/`` has wheels, what lies beside each of them, and ``manifest.json``.
+``DIRECTORY/v2026-11-21/`` has wheels, the files beside each of them, and ``manifest.json``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from wheelmill.wheel.name import WheelFile
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerFile:
-    """An archive on this disk; it is replaced whole."""
+    """Archive on this disk, always replaced as a whole."""
 
     path: Path
 
@@ -47,7 +47,7 @@ class LedgerFile:
         return str(self.path)
 
     def read(self, seen: str | None) -> tuple[str | None, bytes | None]:
-        """See `LedgerPlace.read`; a state is named by the hash of its archive."""
+        """See `LedgerPlace.read`; the revision is the hash of the archive."""
         try:
             archive = self.path.read_bytes()
         except FileNotFoundError:
@@ -86,7 +86,7 @@ class DirectoryStore:
 
     @functools.cached_property
     def ledger(self) -> Ledger:
-        """A file beside the releases."""
+        """File beside the releases."""
         return Ledger(LedgerFile(path=self.directory / "ledger.tar.gz"), self.clock)
 
     def is_over(self, run: str) -> bool | None:  # noqa: ARG002 - a folder has no jobs
@@ -95,11 +95,11 @@ class DirectoryStore:
 
     @property
     def quotas(self) -> Quotas:
-        """A disk takes any number of wheels."""
+        """No limit on the number of wheels."""
         return Quotas()
 
     def tags(self) -> frozenset[ReleaseTag]:
-        """See `Releases.tags`; a folder each."""
+        """See `Releases.tags`; each release is a folder."""
         names = os.listdir(self.directory) if self.directory.is_dir() else ()  # noqa: PTH208 - quick
         return frozenset(ReleaseTag(name) for name in names if is_date_tag(name) or self._is_like_release(name))
 
@@ -107,7 +107,7 @@ class DirectoryStore:
         return is_like_date_tag(name) or (name[0] != "." and (self.directory / name / MANIFEST).is_file())
 
     def is_published(self, tag: ReleaseTag) -> bool:
-        """See `Releases.is_published`; a folder appears whole."""
+        """See `Releases.is_published`; renaming makes a whole folder appear at once."""
         return (self.directory / tag).is_dir()
 
     def read_each(
@@ -127,7 +127,7 @@ class DirectoryStore:
 
     @property
     def lists_at_once(self) -> bool:
-        """True: they are on this disk."""
+        """True, as the files are on this disk."""
         return True
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
@@ -150,7 +150,7 @@ class DirectoryStore:
         return None
 
     def check_can_publish(self) -> None:
-        """See `Store.check_can_publish`; nothing is needed."""
+        """See `Store.check_can_publish`; a folder needs nothing."""
 
     @contextmanager
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> Iterator[FolderPublisher]:  # noqa: ARG002 - nothing takes long
@@ -179,17 +179,17 @@ class DirectoryStore:
         return quote(os.path.relpath(self.directory, site))
 
     def folder_of(self, sha256: Sha256) -> None:
-        """See `Store.folder_of`; a release has all its files in one."""
+        """See `Store.folder_of`; all files of a release are in its folder."""
 
 
 class FolderPublisher:
-    """Makes a release in a hidden folder beside the others and renames it, so that it appears whole."""
+    """Publisher that makes a release in a hidden folder and renames it, so that it appears whole."""
 
     over = False
 
     def __init__(self, *, directory: Path, now: datetime) -> None:
         self.draft = directory / ".draft"
-        remove_tree(self.draft)  # of a process that was killed
+        remove_tree(self.draft)  # a killed process leaves its draft
         self._directory, self._now = directory, now
         self._wheels: list[TestedWheel] = []
 
@@ -199,7 +199,7 @@ class FolderPublisher:
         return len(self._wheels)
 
     def add(self, wheels: Sequence[TestedWheel]) -> tuple[RefusedWheel, ...]:
-        """See `Publisher.add`; every wheel is taken."""
+        """See `Publisher.add`; every wheel is accepted."""
         with self._errors():
             make_public_folder(self.draft)
             for wheel in wheels:

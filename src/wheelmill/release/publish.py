@@ -50,17 +50,17 @@ def publish_each(
     """Release the wheels that no release has yet.
 
     Args:
-        store: the store that gets the new releases.
-        deliveries: the wheels that passed smoke; those of each delivery are on disk until the next one is asked for.
+        store: receives the new releases.
+        deliveries: the wheels that passed smoke; a delivery stays on disk until the next one is requested.
         now: the time of publication, in UTC.
-        progress: shows the steps that take long.
-        until: when to stop taking wheels, in seconds since the epoch; what has arrived by then is published.
-        together: how many wheels make a release in a store without a limit; by default those of one delivery, so that
-            no later one can hold them up.
+        progress: shows slow steps.
+        until: when to stop accepting wheels, in seconds since the epoch; wheels that arrived by then are published.
+        together: wheels per release in a store without a limit; by default those of one delivery, so that no later
+            delivery can hold them up.
 
     Returns:
-        The new releases, none when every wheel was published before, byte for byte; and the wheels that cannot be
-        released, such as one whose name was published with other bytes.
+        The new releases, none if every wheel was already published byte for byte; and the wheels that cannot be
+        released, such as a wheel whose name was published with different content.
 
     Raises:
         ReleaseError: the store cannot be read or written.
@@ -77,7 +77,7 @@ def publish_each(
                     publisher = stack.enter_context(store.publisher(now=now, progress=progress, until=until))
                 except TimeIsOver:
                     return replace(done, over=True)
-                there = published(store, progress.step).published  # what others did until now
+                there = published(store, progress.step).published  # others may have published since the first read
                 new, refused = _sort(store, wheels, there)
             done += Publication(refusals=refused)
             while publisher and new and not publisher.over:
@@ -97,7 +97,7 @@ def publish_each(
 def _finish(
     publisher: Publisher, store: Store, known: Mapping[ReleaseTag, LedgerRelease], progress: Progress
 ) -> Publication:
-    """Publish a release, and record in the ledger what was published, now and before: it may lack some of that."""
+    """Publish a release; record it in the ledger, with earlier releases that the ledger may lack."""
     publication = publisher.publish()
     new = {
         manifest.tag: line_of(listed_of(manifest), sha256_of_bytes(record_bytes(manifest)))
@@ -113,7 +113,7 @@ def _finish(
 def _sort(
     store: Store, wheels: Iterable[TestedWheel], there: _Published
 ) -> tuple[list[TestedWheel], tuple[RefusedWheel, ...]]:
-    """Find the wheels that are new, by file name, and those that must be refused."""
+    """Separate new wheels, by file name, from those that must be refused."""
     new: list[TestedWheel] = []
     refused: list[RefusedWheel] = []
     for wheel in sorted(wheels, key=lambda wheel: wheel.file.filename):
@@ -128,7 +128,7 @@ def _sort(
 
 
 def _unlistable(wheel: TestedWheel) -> str | None:
-    """Why no index would list a wheel; None if all would."""
+    """Return the reason why no index would list a wheel; None if all would."""
     try:
         manifest = manifest_of(ReleaseTag(""), [entry_of(wheel)], now=datetime.now(UTC))
         (entry,) = listed_of(manifest).wheels
@@ -139,14 +139,14 @@ def _unlistable(wheel: TestedWheel) -> str | None:
 
 
 def assign_build_number(built: BuiltWheel, published: Mapping[str, Sha256]) -> BuiltWheel | None:
-    """Give a wheel the name that it can be published under: other bytes than the published ones get the next number.
+    """Give a wheel a name that it can be published under: if its content differs, the next build number.
 
     Args:
         built: a wheel that was just built, without a build number.
         published: the hashes of all published wheels, by file name.
 
     Returns:
-        The wheel, unchanged when it is the first of its name; None when it is published byte for byte.
+        The wheel, unchanged if it is the first of its name; None if it is already published byte for byte.
     """
     own = WheelName.parse(built.file.filename)
     others = (WheelName.parse(filename) for filename in published)
@@ -164,7 +164,7 @@ def assign_build_number(built: BuiltWheel, published: Mapping[str, Sha256]) -> B
 
 
 def _is_published(file: WheelFile, number: int, published: Mapping[str, Sha256]) -> bool:
-    """Whether the wheel, under the latest build number, has the published bytes; 1.0 may be published as 1.0.0."""
+    """True if the wheel, under the latest build number, has the published bytes; 1.0 may be published as 1.0.0."""
     if number == 0:
         return published.get(file.filename) == file.sha256
     with temporary_folder() as folder:
@@ -173,12 +173,9 @@ def _is_published(file: WheelFile, number: int, published: Mapping[str, Sha256])
 
 
 def with_build_number(file: WheelFile, number: int, output: Path) -> WheelFile:
-    """Write a wheel again under a build number: in its file name, in WHEEL and in RECORD.
+    """Rewrite a wheel with a build number in its file name, in WHEEL and in RECORD.
 
-    Args:
-        file: a wheel without a build number.
-        number: 1 or more; installers prefer the higher one.
-        output: the folder for the new wheel.
+    The wheel has none yet. The number is 1 or more; installers prefer the higher one.
     """
     name = structs.replace(WheelName.parse(file.filename), build=(number, ""))
     with temporary_folder() as unpacked:

@@ -1,7 +1,7 @@
 """Interface of a release store: read all releases, fetch a wheel, publish a new release under a date tag.
 
-A published release never changes; new files go under a new tag. Beside releases a store keeps the ledger. With each
-wheel it gets a bill of materials: a copy of the one inside the wheel, or one made from what its bytes show.
+A published release never changes; new files go under a new tag. A store keeps the ledger beside the releases. Each
+wheel gets a software bill of materials: a copy of the one inside the wheel, or one made by inspecting the wheel.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from wheelmill.wheel.name import WheelFile, name_without_label
 
 
 def sbom_of(wheel: TestedWheel) -> bytes:
-    """The bill of a wheel; the same wheel gives the same bytes.
+    """Return the SBOM of a wheel; the same wheel gives the same bytes.
 
-    One that was not built here has its name, its licence and the libraries in it.
+    A wheel that was not built by wheelmill gets its name, its licence and its bundled libraries.
     """
     from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes  # noqa: PLC0415 - half a second
     from wheelmill.wheel.shared_objects import shared_objects_of  # noqa: PLC0415 - the same
@@ -70,7 +70,7 @@ def sbom_of(wheel: TestedWheel) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class Asset:
-    """A file with the size and hash that it must arrive with."""
+    """File with the size and hash that it must arrive with."""
 
     name: str
     content: Path | bytes = field(repr=False)
@@ -80,28 +80,28 @@ class Asset:
 
     @classmethod
     def of_bytes(cls, name: str, content: bytes) -> Self:
-        """A file from bytes in memory."""
+        """Make an asset from bytes in memory."""
         return cls(name=name, content=content, size=len(content), sha256=sha256_of_bytes(content))
 
     def open(self) -> BinaryIO:
-        """Open its bytes for reading."""
+        """Open the content for reading."""
         return self.content.open("rb") if isinstance(self.content, Path) else io.BytesIO(self.content)
 
 
 def files_of_release(manifest: Manifest, wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
-    """The files that every release has once: its manifest, and the attestations of its wheels, if there are any."""
+    """Return the files that a release has once: its manifest, and the attestations of its wheels if any."""
     listed_of(manifest)
     return {MANIFEST: record_bytes(manifest), **attestations_of(wheels)}
 
 
 def attestations_of(wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
-    """The file with the attestations of wheels, if there are any."""
+    """Return the file with the attestations of wheels, if there are any."""
     bundles = dict.fromkeys(bundle for wheel in wheels for bundle in shared_bundles(wheel))
     return {ATTESTATIONS: b"".join(bundle + b"\n" for bundle in bundles)} if bundles else {}
 
 
 def files_beside(wheel: TestedWheel) -> dict[str, bytes]:
-    """The files beside a wheel, by name: sidecar, bill of materials and, if it is attested, provenance."""
+    """Return the files beside a wheel, by name: sidecar, SBOM and, if it is attested, provenance."""
     filename = wheel.file.filename
     provenance = provenance_of(wheel)
     return {
@@ -129,7 +129,7 @@ class RefusedWheel:
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """The outcome of a publication."""
+    """Outcome of a publication."""
 
     releases: tuple[Manifest, ...] = ()
     refusals: tuple[RefusedWheel, ...] = ()
@@ -137,7 +137,7 @@ class Publication:
     """Whether the time ran out: wheels that are in no release are left for another run."""
 
     def __add__(self, other: Publication) -> Publication:
-        """The outcome of this publication and another one, together."""
+        """Combine the outcomes of two publications."""
         return replace(self, releases=self.releases + other.releases, refusals=self.refusals + other.refusals)
 
 
@@ -147,7 +147,7 @@ KEPT: Final = timedelta(days=1)
 
 @dataclass(frozen=True, kw_only=True)
 class LeftDraft:
-    """The remains of an interrupted publication."""
+    """Remains of an interrupted publication."""
 
     name: str
     """The tag of a draft, or in a bucket the key of a wheel."""
@@ -158,7 +158,7 @@ class LeftDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class Quotas:
-    """The limits of a store; None stands for no limit."""
+    """Limits of a store; None if there is no limit."""
 
     asset: int = MAX_WHEEL
     """Bytes that every file must stay under."""
@@ -167,34 +167,34 @@ class Quotas:
 
 
 class Publisher(Protocol):
-    """Publishes while nobody else does: it makes releases one after the other, each from several deliveries.
+    """Exclusive publisher: it makes one release after the other, each from several deliveries.
 
     The files that it is given need to exist only until its next call.
     """
 
     @property
     def count(self) -> int:
-        """The number of wheels in the release that is being made."""
+        """Number of wheels in the current release."""
 
     @property
     def over(self) -> bool:
-        """Whether the time ran out before everything was sent; what has arrived can still be published."""
+        """True if time ran out before everything was sent; wheels that arrived can still be published."""
 
     def add(self, wheels: Sequence[TestedWheel]) -> tuple[RefusedWheel, ...]:
-        """Put wheels, at least one, into the release that is being made. A new one gets a tag of today.
+        """Add wheels, at least one, to the current release. A new release gets a tag of today.
 
         Returns:
             The wheels that the store refuses.
 
         Raises:
-            ReleaseError: no release was made; one that was begun is completed when the same wheels are added again.
+            ReleaseError: no release was made; adding the same wheels again completes an interrupted one.
         """
 
     def publish(self) -> Publication:
-        """Publish the release that is being made; wheels that are added later go into another one.
+        """Publish the current release; wheels that are added later go into another one.
 
         Returns:
-            The release, and the wheels that were added and are not in it after all.
+            The release, and the wheels that were added but are not in it.
 
         Raises:
             ReleaseError: as for `add`.
@@ -202,62 +202,60 @@ class Publisher(Protocol):
 
 
 class Store(Releases, Protocol):
-    """A place where releases are kept."""
+    """Place where releases are kept."""
 
     def is_over(self, run: str) -> bool | None:
-        """Whether a run of jobs has ended, by the number that the host gave it; None where nobody knows.
+        """True if a run of jobs, named by its number on the host, has ended; None if that is unknown.
 
         Raises:
-            NetworkError: the host does not say.
+            NetworkError: the host gives no answer.
         """
 
     @property
     def quotas(self) -> Quotas:
-        """Its limits."""
+        """Limits of the store."""
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """Copy a released wheel into a folder.
 
         Raises:
-            ReleaseError: it is not there, or has other bytes than its manifest says.
+            ReleaseError: the wheel is absent, or differs from the hash in its manifest.
         """
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:
-        """Why a wheel will not be published here, whatever its tests say; None when it can be."""
+        """Return the reason why this store refuses a wheel, whatever its tests show; None if it accepts it."""
 
     def check_can_publish(self) -> None:
-        """Check that publishing is possible, before hours are spent on something to publish.
+        """Check that publishing is possible, before hours are spent on building.
 
         Raises:
-            UsageError: this machine lacks it.
+            UsageError: this machine lacks a requirement.
         """
 
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> AbstractContextManager[Publisher]:
-        """Publish, once nobody else does.
+        """Publish, once no other publisher does.
 
         Args:
             now: the time of publication, in UTC.
-            progress: shows the steps that take long.
-            until: when no more wheels are taken, in seconds since the epoch; None waits as long as it takes.
+            progress: shows slow steps.
+            until: when to stop accepting wheels, in seconds since the epoch; None if there is no limit.
 
         Raises:
-            TimeIsOver: somebody else publishes for too long.
+            TimeIsOver: another publisher holds the lease for too long.
             ReleaseError: the store cannot be written to.
         """
 
     def left_drafts(self, *, remove: bool, progress: Progress) -> Sequence[LeftDraft]:
         """Find the remains of interrupted publications: drafts, or wheels of a bucket that no release names.
 
-        Args:
-            remove: whether those older than a day are removed.
-            progress: shows the steps that take long.
+        `remove` removes those older than a day.
 
         Raises:
-            ReleaseError: nothing is removed while somebody publishes, or where that may be part of a release.
+            ReleaseError: nothing is removed while a publisher runs, or if the remains may be part of a release.
         """
 
     def url_from(self, site: Path) -> str:
-        """What lies above the releases' folders: a URL, or a path as seen from the root of a site."""
+        """Return the parent of the releases' folders: a URL, or a path relative to the root of a site."""
 
     def folder_of(self, sha256: Sha256) -> str | None:
-        """The folder of a wheel, below `url_from`; None if it is that of its release."""
+        """Return the folder of a wheel, below `url_from`; None if it is that of its release."""

@@ -1,8 +1,8 @@
-"""Turns of publishers: only one publishes at a time, on whatever machine.
+"""Lease that lets one publisher run at a time across machines.
 
-The ledger has a lease with the holder's random number and the time of its last sign of life. A holder that is silent
-for too long counts as dead, and the next publisher takes over; should the first one wake up after all, it notices
-before its next change and stops.
+The ledger records the lease with the holder's random number and the time of its last heartbeat. A holder that is silent
+for too long counts as dead, and the next publisher takes over. If the old holder wakes up after all, it notices before
+its next change and stops.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _POLLED: Final = timedelta(minutes=1)
 
 
 class Turn:
-    """One publisher's turn.
+    """Publish lease of one publisher.
 
     Args:
-        ledger: says whose turn it is.
-        clock: tells the time and waits.
-        progress: told of waiting.
-        until: when waiting ends, in seconds since the epoch; None waits as long as it takes.
+        ledger: holds the lease.
+        clock: gives the time and waits.
+        progress: receives a message while waiting.
+        until: when waiting ends, in seconds since the epoch; None if there is no limit.
         stale: the silence after which a holder counts as dead.
     """
 
@@ -49,7 +49,7 @@ class Turn:
 
     @contextmanager
     def taken(self) -> Iterator[frozenset[ReleaseTag]]:
-        """Hold the turn while the context lasts; gives the tags of all releases in the ledger.
+        """Hold the lease while the context lasts; yield the tags of all releases in the ledger.
 
         Raises:
             TimeIsOver: others publish for too long. NetworkError, ReleaseError: the ledger cannot be read or changed.
@@ -63,40 +63,40 @@ class Turn:
         try:
             yield frozenset(state.releases)
         finally:
-            with suppress(NetworkError, ReleaseError):  # then it ends by its age
+            with suppress(NetworkError, ReleaseError):  # the lease then expires by its age
                 self._ledger.change("a publisher ends", self._end)
 
     def go_on(self) -> None:
         """Renew the lease if it is due, and check that there is time left.
 
         Raises:
-            TimeIsOver: it is.
-            ReleaseError: somebody else has taken the turn.
+            TimeIsOver: no time is left.
+            ReleaseError: another publisher has taken the lease.
         """
         self.wait(timedelta())
         if self._now() - self._heard > self._stale / 3:
             self.look()
 
     def look(self) -> None:
-        """Check once more that the turn is still ours, before a step that cannot be undone.
+        """Check that the lease is still held, before a step that cannot be undone.
 
         Raises:
-            ReleaseError: somebody else has taken the turn.
+            ReleaseError: another publisher has taken the lease.
         """
         self._ledger.change("a publisher goes on", self._renew)
 
     def wait(self, pause: timedelta) -> None:
-        """Wait, unless that is too long.
+        """Wait, unless that exceeds the time limit.
 
         Raises:
-            TimeIsOver: it is.
+            TimeIsOver: it does.
         """
         if self.until is not None and self._clock.now() + pause.total_seconds() > self.until:
             raise TimeIsOver
         self._clock.sleep(pause.total_seconds())
 
     def _begun(self, state: LedgerState) -> LedgerState:
-        """Take the turn, if nobody holds it or its holder has gone silent."""
+        """Take the lease if it is free or its holder counts as dead."""
         lease = state.work.leases.get(PUBLISHING)
         if lease and lease.nonce != self._nonce and self._now() - lease.since < self._stale:
             return state

@@ -1,8 +1,8 @@
-"""Calls of GitHub's API: paced, with errors in our words, and repeated where that is safe.
+"""Calls of GitHub's API: rate-limited, with wheelmill's errors, and retried if that is safe.
 
 PyGithub's requests go through `web.client`. A call that failed may have had its effect. So a call that changes
-something is never simply repeated: `Calls.ensure` looks first. That is also how an interrupted publication is resumed:
-what exists is found, and not made again.
+something is never simply retried: `Calls.ensure` checks first. An interrupted publication resumes the same way: what
+exists is found, and not made again.
 
 https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
 https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api
@@ -36,7 +36,7 @@ _NAME_CHARACTERS: Final = frozenset(string.ascii_letters + string.digits + "-_."
 
 @dataclass(frozen=True, kw_only=True)
 class Repository:
-    """A repository whose releases hold wheels."""
+    """Repository whose releases hold wheels."""
 
     full_name: str
     """``OWNER/REPO``."""
@@ -47,12 +47,12 @@ class Repository:
 
     @classmethod
     def parse(cls, full_name: str, environment: Mapping[str, str]) -> Self:
-        """Read a name, and the rest from the variables that GitHub sets in its jobs.
+        """Parse a name; take the rest from the variables that GitHub sets in its jobs.
 
         https://docs.github.com/en/actions/reference/workflows-and-actions/variables
 
         Raises:
-            UsageError: it is no repository's name.
+            UsageError: it is not the name of a repository.
         """
         owner, _, name = full_name.partition("/")
         if {owner, name} & {"", ".", ".."} or not set(owner + name) <= _NAME_CHARACTERS:
@@ -66,11 +66,11 @@ class Repository:
 
     @property
     def downloads(self) -> str:
-        """The public URL above the folders of tags."""
+        """Public URL above the folders of tags."""
         return f"{self.server_url.rstrip('/')}/{self.full_name}/releases/download"
 
     def download(self, tag: str, filename: str) -> str:
-        """The public URL of a file of a published release."""
+        """Return the public URL of a file of a published release."""
         return f"{self.downloads}/{quote(tag)}/{quote(filename)}"
 
 
@@ -82,10 +82,10 @@ _SHOWN: Final = 60
 
 
 class WebRequester(Requester):
-    """Sends requests without PyGithub's own retries and pauses; `Web` repeats safe ones that the server failed.
+    """Sender of requests without PyGithub's own retries and pauses; `Web` retries safe ones that the server failed.
 
-    PyGithub lets `requestJson` ask for everything but uploads. Its own connections, which it still makes for other
-    hosts, are not used.
+    PyGithub calls `requestJson` for everything but uploads. Its own connections, which it still makes for other hosts,
+    are not used.
     """
 
     def __init__(self, repository: Repository, sleep: Callable[[float], None]) -> None:
@@ -119,7 +119,7 @@ class WebRequester(Requester):
         cnx: HTTPRequestsConnectionClass | HTTPSRequestsConnectionClass | None = None,  # noqa: ARG002 - the same
         follow_302_redirect: bool = False,  # noqa: ARG002, FBT001, FBT002 - the same
     ) -> tuple[int, dict[str, Any], str]:
-        """Ask for something, or change it."""
+        """Send a request with a JSON body or none."""
         body = b"" if input is None else json.dumps(input).encode()
         return self._send(verb, url, parameters, {"Content-Type": "application/json"} | (headers or {}), body)
 
@@ -132,7 +132,7 @@ class WebRequester(Requester):
         file_like: BinaryIO,
         cnx: HTTPRequestsConnectionClass | HTTPSRequestsConnectionClass | None = None,  # noqa: ARG002 - the same
     ) -> tuple[dict[str, Any], Any]:
-        """Send a file."""
+        """Upload a file."""
         status, answered, text = self._send(
             verb, url, parameters, headers, file_like, size=int(headers["Content-Length"])
         )
@@ -174,7 +174,7 @@ class WebRequester(Requester):
         self._web.close()
 
     def _refuse_stranger(self, url: str) -> None:
-        """Send the token to the server of the API, and to those beside it such as ``uploads.github.com``."""
+        """Refuse to send the token beyond the API's server and its siblings such as ``uploads.github.com``."""
         host = urlsplit(url).hostname or ""
         if host != self.hostname and not host.endswith(f".{self.hostname.removeprefix('api.')}"):
             raise NetworkError("redirect-refused", f"{self.hostname} leads to {host}, which is another server")
@@ -193,11 +193,11 @@ _FIRST_PAUSE: Final = 60.0
 
 
 class Pace:
-    """Waits before calls, to stay within GitHub's limits.
+    """Delays before calls, to stay within GitHub's limits.
 
     Args:
-        clock: tells the time and waits.
-        turn: that of the publisher, in which changes are counted; None counts none.
+        clock: gives the time and waits.
+        turn: the publish lease in which changes are counted; None if they are not counted.
     """
 
     def __init__(self, clock: Clock, turn: CountedTurn | None = None) -> None:
@@ -206,14 +206,14 @@ class Pace:
         self._next = 0.0
 
     def before_write(self, progress: Progress) -> None:
-        """Wait until one more thing may be created, changed or deleted."""
+        """Wait until the rate limit allows creating, changing or deleting one more object."""
         if self._turn:
             self._turn.before_change()
         self.wait(self._next - self.clock.now(), "", progress)
         self._next = self.clock.now() + BETWEEN_WRITES
 
     def wait(self, seconds: float, reason: str, progress: Progress) -> None:
-        """Wait, and say so when it takes long.
+        """Wait, with a message if it takes long.
 
         Raises:
             TimeIsOver: the publisher has less time than that.
@@ -226,16 +226,13 @@ class Pace:
             self.clock.sleep(seconds)
 
     def pause_asked_for(self, status: int, headers: Mapping[str, str], *, waited: float, limited: bool) -> float | None:
-        """How long GitHub asks us to wait after an answer.
+        """Return the pause in seconds that GitHub requests in an answer; None if the answer is not about a limit.
 
         Args:
             status: the HTTP status of the answer.
-            headers: of the answer, in lower case.
-            waited: seconds that the same call was held back for already.
-            limited: whether the text of the answer speaks of a limit.
-
-        Returns:
-            Seconds; None when the answer is not about a limit.
+            headers: those of the answer, in lower case.
+            waited: seconds that the same call was already delayed for.
+            limited: True if the text of the answer mentions a limit.
         """
         used_up = headers.get("x-ratelimit-remaining") == "0"
         asked = asked_pause(headers)
@@ -279,7 +276,7 @@ Found = TypeVar("Found")
 
 
 class Calls:
-    """Makes calls; a context manager that keeps connections open."""
+    """GitHub API client; a context manager that keeps connections open."""
 
     def __init__(self, repository: Repository, pace: Pace, progress: Progress) -> None:
         self._pace = pace
@@ -300,15 +297,11 @@ class Calls:
             raise NetworkError("github-unreadable", f"GitHub gave no answer that can be read: {error!r}") from None
 
     def read(self, what: str, call: Callable[[], Found]) -> Found:
-        """Make a call that changes nothing, with retries.
-
-        Args:
-            what: the call in words, for errors.
-            call: the function that makes the call.
+        """Make a call that changes nothing, with retries; errors describe it as `what`.
 
         Raises:
             NetworkError: GitHub failed each time.
-            RejectedError: GitHub will not do it.
+            RejectedError: GitHub refuses.
         """
         waited = 0.0
         while True:
@@ -324,7 +317,7 @@ class Calls:
                 )
                 if pause is None:
                     raise _rejection(what, error) from None
-                waited += pause  # it came too early, so GitHub did nothing
+                waited += pause  # safe to repeat: a call over the limit has no effect
                 self._pace.wait(pause, "GitHub has had too many calls", self.progress)
             except NetworkError as error:
                 raise NetworkError("github-silent", f"{what}: {error}") from None
@@ -334,7 +327,7 @@ class Calls:
                 ) from None
 
     def answer(self, what: str, path: str, **parameters: int) -> object:
-        """Read the JSON of an address of the repository that PyGithub has no call for.
+        """Read JSON from a URL of the repository that PyGithub has no call for.
 
         Args:
             what: the call in words, for errors.
@@ -343,7 +336,7 @@ class Calls:
 
         Raises:
             NetworkError: GitHub failed each time.
-            RejectedError: GitHub will not say it.
+            RejectedError: GitHub refuses.
         """
         url = f"{self._url}{path}"
         return self.read(what, lambda: self._requester.requestJsonAndCheck("GET", url, parameters=parameters)[1])
@@ -353,7 +346,7 @@ class Calls:
 
         Raises:
             NetworkError: GitHub failed; the change may have been made.
-            RejectedError: GitHub will not do it.
+            RejectedError: GitHub refuses.
         """
 
         def write_in_time() -> Found:
@@ -369,13 +362,13 @@ class Calls:
 
         Args:
             what: making it, in words, for errors.
-            find: returns None when it is not there; calls the API itself.
-            make: makes it; calls the API itself.
-            is_absent: whether it cannot be there yet, so that it is not looked for at first.
+            find: calls the API; returns None if it is absent.
+            make: calls the API to make it.
+            is_absent: True if it cannot exist yet, which saves the first look.
 
         Raises:
             NetworkError: GitHub failed each time.
-            RejectedError: GitHub will not make it, and it is not there.
+            RejectedError: GitHub refuses to make it, and it is absent.
         """
         failure: WheelmillError = NetworkError("github-silent", what)
         for pause in (*PATIENT, 0.0):
@@ -401,14 +394,14 @@ class Calls:
         self.clock.sleep(seconds)
 
     def _wait_for_quota(self) -> None:
-        """Not to ask when the last answer said that nothing is left (https://docs.github.com/rest/rate-limit)."""
+        """Wait if the last answer reported no remaining calls (https://docs.github.com/rest/rate-limit)."""
         if self._requester.quota_left == 0:
             seconds = self._requester.quota_resets + 1 - self.clock.now()
             self._pace.wait(seconds, "GitHub's quota is used up", self.progress)
 
 
 def _rejection(what: str, error: GithubException) -> RejectedError:
-    """The error for a refusal of GitHub, and what to do about it.
+    """Convert a refusal by GitHub into an error with a hint.
 
     https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api
     """

@@ -1,8 +1,8 @@
 """Downloads from GitHub: published files as any user gets them, and artifacts of a run's jobs.
 
-Published files are downloaded without a token and not through the API, whose limits they do not touch. Each release is
-checked in this way once it is published: an index must not name a file that cannot be downloaded. Artifacts are read
-one at a time: all together may be larger than a disk.
+Published files are downloaded without a token and outside the API, so they do not count towards its limits. Each
+release is checked in this way once it is published: an index must not name a file that cannot be downloaded. Artifacts
+are read one at a time: all together may be larger than a disk.
 
 https://docs.github.com/en/rest/actions/artifacts
 """
@@ -36,7 +36,7 @@ from wheelmill.wheel.archive import open_archive, open_member
 
 @dataclass(frozen=True, kw_only=True)
 class Downloads:
-    """The files of a repository's published releases. Methods raise NetworkError for one that cannot be fetched."""
+    """Files of a repository's published releases. Methods raise NetworkError if a file cannot be fetched."""
 
     repository: Repository
     clock: Clock
@@ -47,11 +47,11 @@ class Downloads:
         return self.web.read(self.repository.download(tag, filename))
 
     def save(self, tag: str, filename: str, file: IO[bytes]) -> Sha256:
-        """Copy a file of any size into another one; returns its hash."""
+        """Copy a file of any size into another one; return its hash."""
         return self.web.download(self.repository.download(tag, filename), file).sha256
 
     def size(self, tag: str, filename: str) -> int | None:
-        """Ask for one byte of a file, and return how many the server says that there are."""
+        """Request one byte of a file, and return the size that the server reports."""
         answer = self.web.get(url := self.repository.download(tag, filename), span="0-0")
         if not answer.ok:
             raise NetworkError("download-failed", f"{url}: {answer.outcome}")
@@ -66,15 +66,10 @@ def downloads_from(repository: Repository, clock: Clock) -> Iterator[Downloads]:
 
 
 def probe(downloads: Downloads, manifest: Manifest, *, unhashed: frozenset[str]) -> None:
-    """Check that everybody can download every wheel and sidecar of a release.
+    """Check that every wheel and sidecar of a release can be downloaded without a token.
 
-    Sidecars are read and compared. Of a wheel the size is asked for: its hash was compared with GitHub's own digest
-    before. Where GitHub gave none, the wheel is read whole.
-
-    Args:
-        downloads: reads without a token.
-        manifest: what the release promises of its files.
-        unhashed: names of the files that GitHub gave no digest for.
+    Sidecars are read and compared. Of a wheel only the size is requested: its hash was already compared with GitHub's
+    own digest. A wheel in `unhashed`, for which GitHub gave no digest, is read whole.
     """
     pending = manifest.wheels
     faults: list[str] = []
@@ -121,10 +116,10 @@ _SUFFIXES: Final = (".whl", ".json", ".jsonl")
 
 
 class JobArtifacts:
-    """What the jobs of runs kept under names such as ``wheels-0-GROUP-1``: shard, group and attempt.
+    """Artifacts of the jobs of runs, with names such as ``wheels-0-GROUP-1``: shard, group and attempt.
 
     Args:
-        repository: whose runs they are; its token goes to its API only.
+        repository: the repository of the runs; its token goes to its API only.
         runs: the numbers that GitHub gave the runs.
         clock: waits between tries.
 
@@ -139,15 +134,15 @@ class JobArtifacts:
             self._found = {name: number for run in runs for number, name in sorted(_list(calls, run))}
 
     def of_group(self, group: str) -> tuple[int, ...]:
-        """The numbers of all that the jobs of a group of the plan kept; of one name the newest."""
+        """Return the numbers of all artifacts from the jobs of a group of the plan; the newest of each name."""
         return tuple(number for name, number in self._found.items() if _group_of(name) == group)
 
     def unpack(self, artifact: int, folder: Path) -> None:
-        """Download an artifact and unpack it into a folder; anybody in the run may have made it.
+        """Download an artifact and unpack it into a folder; any job of the run may have made it.
 
         Raises:
             NetworkError, RejectedError: it cannot be fetched.
-            UnreadableError: it is no archive of files, or too large for an artifact or for this disk.
+            UnreadableError: it is not an archive of files, or too large for an artifact or for this disk.
         """
         try:
             with TemporaryFile(dir=folder) as packed:
@@ -167,12 +162,12 @@ class JobArtifacts:
                 if error.status not in LIMITED:
                     raise
                 with Calls(self._repository, Pace(self._clock), QUIET) as calls:
-                    calls.answer(f"asking for artifact {artifact}", place)  # which waits as long as GitHub wants
+                    calls.answer(f"asking for artifact {artifact}", place)  # waits as long as GitHub requires
                 web.download(url, file, promised=MAX_ARTIFACT)
 
 
 def _list(calls: Calls, run: str) -> list[tuple[int, str]]:
-    """The numbers and names of the artifacts of a run that can still be had."""
+    """Return the numbers and names of the artifacts of a run that have not expired."""
     url = f"{calls.repository.url}/actions/runs/{run}/artifacts"
     return calls.read(
         f"listing the artifacts of run {run}",
@@ -185,7 +180,7 @@ def _list(calls: Calls, run: str) -> list[tuple[int, str]]:
 
 
 def _group_of(name: str) -> str | None:
-    """The group whose job kept an artifact under this name; None for other artifacts."""
+    """Return the group whose job made the artifact of this name; None for other artifacts."""
     kind, _, rest = name.partition("-")
     shard, _, rest = rest.partition("-")
     group, _, attempt = rest.rpartition("-")
@@ -194,7 +189,7 @@ def _group_of(name: str) -> str | None:
 
 
 def _unpack(packed: IO[bytes], folder: Path) -> None:
-    """Unpack the files of an archive that lie in no folder of it."""
+    """Unpack the files at the top of an archive."""
     left = MAX_ARTIFACT
     with open_archive(packed) as archive:
         for member in archive.infolist():

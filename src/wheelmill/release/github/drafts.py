@@ -1,7 +1,7 @@
 """Releases of a repository, the text on their pages, and the files of a draft.
 
-Releases are found by listing, since asking for one by its tag hides drafts. Files are uploaded one by one, and compared
-with what GitHub reports.
+Releases are found by listing, as a request by tag hides drafts. Files are uploaded one by one, and compared with
+GitHub's listing.
 
 https://docs.github.com/en/rest/releases/releases
 https://docs.github.com/en/rest/releases/assets
@@ -39,7 +39,7 @@ _SHOWN: Final = 3
 
 
 def title_of(manifest: Manifest) -> str:
-    """``v2026-11-21: flash-attn 2.8.3, mamba-ssm 2.2.5``."""
+    """Title a release: ``v2026-11-21: flash-attn 2.8.3, mamba-ssm 2.2.5``."""
     names = (name_without_label(entry.filename) for entry in manifest.wheels)
     projects = list(dict.fromkeys(f"{name.project} {name.version.public}" for name in names))
     more = len(projects) - _SHOWN
@@ -47,7 +47,7 @@ def title_of(manifest: Manifest) -> str:
 
 
 def body_of(manifest: Manifest, repository: Repository) -> str:
-    """A table of the wheels and how to install one. With 240 wheels it stays below the 125,000 characters of a body."""
+    """Tabulate the wheels, and explain how to install one. 240 wheels stay below the 125,000 characters of a body."""
     first = manifest.wheels[0]
     rows = "\n".join(map(_row, manifest.wheels))
     by_address = f"""\
@@ -77,16 +77,16 @@ def _row(entry: ManifestEntry) -> str:
 
 
 def _code(text: str) -> str:
-    """Text as it is, in a cell of a table.
+    """Quote a text for a cell of a table.
 
-    Nothing in a code span is markup, but for the backticks that end it and the bar that ends the cell.
+    Nothing in a code span is markup, except the backticks that end it and the bar that ends the cell.
     """
     plain = " ".join(text.split()).replace("`", "'").replace("|", "\\|")
     return f"`{plain}`" if plain else ""
 
 
 def all_releases(calls: Calls) -> list[GitRelease]:
-    """Every release with its assets, and drafts if the token may see them; in pages that get smaller if need be."""
+    """List every release with its assets, and drafts if the token may see them; in pages that shrink if necessary."""
     requester = calls.repository.requester
     usual, requester.per_page = requester.per_page, _PAGE
     try:
@@ -96,17 +96,17 @@ def all_releases(calls: Calls) -> list[GitRelease]:
 
 
 def draft_of(calls: Calls, tag: ReleaseTag, *, is_new: bool) -> GitRelease:
-    """Find the draft of a tag that is ours, or make it.
+    """Find the draft of a tag that wheelmill made, or make it.
 
-    Two may be there when an answer was lost: the older one is taken and the other one removed.
+    A lost answer may leave two: the older one is used and the other one removed.
 
     Args:
-        calls: makes the calls of GitHub's API.
+        calls: calls GitHub's API.
         tag: the tag.
-        is_new: whether it was made just now, so that there is no draft to look for among all releases.
+        is_new: True if the tag was made just now, so that no draft need be looked for among all releases.
 
     Returns:
-        The draft, or the release that somebody made of it meanwhile.
+        The draft, or the release if it was published meanwhile.
     """
 
     def find() -> GitRelease | None:
@@ -126,13 +126,9 @@ def draft_of(calls: Calls, tag: ReleaseTag, *, is_new: bool) -> GitRelease:
 
 
 def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repository: Repository) -> None:
-    """Publish a release, with its final manifest. Afterwards, nothing about it changes.
+    """Publish a complete draft under the tag of its final manifest. Afterwards, nothing about it changes.
 
-    Args:
-        calls: makes the calls of GitHub's API.
-        draft: has all files of the release.
-        manifest: says under which tag, which the draft gets now if it was made for another one.
-        repository: the repository that both are in.
+    The draft gets that tag now if it was made for another one.
     """
     tag = manifest.tag
 
@@ -148,7 +144,7 @@ def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repositor
                 body_of(manifest, repository),
                 draft=False,
                 tag_name=tag,
-                make_latest="false",  # that is a package's own release, where it has some in this repository
+                make_latest="false",  # leave it to the package's own releases, if this repository has any
             ),
         )
 
@@ -158,10 +154,7 @@ def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repositor
 def left_drafts(calls: Calls, now: datetime, *, remove: bool) -> list[LeftDraft]:
     """Find the drafts of date tags; see `Store.left_drafts`.
 
-    Args:
-        calls: makes the calls of GitHub's API.
-        now: the time, in UTC.
-        remove: whether those of more than a day ago are removed. Their tags stay, and are not used again.
+    Tags of removed drafts stay, and are not used again.
     """
     left: list[LeftDraft] = []
     for release in all_releases(calls):
@@ -179,7 +172,7 @@ _TOO_MANY_OUTAGES: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """The outcome of uploading assets."""
+    """Outcome of uploading assets."""
 
     faults: Mapping[str, str]
     """Why each asset is missing or wrong, by name."""
@@ -188,7 +181,7 @@ class Sent:
 
 
 class DraftFiles:
-    """The files of a draft, as GitHub lists them: asked for once, and again after every failure."""
+    """Files of a draft in GitHub's listing, which is read once, and again after every failure."""
 
     def __init__(self, calls: Calls, draft: GitRelease) -> None:
         self._calls, self._draft = calls, draft
@@ -196,25 +189,25 @@ class DraftFiles:
         self._listed = self._list()
 
     def send(self, wanted: Sequence[Asset]) -> Mapping[str, str]:
-        """Upload files to the draft, whatever others it has.
+        """Upload files to the draft, which may have others.
 
-        Missing files are sent, up to four times; incomplete and different ones are replaced. One that cannot be sent
-        does not hold up the others.
+        Missing files are sent, up to four times; incomplete and different ones are replaced. A file that cannot be sent
+        does not delay the others.
 
         Returns:
-            Why an asset is not there as it should be, by name.
+            The fault of each missing or wrong asset, by name.
         """
         return self._send(wanted, alone=False)
 
     def settle(self, wanted: Sequence[Asset]) -> Sent:
-        """Make the draft have exactly these files, by what GitHub lists now."""
+        """Make the draft have exactly these files, by a new listing from GitHub."""
         self._listed = self._list()
         faults = self._send(wanted, alone=True)
         unhashed = frozenset(found.name for found in self._listed.values() if found.digest is None)
         return Sent(faults=faults, unhashed=unhashed)
 
     def faults(self, wanted: Sequence[Asset]) -> dict[str, str]:
-        """Why each asset is missing or wrong, by name, as far as is known."""
+        """Return the fault of each missing or wrong asset, by name, according to the last listing."""
         compared = {asset.name: _fault(asset, self._listed.get(asset.name)) for asset in wanted}
         return {name: fault for name, fault in compared.items() if fault}
 
@@ -251,12 +244,7 @@ class DraftFiles:
                 self._unsure = True
 
     def _upload(self, assets: Sequence[Asset], rejected: dict[str, str]) -> None:
-        """Send assets.
-
-        Args:
-            assets: the assets to send.
-            rejected: gets why some of them never will be sent, by name.
-        """
+        """Upload assets; add those that GitHub rejects to `rejected`, with the reason, by name."""
         outages = 0
         for number, asset in enumerate(assets, start=1):
             self._calls.progress.line(f"sending {asset.name} ({number} of {len(assets)})")
@@ -285,7 +273,7 @@ class DraftFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class _Listed:
-    """An asset as GitHub shows it."""
+    """Asset in GitHub's listing."""
 
     asset: GitReleaseAsset
     name: str
@@ -297,12 +285,12 @@ class _Listed:
 
     @classmethod
     def of(cls, asset: GitReleaseAsset) -> Self:
-        """What an answer says of an asset."""
+        """Read the answer about an asset."""
         return cls(asset=asset, name=asset.name, state=asset.state, size=asset.size, digest=asset.digest)
 
 
 def _fault(wanted: Asset, found: _Listed | None) -> str | None:
-    """What is wrong with an asset; None if nothing is."""
+    """Compare an asset with the listing; None if it matches."""
     if found is None:
         return "did not arrive"
     if found.state != "uploaded":

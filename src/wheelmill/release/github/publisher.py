@@ -1,8 +1,8 @@
-"""Publishing on GitHub: a tag is claimed, a draft gets files wheel by wheel, and is published when it is complete.
+"""Publishing on GitHub: a tag is reserved, a draft gets files wheel by wheel, and is published when it is complete.
 
-The creator of ``refs/tags/X`` has it: GitHub refuses to create a reference twice, so of two publishers one goes on to
-the next number. The tag is annotated with the hash of the first wheels that it is for: an interrupted publication knows
-its tag again. Tags are made before anything else and never removed, so a used one is never used again.
+The creator of ``refs/tags/X`` owns it: GitHub refuses to create a reference twice, so of two publishers one takes the
+next number. The tag's annotation has the hash of its first wheels, so an interrupted publication recognises its tag.
+Tags are made before anything else and never removed, so a used one is never used again.
 
 https://docs.github.com/en/rest/git/refs#create-a-reference
 https://docs.github.com/en/rest/git/tags#create-a-tag-object
@@ -50,14 +50,13 @@ def claim_tag(calls: Calls, contents: Sha256, *, used: Collection[str], now: dat
     """Find the tag that an earlier try made for these contents, or make the next one of today.
 
     Args:
-        calls: makes the calls of GitHub's API.
+        calls: calls GitHub's API.
         contents: the hash of the wheels that the tag is for.
-        used: tags that are not taken up again: those of all published releases, and those that GitHub will not
-            publish a release under.
+        used: tags that cannot be reused: those of published releases, and those under which GitHub refuses to publish.
         now: the time of publication, in UTC.
 
     Returns:
-        The tag, and whether it was made now.
+        The tag, and whether it is new.
     """
     taken = {_name_of(ref): ref for ref in _tags(calls, "v")}
     for name, ref in taken.items():
@@ -77,7 +76,7 @@ def claim_tag(calls: Calls, contents: Sha256, *, used: Collection[str], now: dat
 
 
 def _owner(calls: Calls, tag: ReleaseTag, contents: Sha256) -> str | None:
-    """Try to make a tag; returns what it is for then, which may be what somebody else made it for."""
+    """Try to make a tag; return the contents in its annotation, which may be those of another publisher."""
 
     def find() -> GitRef | None:
         return next((ref for ref in _tags(calls, tag) if _name_of(ref) == tag), None)
@@ -107,7 +106,7 @@ def _name_of(ref: GitRef) -> str:
 
 
 def _contents(calls: Calls, ref: GitRef) -> str | None:
-    """What a tag was made for; None for one that nobody annotated for a release."""
+    """Return the contents hash of a tag; None if it is not annotated for a release."""
     if ref.object.type != "tag":
         return None
     annotated = calls.read(f"reading tag {_name_of(ref)}", lambda: calls.repository.get_git_tag(ref.object.sha))
@@ -117,7 +116,7 @@ def _contents(calls: Calls, ref: GitRef) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class _SentWheel:
-    """A wheel that was uploaded to a draft. Its file may be gone from this disk by now."""
+    """Wheel that was uploaded to a draft. Its file may be gone from this disk by now."""
 
     wheel: TestedWheel
     entry: ManifestEntry
@@ -126,14 +125,14 @@ class _SentWheel:
 
     @classmethod
     def of(cls, wheel: TestedWheel) -> Self:
-        """Describe a wheel that is to be uploaded, with all its files."""
+        """Describe a wheel before its upload, with all its files."""
         file = wheel.file
         beside = (Asset.of_bytes(name, content) for name, content in files_beside(wheel).items())
         itself = Asset(name=file.filename, content=file.path, size=file.size, sha256=file.sha256)
         return cls(wheel=wheel, entry=entry_of(wheel), assets=(itself, *beside))
 
     def refusal(self, faults: Mapping[str, str]) -> RefusedWheel | None:
-        """Say why it did not arrive, given the faults of assets by name; None when it did."""
+        """Return the first fault of its assets, given by name, as a refusal; None if all arrived."""
         reasons = (faults[asset.name] for asset in self.assets if asset.name in faults)
         return next(
             (RefusedWheel(filename=self.entry.filename, code="not-sent", reason=reason) for reason in reasons), None
@@ -142,7 +141,7 @@ class _SentWheel:
 
 @dataclass(kw_only=True)
 class _Draft:
-    """The release that is being made."""
+    """Current release."""
 
     contents: Sha256
     """Of the first wheels that were put into it: a publication that broke off is known again by them."""
@@ -158,14 +157,14 @@ class _Draft:
         return manifest_of(self.tag, [each.entry for each in self.sent], now=now)
 
     def drop(self, faults: Mapping[str, str]) -> tuple[RefusedWheel, ...]:
-        """Drop the wheels whose assets have faults; returns them with the reasons."""
+        """Drop the wheels whose assets have faults; return them with the reasons."""
         looked = [(each, each.refusal(faults)) for each in self.sent]
         self.sent = [each for each, refusal in looked if refusal is None]
         return tuple(refusal for _, refusal in looked if refusal)
 
 
 class GitHubPublisher:
-    """Publishes in its turn; see `Publisher`."""
+    """Publisher that holds the publish lease; see `Publisher`."""
 
     def __init__(
         self, repository: Repository, calls: Calls, turn: CountedTurn, *, used: Iterable[ReleaseTag], now: datetime
@@ -190,7 +189,7 @@ class GitHubPublisher:
                 self._draft = self._begin(contents_of(wheel.file for wheel in wheels))
             faults = self._draft.files.send(assets)
         except TimeIsOver:
-            self.over = True  # what arrived is published all the same
+            self.over = True  # wheels that arrived are still published
             if self._draft is None:
                 return ()
             faults = self._draft.files.faults(assets)
@@ -205,7 +204,7 @@ class GitHubPublisher:
     def publish(self) -> Publication:
         """See `Publisher.publish`."""
         draft, self._draft = self._draft, None
-        assert draft is not None  # noqa: S101 - who calls this asks for the count
+        assert draft is not None  # noqa: S101 - callers check the count first
         with self._turn.finishing():
             refusals = self._settle(draft)
             while (manifest := self._try(draft)) is None:
@@ -217,7 +216,7 @@ class GitHubPublisher:
         return Publication(releases=(manifest,), refusals=refusals)
 
     def _try(self, draft: _Draft) -> Manifest | None:
-        """Publish a draft, after one more check; None if its tag can never be used again."""
+        """Publish a draft, after a last check of the lease; None if its tag can never be used again."""
         manifest = draft.manifest(self._now)
         self._turn.look()
         try:
@@ -230,7 +229,7 @@ class GitHubPublisher:
         return manifest
 
     def _begin(self, contents: Sha256) -> _Draft:
-        """Make a draft, or find the one that was made for the same wheels before."""
+        """Make a draft, or find the one for the same wheels."""
         tag, is_new = self._claim(contents)
         release = draft_of(self._calls, tag, is_new=is_new)
         if not release.draft:
@@ -244,7 +243,7 @@ class GitHubPublisher:
         return claim_tag(self._calls, contents, used=self._used | self._burned, now=self._now)
 
     def _settle(self, draft: _Draft) -> tuple[RefusedWheel, ...]:
-        """Make a draft have exactly the files in its manifest, by what GitHub lists now.
+        """Make a draft have exactly the files in its manifest, by a new listing from GitHub.
 
         Returns:
             The wheels that are no longer there as they were sent.

@@ -1,9 +1,9 @@
 """Releases and ledger of a GitHub repository: drafts until they are complete, never changed once published.
 
-The store also knows what GitHub refuses, so that such wheels are not uploaded. The ledger is a branch that only the
-factory writes to. It is read as the archive of a commit, which anyone may download and which counts as no call of the
-API. A change is a commit on top of the one that was read. GitHub moves a branch without force to a commit that follows
-the one it is at, and to no other: so of two concurrent writers one finds out, and does it again.
+The store refuses wheels that GitHub would refuse, before their upload. The ledger is a branch to which only the factory
+writes. It is read as the archive of a commit: a public download that counts as no API call. A change is a commit on top
+of the one that was read. Without force, GitHub moves a branch only to a descendant of its commit. So of two concurrent
+writers one gets a refusal, and tries again.
 
 https://docs.github.com/en/repositories/working-with-files/using-files/downloading-source-code-archives
 https://docs.github.com/en/rest/git/trees#create-a-tree
@@ -54,7 +54,7 @@ _PIECE: Final = 4 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerBranch:
-    """The branch ``ledger`` of a repository."""
+    """Branch ``ledger`` of a repository."""
 
     repository: Repository
     pace: Pace
@@ -63,11 +63,11 @@ class LedgerBranch:
 
     @property
     def name(self) -> str:
-        """See `LedgerPlace.name`; the URL that shows it to people."""
+        """See `LedgerPlace.name`; the URL of its web page."""
         return f"{self.repository.server_url.rstrip('/')}/{self.repository.full_name}/tree/{BRANCH}"
 
     def read(self, seen: str | None) -> tuple[str | None, bytes | None]:
-        """See `LedgerPlace.read`; a call of the API where no commit is named, and a download."""
+        """See `LedgerPlace.read`; an API call if no commit is named, and a download."""
         revision = self.commit
         if revision is None:
             with Calls(self.repository, self.pace, QUIET) as calls:
@@ -77,7 +77,7 @@ class LedgerBranch:
     def write(
         self, revision: str | None, before: Mapping[str, bytes], after: Mapping[str, bytes], why: str
     ) -> str | None:
-        """See `LedgerPlace.write`; three calls of the API that create something."""
+        """See `LedgerPlace.write`; three API calls that create something."""
         if self.commit or not self.repository.token:
             hint = "a GITHUB_TOKEN with 'contents: write' can write it"
             raise ReleaseError("read-only", f"{self.name} can only be read here", hint=hint)
@@ -92,7 +92,7 @@ class LedgerBranch:
         return commit
 
     def _archive(self, commit: str) -> bytes:
-        """Download the files of a commit; one that was just made may not be there at once."""
+        """Download the files of a commit; a new commit may not be available at once."""
         url = f"{self.repository.server_url.rstrip('/')}/{self.repository.full_name}/archive/{commit}.tar.gz"
         with downloads_from(self.repository, self.pace.clock) as downloads:
             for pause in PATIENT:
@@ -106,7 +106,7 @@ class LedgerBranch:
 
 
 def _newest(calls: Calls) -> str | None:
-    """The commit that the branch is at; None when there is no such branch."""
+    """Return the commit of the branch; None if there is no such branch."""
     name = f"heads/{BRANCH}"
     refs = calls.read("reading the ledger's branch", lambda: list(calls.repository.get_git_matching_refs(name)))
     return next((ref.object.sha for ref in refs if ref.ref == f"refs/{name}"), None)
@@ -115,7 +115,7 @@ def _newest(calls: Calls) -> str | None:
 def _commit(
     calls: Calls, revision: str | None, before: Mapping[str, bytes], after: Mapping[str, bytes], why: str
 ) -> str:
-    """Make a commit of the files that differ; returns its hash. No branch has it yet."""
+    """Commit the files that differ, on no branch yet; return the hash of the commit."""
     repository = calls.repository
     parent = revision and calls.read("reading the ledger's commit", lambda: repository.get_git_commit(revision))
     tree: Opt[GitTree] = parent.tree if parent and before else NotSet
@@ -131,7 +131,7 @@ def _commit(
 
 
 def _pieces(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[list[InputGitTreeElement]]:
-    """What differs, in lists that one call takes."""
+    """Split the differences into lists that fit one call."""
     piece: list[InputGitTreeElement] = [
         InputGitTreeElement(path, "100644", "blob", sha=None) for path in before if path not in after
     ]
@@ -151,7 +151,7 @@ def _move(calls: Calls, revision: str | None, commit: str) -> None:
     """Move the branch to a commit, or create it.
 
     Raises:
-        RejectedError: it shows another one than the parent of this commit.
+        RejectedError: the branch is not at the parent of this commit.
     """
     repository = calls.repository
     if revision is None:
@@ -185,7 +185,7 @@ def _is_published_policy(platform: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class GitHubStore:
-    """The date-tagged releases of a repository."""
+    """Date-tagged releases of a repository."""
 
     repository: Repository
     pace: Pace
@@ -199,7 +199,7 @@ class GitHubStore:
 
     @functools.cached_property
     def ledger(self) -> Ledger:
-        """A branch of the repository."""
+        """Branch of the repository."""
         place = LedgerBranch(repository=self.repository, pace=self.pace, commit=self.ledger_commit)
         return Ledger(place, self.pace.clock)
 
@@ -213,13 +213,13 @@ class GitHubStore:
         with Calls(self.repository, self.pace, QUIET) as calls:
             try:
                 status = calls.read(f"asking for run {run}", lambda: calls.repository.get_workflow_run(int(run)).status)
-            except RejectedError:  # it is there no more, or the token may not see it
+            except RejectedError:  # deleted, or hidden from the token
                 return None
         return status == "completed"
 
     @property
     def quotas(self) -> Quotas:
-        """Those of GitHub."""
+        """GitHub's limits."""
         return QUOTAS
 
     def tags(self) -> frozenset[ReleaseTag] | None:
@@ -232,7 +232,7 @@ class GitHubStore:
         return frozenset(ReleaseTag(name) for name in names if is_date_tag(name) or is_like_date_tag(name))
 
     def is_published(self, tag: ReleaseTag) -> bool:
-        """See `Releases.is_published`; asking for a release by its tag hides drafts."""
+        """See `Releases.is_published`; a request by tag hides drafts."""
 
         def look() -> bool:
             try:
@@ -253,7 +253,7 @@ class GitHubStore:
 
     @property
     def lists_at_once(self) -> bool:
-        """GitHub takes many calls, and ends those that take 10 seconds."""
+        """False: GitHub needs many calls, and ends those that take 10 seconds."""
         return False
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
@@ -310,7 +310,7 @@ class GitHubStore:
     def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
         """See `Store.left_drafts`."""
         clock = self.pace.clock
-        turn = CountedTurn(self.ledger, clock, progress, until=clock.now())  # who wants to remove waits for nobody
+        turn = CountedTurn(self.ledger, clock, progress, until=clock.now())  # removal does not wait for a publisher
         try:
             with turn.taken() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
                 return left_drafts(calls, clock.utc(), remove=remove)
@@ -324,4 +324,4 @@ class GitHubStore:
         return self.repository.downloads
 
     def folder_of(self, sha256: Sha256) -> None:
-        """See `Store.folder_of`; a release has all its files in one."""
+        """See `Store.folder_of`; all files of a release are in its folder."""

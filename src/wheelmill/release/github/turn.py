@@ -1,4 +1,4 @@
-"""A publisher's turn on GitHub, whose limits count for all publishers together.
+"""Publish lease on GitHub, whose rate limits count for all publishers together.
 
 https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits
 """
@@ -33,7 +33,7 @@ _SPARE: Final = 20
 
 
 class CountedTurn(Turn):
-    """One publisher's turn, and the changes that it may make."""
+    """Publish lease of one publisher, with the changes that it may make."""
 
     def __init__(self, ledger: Ledger, clock: Clock, progress: Progress, until: float | None = None) -> None:
         super().__init__(ledger, clock, progress, until, stale=STALE)
@@ -44,7 +44,7 @@ class CountedTurn(Turn):
 
     @contextmanager
     def finishing(self) -> Iterator[None]:
-        """Publish what was sent, even after the time limit, with a few changes beyond those that are reserved."""
+        """Publish uploaded files, even after the time limit, with a few changes beyond the reserved ones."""
         until, self.until, self._spare = self.until, None, _SPARE
         try:
             yield
@@ -52,7 +52,7 @@ class CountedTurn(Turn):
             self.until, self._spare = until, 0
 
     def before_change(self) -> None:
-        """Wait until one more thing may be created, changed or deleted."""
+        """Wait until the rate limit allows creating, changing or deleting one more object."""
         while self._now() > self._valid or not (self._left or self._spare):
             self._left, pause = self._reserve(_AT_ONCE)
             if not self._left and not self._spare:
@@ -66,11 +66,7 @@ class CountedTurn(Turn):
             self._spare -= 1
 
     def _reserve(self, most: int) -> tuple[int, timedelta]:
-        """Reserve changes, for some minutes.
-
-        Returns:
-            How many, which may be none; and how long to wait then.
-        """
+        """Reserve up to `most` changes for some minutes; return how many, and how long to wait if none."""
         granted, pause = 0, timedelta()
 
         def reserve(state: LedgerState) -> LedgerState:

@@ -1,1 +1,1 @@
-"""The ledger of a factory: what is published, what failed and what is in progress, all read at once."""
+"""Ledger of a factory: published wheels, failed builds and work in progress, all read at once."""

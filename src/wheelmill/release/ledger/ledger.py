@@ -1,10 +1,10 @@
-"""The ledger: read as a whole, and changed by a function of its newest state.
+"""Ledger: read as a whole, and changed by a function of its newest state.
 
-A change reads the state, makes the next one and writes that on the condition that no other writer was faster; else it
-starts again. So a change happens whole or not at all, however many writers there are and wherever they are killed.
+A change reads the state, computes the next one and writes it on condition that no other writer was faster; otherwise it
+starts again. So a change is atomic, with any number of writers and wherever they are killed.
 
 The ledger has a file for each release, and one each for failures, claims and downloads. GitHub serves a commit as one
-archive, and a folder of releases keeps one; it is read within limits and not unpacked onto a disk.
+archive, and a folder of releases keeps one; it is read within limits and never unpacked to disk.
 
 https://docs.github.com/en/repositories/working-with-files/using-files/downloading-source-code-archives
 """
@@ -42,7 +42,7 @@ The ledger of a factory of wheels: what is published, which builds failed, and w
 
 
 def state_of(files: Mapping[str, bytes]) -> LedgerState:
-    """Read the files of a ledger; others beside them are of a later version of ours."""
+    """Read the files of a ledger; ignore files that a later version of wheelmill added."""
     found = (
         record_from(content, LedgerRelease, source=path)
         for path, content in sorted(files.items())
@@ -58,7 +58,7 @@ def state_of(files: Mapping[str, bytes]) -> LedgerState:
 
 
 class _Named(Struct):
-    """The part of a release's file that the index needs."""
+    """Part of a release's file that the index needs."""
 
     tag: ReleaseTag
     manifest: Annotated[Sha256, Meta(pattern=r"^[0-9a-f]{64}\Z")]
@@ -66,7 +66,7 @@ class _Named(Struct):
 
 
 def manifests_in(files: Mapping[str, bytes]) -> dict[ReleaseTag, Sha256]:
-    """Read the hash of the manifest of every release, and nothing of its wheels."""
+    """Read the hash of every release's manifest, and nothing about its wheels."""
     found: dict[ReleaseTag, Sha256] = {}
     for path, content in sorted(files.items()):
         if path.startswith(_RELEASES):
@@ -81,10 +81,7 @@ def manifests_in(files: Mapping[str, bytes]) -> dict[ReleaseTag, Sha256]:
 def files_of(state: LedgerState, files: Mapping[str, bytes], before: LedgerState) -> dict[str, bytes]:
     """Write the files of a ledger.
 
-    Args:
-        state: what they are to say.
-        files: those of an earlier state; a release that is the same keeps its file.
-        before: the state that these files hold.
+    `files` are those of the state `before`; a release that is the same object in both states keeps its file.
     """
     releases = {
         path: files[path] if before.releases.get(tag) is release else record_bytes(release, indent=None)
@@ -161,21 +158,21 @@ so it must be idempotent."""
 
 
 class LedgerPlace(Protocol):
-    """A place that keeps the files of a ledger."""
+    """Storage of a ledger."""
 
     @property
     def name(self) -> str:
-        """The path or URL that messages name."""
+        """Path or URL for messages."""
 
     def read(self, seen: str | None) -> tuple[str | None, bytes | None]:
         """Read the newest state.
 
         Args:
-            seen: the state that is known already, whose files are not wanted again.
+            seen: the known revision, whose files are not wanted again.
 
         Returns:
             The revision, None if there is no ledger yet; and its files in one packed archive, None if there are none or
-            they are known.
+            the revision is `seen`.
 
         Raises:
             NetworkError: they cannot be read now.
@@ -188,13 +185,13 @@ class LedgerPlace(Protocol):
         """Write the next state.
 
         Args:
-            revision: what `read` named the state that is changed.
-            before: the files of that state, by path; none where they could not be read.
+            revision: the revision from `read` that is changed.
+            before: the files of that revision, by path; empty if they could not be read.
             after: the files of the next state.
-            why: the change in words, for those who read the history.
+            why: the change in words, for the history.
 
         Returns:
-            The revision of the next state; None if it was not written, because somebody else was faster.
+            The next revision; None if nothing was written because another writer was faster.
 
         Raises:
             NetworkError: the place does not answer; the change may have been made.
@@ -204,7 +201,7 @@ class LedgerPlace(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class _Opened:
-    """A state of the ledger that was read or written."""
+    """State of the ledger that was read or written."""
 
     revision: str | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -212,7 +209,7 @@ class _Opened:
 
 
 class Ledger:
-    """The ledger of a store."""
+    """Ledger of a store."""
 
     def __init__(self, place: LedgerPlace, clock: Clock) -> None:
         self.place = place
@@ -220,20 +217,20 @@ class Ledger:
         self._opened = _Opened()
 
     def read(self) -> LedgerState:
-        """Read all of it.
+        """Read the whole ledger.
 
         Raises:
             NetworkError: it cannot be read now.
-            ReleaseError: what is there is not a ledger.
+            ReleaseError: the content is not a ledger.
         """
         return self._open().state
 
     def manifests(self) -> dict[ReleaseTag, Sha256]:
-        """Read the hash of the manifest of every release, and nothing else: most of a ledger is about wheels.
+        """Read only the hash of every release's manifest: most of a ledger is about wheels.
 
         Raises:
             NetworkError: it cannot be read now.
-            ReleaseError: what is there is not a ledger.
+            ReleaseError: the content is not a ledger.
         """
         _, archive = self.place.read(None)
         try:
@@ -242,23 +239,23 @@ class Ledger:
             raise self._no_ledger(error) from None
 
     def revision_of(self, state: LedgerState) -> str | None:
-        """The revision of a state; None unless it is the one that was read or written last."""
+        """Return the revision of a state; None unless that state was read or written last."""
         return self._opened.revision if state is self._opened.state else None
 
     def change(self, why: str, edit: Edit, *, repair: bool = False) -> LedgerState:
-        """Make a change, on the newest state.
+        """Change the newest state.
 
         Args:
-            why: the change in words, for those who read the history.
-            edit: makes the next state.
-            repair: whether a ledger that cannot be read is taken for an empty one.
+            why: the change in words, for the history.
+            edit: computes the next state.
+            repair: treat a ledger that cannot be read as empty.
 
         Returns:
-            The state that was written, or that was there when the change had nothing to do.
+            The state that was written, or the existing state if nothing had to change.
 
         Raises:
             NetworkError: the ledger cannot be read now.
-            ReleaseError: what is there is not a ledger, it cannot be written to, or others were first each time.
+            ReleaseError: it is not a ledger, it cannot be written to, or other writers were faster each time.
         """
         failure: NetworkError | None = None
         for pause in PAUSES:
@@ -272,7 +269,7 @@ class Ledger:
             files = files_of(after, opened.files, opened.state)
             try:
                 revision = self.place.write(opened.revision, opened.files, files, why)
-            except NetworkError as error:  # the next look shows whether it was made
+            except NetworkError as error:  # the next read shows whether it was made
                 failure = error
                 continue
             if revision is not None:
@@ -285,7 +282,7 @@ class Ledger:
         )
 
     def _open(self, *, repair: bool = False) -> _Opened:
-        """Read the newest state; files that were read or written last are not read again."""
+        """Read the newest state, without fetching again the files that were read or written last."""
         revision, archive = self.place.read(self._opened.revision)
         if archive is None:
             return self._opened if revision else _Opened()

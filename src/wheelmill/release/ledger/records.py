@@ -1,4 +1,4 @@
-"""Records of the ledger: date tags, a copy of releases, messages between the jobs of a factory, downloads by day."""
+"""Ledger records: date tags, a copy of releases, messages between the jobs of a factory, downloads by day."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONGEST_RUN: Final = timedelta(days=35)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReleasedWheel:
-    """A published wheel, as far as planning, building and releasing need to know it."""
+    """Published wheel, with the facts that planning, building and releasing need."""
 
     filename: Annotated[str, Field(pattern=WHEEL_FILENAME)]
     """Who needs the wheel for a build copies it into a folder under this name."""
@@ -46,7 +46,7 @@ class ReleasedWheel:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LedgerRelease:
-    """A published release."""
+    """Published release."""
 
     tag: ReleaseTag
     manifest: Sha256
@@ -56,7 +56,7 @@ class LedgerRelease:
 
 
 def _with_zones(failures: KnownFailures) -> KnownFailures:
-    """Refuse times without a time zone; checked here, since the record belongs to plan, which does not use pydantic."""
+    """Refuse times without a time zone; plan owns the record and does not use pydantic."""
     if any(failure.failed_at.tzinfo is None for failure in failures.values()):
         raise ValueError("expected 'failed_at' with a time zone")
     return failures
@@ -71,7 +71,7 @@ class Failures:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """A claim: a group that a run builds, so that no other run does."""
+    """Claim: a run builds this group, so no other run does."""
 
     run: str
     """The number that the host gave the run."""
@@ -83,7 +83,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lease:
-    """A lease: a publication that is in progress."""
+    """Lease: a publication that is in progress."""
 
     nonce: str
     """The random number of the publisher that holds it."""
@@ -96,7 +96,7 @@ class Lease:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reservation:
-    """Calls that create something, reserved by a publisher from a time on."""
+    """API calls that create something, reserved by a publisher from a time on."""
 
     at: AwareDatetime
     count: int
@@ -104,7 +104,7 @@ class Reservation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnreleasedGroup:
-    """Wheels that passed and are in no release yet; they are artifacts of the run that built them."""
+    """Wheels that passed but are in no release yet; they are artifacts of the run that built them."""
 
     run: str
     wheels: Mapping[str, Sha256]
@@ -113,7 +113,7 @@ class UnreleasedGroup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LedgerRun:
-    """What a run needs to know to continue an earlier one."""
+    """State that a run needs to continue an earlier one."""
 
     attempt: int
     """1, plus the number of runs right before it that produced nothing."""
@@ -132,7 +132,7 @@ class LedgerRun:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Work:
-    """The work in progress of a factory."""
+    """Work in progress of a factory."""
 
     claims: Mapping[str, Claim] = field(default_factory=dict)
     """By the group that is claimed."""
@@ -145,7 +145,7 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DownloadCount:
-    """How often wheels were downloaded until some day, as their host says."""
+    """Number of downloads of wheels up to a day, as reported by their host."""
 
     day: Annotated[date, Field(ge=date(2000, 1, 1))]
     """A history begins the day before, which the first of all days has not."""
@@ -155,14 +155,14 @@ class DownloadCount:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Downloads:
-    """What was counted; unlike releases, it cannot be made again."""
+    """Download counts; unlike releases, they cannot be recomputed."""
 
     counts: tuple[DownloadCount, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LedgerState:
-    """Everything in the ledger."""
+    """Whole content of the ledger."""
 
     releases: Mapping[ReleaseTag, LedgerRelease] = field(default_factory=dict)
     failures: KnownFailures = field(default_factory=dict)
@@ -171,7 +171,7 @@ class LedgerState:
     """The oldest count first."""
 
     def without_old(self, now: datetime) -> LedgerState:
-        """Leave out what has expired: changes older than an hour, failures and runs older than a month."""
+        """Drop expired entries: changes older than an hour, failures and runs older than a month."""
         changes = tuple(each for each in self.work.changes if now - each.at < AN_HOUR)
         failures = {inputs: each for inputs, each in self.failures.items() if now - each.failed_at < TRIED_AGAIN}
         runs = {run: each for run, each in self.work.runs.items() if now - each.since < LONGEST_RUN}
@@ -179,7 +179,7 @@ class LedgerState:
 
     @property
     def published(self) -> Mapping[str, tuple[Sha256, ReleaseTag]]:
-        """The hash of every published wheel and the release that has it, by file name."""
+        """Hash and release of every published wheel, by file name."""
         return {
             wheel.filename: (wheel.sha256, release.tag)
             for release in self.releases.values()
@@ -188,7 +188,7 @@ class LedgerState:
 
     @property
     def cells(self) -> Mapping[Cell, ReleaseTag]:
-        """Which cells of the matrix are published, and in which release."""
+        """Published cells of the matrix, with their releases."""
         return {
             (wheel.cell if wheel.cell.python is python else replace(wheel.cell, python=python)): release.tag
             for release in self.releases.values()
@@ -199,7 +199,7 @@ class LedgerState:
 
     @property
     def past_builds(self) -> PastBuilds:
-        """What the published wheels of each project cost, to judge new plans by."""
+        """Cost of the published wheels of each project, used to estimate new plans."""
         wheels: dict[ProjectName, list[ReleasedWheel]] = {}
         for release in self.releases.values():
             for wheel in release.wheels:
@@ -220,18 +220,18 @@ _EVERY_ONE: Final = timedelta(days=400)
 
 @runtime_checkable
 class CountsDownloads(Protocol):
-    """A place for releases that counts downloads."""
+    """Release store that counts downloads."""
 
     def downloads(self) -> Mapping[str, int]:
-        """How often each published file was downloaded until now, by its name; of all releases that have it.
+        """Return the downloads of each published file until now, by its name, summed over all releases that have it.
 
         Raises:
-            NetworkError: the host does not say.
+            NetworkError: the host gives no answer.
         """
 
 
 def of_projects(downloads: Mapping[str, int]) -> Mapping[ProjectName, int]:
-    """The wheels among files, by their projects; sidecars are asked for by installers that only look."""
+    """Sum the downloads of wheels by project; sidecars do not count, as installers fetch them while resolving."""
     counts: Counter[ProjectName] = Counter()
     for filename, count in downloads.items():
         try:
@@ -242,7 +242,7 @@ def of_projects(downloads: Mapping[str, int]) -> Mapping[ProjectName, int]:
 
 
 def with_count(state: LedgerState, count: DownloadCount) -> LedgerState:
-    """The ledger with one more count, which replaces one of the same day; old ones are thinned out."""
+    """Add a count to the ledger, replacing one of the same day; thin out old counts."""
     others = [each for each in state.downloads if each.day != count.day]
     kept = _thin_out(sorted((*others, count), key=lambda each: each.day), count.day)
     return replace(state, downloads=tuple(kept))
@@ -261,14 +261,14 @@ _LIKE_A_DAY: Final = re.compile(r"v\d{4}-.*", re.ASCII)
 
 
 def date_tags(day: date) -> Iterator[ReleaseTag]:
-    """Every tag of a day, in order: ``v2026-11-21``, ``v2026-11-21.2`` for the second release, and so on."""
+    """Yield every tag of a day, in order: ``v2026-11-21``, ``v2026-11-21.2`` for the second release, and so on."""
     yield ReleaseTag(f"v{day:%Y-%m-%d}")
     for number in itertools.count(2):
         yield ReleaseTag(f"v{day:%Y-%m-%d}.{number}")
 
 
 def is_date_tag(text: str) -> bool:
-    """Whether a tag is a date tag: a repository may have other releases."""
+    """True if a tag is a date tag; a repository may have other releases."""
     try:
         day = date.fromisoformat(text[1:11])
     except ValueError:
@@ -279,5 +279,5 @@ def is_date_tag(text: str) -> bool:
 
 
 def is_like_date_tag(text: str) -> bool:
-    """Whether a tag could be mistaken for a date tag: ``v2026-11-21-hotfix``."""
+    """True if a tag could be mistaken for a date tag: ``v2026-11-21-hotfix``."""
     return bool(_LIKE_A_DAY.fullmatch(text))

@@ -1,7 +1,7 @@
 """Published releases: the ledger, checked against the tags that exist. Releases are the truth.
 
-A release that cannot be read is reported and skipped: it may have been made by hand, or be incomplete. Small files of
-many releases are read in parallel; those with a known hash are cached on this machine.
+A release that cannot be read is reported and skipped: it may be made by hand, or incomplete. Small files of many
+releases are read in parallel; those with a known hash are cached on this machine.
 """
 
 from __future__ import annotations
@@ -40,31 +40,31 @@ _GONE: Final = (
 
 
 class Releases(Protocol):
-    """A place where releases can be read."""
+    """Place where releases can be read."""
 
     @property
     def clock(self) -> Clock:
-        """The time, by which claims grow old and no release is of the future."""
+        """Clock by which claims expire and releases from the future are refused."""
 
     @property
     def ledger(self) -> Ledger:
-        """What is published, what failed and what goes on."""
+        """Published releases, failed builds and work in progress."""
 
     def tags(self) -> frozenset[ReleaseTag] | None:
-        """The existing date tags, also of unpublished releases, and tags that could be mistaken for one.
+        """Return the existing date tags, also of unpublished releases, and tags that could be mistaken for one.
 
-        None if the ledger was named by its revision: whoever named it has compared them.
+        None if the caller named the ledger by its revision, as it has compared the tags.
         """
 
     def is_published(self, tag: ReleaseTag) -> bool:
-        """Whether a tag has a published release."""
+        """True if a tag has a published release."""
 
     def assets(self) -> Mapping[ReleaseTag, Container[str]]:
-        """The names of the files of every release, as the place lists them."""
+        """Return the file names of every release, as the place lists them."""
 
     @property
     def lists_at_once(self) -> bool:
-        """Whether listing files is cheap; if not, the check at publication is trusted."""
+        """True if listing files is cheap; if not, the check at publication is trusted."""
 
     def read_each(
         self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
@@ -72,21 +72,16 @@ class Releases(Protocol):
         """Read a small file of many releases, several at a time.
 
         Args:
-            wanted: the releases, and the hash of the file where it is known: what is kept here is not read again.
+            wanted: the releases, and the hash of the file if known: a cached file is not read again.
             filename: the name that the file has in each.
 
         Yields:
-            The tag of a release, and the file's bytes or why they cannot be fetched.
+            The tag of a release, and the file's bytes or the error that prevented fetching it.
         """
 
 
 def line_of(manifest: ListedRelease, sha256: Sha256) -> LedgerRelease:
-    """What the ledger says of a release.
-
-    Args:
-        manifest: what the release says of itself.
-        sha256: of the bytes of its manifest.
-    """
+    """Summarise a release for the ledger; `sha256` is the hash of its manifest's bytes."""
     return LedgerRelease(
         tag=manifest.tag,
         manifest=sha256,
@@ -110,21 +105,19 @@ def _wheel_of(entry: ListedWheel) -> ReleasedWheel:
 
 
 def with_releases(state: LedgerState, releases: Mapping[ReleaseTag, LedgerRelease]) -> LedgerState:
-    """A ledger that has these releases, too."""
+    """Add releases to a ledger."""
     return replace(state, releases={**state.releases, **releases})
 
 
 def published(store: Releases, warn: Warn) -> LedgerState:
-    """Read the ledger, with what it lacks of published releases.
+    """Read the ledger, and add published releases that it lacks.
 
-    Args:
-        store: where the releases are.
-        warn: told of releases without a readable manifest, which are left out; and of those that are gone, which are
-            not: their wheels' names stay taken.
+    `warn` receives releases without a readable manifest, which are skipped; and deleted ones, which are not: the names
+    of their wheels stay taken.
 
     Raises:
         NetworkError: the ledger, the tags or a manifest cannot be read now.
-        ReleaseError: what is there is not a ledger.
+        ReleaseError: the content is not a ledger.
     """
     state = store.ledger.read()
     found = dict(_unknown(store, _new_tags(store, state.releases, warn), warn))
@@ -132,11 +125,9 @@ def published(store: Releases, warn: Warn) -> LedgerState:
 
 
 def rebuild(store: Releases, warn: Warn) -> LedgerState:
-    """Rebuild the ledger's releases from the existing tags and manifests; the rest of it stays.
+    """Rebuild the ledger's releases from the existing tags and manifests; keep the rest of the ledger.
 
-    Args:
-        store: where the releases are.
-        warn: told of releases without a readable manifest, which are left out; and of files that a release lacks.
+    `warn` receives releases without a readable manifest, which are skipped; and files that a release lacks.
 
     Raises:
         NetworkError: something cannot be read now.
@@ -153,7 +144,7 @@ def rebuild(store: Releases, warn: Warn) -> LedgerState:
 def absent_files(
     store: Releases, releases: Mapping[ReleaseTag, LedgerRelease | ListedRelease]
 ) -> dict[ReleaseTag, tuple[str, ...]]:
-    """The wheels and sidecars that a release should have and lacks, by its tag."""
+    """Return the wheels and sidecars that a release should have and lacks, by its tag."""
     there = store.assets()
     absent = {
         tag: tuple(
@@ -170,14 +161,14 @@ def absent_files(
 def every_manifest(
     store: Releases, known: Mapping[ReleaseTag, Sha256], warn: Warn, refuse: Refuse
 ) -> Iterator[ListedRelease]:
-    """Read the manifests of all releases, those that the ledger does not know yet last.
+    """Read the manifests of all releases, ending with those that the ledger does not know yet.
 
     Args:
         store: where the releases are.
-        known: what the ledger says of them: see `Ledger.manifests`.
-        warn: told of releases without one, which are left out; and of those that changed, which are not: what a
-            manifest says is believed no more than its attestation says.
-        refuse: told of those that hold what cannot be, which are left out.
+        known: the hashes in the ledger: see `Ledger.manifests`.
+        warn: receives releases without a manifest, which are skipped; and changed ones, which are not: a manifest is
+            trusted no more than its attestation.
+        refuse: receives releases with an invalid manifest, which are skipped.
 
     Raises:
         NetworkError: the tags or a manifest cannot be read now.
@@ -199,7 +190,7 @@ def every_manifest(
 
 
 def _new_tags(store: Releases, known: Collection[ReleaseTag], warn: Warn) -> frozenset[ReleaseTag]:
-    """The tags that the ledger does not know."""
+    """Return the tags that the ledger does not know."""
     tags = store.tags()
     if tags is None:
         return frozenset()
@@ -221,7 +212,7 @@ def _unknown(store: Releases, tags: Iterable[ReleaseTag], warn: Warn) -> Iterato
 def _read(
     store: Releases, tags: Iterable[ReleaseTag], warn: Warn, refuse: Refuse
 ) -> Iterator[tuple[ListedRelease, Sha256]]:
-    """Read releases by their tags; one that is not published yet has nothing to say."""
+    """Read releases by their tags; skip unreadable ones that are not published yet."""
     for tag, content in store.read_each(dict.fromkeys(sorted(tags)), MANIFEST):
         try:
             yield _manifest_in(store, tag, content)
@@ -235,7 +226,7 @@ def _read(
 
 
 def _manifest_in(store: Releases, tag: ReleaseTag, content: bytes | WheelmillError) -> tuple[ListedRelease, Sha256]:
-    """Read the answer to a request for a manifest; returns its hash, too."""
+    """Read the answer to a request for a manifest; also return its hash."""
     if isinstance(content, bytes):
         return manifest_from(content, tag=tag, source=f"{tag}/{MANIFEST}", now=store.clock.utc()), sha256_of_bytes(
             content
@@ -251,14 +242,14 @@ _AT_ONCE: Final = 8
 def read_each(
     wanted: Mapping[ReleaseTag, Sha256 | None], read: Callable[[ReleaseTag], bytes]
 ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
-    """Read a small file of many releases; one with a known hash is cached.
+    """Read a small file of many releases; cache it if its hash is known.
 
     Args:
-        wanted: the releases, and the hash of the file where it is known.
+        wanted: the releases, and the hash of the file if known.
         read: reads the file of a release; called in threads.
 
     Yields:
-        The tag of a release, and the file's bytes or why they cannot be fetched.
+        The tag of a release, and the file's bytes or the error that prevented fetching it.
     """
 
     def look(tag: ReleaseTag) -> bytes | WheelmillError:
@@ -280,7 +271,7 @@ def _kept(sha256: Sha256, read: Callable[[], bytes]) -> bytes:
         return content
     content = read()
     if sha256_of_bytes(content) == sha256:
-        with suppress(OSError):  # a full disk
+        with suppress(OSError):  # a full disk only costs the cache
             path.parent.mkdir(parents=True, exist_ok=True)
             write_bytes(path, content)
     return content

@@ -1,4 +1,4 @@
-"""The manifest of a release: written when it is published, and distrusted when it is read."""
+"""Manifest of a release: written at publication, and not trusted when it is read."""
 
 from wheelmill.release.manifest.listed import (
     SCHEMA,

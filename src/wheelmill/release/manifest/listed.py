@@ -1,9 +1,8 @@
-"""A manifest as it is read: only the keys that listing, planning and choosing wheels needs.
+"""Manifest as it is read: only the keys that listing, planning and choosing wheels needs.
 
-The keys are those of `record.Manifest`, which is written, and mean what is said there; a test holds the two together.
-Evidence of build and test, which is most of a manifest's bytes, is skipped: so a wheel takes 6 µs. Words such as
-``13.0`` stay texts, which `rules` judges. Equal parts of manifests are kept once: an index holds all releases in memory
-at the same time.
+The keys and their meanings are those of `record.Manifest`, which is written; a test compares the two. Evidence of build
+and test, most of a manifest's bytes, is skipped: so a wheel takes 6 µs. Words such as ``13.0`` stay texts for `rules`
+to check. Equal parts of manifests are kept once: an index holds all releases in memory at the same time.
 """
 
 from __future__ import annotations
@@ -41,18 +40,18 @@ Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 
 
 class _Part(Struct, frozen=True, gc=False):
-    """A part of a manifest; without cycles, so that the garbage collector need not track it."""
+    """Part of a manifest; without cycles, so that the garbage collector need not track it."""
 
 
 class ListedFit(_Part, frozen=True, kw_only=True):
-    """What one torch has of the symbols that a wheel needs."""
+    """Symbols that a wheel needs and one torch release lacks."""
 
     torch: str
     lacks: tuple[str, ...] = ()
 
 
 class ListedWindow(_Part, frozen=True, kw_only=True):
-    """In which torches a wheel could load."""
+    """Torch releases in which a wheel could load."""
 
     symbols: Count
     cuda: bool
@@ -60,7 +59,7 @@ class ListedWindow(_Part, frozen=True, kw_only=True):
 
 
 class ListedEvidence(_Part, frozen=True, kw_only=True, cache_hash=True):
-    """What a wheel's bytes show. The hash is cached: it is used often, and covers many words."""
+    """Inspection of a wheel. The hash is cached: it is used often, and covers many words."""
 
     policy: str
     needed: tuple[str, ...]
@@ -73,12 +72,12 @@ class ListedEvidence(_Part, frozen=True, kw_only=True, cache_hash=True):
 
     @property
     def torch_window(self) -> TorchWindow | None:
-        """In which torches it could load by its symbols; None when it needs none, or that was not looked for."""
+        """Torch releases whose symbols suffice; None if it needs no symbols, or they were not checked."""
         return _window_of(self.window) if self.window else None
 
 
 class ListedRoom(_Part, frozen=True, kw_only=True, cache_hash=True):
-    """A clean environment that the wheel was installed into and imported in."""
+    """Clean environment that the wheel was installed into and imported in."""
 
     python: str
     place: str = THIS_MACHINE
@@ -87,19 +86,19 @@ class ListedRoom(_Part, frozen=True, kw_only=True, cache_hash=True):
 
     @property
     def imported(self) -> bool:
-        """Whether its modules were imported with all that they load, not beside a stub of it."""
+        """True if its modules were imported with all their dependencies, without a stub."""
         return not any(reason.startswith("import") for reason in self.skipped)
 
 
 class ListedRange(_Part, frozen=True, kw_only=True):
-    """Every torch from one on."""
+    """All torch releases from one on."""
 
     stable: str
     below: str | None = None
 
 
 class ListedCell(_Part, frozen=True, kw_only=True):
-    """The combination that a wheel was built for."""
+    """Cell that a wheel was built for."""
 
     project: str
     version: str
@@ -111,32 +110,32 @@ class ListedCell(_Part, frozen=True, kw_only=True):
 
     @property
     def label(self) -> Label:
-        """What its wheels have in their local version.
+        """Label of its wheels in their local version.
 
         Raises:
-            ValueError: a value in it cannot be read.
+            ValueError: a value in it cannot be parsed.
         """
         return _label_of(self.python, self.cuda, self.torch, self.torch_abi, self.platform)
 
     @property
     def exact_version(self) -> str:
-        """What its wheels call their version: ``2.8.3+cu128torch2.8``.
+        """Version of its wheels: ``2.8.3+cu128torch2.8``.
 
         Raises:
-            ValueError: a value in it cannot be read.
+            ValueError: a value in it cannot be parsed.
         """
         label = _label_text_of(self.python, self.cuda, self.torch, self.torch_abi, self.platform)
         return f"{self.version}{'.' if '+' in self.version else '+'}{label}"
 
 
 class ListedExpectations(_Part, frozen=True, kw_only=True):
-    """What a wheel must do once it is installed."""
+    """Requirements that an installed wheel must meet."""
 
     requires: tuple[ProjectName, ...] = ()
 
 
 class ListedSource(_Part, frozen=True, kw_only=True):
-    """What was compiled."""
+    """Source that was compiled."""
 
     kind: Literal["sdist", "commit", "folder"]
     sdist: str | None = None
@@ -146,7 +145,7 @@ class ListedSource(_Part, frozen=True, kw_only=True):
 
 
 class ListedProvenance(_Part, frozen=True, kw_only=True):
-    """How a wheel was built."""
+    """Build of a wheel."""
 
     sha256: Sha256
     built_for: ListedCell = field(name="cell")
@@ -165,25 +164,25 @@ class ListedProvenance(_Part, frozen=True, kw_only=True):
 
     @property
     def cell(self) -> Cell:
-        """The combination that it was built for.
+        """Cell that it was built for.
 
         Raises:
-            ValueError: a value in it cannot be read.
+            ValueError: a value in it cannot be parsed.
         """
         return _cell_of(self.built_for)
 
     @property
     def torch(self) -> TorchNeed | None:
-        """The torch of that combination.
+        """Torch of that cell.
 
         Raises:
-            ValueError: its words are none.
+            ValueError: it cannot be parsed.
         """
         return _torch_of(self.built_for.torch, self.built_for.torch_abi)
 
 
 class ListedFinding(_Part, frozen=True, kw_only=True):
-    """A warning, or what packages.yml allows."""
+    """Warning, or an exception that packages.yml allows."""
 
     code: str
     detail: str
@@ -191,7 +190,7 @@ class ListedFinding(_Part, frozen=True, kw_only=True):
 
 
 class ListedSizes(_Part, frozen=True, kw_only=True):
-    """What makes a wheel large, in bytes."""
+    """Sizes of the parts of a wheel, in bytes."""
 
     gpu_code: dict[str, Count]
     host_code: Count
@@ -199,16 +198,16 @@ class ListedSizes(_Part, frozen=True, kw_only=True):
     other: Count
 
     def __hash__(self) -> int:
-        """Of what has one: a dictionary has none."""
+        """Hash all but the dictionary, which has no hash."""
         return hash((self.host_code, self.debug, self.other))
 
     def __str__(self) -> str:
-        """As `Sizes` says it."""
+        """Format as `Sizes` does."""
         return str(Sizes(gpu_code=self.gpu_code, host_code=self.host_code, debug=self.debug, other=self.other))
 
 
 class ListedCertificate(_Part, frozen=True, kw_only=True):
-    """That a wheel passed."""
+    """Certificate that a wheel passed."""
 
     sha256: Sha256
     evidence: ListedEvidence
@@ -219,7 +218,7 @@ class ListedCertificate(_Part, frozen=True, kw_only=True):
 
 
 class ListedExternal(_Part, frozen=True, kw_only=True):
-    """What a wheel needs that no package index has."""
+    """Dependencies of a wheel that no package index has."""
 
     build_requires: tuple[str, ...] = ()
     host_requires: tuple[str, ...] = ()
@@ -246,7 +245,7 @@ class ListedWheel(_Part, frozen=True, kw_only=True):
 
 
 class ListedRelease(_Part, frozen=True, kw_only=True):
-    """What ``manifest.json`` of a release says."""
+    """Content of ``manifest.json`` of a release."""
 
     schema: Schema
     tag: ReleaseTag
@@ -254,7 +253,7 @@ class ListedRelease(_Part, frozen=True, kw_only=True):
     wheels: tuple[ListedWheel, ...]
 
 
-# Thousands of wheels have few different ones.
+# Thousands of wheels share few distinct values.
 
 
 @lru_cache(maxsize=4096)
@@ -300,7 +299,7 @@ def _window_of(window: ListedWindow) -> TorchWindow:
 
 
 class _First(dict[Any, Any]):
-    """Maps each value to the first one that was equal to it."""
+    """Map of each value to the first equal one."""
 
     def __missing__(self, value: object) -> object:
         self[value] = value
@@ -308,9 +307,9 @@ class _First(dict[Any, Any]):
 
 
 class Shared:
-    """Equal parts of manifests as one object each, for as long as this lives.
+    """Equal parts of manifests as one object each, for as long as this object lives.
 
-    Sizes are equal when they read alike: for another Python a wheel has the same GPU code and some other bytes.
+    Sizes are equal if their texts are: for another Python a wheel has the same GPU code and some other bytes.
     """
 
     def __init__(self) -> None:
@@ -318,7 +317,7 @@ class Shared:
         self._sizes: Final[dict[str, ListedSizes]] = {}
 
     def release(self, release: ListedRelease) -> ListedRelease:
-        """The same release, whose bytes and parts can be dropped."""
+        """Return an equal release, so that the bytes and parts of the given one can be dropped."""
         return replace(release, wheels=tuple(map(self._wheel, release.wheels)))
 
     def _wheel(self, wheel: ListedWheel) -> ListedWheel:
@@ -371,7 +370,7 @@ class Shared:
         )
 
     def _cell(self, cell: ListedCell) -> ListedCell:
-        """Cells nearly all differ, but their words do not."""
+        """Share the words of a cell: cells nearly all differ, but their words do not."""
         one = self._one_of
         return ListedCell(
             project=one[cell.project],

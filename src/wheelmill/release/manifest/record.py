@@ -1,8 +1,8 @@
-"""A manifest as it is written: everything that is known of the wheels of a release.
+"""Manifest as it is written: all known facts about the wheels of a release.
 
 External dependencies of wheels and of their builds are DepURLs (PEP 725, a draft). Attestations are provenance objects,
-as an index links to them (PEP 740): each is about one file, so of a wheel's bundles only those count that speak of
-nothing else, and only those that a log gave a time to.
+as an index links to them (PEP 740). Each is about one file, so only those bundles of a wheel count that have no other
+subject and a log entry with a time.
 
 https://peps.python.org/pep-0725/
 https://packaging.python.org/en/latest/specifications/index-hosted-attestations/
@@ -42,12 +42,7 @@ class External:
 
 
 def external_of(certificate: Certificate, requires_dist: tuple[str, ...]) -> External:
-    """Gather it from what is known of a wheel.
-
-    Args:
-        certificate: what its bytes show, and how it was built.
-        requires_dist: what package indexes have of what it needs.
-    """
+    """Derive external dependencies from the certificate of a wheel and its Requires-Dist."""
     made = certificate.provenance
     return External(
         build_requires=(
@@ -62,7 +57,7 @@ def external_of(certificate: Certificate, requires_dist: tuple[str, ...]) -> Ext
 
 
 def _libraries(made: Provenance) -> Iterator[str]:
-    """System packages, as the package manager of the build place calls them: dnf in containers."""
+    """Yield system packages, as the package manager of the build machine names them: dnf in containers."""
     if wanted := made.system_packages:
         names, kind = (wanted.dnf, "rpm/almalinux") if made.images else (wanted.apt, "deb/debian")
         yield from (f"dep:{kind}/{name}" for name in names or ())
@@ -84,11 +79,7 @@ _SERVER: Final = "https://github.com/"
 
 
 def provenance_of(wheel: TestedWheel) -> bytes | None:
-    """Write the provenance object of a wheel.
-
-    Returns:
-        JSON; None for a wheel that no bundle of its own attests.
-    """
+    """Return the provenance object of a wheel as JSON; None if no bundle attests the wheel alone."""
     own = [bundle for bundle in wheel.bundles if _is_about(bundle, wheel)]
     if not own:
         return None
@@ -106,9 +97,9 @@ def provenance_of(wheel: TestedWheel) -> bytes | None:
 
 
 def shared_bundles(wheel: TestedWheel) -> tuple[bytes, ...]:
-    """The bundles of a wheel that are needed beside its provenance object.
+    """Return the bundles of a wheel that are needed in addition to its provenance object.
 
-    Who verifies a release verifies each of its bundles: those of a whole group are fewer than those of each wheel.
+    Verifying a release means verifying each bundle: those of a whole group are fewer than those of each wheel.
     """
     shared = tuple(bundle for bundle in wheel.bundles if not _is_about(bundle, wheel))
     subject = wheel.file.filename, wheel.file.sha256
@@ -116,7 +107,7 @@ def shared_bundles(wheel: TestedWheel) -> tuple[bytes, ...]:
 
 
 def _is_about(bundle: bytes, wheel: TestedWheel) -> bool:
-    """Whether a bundle speaks of a wheel alone, and a log says when it was signed."""
+    """True if a wheel is the only subject of a bundle, and a log has the time of the signature."""
     if _subjects_of(bundle) != [(wheel.file.filename, wheel.file.sha256)]:
         return False
     entries = json.loads(bundle)["verificationMaterial"]["tlogEntries"]
@@ -124,7 +115,7 @@ def _is_about(bundle: bytes, wheel: TestedWheel) -> bool:
 
 
 def _subjects_of(bundle: bytes) -> list[tuple[str, str]]:
-    """Names and hashes of the files that a bundle speaks of; it was verified, where that is asked for."""
+    """Return names and hashes of the subjects of a bundle, which was verified if verification is required."""
     try:
         statement = json.loads(base64.b64decode(json.loads(bundle)["dsseEnvelope"]["payload"]))
         return [(subject["name"], subject["digest"]["sha256"]) for subject in statement["subject"]]
@@ -185,7 +176,7 @@ def manifest_of(tag: ReleaseTag, wheels: Sequence[ManifestEntry], *, now: dateti
 
 
 def entry_of(wheel: TestedWheel) -> ManifestEntry:
-    """Describe a wheel, as it lies on this disk."""
+    """Describe a wheel on this disk."""
     content = metadata_bytes(wheel.file.path)
     metadata = read_metadata(content)
     plain = plain_of(wheel.file.path)

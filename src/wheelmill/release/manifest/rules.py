@@ -1,8 +1,8 @@
-"""Reading a manifest, which anyone may have changed, and the rules for its entries.
+"""Reading a manifest, which is untrusted, and the rules for its entries.
 
 Entries are checked before a wheel is published and before it is listed. The behaviour of pip and uv behind each rule
-was tried; see docs/what-an-index-has.md. A decoder reports only the first fault of a manifest; here every fault is
-named with its key.
+was tested; see docs/what-an-index-has.md. A decoder reports only the first fault of a manifest; this module reports
+every fault with its key.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _FAMILY: Final = SCHEMA.rpartition("/")[0]
 
 
 def faults_of_types(content: bytes) -> list[Fault]:
-    """Find every value that a manifest cannot have; none where the bytes are no manifest at all."""
+    """Find every value of a wrong type in a manifest; none if the bytes are not a manifest."""
     try:
         plain = json.loads(content, parse_constant=float)
     except (ValueError, RecursionError):
@@ -105,7 +105,7 @@ def _faults_of_keys(plain: dict[str, Any], wanted: Sequence[FieldInfo], path: Pa
 
 
 def values_in(plain: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:  # noqa: ANN401 - JSON
-    """Every value of JSON that is no object and no list, and where it stands."""
+    """Yield every scalar value of JSON, with its path."""
     if isinstance(plain, dict):
         for key, value in plain.items():
             yield from values_in(value, (*path, key))
@@ -117,13 +117,13 @@ def values_in(plain: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:  # noq
 
 
 def shown(text: object) -> str:
-    """A text for a message: quoted, short, and without anything that a terminal would act on."""
+    """Format a text for a message: quoted, short, and without terminal control characters."""
     written = ascii(text)
     return written if len(written) <= _LONGEST else f"{written[:_LONGEST]}..."
 
 
 def told(source: str, faults: Iterable[Fault]) -> str:
-    """Faults of one file, a line each with the key; of one value, the first."""
+    """Format the faults of a file, one line each with the key; only the first fault of a value."""
     by_path: dict[Path, str] = {}
     for path, problem in faults:
         by_path.setdefault(path, problem)
@@ -132,7 +132,7 @@ def told(source: str, faults: Iterable[Fault]) -> str:
 
 
 def _key_of(path: Path) -> str:
-    """``wheels[3].certificate.evidence``."""
+    """Format a path: ``wheels[3].certificate.evidence``."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
@@ -146,12 +146,7 @@ _URL: Final = re.compile(r"https://[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+")
 
 
 def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
-    """What is wrong with what a manifest says of a wheel: ``size: expected ...``.
-
-    Args:
-        wheel: its entry.
-        name: what its file name says.
-    """
+    """Check the entry of a wheel against its parsed file name; return faults such as ``size: expected ...``."""
     certificate = wheel.certificate
     reserved = [f"filename: {reason}"] if (reason := reservation(name.project)) else []
     faults = [*reserved, *name_faults(wheel.filename, name, wheel.name, wheel.version)]
@@ -190,7 +185,7 @@ def _is_dep_url(text: str) -> bool:
 
 
 def name_faults(filename: str, name: WheelName, project: str, version: str) -> tuple[str, ...]:
-    """What is wrong with a file name, beside the name and the version that METADATA says."""
+    """Check a file name, also against the name and the version in METADATA."""
     _, written, rest = written_parts(filename)
     return _name_faults(name.project, written, project, version) + _tag_faults(rest)
 
@@ -209,14 +204,14 @@ def _name_faults(project: ProjectName, written: str, metadata_name: str, metadat
 
 
 def _form_fault(version: Version, written: str) -> str | None:
-    """pip and uv normalize the version of a file name; a lock file keeps it as it stands and no longer matches."""
+    """Check for a normalized version: pip and uv normalize it; a lock file keeps it as written and then mismatches."""
     if written == str(version):
         return None
     return f"filename: expected the version '{version}', not '{written}': uv.lock keeps what is written"
 
 
 def _metadata_fault(project: ProjectName, version: Version, said: str, said_version: str) -> str | None:
-    """pip refuses a wheel whose METADATA has another name or version; ``uv sync`` installs it again on every run."""
+    """Check METADATA: pip refuses another name or version; ``uv sync`` installs the wheel again on every run."""
     try:
         agree = (canonicalize_name(said, validate=True), Version(said_version)) == (project, version)
     except (InvalidName, ValueError):
@@ -226,9 +221,9 @@ def _metadata_fault(project: ProjectName, version: Version, said: str, said_vers
     return f"name: METADATA says {shown(said)} {shown(said_version)}, the file name {project} {version}"
 
 
-@lru_cache(maxsize=4096)  # those of one Python and platform share them
+@lru_cache(maxsize=4096)  # wheels of one Python and platform share them
 def _tag_faults(text: str) -> tuple[str, ...]:
-    """What pip reads and uv does not: tags in capitals, a build number that is too large."""
+    """Check for tags in capitals and too large build numbers: pip reads them, uv does not."""
     if text != text.lower() or _LONG_NUMBER.search(text):
         return (f"filename: expected tags in lower case, and no number of more than {MAX_DIGITS} digits, not '{text}'",)
     return ()
@@ -236,7 +231,7 @@ def _tag_faults(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)  # wheels of one version require the same
 def requirement_faults(requires_python: str | None, requires_dist: tuple[str, ...]) -> tuple[str, ...]:
-    """What is wrong with what a wheel requires: pip or uv would pass over the wheel."""
+    """Check the requirements of a wheel: pip or uv would skip a wheel with invalid ones."""
     faults = [("requires_python", _fault_in(read_range, requires_python))] if requires_python is not None else []
     faults += [
         ("requires_dist", _fault_in(lambda text: read_requirement(text).specifier, each)) for each in requires_dist
@@ -247,7 +242,7 @@ def requirement_faults(requires_python: str | None, requires_dist: tuple[str, ..
 def _fault_in(read: Callable[[str], SpecifierSet], text: str) -> str | None:
     try:
         for each in read(text):
-            if each.operator == "===":  # compares texts, of which uv takes versions alone
+            if each.operator == "===":  # compares texts; uv accepts only versions
                 Version(each.version)
     except InvalidVersion as error:
         return f"{error}, in {shown(text)}"
@@ -258,7 +253,7 @@ def _fault_in(read: Callable[[str], SpecifierSet], text: str) -> str | None:
     return f"{shown(text)} has a number of more than {MAX_DIGITS} digits" if _LONG_NUMBER.search(text) else None
 
 
-@lru_cache(maxsize=4096)  # those of one run have one
+@lru_cache(maxsize=4096)  # wheels of one run share one
 def _is_https(url: str) -> bool:
     try:
         return bool(_URL.fullmatch(url)) and Origin.of(url).is_secure
@@ -285,7 +280,7 @@ def _faults_of_evidence(evidence: ListedEvidence) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)  # wheels that were built alike have the same words
 def _strange(read: Callable[[str], object], words: tuple[str, ...]) -> tuple[str, ...]:
-    """The values that cannot be read."""
+    """Return the values that cannot be parsed."""
     return tuple(word for word in words if not _is_read_by(read, word))
 
 
@@ -298,7 +293,7 @@ def _is_read_by(read: Callable[[str], object], word: str) -> bool:
 
 
 def _faults_of_provenance(made: ListedProvenance, wheel: ListedWheel, name: WheelName) -> Iterator[str]:
-    """The provenance must be of these bytes and this wheel."""
+    """Check that the provenance is of these bytes and this wheel."""
     key, cell = "certificate.provenance", made.built_for
     if made.sha256 != wheel.sha256:
         yield f"{key}.sha256: it is the provenance of other bytes, {shown(made.sha256)}"
@@ -331,14 +326,13 @@ def manifest_from(content: bytes, *, source: str, now: datetime, tag: str | None
 
     Args:
         content: the bytes of ``manifest.json``.
-        source: the path or URL that errors name.
-        now: the time that nothing was published after, but for clocks that differ.
-        tag: of the release that it was found in; None where that is not known.
+        source: the path or URL for errors.
+        now: the latest possible time of publication, apart from clock skew.
+        tag: the tag of the release that has it; None if it is unknown.
 
     Raises:
-        ManifestError: it is another release's, it holds what no release could, or a newer version of ours made it; with
-            all faults.
-        ReleaseError: it is no manifest at all.
+        ManifestError: it belongs to another release, is invalid, or a newer wheelmill made it; with all faults.
+        ReleaseError: it is not a manifest.
     """
     try:
         release = _decoder.decode(content)
@@ -351,7 +345,7 @@ def manifest_from(content: bytes, *, source: str, now: datetime, tag: str | None
 
 
 def listed_of(manifest: Manifest) -> ListedRelease:
-    """Read back a manifest that is about to be written, as everybody will read it."""
+    """Read back a manifest that is about to be written, as its readers will."""
     source, now = f"{manifest.tag}/{MANIFEST}", manifest.published_at
     return manifest_from(record_bytes(manifest), source=source, tag=manifest.tag, now=now)
 
@@ -374,9 +368,9 @@ def _faults_of_content(release: ListedRelease, tag: str | None, now: datetime) -
 
 
 def _unseen(release: ListedRelease, content: bytes) -> Iterator[Fault]:
-    r"""Texts with characters that nobody sees: NUL, orders to a terminal, those that turn the direction of writing.
+    r"""Find invisible characters: NUL, terminal control sequences, changes of the writing direction.
 
-    A manifest of ours is plain ASCII nearly always, where only ``\u`` could write them.
+    Manifests are nearly always plain ASCII, where only ``\u`` could write them.
     """
     if content.isascii() and not _has_escaped_characters(content) and b"\x7f" not in content:
         return
@@ -386,7 +380,7 @@ def _unseen(release: ListedRelease, content: bytes) -> Iterator[Fault]:
 
 
 def _has_escaped_characters(content: bytes) -> bool:
-    r"""Whether ``\u`` stands in JSON: one byte is found twenty times as fast as two."""
+    r"""True if JSON contains ``\u``: one byte is found twenty times as fast as two."""
     place = content.find(b"\\")
     while place >= 0 and content[place + 1 : place + 2] != b"u":
         place = content.find(b"\\", place + 2)

@@ -1,15 +1,14 @@
-"""The objects of a bucket below a prefix: found, read, and written on a condition.
+"""Objects of a bucket below a prefix: found, read, and written on a condition.
 
-S3 makes or replaces an object whole or not at all, and on a condition where that is asked for: that there is none yet,
-or that it is still the one that was read. So of two writers one finds out. A bucket serves pages and wheels with the
+S3 creates or replaces an object atomically. On request, it does so only if there is none yet, or if the object is
+unchanged since it was read. So of two writers one gets a refusal. A bucket serves pages and wheels with the
 Content-Type that each object was written with.
 
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
 
-botocore makes and signs requests, which go through `web.client`. Endpoint, region and credentials are those of its
-usual variables and files: ``AWS_ENDPOINT_URL_S3``, ``AWS_DEFAULT_REGION``, ``AWS_ACCESS_KEY_ID``, ``AWS_PROFILE`` and
-so on.
+botocore makes and signs requests, which go through `web.client`. Endpoint, region and credentials come from its usual
+variables and files: ``AWS_ENDPOINT_URL_S3``, ``AWS_DEFAULT_REGION``, ``AWS_ACCESS_KEY_ID``, ``AWS_PROFILE`` and so on.
 
 https://docs.aws.amazon.com/boto3/latest/guide/configuration.html
 """
@@ -57,7 +56,7 @@ JSON_PAGES: Final = "v1+json"
 
 
 def type_of(key: str) -> str:
-    """The type that an object is served with."""
+    """Return the Content-Type of an object."""
     path = PurePosixPath(key)
     if "simple" in path.parts and (path.name == "index.json" or JSON_PAGES in path.parts):
         return JSON_TYPE
@@ -85,13 +84,10 @@ _HINTS: Final = {
 
 @contextmanager
 def configured(what: str) -> Iterator[None]:
-    """Say that botocore's variables or files are wrong.
-
-    Args:
-        what: what is done, in words.
+    """Convert botocore's errors about its variables or files; `what` is the action in words.
 
     Raises:
-        UsageError: they are.
+        UsageError: they are wrong.
     """
     try:
         yield
@@ -101,11 +97,7 @@ def configured(what: str) -> Iterator[None]:
 
 @contextmanager
 def understood(what: str) -> Iterator[None]:
-    """Turn an exception of botocore into our error.
-
-    Args:
-        what: the request, in words.
-    """
+    """Convert an exception of botocore into a wheelmill error; `what` is the request in words."""
     try:
         yield
     except NetworkError as error:
@@ -115,7 +107,7 @@ def understood(what: str) -> Iterator[None]:
         code, said = (error.response["Error"].get(key, "") for key in ("Code", "Message"))
         if status in _MEANINGS and code != "NoSuchBucket":
             raise _MEANINGS[status](what) from None
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # also botocore's own, for a body that is no XML
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # botocore also raises it for a body that is not XML
             raise NetworkError("s3-failed", f"{what}: S3 answers {status} {code}: {said}", status=status) from None
         hint = _HINTS.get(status)
         raise RejectedError(
@@ -130,16 +122,16 @@ def understood(what: str) -> Iterator[None]:
 
 
 def etag_of(answer: Mapping[str, Any]) -> str:
-    """The etag of an object."""
+    """Return the ETag of an object."""
     etag: str = answer["ETag"]
     return etag
 
 
 def sha256_in(answer: Mapping[str, Any]) -> Sha256 | None:
-    """The hash of an object; None where it is not said, or one of hashes: that of an object in parts.
+    """Return the hash of an object; None if the answer has none, or only a hash of hashes, as for an object in parts.
 
     Raises:
-        ValueError: it is no hash.
+        ValueError: it is not a hash.
     """
     said = answer.get("ChecksumSHA256", "")
     return Sha256(base64.b64decode(said, validate=True).hex()) if said and "-" not in said else None
@@ -148,21 +140,17 @@ def sha256_in(answer: Mapping[str, Any]) -> Sha256 | None:
 _OWN: Final = frozenset({"expect", "user-agent"})
 """Headers that `Web` sets itself, or does without; neither is signed."""
 _SETTINGS: Final = Config(
-    retries={"total_max_attempts": 1},  # `Web` sends again what may be sent again
+    retries={"total_max_attempts": 1},  # `Web` retries safe requests
     request_checksum_calculation="when_required",  # not every S3 knows the others
     response_checksum_validation="when_required",
-    s3={"payload_signing_enabled": True},  # every S3 compares the bytes that arrive with the hash that is signed
+    s3={"payload_signing_enabled": True},  # every S3 verifies the content against the signed hash
 )
 _LARGEST: Final = 128 << 20
 """Bytes of one answer."""
 
 
 class Connection:
-    """A client of S3, which threads may share.
-
-    Args:
-        clock: waits between tries.
-    """
+    """Client of S3, which threads may share. The clock waits between tries."""
 
     def __init__(self, clock: Clock) -> None:
         self._session = botocore.session.get_session()
@@ -170,7 +158,7 @@ class Connection:
 
     @cached_property
     def has_credentials(self) -> bool:
-        """Whether there are credentials; without them, a bucket is read anonymously."""
+        """True if there are credentials; without them, a bucket is read anonymously."""
         return self._session.get_credentials() is not None
 
     @cached_property
@@ -182,7 +170,7 @@ class Connection:
         return client
 
     def address(self, bucket: str, key: str) -> str:
-        """The URL of an object: that which it would be asked for, by whoever asks. Nothing is sent."""
+        """Return the URL of an object in an unsigned request. Nothing is sent."""
         found: list[str] = []
 
         def note(request: AWSPreparedRequest, **_: object) -> AWSResponse:
@@ -195,7 +183,7 @@ class Connection:
         return without_credentials(found[0].partition("?")[0])
 
     def _send(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
-        """Send a request in the place of botocore's own connections.
+        """Send a request in place of botocore's own connections.
 
         https://botocore.amazonaws.com/v1/documentation/api/latest/topics/events.html
         """
@@ -216,7 +204,7 @@ class _Content(io.BytesIO):
     """Content of an answer, as botocore reads it."""
 
     def stream(self, *_: object, **__: object) -> Iterator[bytes]:
-        """Read all of it."""
+        """Yield all of it at once."""
         yield self.read()
 
 
@@ -235,7 +223,7 @@ _TRIES: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """An object that exists."""
+    """Object that exists."""
 
     etag: str
     """Identifies its content."""
@@ -246,10 +234,10 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Bucket:
-    """The objects of a bucket whose keys begin with a prefix.
+    """Objects of a bucket whose keys begin with a prefix.
 
-    Every method raises NetworkError where the server does not answer, RejectedError where it will not do what it was
-    asked, and UsageError where botocore's variables or files are wrong.
+    Every method raises NetworkError if the server does not answer, RejectedError if it refuses, and UsageError if
+    botocore's variables or files are wrong.
     """
 
     name: str
@@ -259,11 +247,7 @@ class Bucket:
 
     @classmethod
     def parse(cls, place: str, clock: Clock) -> Self:
-        """Read ``BUCKET`` or ``BUCKET/PREFIX``.
-
-        Args:
-            place: the text.
-            clock: tells the time and waits.
+        """Parse ``BUCKET`` or ``BUCKET/PREFIX``.
 
         Raises:
             UsageError: it names no bucket, or a prefix that no URL can have.
@@ -276,16 +260,16 @@ class Bucket:
 
     @cached_property
     def connection(self) -> Connection:
-        """The connection, made when it is first needed."""
+        """Connection, made when it is first needed."""
         return Connection(self.clock)
 
     def __str__(self) -> str:
-        """``s3:BUCKET/PREFIX``."""
+        """Format as ``s3:BUCKET/PREFIX``."""
         return f"s3:{self.name}/{self.prefix}".rstrip("/")
 
     @property
     def address(self) -> str:
-        """The URL of the prefix in the S3 API."""
+        """URL of the prefix in the S3 API."""
         with configured("looking for the address"):
             return self.connection.address(self.name, f"{self.prefix}X").removesuffix("X")
 
@@ -301,19 +285,19 @@ class Bucket:
                 raise UsageError("s3-credentials-absent", f"there are no credentials for {self}", hint=hint)
 
     def folders(self) -> Iterator[str]:
-        """The folders at the top: what is before the first slash in keys."""
+        """List the folders at the top: the parts of keys before the first slash."""
         for page in self._pages("", Delimiter="/"):
             for each in page.get("CommonPrefixes", ()):
                 yield each.get("Prefix", "").removeprefix(self.prefix).removesuffix("/")
 
     def keys(self, below: str) -> Iterator[tuple[str, str]]:
-        """The keys with a prefix, and the etag of each object."""
+        """List the keys with a prefix, and the ETag of each object."""
         for page in self._pages(below):
             for each in page.get("Contents", ()):
                 yield each.get("Key", "").removeprefix(self.prefix), each.get("ETag", "")
 
     def dated_keys(self, below: str) -> Iterator[tuple[str, datetime]]:
-        """The keys with a prefix, and when each object was written."""
+        """List the keys with a prefix, and the time when each object was written."""
         for page in self._pages(below):
             for each in page.get("Contents", ()):
                 if "Key" in each and "LastModified" in each:
@@ -332,7 +316,7 @@ class Bucket:
         raise NetworkError("listing-endless", f"{what}: it has more than {_PAGES} pages")
 
     def find(self, key: str) -> Found | None:
-        """Look for an object."""
+        """Look for an object; None if there is none."""
         with suppress(AbsentError), self._asking(f"looking for {self}/{key}") as ask:
             answer = ask.head_object(Bucket=self.name, Key=self.prefix + key, ChecksumMode="ENABLED")
             return Found(etag=etag_of(answer), size=answer["ContentLength"], sha256=sha256_in(answer))
@@ -342,11 +326,11 @@ class Bucket:
         """Read a small object.
 
         Args:
-            key: of the object.
-            seen: the etag of the content that is known already.
+            key: the key of the object.
+            seen: the ETag of the content that the caller has.
 
         Returns:
-            Its etag, None if there is no such object; and its content, None if that is known already.
+            Its ETag, None if there is no such object; and its content, None if it is that of `seen`.
         """
         condition = {"IfNoneMatch": seen} if seen else {}
         try:
@@ -367,7 +351,7 @@ class Bucket:
             file.write(piece)
 
     def holds(self, key: str, found: Found, asset: Asset) -> bool:
-        """Whether an object has the content of a file; it is read only if the server gives no hash."""
+        """True if an object has the content of a file; it is read only if the server gives no hash."""
         if found.sha256 or found.size != asset.size:
             return (found.sha256, found.size) == (asset.sha256, asset.size)
         digest = hashlib.sha256()
@@ -376,7 +360,7 @@ class Bucket:
         return digest.hexdigest() == asset.sha256
 
     def _pieces(self, key: str, found: Found) -> Iterator[bytes]:
-        """The bytes of an object, which must not change meanwhile."""
+        """Yield the bytes of an object, which must not change meanwhile."""
         what = f"reading {self}/{key}"
         for first in range(0, min(found.size, _MOST), _PIECE):
             size = min(_PIECE, found.size - first)
@@ -392,13 +376,13 @@ class Bucket:
         """Create an object, or replace one, without a retry.
 
         Args:
-            key: of the object; its type follows from it.
+            key: the key of the object, which also gives its Content-Type.
             asset: its new content.
             cache: its Cache-Control header.
-            over: the etag of what it replaces; None to create it.
+            over: the ETag of the object to replace; None to create one.
 
         Returns:
-            Its etag; None if something else is there than `over` says.
+            Its ETag; None if another object than `over` is there.
 
         Raises:
             NetworkError: there was no clear answer; it may have been written.
@@ -420,7 +404,7 @@ class Bucket:
             return None
 
     def ensure(self, key: str, asset: Asset, *, cache: str) -> None:
-        """Write a file under a key, whatever is there, with retries; see `write`.
+        """Write a file under a key, replacing any object, with retries; see `write`.
 
         Raises:
             NetworkError: it could not be written.
@@ -445,19 +429,19 @@ class Bucket:
             if etag is None:
                 return None
             newest, found = self.read(key)
-            if found == content or newest not in {etag, over}:  # or somebody has replaced it already
+            if found == content or newest not in {etag, over}:  # or another writer has already replaced it
                 return etag
             over = newest
         raise NetworkError("write-lost", f"{self}/{key} is not as it was written, although S3 says so")
 
     def remove(self, key: str) -> None:
-        """Remove an object, if it is there."""
+        """Remove an object, if it exists."""
         with self._asking(f"removing {self}/{key}") as ask:
             ask.delete_object(Bucket=self.name, Key=self.prefix + key)
 
     @contextmanager
     def _asking(self, what: str) -> Iterator[Any]:
-        """Give a client of S3, in a context that turns its errors into ours."""
+        """Yield a client of S3, in a context that converts its errors."""
         with configured(what):
             client = self.connection.client
         with understood(what):

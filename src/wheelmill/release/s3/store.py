@@ -1,8 +1,8 @@
 """Releases and ledger of a bucket: ``files/HASH/`` has a wheel and its files, ``v2026-11-21/`` its release.
 
-A release exists once its manifest does. Files of an interrupted publication are named by no release; the next
-publication that has those wheels reuses them, and otherwise they can be removed. The ledger is one object, replaced
-whole on the condition that it is still the one that was read.
+A release exists once its manifest does. No release names the files of an interrupted publication; the next publication
+of those wheels reuses them, and otherwise they can be removed. The ledger is one object, replaced as a whole on
+condition that it is still the one that was read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FOREVER: Final = "public, max-age=31536000, immutable"
 
 
 class S3Publisher:
-    """Publishes in its turn; see `Publisher`."""
+    """Publisher that holds the publish lease; see `Publisher`."""
 
     def __init__(
         self, bucket: Bucket, turn: Turn, progress: Progress, *, used: Collection[ReleaseTag], now: datetime
@@ -71,10 +71,10 @@ class S3Publisher:
             self._progress.line(f"sending {wheel.file.filename} ({number} of {len(wheels)})")
             try:
                 self._turn.go_on()
-                for asset in _assets_of(wheel):  # what is there and is another one, no release names
+                for asset in _assets_of(wheel):  # no release names a different object that is there
                     self._bucket.ensure(f"{FILES}/{wheel.file.sha256}/{asset.name}", asset, cache=FOREVER)
             except TimeIsOver:
-                self.over = True  # what arrived is published all the same
+                self.over = True  # wheels that arrived are still published
                 return tuple(refusals)
             except (RejectedError, OSError) as error:
                 refusals.append(
@@ -87,7 +87,7 @@ class S3Publisher:
         return tuple(refusals)
 
     def publish(self) -> Publication:
-        """See `Publisher.publish`; of two that take one tag at once, the second takes the next one."""
+        """See `Publisher.publish`; if another publisher takes the tag first, use the next one."""
         sent, self._sent = self._sent, []
         self._turn.look()
         while True:
@@ -99,7 +99,7 @@ class S3Publisher:
                 return Publication(releases=(manifest,))
 
     def _claim(self, key: str, content: bytes) -> bool:
-        """Create an object that is never replaced; False if somebody else created another one under its key."""
+        """Create an object that is never replaced; False if another publisher created a different one."""
         failure: NetworkError | None = None
         for pause in (0.0, *PATIENT):
             self._bucket.clock.sleep(pause)
@@ -115,7 +115,7 @@ class S3Publisher:
 
 
 def _assets_of(wheel: TestedWheel) -> Iterator[Asset]:
-    """What lies beside a wheel, and the wheel."""
+    """Yield the files beside a wheel, and then the wheel."""
     for name, content in {**files_beside(wheel), **attestations_of([wheel])}.items():
         yield Asset.of_bytes(name, content)
     file = wheel.file
@@ -123,19 +123,12 @@ def _assets_of(wheel: TestedWheel) -> Iterator[Asset]:
 
 
 def left_wheels(bucket: Bucket, releases: Releases, now: datetime, *, remove: bool) -> list[LeftDraft]:
-    """Find such wheels; see `Store.left_drafts`.
-
-    Args:
-        bucket: where the wheels are.
-        releases: those that may name them.
-        now: the time, in UTC.
-        remove: whether those of more than a day ago are removed.
-    """
+    """Find wheels that no release names; see `Store.left_drafts`."""
     written: defaultdict[str, dict[str, datetime]] = defaultdict(dict)
     for key, at in bucket.dated_keys(f"{FILES}/"):
         written["/".join(key.split("/")[:2])][key] = at
     doubts: list[str] = []
-    state = published(releases, doubts.append)  # after the wheels: what was published meanwhile is known by now
+    state = published(releases, doubts.append)  # read after listing the wheels, so that concurrent releases are known
     if doubts:
         raise ReleaseError(
             "leftovers-doubtful", "\n".join(("it cannot be said which wheels no release names:", *doubts))
@@ -158,7 +151,7 @@ LEDGER: Final = "ledger.tar.gz"
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerObject:
-    """An archive in a bucket; its states are named by their etags."""
+    """Archive in a bucket; its revisions are ETags."""
 
     bucket: Bucket
 
@@ -194,7 +187,7 @@ _STALE: Final = timedelta(minutes=15)
 
 @dataclass(frozen=True, kw_only=True)
 class S3Store:
-    """The releases of a bucket."""
+    """Releases of a bucket."""
 
     bucket: Bucket
     address: str | None = None
@@ -207,7 +200,7 @@ class S3Store:
 
     @functools.cached_property
     def ledger(self) -> Ledger:
-        """An object beside the releases."""
+        """Object beside the releases."""
         return Ledger(LedgerObject(bucket=self.bucket), self.clock)
 
     def is_over(self, run: str) -> bool | None:  # noqa: ARG002 - a bucket has no jobs
@@ -216,11 +209,11 @@ class S3Store:
 
     @property
     def quotas(self) -> Quotas:
-        """Those of S3."""
+        """S3's limits."""
         return Quotas(asset=MAX_OBJECT)
 
     def tags(self) -> frozenset[ReleaseTag]:
-        """See `Releases.tags`; a listing, of all that stands before the first slash in keys."""
+        """See `Releases.tags`; a listing of all parts of keys before the first slash."""
         return frozenset(
             ReleaseTag(name) for name in self.bucket.folders() if is_date_tag(name) or is_like_date_tag(name)
         )
@@ -244,11 +237,11 @@ class S3Store:
 
     @property
     def lists_at_once(self) -> bool:
-        """Of 1,000 keys in an answer, a hundred thousand wheels take 300."""
+        """False: with 1,000 keys in an answer, a hundred thousand wheels take 300 answers."""
         return False
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
-        """See `Store.assets`; wheels lie under their hashes, so every release has what one of them has."""
+        """See `Store.assets`; wheels lie under their hashes, so every release gets the names of all files."""
         names = frozenset(key.rpartition("/")[2] for key, _ in self.bucket.keys(f"{FILES}/"))
         return dict.fromkeys(self.tags(), names)
 
@@ -286,7 +279,7 @@ class S3Store:
     def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
         """See `Store.left_drafts`; wheels that no release names."""
         clock = self.bucket.clock
-        turn = Turn(self.ledger, clock, progress, until=clock.now(), stale=_STALE)  # who removes waits for nobody
+        turn = Turn(self.ledger, clock, progress, until=clock.now(), stale=_STALE)  # removal does not wait
         try:
             with turn.taken() if remove else nullcontext():
                 return left_wheels(self.bucket, self, clock.utc(), remove=remove)
