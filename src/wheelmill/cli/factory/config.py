@@ -34,7 +34,7 @@ from wheelmill.config.model.files import Images
 from wheelmill.config.upkeep.drift import TorchDifference, find_name_differences, look_for_drift, write_differences
 from wheelmill.config.upkeep.images import ImageRegistry, find_image_drift, write_image_differences
 from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
-from wheelmill.errors import FindingsError, IntegrityError, UsageError
+from wheelmill.errors import ConfigurationError, FindingsError, IntegrityError, UsageError
 from wheelmill.names import CudaVersion
 from wheelmill.system.files import write_bytes
 from wheelmill.system.progress import number_of
@@ -230,8 +230,15 @@ def check(
         typer.Argument(help=f"{CONFIGURATION}.", metavar="[DIR_OR_FILE]", envvar=CONFIG_VARIABLE),
     ] = None,
 ) -> None:
-    """Read every file and name every fault by file, line, column and key. Exits with 2 when there is one."""
+    """Read every file and name every fault by file, line, column and key. Exits with 2 when there is one.
+
+    What one file says is compared with the others, too: a CUDA needs an image, a torch its symbols.
+    """
+    from wheelmill.config.consistency import contradictions  # noqa: PLC0415 - reads the symbols of every torch
+
     config = config_at(directory, check_ranges=True)
+    if found := contradictions(config, place_at(directory)):
+        raise ConfigurationError(found)
     for name, package in config.packages.items():
         if waiting := [version for version in package.versions if config.lock.lacks_commit(package, version)]:
             say(f"{name} {', '.join(waiting)}: not locked, so not planned; 'wheelmill config lock {name}' does that")

@@ -1,0 +1,99 @@
+"""Contradictions between the files of a configuration folder, each with its file, line and key.
+
+A file can be right by itself and still promise what another one cannot hold: a CUDA without an image, a torch whose
+symbols were never read, facts for the client that were made from an older file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from string import Formatter
+from typing import Final
+
+from packaging.version import Version
+
+from wheelmill.config.fields import KeyPath
+from wheelmill.config.load import COMPATIBILITY, generated_files
+from wheelmill.config.model import Config
+from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.config.upkeep.torch_symbols import stale_torches
+from wheelmill.config.yaml import faults_at
+from wheelmill.wheel.torch_symbols import TABLE, TorchSymbols
+
+_FILLED: Final = frozenset({"cuda"})
+"""Placeholders in the URLs of torch's own indexes."""
+
+
+def contradictions(config: Config, folder: Path) -> tuple[str, ...]:
+    """Name every contradiction between the files of a folder.
+
+    Args:
+        config: what the files say; each has no fault of its own.
+        folder: their folder. A file that it lacks ships with wheelmill and is not looked at.
+
+    Raises:
+        UnreadableError: the table of torch's symbols cannot be read.
+    """
+    if not (folder / COMPATIBILITY).exists():
+        return ()
+    facts = config.compatibility
+    found = [*_of_cuda(config), *_of_pythons(facts), *_of_symbols(facts, folder / TABLE), *_of_indexes(facts)]
+    return (*faults_at(folder / COMPATIBILITY, found), *_of_generated_files(folder))
+
+
+def _of_cuda(config: Config) -> Iterator[tuple[KeyPath, str]]:
+    """CUDA releases that no image has, whose driver was not looked up, or that only a torch names."""
+    facts, before = config.compatibility, ""
+    for cuda, release in sorted(facts.cuda.items()):
+        place = ("cuda", "releases", str(cuda))
+        if cuda not in config.images.cuda:
+            yield (
+                place,
+                f"images.yml pins no image for CUDA {cuda}: 'wheelmill config images --refresh --write' pins one",
+            )
+        if release.driver is None:
+            yield (*place, "driver"), f"is required: the oldest driver that knows CUDA {cuda}"
+        elif before and Version(release.driver) <= Version(before):
+            yield (*place, "driver"), f"expected a newer one than {before}, the driver of the CUDA before it"
+        before = release.driver or before
+    for key, releases in (("releases", facts.torch), ("candidates", facts.torch.candidates)):
+        for torch, built in releases.items():
+            for platform, cudas in built.cuda.items():
+                if unknown := ", ".join(map(str, sorted(cudas - set(facts.cuda)))):
+                    yield ("torch", key, str(torch), "cuda", str(platform)), f"has no facts under 'cuda': {unknown}"
+
+
+def _of_pythons(facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
+    """Pythons for which cibuildwheel has no interpreter on a platform, by its own table."""
+    table = tomllib.loads(files("cibuildwheel").joinpath("resources", "build-platforms.toml").read_text("utf-8"))
+    known = {entry["identifier"] for system in table.values() for entry in system["python_configurations"]}
+    for place, python in enumerate(facts.pythons):
+        absent = [str(each) for each in facts.platforms if f"{python.abi}-many{each}" not in known]
+        if absent:
+            yield ("pythons", place), f"cibuildwheel has no Python {python} for {', '.join(absent)}"
+
+
+def _of_symbols(facts: Compatibility, path: Path) -> Iterator[tuple[KeyPath, str]]:
+    """Torches that the table of symbols lacks, or has of another patch release."""
+    for torch in stale_torches(facts, TorchSymbols.read(path) if path.exists() else None):
+        release = facts.torch[torch].release
+        message = f"{TABLE} has no symbols of torch {release}: 'wheelmill config symbols --write' reads them"
+        yield ("torch", "releases", str(torch)), message
+
+
+def _of_indexes(facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
+    """Placeholders in the URLs of torch's indexes that nothing fills."""
+    for key, url in (("index", facts.torch.index), ("test_index", facts.torch.test_index)):
+        named = {name for _, name, _, _ in Formatter().parse(url or "") if name is not None}
+        if unknown := named - _FILLED:
+            yield ("torch", key), f"expected {{cuda}} in the URL, not {{{min(unknown)}}}"
+
+
+def _of_generated_files(folder: Path) -> Iterator[str]:
+    """Files made from others that were not made again since."""
+    for name, content in generated_files(folder).items():
+        if (path := folder / name).exists() and path.read_bytes() != content:
+            yield f"{path}:1: is older than the files it is made from: 'wheelmill config schema --write' makes it again"
