@@ -1,1 +1,1 @@
-"""plan: which wheels are wanted, and why the others are not."""
+"""plan: the wanted wheels, and the reasons for skipping the others."""

@@ -1,7 +1,7 @@
-"""Groups, shards and estimates: how targets are divided among jobs, and what they will cost.
+"""Groups, shards and estimates: the division of targets among jobs, and the expected cost.
 
 Cells of a group differ only in Python and share a job and its compiler cache. Groups of a shard are one matrix of jobs,
-whose wheels are released together. Costs come from published wheels, else from what packages say, else from a guess.
+whose wheels are released together. Costs come from published wheels, else from package entries, else from a guess.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class Group:
 
     @property
     def runner(self) -> str:
-        """The label of the machines that build it."""
+        """Label of the machines that build it."""
         first = self.targets[0]
         return first.package.runner or PLATFORMS[first.cell.platform].runners[-1]
 
     @property
     def parts(self) -> int:
-        """How many jobs compile a part of its source each, before another one links; 1 where that one does it all.
+        """Number of jobs that each compile a part of the source, before another one links; 1 if one job does it all.
 
-        Parts are not equal: where one job has no time for all, there is one more than equal parts would need.
+        Parts are not equal: if one job has no time for all, there is one more than equal parts would need.
         """
         package = self.targets[0].package
         if package.shards_per_wheel:
@@ -53,12 +53,12 @@ class Group:
         return 1 if seconds <= LONGEST_JOB else min(MAX_JOBS, math.ceil(seconds / LONGEST_JOB) + 1)
 
     def seconds_of(self, one: int) -> float:
-        """What all its wheels take in one job, by what the first takes for each GPU architecture."""
+        """Return the seconds for all its wheels in one job, given those of the first for each GPU architecture."""
         return one * len(self.targets[0].architectures) * (1 + _FURTHER_PYTHON * (len(self.targets) - 1))
 
 
 def groups_of(plan: Plan) -> tuple[Group, ...]:
-    """Put targets that differ only in Python together, in the order of the plan."""
+    """Group targets that differ only in Python, in the order of the plan."""
     groups: dict[str, list[BuildTarget]] = {}
     for target in plan.targets:
         groups.setdefault(target.cell.group, []).append(target)
@@ -66,12 +66,7 @@ def groups_of(plan: Plan) -> tuple[Group, ...]:
 
 
 def without_claimed(plan: Plan, claimed: Mapping[str, Skip]) -> Plan:
-    """Skip the targets of groups that other runs build.
-
-    Args:
-        plan: the plan of a run.
-        claimed: a skipped cell of each of these groups, by their names.
-    """
+    """Skip the targets of groups that other runs build; `claimed` has a skipped cell of each group, by name."""
     skips = (
         replace(claimed[target.cell.group], cell=target.cell) for target in plan.targets if target.cell.group in claimed
     )
@@ -84,11 +79,7 @@ def without_claimed(plan: Plan, claimed: Mapping[str, Skip]) -> Plan:
 
 
 def waiting_groups(planned: Plan) -> Mapping[str, frozenset[str]]:
-    """Groups that cannot start yet, since they require wheels that other jobs of this or another run are building.
-
-    Returns:
-        By the name of each, the groups that build what it requires.
-    """
+    """Map each group that cannot start yet to the groups of this or another run that build its required wheels."""
     made: dict[ProjectName, list[Cell]] = {}
     groups = groups_of(planned)
     for cell in (*(group.targets[0].cell for group in groups), *planned.claimed):
@@ -110,7 +101,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """The load that groups put on the jobs that build and release them; also used as a limit of it."""
+    """Load of groups on the jobs that build and release them; also used as a limit of it."""
 
     wheels: float = 0
     size: float = 0
@@ -120,7 +111,7 @@ class Load:
     """Characters of the JSON that their jobs are given."""
 
     def __add__(self, other: Load) -> Load:
-        """The load of both."""
+        """Return the load of both."""
         return Load(
             wheels=self.wheels + other.wheels,
             size=self.size + other.size,
@@ -129,7 +120,7 @@ class Load:
         )
 
     def fits(self, limit: Load) -> bool:
-        """Whether it stays within a limit."""
+        """Return whether the load is within a limit."""
         return all(own <= most for own, most in zip(astuple(self), astuple(limit), strict=True))
 
 
@@ -151,10 +142,7 @@ What a job hands on is a megabyte at most, counted as UTF-16
 def divide(items: Iterable[Item], load_of: Callable[[Item], Load], limit: Load) -> tuple[Sequence[Item], ...]:
     """Divide groups among shards, or shards among runs, in their order.
 
-    Args:
-        items: what is divided; one that is more than the limit by itself stands alone.
-        load_of: what one of them asks for.
-        limit: the most of what each division asks for; it is a matrix of jobs, and no longer than one may be.
+    An item above the limit stands alone. Each division is a matrix of jobs, and no longer than one may be.
     """
     divided: list[list[Item]] = []
     total = Load()
@@ -221,7 +209,7 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What a group is thought to cost."""
+    """Estimated cost of a group."""
 
     basis: Basis
     jobs: Sequence[float]
@@ -231,13 +219,9 @@ class Cost:
 
 
 def cost_of(group: Group, past: PastBuilds) -> Cost:
-    """Judge a group by published wheels, else by what its package says, else by a guess.
+    """Estimate the cost of a group by published wheels, else by its package's entry, else by a guess.
 
-    Published wheels do not tell the hours of a group that several jobs compile: they know the last job's time.
-
-    Args:
-        group: the targets.
-        past: what published wheels of the projects cost.
+    Published wheels lack the hours of a group that several jobs compile: they record the last job's time.
     """
     first, wheels, parts = group.targets[0], len(group.targets), group.parts
     known = past.get(first.cell.project)
@@ -254,13 +238,7 @@ def cost_of(group: Group, past: PastBuilds) -> Cost:
 
 
 def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Estimate:
-    """Add up what the groups of a plan cost.
-
-    Args:
-        plan: the plan whose hours are wanted.
-        past: what published wheels of the projects cost.
-        runners: machines that work at the same time; None has one for each job.
-    """
+    """Add up the costs of a plan's groups; `runners` machines work at the same time, one for each job if None."""
     known = [past[target.cell.project] for target in plan.targets if target.cell.project in past]
     costs = [(len(group.targets), cost_of(group, past)) for group in groups_of(plan)]
     by_job = [hours for _, cost in costs for hours in cost.jobs]
@@ -285,7 +263,7 @@ def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Est
 
 
 def _until_the_last(jobs: Collection[float], machines: int) -> float:
-    """When the last machine is done, if each takes the longest job left."""
+    """Return the hours until the last machine is done, if each takes the longest remaining job."""
     busy = [0.0] * max(1, min(machines, len(jobs)))  # any others never begin
     for job in sorted(jobs, reverse=True):
         heapq.heapreplace(busy, busy[0] + job)

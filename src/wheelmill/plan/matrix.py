@@ -1,4 +1,4 @@
-"""The matrix: packages x versions x Pythons x CUDAs x torches x platforms, less what cannot or need not be built.
+"""Matrix of packages x versions x Pythons x CUDAs x torches x platforms, less what cannot or need not be built.
 
 Every cell without a target has its obstacle: a rule of a package, a fact about CUDA or torch, a published wheel, or a
 required package that is neither published nor planned.
@@ -41,7 +41,7 @@ from wheelmill.system.progress import number_of
 
 
 def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> Skip | None:
-    """Say why a cell cannot have a wheel; None when it can."""
+    """Return the skip of a cell that cannot have a wheel; None if it can."""
     for obstacle, look in _LOOKS.items():
         if reason := look(cell, package, compatibility):
             return Skip(cell=cell, obstacle=obstacle, reason=reason)
@@ -49,7 +49,7 @@ def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) ->
 
 
 def source_obstacle(cell: Cell, package: Package, lock: Lock) -> Skip | None:
-    """Say that the source of a cell is for other Pythons, or that there is no commit to build."""
+    """Return a skip if the source of a cell is for other Pythons, or if there is no commit to build."""
     match lock.source_of(package, cell.version):
         case LockedSdist() as sdist if not sdist.is_for(cell.python):
             reason = f"{cell.project} {cell.version} requires Python {sdist.requires_python}"
@@ -62,7 +62,7 @@ def source_obstacle(cell: Cell, package: Package, lock: Lock) -> Skip | None:
 
 
 def torch_obstacle(cell: Cell, filters: Filters, compatibility: Compatibility) -> Skip | None:
-    """Say that a wheel for a range of torches serves none of those that were asked for."""
+    """Return a skip if a wheel for a range of torches serves none of the requested ones."""
     if not filters.torches or not isinstance(cell.torch, StableTorch):
         return None
     served = compatibility.torches_in(cell.torch, cell.cuda, cell.platform, cell.python)
@@ -73,7 +73,7 @@ def torch_obstacle(cell: Cell, filters: Filters, compatibility: Compatibility) -
 
 
 def window_for(package: Package, filters: Filters) -> Part:
-    """What is built of a package by default, on the axes that the filters leave open."""
+    """Return the part of a package to build by default, on the axes that the filters leave open."""
     return replace(
         package.window,
         python=None if filters.pythons else package.window.python,
@@ -84,7 +84,7 @@ def window_for(package: Package, filters: Filters) -> Part:
 
 
 def default_obstacle(cell: Cell, window: Part) -> Skip | None:
-    """Say what is built by default, if a cell is outside that window."""
+    """Return a skip that names the default, if a cell is outside that window."""
     if (axis := _outside(window, cell)) is None:
         return None
     reason = f"built for {axis} unless another is asked for"
@@ -92,10 +92,10 @@ def default_obstacle(cell: Cell, window: Part) -> Skip | None:
 
 
 def architectures_for(package: Package, cell: Cell, compatibility: Compatibility) -> tuple[Architecture, ...]:
-    """The GPU architectures that a cell is compiled for: those of the package that its CUDA knows.
+    """Return the GPU architectures to compile a cell for: those of the package that its CUDA knows.
 
-    Where the CUDA is older than all that are wanted with PTX, the newest that it knows gets PTX, so that the wheel runs
-    on later GPUs all the same.
+    If the CUDA is older than all wanted with PTX, its newest known one gets PTX, so that the wheel still runs on later
+    GPUs.
     """
     wanted = _listed_architectures(package, cell)
     known = tuple(each for each in wanted if each.capability in compatibility.cuda[cell.cuda].architectures)
@@ -107,7 +107,7 @@ def architectures_for(package: Package, cell: Cell, compatibility: Compatibility
 
 
 def _listed_architectures(package: Package, cell: Cell) -> tuple[Architecture, ...]:
-    """The list of a package for a cell, whatever its CUDA knows; nothing where no rule of the package is for it."""
+    """Return a package's architectures for a cell, whatever its CUDA knows; empty if no rule applies."""
     listed = [each for each in package.architectures if isinstance(each, Architecture)]
     rules = (each for each in package.architectures if isinstance(each, ArchitectureRule))
     return tuple(listed) or next((rule.list for rule in rules if _outside(rule, cell) is None), ())
@@ -165,7 +165,7 @@ _LOOKS: Final[Mapping[Obstacle, Callable[[Cell, Package, Compatibility], str | N
 
 
 def _outside(part: Part, cell: Cell) -> str | None:
-    """The first axis that a cell is outside of, as a person reads it; None when the cell is in the part."""
+    """Return the text of the first bound that excludes a cell; None if the cell is in the part."""
     for bound in part.bounds:
         if not bound.admits(getattr(cell, bound.axis)):
             return bound.text
@@ -184,15 +184,8 @@ def make_plan(
 ) -> Plan:
     """Sort every cell that the filters name into targets and skips.
 
-    Args:
-        config: the packages, and the facts about what can exist.
-        filters: the cells that are wanted. CUDAs, torches and Pythons that ``config`` does not know become skips that
-            say so.
-        published: the cells that a release already holds.
-        failure_of: looks up what became of the same build before.
-
-    Returns:
-        Targets in an order in which a package comes after those that it requires.
+    CUDAs, torches and Pythons unknown to ``config`` become skips with that reason. `failure_of` looks up an earlier
+    failure of the same build. A package's targets come after those of the packages that it requires.
 
     Raises:
         UsageError: a project, version or platform is in none of the files, or no cell is in a group.
@@ -261,14 +254,14 @@ def _chosen_packages(config: Config, filters: Filters) -> list[Package]:
 
 
 def _in_order(config: Config) -> Iterable[Package]:
-    """The packages, each after those that it requires, otherwise as they are listed."""
+    """Return the packages, each after those that it requires, otherwise in the listed order."""
     requires = {package.name: package.expectations.requires for package in config.packages.values()}
     order = TopologicalSorter(requires).static_order()
     return (config.packages[name] for name in order if name in config.packages)
 
 
 def _as_sample(package: Package, filters: Filters) -> Package:
-    """The package as a sample is built: whatever its licence, for the GPU architectures that were asked for."""
+    """Return the package as a sample: whatever its licence, for the requested GPU architectures."""
     return replace(package, redistributable=True, architectures=filters.architectures or package.architectures)
 
 
@@ -301,9 +294,9 @@ def _torches(
 
 
 def newest_torch(cuda: CudaVersion, compatibility: Compatibility) -> TorchVersion | None:
-    """The torch to take for a CUDA when none was asked for; None when there is none for it.
+    """Return the torch for a CUDA if none is requested; None if there is none for it.
 
-    One whose wheel on PyPI is for that CUDA comes first, because it installs without another index.
+    Torches whose wheel on PyPI is for that CUDA come first, because they install without another index.
     """
     releases = compatibility.torch
     by_default = [version for version, torch in releases.items() if torch.default_cuda == cuda]
@@ -336,7 +329,7 @@ def _target(cell: Cell, package: Package, config: Config, *, sample: bool) -> Bu
 
 
 def _torch_to_link(cell: Cell, compatibility: Compatibility) -> TorchVersion | None:
-    """The torch that a wheel is built against: of several that it serves the oldest, whose ABI the others keep."""
+    """Return the torch to build a wheel against: the oldest that it serves, since the others keep its ABI."""
     if isinstance(cell.torch, StableTorch):
         return compatibility.torches_in(cell.torch, cell.cuda, cell.platform, cell.python)[0]
     return cell.torch
@@ -345,10 +338,8 @@ def _torch_to_link(cell: Cell, compatibility: Compatibility) -> TorchVersion | N
 def _share_wheels(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], list[Skip]]:
     """Let the oldest Python build an abi3 or py3-none wheel for the others of its group; their cells become skips.
 
+    Targets of one package that differ only in Python must be adjacent.
     https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/#abi-tag
-
-    Args:
-        targets: the targets of one package; those that differ only in Python stand side by side.
     """
     builders: list[BuildTarget] = []
     served: list[Skip] = []
@@ -362,7 +353,7 @@ def _share_wheels(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], li
 
 
 def cxx_standard_for(package: Package, torch: TorchNeed | None, compatibility: Compatibility) -> int | None:
-    """The C++ standard that a package is compiled with at least; None leaves the choice to its source.
+    """Return the minimum C++ standard of a package; None if its source decides.
 
     The headers of torch's stable ABI ask for none, whichever torch they come with.
     """
@@ -373,9 +364,9 @@ def cxx_standard_for(package: Package, torch: TorchNeed | None, compatibility: C
 
 
 def size_driver_for(package: Package, cuda: CudaRelease) -> str | None:
-    """The oldest driver that loads GPU code which nvcc compressed for size; None where it is not asked to.
+    """Return the oldest driver that loads GPU code compressed for size; None if nvcc does not compress for size.
 
-    Unless the package decides, it is asked where every driver that runs the CUDA release loads such code.
+    Unless the package decides, nvcc does if every driver for the CUDA release loads such code.
     """
     driver = cuda.size_driver
     if driver is None or package.compress == "as-is":
@@ -385,7 +376,7 @@ def size_driver_for(package: Package, cuda: CudaRelease) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """A required package that is neither published nor planned for cells in which another package needs it."""
+    """Required package that is neither published nor planned for cells of the package that needs it."""
 
     project: ProjectName
     """The package that is planned."""
@@ -395,18 +386,16 @@ class Missing:
     """The cells of `project` that could be built, but not tested."""
 
     def __str__(self) -> str:
-        """Which package lacks which, and for how many wheels."""
+        """Name both packages and the number of wheels."""
         count = number_of(len(self.cells), "wheel")
         beside = "there is no wheel for the same Python, CUDA and torch, published or planned"
         return f"{self.project} requires {self.requires}, of which {beside}: {count} could not be tried"
 
 
 def find_missing(plan: Plan, published: Iterable[Cell]) -> tuple[Missing, ...]:
-    """Name what planned wheels require and will not find when they are tried.
+    """Name the requirements of planned wheels that will be missing when the wheels are tried.
 
-    Args:
-        plan: its targets will be built, each after those that it requires, of other runs too.
-        published: the cells that a release holds.
+    The plan's targets are built after those that they require, including those of other runs.
     """
     there: dict[tuple[ProjectName, PythonVersion], list[Cell]] = {}
     planned = (replace(target.cell, python=python) for target in plan.targets for python in target.pythons)

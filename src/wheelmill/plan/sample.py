@@ -23,10 +23,7 @@ _SAMPLE_SIZE: Final = 3
 
 
 def sample_of(plan: Plan) -> Plan:
-    """Keep a few targets that stand for many, as a pull request builds them.
-
-    They are the two ends of each package on each platform: its oldest and its newest version, CUDA, torch and Python.
-    """
+    """Keep a pull request's targets: each package's oldest and newest version, CUDA, torch and Python, by platform."""
     by_package: dict[tuple[ProjectName, Platform], list[BuildTarget]] = {}
     for target in plan.targets:
         by_package.setdefault((target.cell.project, target.cell.platform), []).append(target)
@@ -37,12 +34,8 @@ def sample_of(plan: Plan) -> Plan:
 def smallest_sample_of(plan: Plan, *, python: PythonVersion, can_build: Callable[[BuildTarget], bool]) -> Plan:
     """Keep one target of each package, for one GPU architecture: it shows soonest whether the package builds at all.
 
-    It is the newest that can be built, for the newest of its architectures.
-
-    Args:
-        plan: what could be built.
-        python: which Python to take where there is a choice: one that is surely there.
-        can_build: whether there is a compiler for a target.
+    It is the newest target with a compiler (`can_build`), for the newest of its architectures. `python` is preferred if
+    there is a choice: it is surely installed.
     """
     best: dict[ProjectName, BuildTarget] = {}
     for target in filter(can_build, plan.targets):
@@ -66,14 +59,9 @@ def _only(plan: Plan, cells: Container[Cell]) -> Plan:
 def with_sample(plan: Plan, for_torch: Plan, past: PastBuilds) -> Plan:
     """Add a wheel of each of the packages that show first whether a new torch can be built for.
 
-    They are those that cost least, and need no other package of ours: what the headers of a torch refuse, and what its
-    news break, they show in minutes. They are built with the newest CUDA, and with the oldest Python, because the
-    newest has news of its own.
-
-    Args:
-        plan: what is built anyway.
-        for_torch: the plan for the new torch alone.
-        past: what published wheels of the projects cost.
+    They cost least and need no other package of ours. In minutes they show what the headers of a torch refuse and what
+    its changes break. They are built with the newest CUDA, and with the oldest Python, because the newest has changes
+    of its own. `for_torch` is the plan for the new torch alone.
     """
     best: dict[ProjectName, BuildTarget] = {}
     for target in for_torch.targets:
@@ -98,7 +86,7 @@ def _newest_with(
 
 
 def age_of(target: BuildTarget) -> tuple[Version, CudaVersion, Version, PythonVersion]:
-    """What makes one target newer than another: its version, CUDA, torch and Python, in this order."""
+    """Return a sort key for the age of a target: version, CUDA, torch and Python, in this order."""
     cell = target.cell
     return Version(cell.version), cell.cuda, Version(target.torch_release or "0"), cell.python
 
@@ -113,11 +101,11 @@ def target_here(
     platform: Platform,
     architectures: tuple[Architecture, ...],
 ) -> BuildTarget:
-    """What is built: the newest version that was asked for, for these GPUs and no others.
+    """Return the target for the newest requested version, for these GPUs and no others.
 
     Raises:
         UsageError: ``packages.yml`` does not have it, or no GPU is known.
-        BuildError: no such wheel can be; with the reasons.
+        BuildError: no such wheel can be built; with the reasons.
     """
     if not architectures:
         raise UsageError("no-gpu", "there is no GPU to build for", hint="name one: --gpu 9.0")

@@ -1,4 +1,4 @@
-"""Cells of the matrix: those to build, and those skipped for a reason."""
+"""Cells of the matrix: targets to build, and skips with their reasons."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ class Cell:
 
     @functools.cached_property
     def label(self) -> Label:
-        """The local version label of its wheel, which names torch where the wheel is for one release of it."""
+        """Local version label of its wheel, with torch if the wheel is for one release of it."""
         return Label(cuda=self.cuda, torch=self.torch if isinstance(self.torch, TorchVersion) else None)
 
     @functools.cached_property
     def id(self) -> str:
-        """``torch-spline-conv-1.2.2+cu130torch2.11-cp312-linux_x86_64``."""
+        """Identifier such as ``torch-spline-conv-1.2.2+cu130torch2.11-cp312-linux_x86_64``."""
         return f"{self.project}-{self.label.on(self.version)}-{self.python.abi}-{self.platform}"
 
     @functools.cached_property
     def group(self) -> str:
-        """The name of its group: cells that differ only in Python, which one job builds."""
+        """Name of its group: cells that differ only in Python, built by one job."""
         return f"{self.project}-{self.label.on(self.version)}-{self.platform}"
 
     def is_served_by(self, other: Cell) -> bool:
-        """Whether a wheel of another cell, Python aside, can stand beside every torch that this cell's wheel is for."""
+        """Return whether a wheel of another cell, Python aside, works with every torch of this cell's wheel."""
         if (other.cuda, other.platform) != (self.cuda, self.platform):
             return False
         if isinstance(other.torch, StableTorch):
@@ -70,7 +70,7 @@ class Cell:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Let pydantic read and write what `torch_in_json` says of torch; earlier versions of ours had no ranges."""
+        """Let pydantic read and write torch as `torch_in_json` does; earlier versions of wheelmill had no ranges."""
         from pydantic_core import core_schema  # noqa: PLC0415 - the client plans without pydantic
 
         def read(written: object) -> object:
@@ -96,7 +96,7 @@ Source = LockedSdist | LockedCommit | Path | None
 
 @dataclass(frozen=True, kw_only=True)
 class BuildTarget:
-    """A cell to build, with everything that its build needs to know."""
+    """Cell to build, with all inputs of its build."""
 
     cell: Cell
     package: Package
@@ -125,14 +125,14 @@ class BuildTarget:
 
     @property
     def subdirectory(self) -> str:
-        """The folder of the source that is built, from its top, which is ``.``."""
+        """Folder of the source to build, relative to its top, which is ``.``."""
         return (isinstance(self.source, LockedCommit) and self.source.subdirectory) or "."
 
     @property
     def gpus(self) -> tuple[Architecture, ...]:
-        """The GPUs that torch names where a build asks: one of each compute capability that is compiled for.
+        """GPUs that torch reports to the build: one of each compute capability that is compiled for.
 
-        None where the build has no torch, or where ``gpu_probe`` leaves torch as it is.
+        Empty if the build has no torch, or if ``gpu_probe`` leaves torch unchanged.
         """
         if self.torch_release is None or self.package.gpu_probe:
             return ()
@@ -141,7 +141,7 @@ class BuildTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class PastBuild:
-    """What the published wheels of a project cost, on average."""
+    """Average cost of a project's published wheels."""
 
     seconds: float
     size: int
@@ -154,7 +154,7 @@ PastBuilds = Mapping[ProjectName, PastBuild]
 
 @dataclass(frozen=True, kw_only=True)
 class KnownFailure:
-    """A target whose source the compiler refused."""
+    """Target whose source the compiler refused."""
 
     id: str
     target: Sha256
@@ -196,7 +196,7 @@ class Obstacle(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Skip:
-    """A cell that is not built, and why."""
+    """Cell that is not built, with the reason."""
 
     cell: Cell
     obstacle: Obstacle
@@ -207,7 +207,7 @@ class Skip:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Every cell that was asked for, each either a target or a skip."""
+    """All requested cells, each either a target or a skip."""
 
     targets: tuple[BuildTarget, ...]
     skips: tuple[Skip, ...]
@@ -215,7 +215,7 @@ class Plan:
     """A cell of each group that another run builds, whether or not it was asked for."""
 
     def of_groups(self, groups: Container[str]) -> Self:
-        """The part of the plan that consists of some groups."""
+        """Return the part of the plan for some groups."""
         return replace(
             self,
             targets=tuple(target for target in self.targets if target.cell.group in groups),
@@ -224,7 +224,7 @@ class Plan:
 
 
 class Channel(StrEnum):
-    """Which torches are meant when none is named."""
+    """Torches to build for if none is named."""
 
     STABLE = "stable"
     """Releases."""
@@ -234,7 +234,7 @@ class Channel(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """What was asked for; an empty axis means everything that ``config/`` knows."""
+    """Requested cells; an empty axis means everything in ``config/``."""
 
     projects: tuple[ProjectName, ...] = ()
     tags: tuple[Topic, ...] = ()
