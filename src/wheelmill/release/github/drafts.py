@@ -244,7 +244,7 @@ class DraftFiles:
                 self._unsure = True
 
     def _upload(self, assets: Sequence[Asset], rejected: dict[str, str]) -> None:
-        """Upload assets; add those that GitHub rejects to `rejected`, with the reason, by name."""
+        """Upload assets; add those that will never be sent to `rejected`, with the reason, by name."""
         outages = 0
         for number, asset in enumerate(assets, start=1):
             self._calls.progress.line(f"sending {asset.name} ({number} of {len(assets)})")

@@ -53,7 +53,7 @@ _FAMILY: Final = SCHEMA.rpartition("/")[0]
 
 
 def faults_of_types(content: bytes) -> list[Fault]:
-    """Find every value of a wrong type in a manifest; none if the bytes are not a manifest."""
+    """Find every invalid value of a manifest; none if the bytes are not a manifest."""
     try:
         plain = json.loads(content, parse_constant=float)
     except (ValueError, RecursionError):
