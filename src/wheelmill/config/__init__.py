@@ -1,1 +1,1 @@
-"""config: what to build, read from ``config/`` and checked whole before anything runs."""
+"""config: the packages to build, read from ``config/`` and checked whole before any build."""

@@ -1,7 +1,7 @@
-"""Building blocks of the models: tables, annotations, and single values that several files under ``config/`` hold.
+"""Building blocks of the models: tables, annotations, and single values shared by several files under ``config/``.
 
-Every value is untrusted: anyone who may open a pull request may write one. Reading a file hands the annotations to
-pydantic; no model imports it, because the client has some of these records and must start without it.
+Every value is untrusted, because anyone who may open a pull request may write one. Reading a file hands the
+annotations to pydantic. No model imports pydantic, because the client uses some of these records without it.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _TEXT: Final[Any] = {"type": "str"}
 
 @dataclass(frozen=True)
 class Unquoted:
-    """A number or a truth value as the file writes it: YAML would make 2.1 of 2.10, and True of yes."""
+    """Number or truth value as the file writes it: YAML would make 2.1 of 2.10, and True of yes."""
 
     text: str
 
     def __repr__(self) -> str:
-        """``2.10``."""
+        """Format as ``2.10``."""
         return self.text
 
 
@@ -71,7 +71,7 @@ class ConfigFile(Entry):
     """All that may stand in one file."""
 
     def contradictions(self) -> Iterable[tuple[KeyPath, str]]:
-        """Faults that no entry can see by itself: where each is, and what is wrong there."""
+        """Return the faults that no single entry can detect: the place and the message of each."""
         return ()
 
 
@@ -81,25 +81,25 @@ class ByVersion(Entry, Mapping[Version, Release]):
     releases: Mapping[Version, Release]
 
     def __getitem__(self, version: Version) -> Release:
-        """The facts about one release."""
+        """Return the facts about one release."""
         return self.releases[version]
 
     def __contains__(self, version: object) -> bool:
-        """Whether there are facts about a release; planning asks for every cell."""
+        """True if a release has facts; planning asks for every cell."""
         return version in self.releases
 
     def __iter__(self) -> Iterator[Version]:
-        """Every version, in the order of the file."""
+        """Iterate over the versions in the order of the file."""
         return iter(self.releases)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of versions."""
         return len(self.releases)
 
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """A field that a function reads from what the file has."""
+    """Field that a function reads from the file's value."""
 
     function: Callable[[object], object]
     """Gives equal texts equal values, which nobody changes. Raises a ValueError that says what was expected."""
@@ -111,7 +111,7 @@ class Read:
         from pydantic_core import core_schema  # noqa: PLC0415 - the client has these records without pydantic
 
         written: Any = self.written or _TEXT
-        read_text = functools.lru_cache(maxsize=4096)(self.function)  # entries have most of their texts in common
+        read_text = functools.lru_cache(maxsize=4096)(self.function)  # most texts occur in many entries
 
         def read(value: object) -> object:
             return read_text(value) if isinstance(value, str) else self.function(value)
@@ -121,7 +121,7 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class ReadIn:
-    """A field whose function is told the configuration folder, which is None where there is none."""
+    """Field whose function also gets the configuration folder; None if there is no folder."""
 
     function: Callable[[object, Path | None], object]
 
@@ -136,7 +136,7 @@ class ReadIn:
 
 @dataclass(frozen=True, eq=False)
 class After:
-    """A field whose value, once read, goes through a function."""
+    """Field whose value goes through a function after reading."""
 
     function: Callable[[Any, Mapping[str, Any]], object]
     """Takes the value, and the keys before it that have no fault."""
@@ -152,7 +152,7 @@ class After:
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """A list without repetitions, kept as the tuple or the set that the field says."""
+    """List without repetitions, kept as the field's tuple or set."""
 
     at_least: int = 0
     or_one: bool = False
@@ -177,14 +177,14 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class Either:
-    """A field that is read in one way if the value in the file has a certain type, and else in another."""
+    """Field read in one way if the file's value has a certain type, else in another."""
 
     type: type
     then: object
     otherwise: object
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Let pydantic choose, so that faults are those of what was meant."""
+        """Let pydantic choose, so that faults match the intended type."""
         from pydantic_core import core_schema  # noqa: PLC0415 - as above
 
         return core_schema.tagged_union_schema(
@@ -194,10 +194,10 @@ class Either:
 
 
 class EachKeyOnce:
-    """A mapping of which no two keys mean the same."""
+    """Mapping in which no two keys mean the same."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Let pydantic read the mapping, and compare."""
+        """Let pydantic read the mapping, and compare its keys."""
         from pydantic_core import core_schema  # noqa: PLC0415 - as above
 
         def read(content: Any, mapping: ValidatorFunctionWrapHandler) -> object:  # noqa: ANN401 - once read, a mapping
@@ -210,7 +210,7 @@ class EachKeyOnce:
 
 
 def shown(value: object) -> str:
-    """A value as a fault names it."""
+    """Return a value as a fault names it."""
     match value:
         case None:
             return "nothing"
@@ -223,7 +223,7 @@ def shown(value: object) -> str:
 
 
 def distinct(items: list[Item]) -> list[Item]:
-    """Refuse a list that holds something twice."""
+    """Refuse a list with a repeated item."""
     if len(set(items)) < len(items):
         repeated = sorted(str(item) for item, count in Counter(items).items() if count > 1)
         raise ValueError(f"{', '.join(repeated)} is in the list more than once")
@@ -240,7 +240,7 @@ _MAX_DIGITS: Final = 5
 
 
 def text_of(value: object) -> str:
-    """Refuse what is not text, and characters that a shell, a workflow expression or a terminal would act on."""
+    """Refuse a value that is no text, or has characters with a meaning in a shell, workflow expression or terminal."""
     if isinstance(value, Unquoted):
         raise ValueError(f"expected text in quotes: '{value}'")  # noqa: TRY004 - pydantic collects ValueErrors
     if not isinstance(value, str):
@@ -253,7 +253,7 @@ def text_of(value: object) -> str:
 
 
 def text_that(is_right: Callable[[str], object], expected: str) -> Read:
-    """A field of text that passes a test; `expected` is the message for any other."""
+    """Return a text field that must pass a test; `expected` is the message for other text."""
 
     def read(value: object) -> str:
         text = text_of(value)
@@ -274,13 +274,13 @@ def _distinct_versions(versions: tuple[ProjectVersion, ...], _above: object) -> 
 def _name(value: object) -> ProjectName:
     text = text_of(value)
     name = project_name(text)
-    if name != text:  # two spellings of one name could otherwise stand side by side
+    if name != text:  # otherwise one project could have two entries
         raise ValueError(f"expected the normalized name '{name}' (PEP 503)")
     return name
 
 
 def index_requirement(text: str) -> str:
-    """Bring a requirement into its canonical form."""
+    """Return the canonical form of a requirement."""
     parsed = read_requirement(text)
     if parsed.url:
         raise ValueError(f"expected a requirement from the package index, not from a URL: {text!r}")
@@ -292,13 +292,13 @@ def _range(value: object) -> SpecifierSet:
         raise ValueError(f"expected a range such as '>=2.7,<3', not {value!r}")  # noqa: TRY004
     text = text_of(value)
     versions = read_range(text)
-    if not len(versions):  # an empty text is the range of all versions, which nobody means
+    if not len(versions):  # an empty text means all versions, surely by mistake
         raise ValueError(f"expected a range such as '>=2.7,<3' (PEP 440), not {text!r}")
     return versions
 
 
 def whole_number(value: object) -> int:
-    """Read a number from 1 up."""
+    """Read a number of at least 1."""
     digits = value.text if isinstance(value, Unquoted) else ""
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS and int(digits)):
         raise ValueError(f"expected a whole number from 1 to {'9' * _MAX_DIGITS}, not {value!r}")
@@ -319,7 +319,7 @@ def _platform(value: object) -> Platform:
 
 
 def hexadecimal(digits: int) -> Read:
-    """A field of so many lower-case hexadecimal digits."""
+    """Return a field of `digits` lower-case hexadecimal digits."""
     return text_that(re.compile(f"[0-9a-f]{{{digits}}}").fullmatch, f"{digits} lower-case hexadecimal digits")
 
 

@@ -1,6 +1,6 @@
 """A ``config/`` folder, read as a whole or with every fault named, and the files generated from it.
 
-Generated are JSON schemas for editors, and the facts for the client.
+The generated files are JSON schemas for editors and the facts for the client.
 
 https://json-schema.org/draft/2020-12
 """
@@ -43,15 +43,13 @@ File = TypeVar("File", bound=ConfigFile)
 
 
 def load_config(place: Path, *, check_ranges: bool = False) -> Config:
-    """Read a configuration: a folder, or one file that stands in the place of ``packages.yml``.
+    """Read a configuration: a folder, or one file that replaces ``packages.yml``.
 
-    Only that file must be there: a missing lock locks nothing, and a missing ``yanked.yml`` or ``removed.yml`` yanks or
+    Only that file is required: a missing lock locks nothing, and a missing ``yanked.yml`` or ``removed.yml`` yanks or
     removes nothing. ``compatibility.yml`` and ``images.yml`` ship with wheelmill; a folder may have its own.
 
-    Args:
-        place: the folder or the file.
-        check_ranges: whether a range that holds nothing is a fault. It is one where wheels are planned; all else goes
-            on, such as the command that adds the release which the range is for.
+    `check_ranges` makes an empty range a fault. Only commands that plan wheels set it: others go on, such as the one
+    that adds the release for the range.
 
     Raises:
         ConfigurationError: with every fault of every file.
@@ -89,17 +87,17 @@ def load_config(place: Path, *, check_ranges: bool = False) -> Config:
 
 
 def is_file_of_packages(place: Path) -> bool:
-    """Whether a configuration is one file; a folder otherwise, also where nothing is there."""
+    """True if a configuration is one file; else it is a folder, even if it does not exist."""
     return place.suffix in {".yml", ".yaml"} and not place.is_dir()
 
 
 def lock_path(packages: Path) -> Path:
-    """Where the lock of a file of packages is: beside it, ``packages.lock`` or ``wheelmill.lock``."""
+    """Return the path of the lock beside a packages file: ``packages.lock`` or ``wheelmill.lock``."""
     return packages.with_suffix(".lock")
 
 
 def load_compatibility(directory: Path) -> Compatibility:
-    """Read the ``compatibility.yml`` of a configuration folder; the one that ships with wheelmill where there is none.
+    """Read the ``compatibility.yml`` of a configuration folder, else the one shipped with wheelmill.
 
     Raises:
         ConfigurationError: with every fault of the file.
@@ -108,7 +106,7 @@ def load_compatibility(directory: Path) -> Compatibility:
 
 
 def load_images(directory: Path) -> Images:
-    """Read the ``images.yml`` of a configuration folder; the one that ships with wheelmill where there is none."""
+    """Read the ``images.yml`` of a configuration folder, else the one shipped with wheelmill."""
     return read_file(_own_or_shipped(directory, IMAGES), Images)
 
 
@@ -127,7 +125,7 @@ def load_listing(directory: Path) -> Listing:
 
 
 def _attempt(read: Callable[[], Record], faults: list[str]) -> Record | None:
-    """Read a file; None if it has faults, which are added to those of other files."""
+    """Read a file and add its faults to those of other files; None if it has any."""
     try:
         return read()
     except ConfigurationError as error:
@@ -145,7 +143,7 @@ def _read_if_there(path: Path, nothing: File) -> File:
 
 
 def _versions_of_folders(packages: Packages, file: Path) -> Mapping[ProjectName, ProjectVersion]:
-    """The versions that sources in folders declare, where the file leaves that to them."""
+    """Return the versions that sources in folders declare, for entries without versions of their own."""
     versions: dict[ProjectName, ProjectVersion] = {}
     found: list[tuple[KeyPath, str]] = []
     for name, entry in packages.packages.items():
@@ -189,10 +187,10 @@ _MODELS: Final[Mapping[str, type]] = {
 
 
 class _AsWritten(GenerateJsonSchema):
-    """Describes what people write; pydantic would describe what is made of it."""
+    """JSON schema of the text that users write; pydantic would describe the parsed values."""
 
     def get_default_value(self, schema: WithDefaultSchema) -> Any:  # noqa: ANN401 - JSON
-        """The default as a file would write it; none for a key that a file would leave out."""
+        """Return the default as a file would write it; none for a key that a file would omit."""
         match schema.get("default"):
             case None | BuildArguments() | (ArchitectureRule(), *_):
                 return NoDefault
@@ -202,24 +200,24 @@ class _AsWritten(GenerateJsonSchema):
                 return value
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
-        """Never: a title would repeat the key."""
+        """Return False: a title would repeat the key."""
         return False
 
 
 def generated_files(directory: Path) -> Mapping[str, bytes]:
-    """The content of each file by its name; equal models and facts give equal bytes.
+    """Return the content of each file by its name; equal models and facts give equal bytes.
 
-    The facts are made only where they are already: the client reads those that ship, no others.
+    The facts are generated only if their file exists, because the client reads the shipped facts alone.
 
     Raises:
-        ConfigurationError: with every fault of ``compatibility.yml``, where the facts are made.
+        ConfigurationError: with every fault of ``compatibility.yml``, if the facts are generated.
     """
     schemas = {name: _json_schema(model) for name, model in _MODELS.items()}
     return schemas | ({FACTS: facts_json(directory)} if (directory / FACTS).exists() else {})
 
 
 def facts_json(directory: Path) -> bytes:
-    """The facts of a configuration folder as the client reads them.
+    """Return the facts of a configuration folder as the client reads them.
 
     Raises:
         ConfigurationError: with every fault of ``compatibility.yml``.

@@ -1,4 +1,4 @@
-"""Making ``packages.lock``: sources, and build requirements with the pinned and hashed files that satisfy them."""
+"""Creation of ``packages.lock``: sources, and build requirements with the pinned and hashed files that satisfy them."""
 
 from __future__ import annotations
 
@@ -50,12 +50,9 @@ OLDEST_PYTHON: Final = "3.9"
 def locked_requirements(
     package: Package, sources: Collection[LockedSdist | LockedCommit], kept: LockedRequirements | None
 ) -> LockedRequirements:
-    """Resolve what the builds of a package need, unless what is locked was resolved from the same.
+    """Resolve the build requirements of a package, or keep the locked ones if their inputs are the same.
 
-    Args:
-        package: the package whose builds need them.
-        sources: of all its versions; with build isolation, they know what they require.
-        kept: the requirements that are locked already.
+    `sources` are those of all its versions; with build isolation, they know their requirements.
     """
     required = [requirement for source in sources for requirement in source.requires or ()]
     if package.build_args.isolation and isinstance(package.source, Path):
@@ -79,14 +76,14 @@ def locked_requirements(
 
 
 def _pins(resolved: str) -> Iterable[LockedRequirement]:
-    """Read the requirements file that uv wrote."""
+    """Parse the requirements file that uv wrote."""
     for line in resolved.replace("\\\n", "").splitlines():
         requirement, *hashes = re.split(r"\s+--hash=sha256:", line.strip())
         yield LockedRequirement(requirement=str(Requirement(requirement)), sha256=tuple(sorted(map(Sha256, hashes))))
 
 
 def requires_of_sdist(project: ProjectName, sdist: LockedSdist) -> tuple[str, ...]:
-    """Read what the ``pyproject.toml`` of a source distribution asks for, from bytes that have the locked hash."""
+    """Read the build requirements in a source distribution's ``pyproject.toml``, from bytes with the locked hash."""
     archive = cached_sdist(project, sdist.sdist, sdist.sha256)
     try:
         with tarfile.open(archive) as tar:
@@ -100,7 +97,7 @@ def requires_of_sdist(project: ProjectName, sdist: LockedSdist) -> tuple[str, ..
 
 
 def requires_of_commit(package: Package, locked: LockedCommit) -> tuple[str, ...]:
-    """Read what the ``pyproject.toml`` of a commit asks for."""
+    """Read the build requirements in the ``pyproject.toml`` of a commit."""
     with temporary_folder() as place:
         folder = place / package.name
         try:
@@ -124,7 +121,7 @@ _COMMIT_DIGITS: Final = 40
 
 @dataclass(frozen=True, kw_only=True)
 class Locking:
-    """The outcome of looking up what packages ask for."""
+    """Result of locking packages."""
 
     lock: Lock
     locked: tuple[ProjectName, ...]
@@ -133,10 +130,10 @@ class Locking:
     """Projects that have not; what was locked of them before is unchanged."""
 
     def whole(self) -> Lock:
-        """The lock, if it is complete.
+        """Return the lock if it is complete.
 
         Raises:
-            WheelmillError: a project does not have all it asks for.
+            WheelmillError: a project could not be locked.
         """
         for error in self.failures.values():
             raise error
@@ -144,12 +141,12 @@ class Locking:
 
 
 def lock_packages(config: Config, projects: Collection[ProjectName], *, upgrade: bool = False) -> Locking:
-    """Look up what ``packages.yml`` asks for and the lock lacks. What is locked and still asked for stays as it is.
+    """Lock the entries of ``packages.yml`` that the lock lacks; keep locked entries that are still wanted.
 
     Args:
-        config: the packages, and what is locked already.
-        projects: the ones to lock; none means all.
-        upgrade: whether to look up anew what is locked.
+        config: the packages, and their current lock.
+        projects: the ones to lock; empty means all.
+        upgrade: look up locked entries again.
 
     Raises:
         UsageError: a project is not in ``packages.yml``.
@@ -178,7 +175,7 @@ def lock_packages(config: Config, projects: Collection[ProjectName], *, upgrade:
 def _of_type(
     kind: type[Locked], sources: Mapping[ProjectName, Sources]
 ) -> dict[ProjectName, dict[ProjectVersion, Locked]]:
-    """The sources of one type, by package and version; no package without any."""
+    """Return the sources of one type, by package and version, without packages that have none."""
     chosen = {
         name: {version: source for version, source in own.items() if isinstance(source, kind)}
         for name, own in sources.items()
@@ -187,13 +184,13 @@ def _of_type(
 
 
 def _still_locked(package: Package, lock: Lock) -> Sources:
-    """What is locked of the versions that a package still has."""
+    """Return the locked sources of the versions that a package still has."""
     locked = {version: lock.source_of(package, version) for version in package.versions}
     return {version: source for version, source in locked.items() if isinstance(source, LockedSdist | LockedCommit)}
 
 
 def _looked_up(package: Package, kept: Sources) -> Sources:
-    """Keep what is locked, and look up what is missing; with build isolation, also what each source requires."""
+    """Keep locked sources and look up missing ones; with build isolation, also the requirements of each."""
     if isinstance(package.source, Path):
         return {}
     missing = [version for version in package.versions if version not in kept]
@@ -245,7 +242,7 @@ def _sdists(package: Package, versions: list[ProjectVersion]) -> Sources:
 
 
 def _sdists_in(versions: SpecifierSet, package: Package) -> Sources:
-    """Every final release in a range; a range that names a pre-release means pre-releases too."""
+    """Return every final release in a range, and pre-releases if the range names one."""
     offered, yanked = offered_sdists(package.name)
     chosen = versions.filter(offered, prereleases=bool(versions.prereleases))
     if sources := {ProjectVersion(str(version)): offered[version] for version in chosen}:
@@ -259,7 +256,7 @@ def _sdists_in(versions: SpecifierSet, package: Package) -> Sources:
 
 
 def offered_sdists(project: ProjectName) -> tuple[dict[Version, LockedSdist], dict[Version, str]]:
-    """Look up the source distributions that the package index has, by version, and why others are yanked (PEP 592)."""
+    """Return the source distributions on the package index by version, and the reasons for yanked ones (PEP 592)."""
     offered: dict[Version, LockedSdist] = {}
     yanked: dict[Version, str] = {}
     for file in sdists_of(project):
@@ -273,19 +270,19 @@ def offered_sdists(project: ProjectName) -> tuple[dict[Version, LockedSdist], di
 
 
 def _lock_entry(file: Link, project: ProjectName) -> LockedSdist | None:
-    """A file of the index as a lock entry; None for one that must not be locked, or that builds cannot unpack."""
+    """Return a file of the index as a lock entry; None if it must not be locked or builds cannot unpack it."""
     adapter, fields = adapter_of(LockedSdist), {"sdist": file.filename, "sha256": file.sha256}
     try:
         sdist = adapter.validate_python(fields)
     except ValidationError:
         return None
-    with suppress(ValidationError):  # a range that the lock cannot hold says nothing
+    with suppress(ValidationError):  # an invalid Requires-Python is ignored
         sdist = adapter.validate_python({**fields, "requires_python": file.requires_python})
     return sdist if sdist.sdist.endswith(".tar.gz") and parse_sdist_filename(sdist.sdist)[0] == project else None
 
 
 def lock_changes(before: Lock, after: Lock) -> Iterator[str]:
-    """Name what differs between two locks, a line each: ``flash-attn: ninja 1.13.1 -> 1.13.2``."""
+    """Yield the differences between two locks, a line each: ``flash-attn: ninja 1.13.1 -> 1.13.2``."""
     for name in sorted({*after.sdists, *after.commits, *after.requirements}):
         old, new = _versions(before, name), _versions(after, name)
         for part in sorted(part for part in old.keys() & new if old[part] != new[part]):
@@ -293,7 +290,7 @@ def lock_changes(before: Lock, after: Lock) -> Iterator[str]:
 
 
 def _versions(lock: Lock, project: ProjectName) -> dict[str, str]:
-    """What is locked for a project: the versions of its source, and those of every build requirement."""
+    """Return the locked versions of a project's source and of every build requirement."""
     sources = {**lock.sdists.get(project, {}), **lock.commits.get(project, {})}
     locked = lock.requirements.get(project)
     pins: dict[str, set[str]] = {}
@@ -305,7 +302,7 @@ def _versions(lock: Lock, project: ProjectName) -> dict[str, str]:
 
 
 def newer_versions(config: Config, projects: Iterable[ProjectName]) -> Iterator[str]:
-    """Name those of some packages whose newest release ``packages.yml`` does not list, a line each.
+    """Yield a line for each package whose newest release ``packages.yml`` does not list.
 
     Raises:
         NetworkError: the package index does not answer.

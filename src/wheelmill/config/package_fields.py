@@ -1,4 +1,4 @@
-"""Single values of ``packages.yml``: what may stand there, and the message for anything else."""
+"""Single values of ``packages.yml``: the accepted values, and the messages for others."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MAX_JOBS: Final = 256
 
 @dataclass(frozen=True, kw_only=True)
 class BuildArguments:
-    """What ``build_args`` asks of the build frontend."""
+    """Settings of ``build_args`` for the build frontend."""
 
     isolation: bool = True
     """Whether the project's own ``build-system.requires`` are installed for the build (PEP 518)."""
@@ -115,7 +115,7 @@ def _flag(value: object) -> str:
 
 def _script(value: object, folder: Path | None) -> str:
     path = _inside(value, folder, "file", Path.is_file)
-    return path.read_text(encoding="utf-8") if folder else ""  # raises a ValueError where it is not that
+    return path.read_text(encoding="utf-8") if folder else ""  # raises a ValueError if it is not UTF-8
 
 
 def _folder(value: object, folder: Path | None) -> Path:

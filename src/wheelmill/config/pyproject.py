@@ -1,4 +1,4 @@
-"""What a source says of itself in ``pyproject.toml`` (PEP 518, PEP 621); nothing of it is run."""
+"""Contents of a source's ``pyproject.toml`` (PEP 518, PEP 621), read without running any of it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Pyproject:
         """Read the bytes of a file.
 
         Raises:
-            UsageError: they are not TOML.
+            UsageError: the bytes are not TOML.
         """
         try:
             return cls(origin=origin, tables=tomllib.loads(content.decode()))
@@ -44,10 +44,10 @@ class Pyproject:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the file in a folder; where there is none, it says nothing.
+        """Read the file in a folder; a missing file is an empty one.
 
         Raises:
-            UsageError: it is not TOML.
+            UsageError: the file is not TOML.
         """
         path = folder / PYPROJECT
         if path.is_symlink() or not path.is_file():
@@ -57,19 +57,19 @@ class Pyproject:
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """``build-system.requires``; without it, nothing beyond what every build has.
+        """``build-system.requires``; empty if absent. The lock adds `EVERY_BUILD_NEEDS`.
 
         Raises:
-            UsageError: what it requires cannot be read.
+            UsageError: the requirements cannot be read.
         """
         return self._requirements("build-system", "requires", "its build requires")
 
     @property
     def dependencies(self) -> tuple[str, ...]:
-        """``project.dependencies``; nothing where the build computes them.
+        """``project.dependencies``; empty if the build computes them.
 
         Raises:
-            UsageError: they cannot be read.
+            UsageError: the dependencies cannot be read.
         """
         return self._requirements("project", "dependencies", "it depends on")
 
@@ -84,12 +84,12 @@ class Pyproject:
 
     @property
     def name(self) -> ProjectName | None:
-        """``project.name``; None where it does not say one."""
+        """``project.name``; None if absent."""
         return self._read("name", project_name)
 
     @property
     def version(self) -> ProjectVersion | None:
-        """``project.version``; None where the build computes it."""
+        """``project.version``; None if the build computes it."""
         return self._read("version", project_version)
 
     def _read(self, key: str, parse: Callable[[str], Word]) -> Word | None:

@@ -1,7 +1,7 @@
 """YAML files under ``config/`` as plain values with positions, checked against a model or with every fault named.
 
-A strict subset of YAML 1.1 is read. Anchors and aliases are refused (a few lines of them expand to gigabytes), and so
-are tags (they would make objects) and duplicate keys, of which YAML parsers silently keep the last.
+A strict subset of YAML 1.1 is read. Anchors and aliases are refused, because a few lines of them expand to gigabytes.
+Tags are refused, because they would make objects, and duplicate keys, because YAML parsers silently keep the last.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TEXT, _TIMESTAMP, _NULL = (f"tag:yaml.org,2002:{name}" for name in ("str", "tim
 
 @dataclass(frozen=True, kw_only=True)
 class YamlDocument:
-    """One YAML file."""
+    """Parsed YAML file."""
 
     path: Path
     content: Any
@@ -44,28 +44,28 @@ class YamlDocument:
     """Line and column, from 1, of every key and list item by its path of keys."""
 
     def fault(self, key_path: KeyPath, message: str) -> str:
-        """Phrase one fault: ``packages.yml:12:7: packages.flash-attn.versions: message``.
+        """Format one fault: ``packages.yml:12:7: packages.flash-attn.versions: message``.
 
-        It points at the key, or at the nearest one above it when the key itself is missing.
+        It points at the key, or at the nearest parent if the key is missing.
         """
         return phrase_fault(self.path, self.position_of(key_path), key_path, message)
 
     def position_of(self, key_path: KeyPath) -> tuple[int, int]:
-        """Line and column of a key, or of the nearest one above it that is there."""
+        """Return line and column of a key, or of its nearest parent if it is missing."""
         while key_path not in self.positions:
             key_path = key_path[:-1]
         return self.positions[key_path]
 
 
 def phrase_fault(path: Path, position: tuple[int, int], key_path: KeyPath, message: str) -> str:
-    """Join the parts of a fault in the one form that all of them have."""
+    """Join the parts of a fault in the common format."""
     line, column = position
     keys = ".".join(text if (text := str(key)).isprintable() else repr(text) for key in key_path)
     return f"{path.name}:{line}:{column}: {keys + ': ' if keys else ''}{message}"
 
 
 def refusal(path: Path, message: str, position: tuple[int, int] = (1, 1), key_path: KeyPath = ()) -> ConfigurationError:
-    """The error that one fault ends the reading of a file with."""
+    """Return the error for a fault that ends the reading of a file."""
     return ConfigurationError((phrase_fault(path, position, key_path, message),))
 
 
@@ -73,8 +73,7 @@ def read_document(path: Path) -> YamlDocument:
     """Read a YAML file.
 
     Raises:
-        ConfigurationError: it is missing or not in the subset; with every fault found up to the first one that hides
-            what follows it.
+        ConfigurationError: the file is missing or not in the subset; with all faults up to the first that hides others.
     """
     try:
         with path.open("rb") as file:
@@ -84,10 +83,10 @@ def read_document(path: Path) -> YamlDocument:
 
 
 def parse_document(path: Path, content: bytes) -> YamlDocument:
-    """Read what a YAML file has or would have, as `read_document`."""
+    """Read the actual or future content of a YAML file, as `read_document` does."""
     if len(content) > MAX_BYTES:
         raise refusal(path, f"larger than {MAX_BYTES} bytes")
-    content = content.removeprefix(codecs.BOM_UTF8)  # libyaml counts characters without it
+    content = content.removeprefix(codecs.BOM_UTF8)  # libyaml's positions do not count the BOM
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
@@ -97,7 +96,7 @@ def parse_document(path: Path, content: bytes) -> YamlDocument:
     plain = None
     try:
         plain = reader.read()
-    except yaml.composer.ComposerError as error:  # YAML that is not in the subset
+    except yaml.composer.ComposerError as error:  # YAML outside the subset
         reader.note(error.problem_mark, (), error.problem or "")
     except yaml.MarkedYAMLError as error:
         reader.note(error.problem_mark or error.context_mark, (), _problem(error, text))
@@ -105,7 +104,7 @@ def parse_document(path: Path, content: bytes) -> YamlDocument:
         line = content.count(b"\n", 0, error.position) + 1
         message = f"not YAML: the character {chr(error.character)!r} is not allowed"
         reader.faults.append(phrase_fault(path, (line, 1), (), message))
-    except (ValueError, OverflowError):  # PyYAML without libyaml lets those of int() and chr() through
+    except (ValueError, OverflowError):  # PyYAML without libyaml does not catch those of int() and chr()
         reader.note(None, (), "not YAML: an escaped character or a number is out of range")
     if reader.faults:
         raise ConfigurationError(tuple(reader.faults))
@@ -117,7 +116,7 @@ def _not_plain(problem: str, mark: Any) -> yaml.composer.ComposerError:  # noqa:
 
 
 class _Reader:
-    """Turns the events of a parser into plain values, and notes positions and faults."""
+    """Converter of parser events to plain values, with positions and faults."""
 
     def __init__(self, path: Path, events: Iterator[Any]) -> None:
         self.path = path
@@ -127,7 +126,7 @@ class _Reader:
         self._tag_of = _LOADER("").resolve
 
     def read(self) -> Any:  # noqa: ANN401 - YAML
-        """The plain value of the one document; None where there is none."""
+        """Return the plain value of the one document; None if there is none."""
         next(self._events)
         if isinstance(next(self._events), yaml.StreamEndEvent):
             return None
@@ -146,7 +145,7 @@ class _Reader:
         return event
 
     def _value(self, event: Any, key_path: KeyPath) -> Any:  # noqa: ANN401 - YAML
-        """The plain value that begins with an event."""
+        """Return the plain value that begins with an event."""
         if isinstance(event, yaml.ScalarEvent):
             is_plain, _ = event.implicit
             tag = self._tag_of(yaml.ScalarNode, event.value, event.implicit) if is_plain else _TEXT
@@ -182,12 +181,12 @@ class _Reader:
         return mapping
 
     def note(self, mark: object, key_path: KeyPath, message: str) -> None:
-        """Note a fault."""
+        """Record a fault."""
         self.faults.append(phrase_fault(self.path, _position(mark), key_path, message))
 
 
 def _problem(error: yaml.MarkedYAMLError, text: str) -> str:
-    """What the parser was doing, from where on, and what it found; of two slips that everybody makes, what they are."""
+    """Format a parser error with its context; two common slips get a message of their own."""
     if error.problem_mark and text[error.problem_mark.index :].startswith("\t"):
         return "not YAML: a tab; indent with spaces"
     context = quotes = ""
@@ -199,7 +198,7 @@ def _problem(error: yaml.MarkedYAMLError, text: str) -> str:
 
 
 def _position(mark: Any) -> tuple[int, int]:  # noqa: ANN401
-    """Line and column, from 1, of a yaml.Mark, whose C twin has no public name."""
+    """Return line and column, from 1, of a yaml.Mark, whose C twin has no public name."""
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 
@@ -210,14 +209,14 @@ _ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
 
 
 def adapter_of(model: type[Record]) -> TypeAdapter[Record]:
-    """What reads and writes a model; cached, since making one takes as long as reading a file."""
+    """Return the pydantic adapter of a model; cached, because making one takes as long as reading a file."""
     if model not in _ADAPTERS:
         _ADAPTERS[model] = TypeAdapter(model)
     return _ADAPTERS[model]
 
 
 def read_file(path: Path, model: type[File]) -> File:
-    """Read one YAML file, in which a model must stand.
+    """Read one YAML file as a model.
 
     Raises:
         ConfigurationError: with every fault, in the order of the file.
@@ -230,7 +229,7 @@ def read_file(path: Path, model: type[File]) -> File:
 
 
 def faults_at(path: Path, found: list[tuple[KeyPath, str]]) -> tuple[str, ...]:
-    """Phrase faults of this file that only another file shows, in the order of this file."""
+    """Format faults of this file that only another file reveals, in the order of this file."""
     return _phrase(read_document(path), found) if found else ()
 
 
@@ -240,15 +239,9 @@ def _phrase(document: YamlDocument, found: list[tuple[KeyPath, str]]) -> tuple[s
 
 
 def validate(content: object, model: type[File], folder: Path) -> tuple[File | None, list[tuple[KeyPath, str]]]:
-    """Make the record of a file from its content.
+    """Return the record of a file, None if it has faults, and every fault: its key path and its message.
 
-    Args:
-        content: plain values, as of a `Document`.
-        model: what they must be.
-        folder: the configuration folder, which paths in it start from.
-
-    Returns:
-        The record, or None; and every fault: where it is, and its message.
+    `content` is the plain content of a `YamlDocument`. Paths in it start from `folder`, the configuration folder.
     """
     try:
         file = adapter_of(model).validate_python(content, context=folder)
@@ -259,7 +252,7 @@ def validate(content: object, model: type[File], folder: Path) -> tuple[File | N
 
 
 def _explain(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:
-    """Translate pydantic's messages into the words of the file."""
+    """Translate a pydantic error into the terms of the file."""
     key_path = tuple(part for part in problem["loc"] if not str(part).startswith("["))
     value = problem["input"]
     match problem["type"]:
@@ -286,7 +279,7 @@ def _explain(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:
 
 
 def _keys_at(key_path: KeyPath, model: type) -> set[str]:
-    """The keys of the table at a place in a file."""
+    """Return the keys of the table at a place in a file."""
     kinds: list[Any] = [model]
     for key in key_path:
         kinds = [below for kind in kinds for below in _below(kind, key)]
@@ -294,7 +287,7 @@ def _keys_at(key_path: KeyPath, model: type) -> set[str]:
 
 
 def _below(kind: Any, key: str | int) -> Iterable[Any]:  # noqa: ANN401 - a type, or what stands for one
-    """What may stand under a key of a table, a mapping or a list."""
+    """Return the types allowed under a key of a table, a mapping or a list."""
     arguments = get_args(kind)
     if dataclasses.is_dataclass(kind):
         below = get_type_hints(kind).get(str(key))
