@@ -1,4 +1,4 @@
-"""The way of a wheel, stage after stage. Nothing else knows more than its own stage."""
+"""pipeline: the stages of a wheel in their order; every other package knows only its own stage."""
 
 from wheelmill.pipeline.attested import (
     Delivery,

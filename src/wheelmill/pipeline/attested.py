@@ -1,4 +1,4 @@
-"""Deliveries of tested wheels and their attestations: signed by jobs, believed by a release, listed by an index.
+"""Deliveries of tested wheels and their attestations: signed by jobs, verified by a release, listed by an index.
 
 A delivery comes from a folder, or group by group from the jobs of runs.
 """
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 
 def write_wheel_checksums(path: Path, wheels: Iterable[TestedWheel]) -> None:
-    """Write what is to be attested of wheels, in the form of sha256sum; no file if there are none."""
+    """Write the checksums of wheels for their attestation, in the form of sha256sum; no file if there are none."""
     _write_checksums(path, (subject for wheel in wheels for subject in subjects_of(wheel)))
 
 
 def write_manifest_checksums(path: Path, manifests: Iterable[Manifest]) -> None:
-    """Write what is to be attested of releases, in the form of sha256sum; no file if there are none."""
+    """Write the checksums of releases for their attestation, in the form of sha256sum; no file if there are none."""
     subjects = ((f"{each.tag}/{MANIFEST}", sha256_of_bytes(record_bytes(each))) for each in manifests)
     _write_checksums(path, subjects)
 
@@ -65,13 +65,10 @@ def attested_in(directory: Path, signer: Signer) -> Attested:
 def attested_part(
     manifest: ListedRelease, bundles: bytes, signer: Signer, warn: Callable[[str], None]
 ) -> ListedRelease:
-    """Leave out the wheels of a release that are not attested, each with its sidecar.
+    """Leave out the wheels of a release without an attestation of file and sidecar, and report each to ``warn``.
 
-    Args:
-        manifest: what the release says of itself, which whoever could write to it may have forged.
-        bundles: the attestations that the release has; nothing where it has none.
-        signer: who must have attested.
-        warn: told of each wheel that is left out.
+    Anyone with write access to the release may have forged the manifest. ``bundles`` are the attestations of the
+    release, empty if it has none.
     """
     files = verify_bundles([bundles], signer, WHEELS_WORKFLOW).files
     wheels = []
@@ -90,13 +87,7 @@ def derived_part(
     """Leave out the variant wheels of a release that are not attested wheels, merely packed in another way.
 
     Variant wheels are not attested themselves, and their manifest may be forged: so each is fetched and turned back
-    into its plain wheel.
-
-    Args:
-        manifest: what the release says of itself.
-        store: the store that has it.
-        attested: the hashes of wheels that are attested.
-        warn: told of each wheel that is left out.
+    into its plain wheel. ``attested`` has the hashes of attested wheels.
     """
     wheels = []
     for entry in manifest.wheels:
@@ -113,13 +104,13 @@ def derived_part(
 
 def _check_derived(entry: ListedWheel, manifest: ListedRelease, store: Store) -> None:
     """Check that a variant wheel turns back into the plain wheel that its manifest names."""
-    VariantWheelName.parse(entry.filename)  # no path
+    VariantWheelName.parse(entry.filename)  # refuses a path
     with temporary_folder() as folder:
         file = store.fetch(manifest.tag, entry.filename, entry.sha256, folder).path
         if unmake_variant(file, folder).sha256 != entry.plain:
             raise IntegrityError("made-of-another", "it was made of another wheel than its manifest says")
         with file.open("rb") as opened, open_archive(opened) as archive:
-            if finding := next(check_record(archive, dist_info_of(archive)), None):  # unmaking writes it anew
+            if finding := next(check_record(archive, dist_info_of(archive)), None):  # unmake_variant rewrites RECORD
                 raise IntegrityError("wheel-unfit", finding.detail)
         if sha256_of_bytes(metadata_bytes(file)) != entry.metadata_sha256:
             raise IntegrityError("sidecar-differs", "its sidecar is not its METADATA")
@@ -127,7 +118,7 @@ def _check_derived(entry: ListedWheel, manifest: ListedRelease, store: Store) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """A folder of wheels on their way to a release."""
+    """Folder of wheels on their way to a release."""
 
     folder: Path
     """The folder of the wheels and their certificates, or of folders with such wheels."""
@@ -147,12 +138,8 @@ def release_deliveries(
 ) -> Publication:
     """Publish the wheels that their gates admit.
 
-    Args:
-        deliveries: the wheels; each delivery is on disk until the next one is asked for.
-        store: the store that gets the new releases.
-        attestation: the address of the attestation of all these wheels.
-        progress: shows the steps that take long.
-        until: when to stop taking wheels, in seconds since the epoch.
+    A delivery is on disk until the next one is asked for. ``attestation`` is the address of the attestation of all
+    these wheels. No more wheels are taken after ``until``, in seconds since the epoch.
 
     Raises:
         ReleaseError: the store cannot be read or written.
@@ -175,13 +162,10 @@ def deliveries_of_runs(
     gate_of: Callable[[Path, MatrixPlan], Gate],
     progress: Progress,
 ) -> Iterator[Delivery]:
-    """Download what the jobs of runs made of a plan, one group at a time, to save disk space.
+    """Download the artifacts of a plan's jobs, one group at a time to save disk space.
 
-    Args:
-        artifacts: what the jobs kept, and anybody in the runs may have put there.
-        plan: its groups are wanted; a group delivers only its own wheels.
-        gate_of: makes the gate for what lies in a folder and was planned.
-        progress: shows each group.
+    Anyone in the runs may have written an artifact, so a group delivers only its own wheels. ``gate_of`` makes the gate
+    for a folder and what was planned.
     """
     groups = list(plan.groups)
     for number, group in enumerate(groups, start=1):

@@ -1,7 +1,7 @@
-"""Runs that continue each other until the work is done: what each claims in the ledger, and what it leaves to the next.
+"""Runs that continue each other until the work is done, with their claims and remaining work in the ledger.
 
-A run is never restarted. What it does not finish is left to a new run, which plans again and so sees what was released
-meanwhile; it needs only the number of the run before it, and reads the rest from the ledger.
+A run is never restarted. A new run does what it leaves: it plans again, and so sees what was released meanwhile. It
+needs only the number of the run before it, and reads the rest from the ledger.
 """
 
 from __future__ import annotations
@@ -39,12 +39,9 @@ def begin_run(
 ) -> Plan:
     """Plan a run and claim what it builds, so that no other run builds the same.
 
-    Args:
-        ledger: the ledger of the store that the run releases to.
-        run: the number that the host gave the run.
-        record: what it goes on with; its groups are found here.
-        plan_without: makes the plan without groups that are claimed, given a skip of each that says who builds it.
-        is_over: says whether another run has ended; None where nobody knows.
+    ``run`` is the number from the host. The groups of ``record``, the work to continue, are found here.
+    ``plan_without`` makes the plan without claimed groups, given a skip of each that names its run. ``is_over`` returns
+    whether another run has ended; None if that is unknown.
 
     Returns:
         The plan whose groups this run has claimed, those for a later run too.
@@ -56,7 +53,7 @@ def begin_run(
     made: list[Plan] = []
 
     def claim(state: LedgerState) -> LedgerState:
-        """Leave to other runs what they have claimed, and claim the rest of the plan for this one."""
+        """Leave claimed groups to their runs, and claim the rest of the plan for this one."""
         others = {
             group: claim
             for group, claim in state.work.claims.items()
@@ -82,7 +79,7 @@ def begin_run(
 
 
 def _counts(claim: Claim, now: datetime, is_over: Callable[[str], bool | None]) -> bool:
-    """Whether a claim still holds: until its run has ended, or for a day where nobody knows."""
+    """True if a claim still holds: until its run has ended, or for a day if that is unknown."""
     over = is_over(claim.run)
     return now - claim.since < _STALE if over is None else not over
 
@@ -94,7 +91,7 @@ def _skip(claim: Claim) -> Skip:
 
 @dataclass(frozen=True, kw_only=True)
 class RunEnd:
-    """What a run leaves."""
+    """Remaining work of a run, and the runs to continue."""
 
     run: str
     left: LedgerRun | None
@@ -104,7 +101,7 @@ class RunEnd:
 
     @property
     def goes_on(self) -> bool:
-        """Whether another run should be started for what is left."""
+        """True if another run should continue this one."""
         return self.run in self.continued
 
 
@@ -116,14 +113,10 @@ def end_run(
     *,
     listed: bool,
 ) -> RunEnd:
-    """End the claims of a run, and record what it learned and what it leaves.
+    """End the claims of a run, and record its failures and remaining work.
 
-    Args:
-        ledger: the ledger in which the run began.
-        run: the number that the host gave the run.
-        outcomes: what became of its groups, by their names.
-        failures: builds that would fail in the same way again, by the hash of what went into them.
-        listed: whether the index has everything that is released.
+    ``outcomes`` are by group name. ``failures`` are builds that would fail in the same way again, by the hash of their
+    inputs. ``listed`` is true if the index has everything that is released.
 
     Raises:
         NetworkError: the ledger cannot be read now.
@@ -133,7 +126,7 @@ def end_run(
     ends: list[RunEnd] = []
 
     def free(state: LedgerState) -> LedgerState:
-        """End the claims of the run, and record what it leaves for the one that continues it."""
+        """End the claims of the run, and record what it leaves for the next one."""
         claims = {group: claim for group, claim in state.work.claims.items() if claim.run != run}
         obsolete = {run, record.continues} if record else {run}
         runs = {name: each for name, each in state.work.runs.items() if name not in obsolete}
@@ -158,7 +151,7 @@ def end_run(
 
 
 def _in_work(claims: Mapping[str, Claim], runs: Mapping[str, LedgerRun]) -> frozenset[str]:
-    """Groups that runs build, or that the next ones after them will."""
+    """Return the groups that runs build, or that the next ones after them will."""
     go_on = (each.groups for each in runs.values() if each.attempt <= MAX_ATTEMPTS)
     return frozenset(claims).union(*go_on)
 
@@ -172,18 +165,10 @@ def known_failures_in(
     now: datetime,
     run: str | None = None,
 ) -> dict[Sha256, KnownFailure]:
-    """The builds that would fail again, as the jobs of a run report them; a job is believed only about its own group.
+    """Return the builds that would fail again, by the hash of their inputs, from the reports of a run's jobs.
 
-    Args:
-        outcomes: what became of the groups.
-        config: the configuration that they were planned from.
-        place_of: says where a target was compiled.
-        policy: the platform policy that wheels were repaired for.
-        now: the time that the failures are kept with.
-        run: the address of the run whose jobs they are, for people who want to read all of a log.
-
-    Returns:
-        The failures, by the hash of everything that went into the build.
+    A job is believed only about its own group. ``place_of`` returns the place where a target was compiled; ``policy``
+    is the platform policy of its repair. ``run`` is the address of the run, for people who want to read a whole log.
     """
     known: dict[Sha256, KnownFailure] = {}
     for outcome in outcomes:
@@ -204,9 +189,9 @@ def known_failures_in(
 def _left_of(
     run: str, record: LedgerRun, outcomes: Mapping[str, GroupOutcome], in_work: frozenset[str], *, listed: bool
 ) -> LedgerRun | None:
-    """What a run leaves: groups that failed for no fault of their source, and groups that it did not begin.
+    """Return the work that a run leaves: groups not begun, or failed for no fault of their source; None if all is done.
 
-    Where it began none of these, as other runs still work on what they require, it waits for those runs.
+    If it began none of these because other runs still build their requirements, it waits for those runs.
     """
     left = tuple(group for group in record.groups if group not in outcomes or outcomes[group].is_open)
     if listed and not left:

@@ -1,9 +1,8 @@
-"""The gate before a release: it trusts no build job.
+"""Gate before a release; it trusts no build job.
 
-A job delivers a wheel and a certificate, and both may be forged. So the wheel's file name must be one of the plan, its
-provenance must be as planned, and the bytes are examined once more, here, where no foreign code runs: the evidence that
-is released is what was found now. Only its import, the duration of its build and the packages installed for it remain
-the job's word.
+A job delivers a wheel and a certificate, and both may be forged. So the wheel's file name must be one of the plan, and
+its provenance must be as planned. The bytes are examined again here, where no foreign code runs, and only this evidence
+is released. Only the import, the duration of the build and the packages installed for it remain the job's word.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from wheelmill.wheel.platforms import tag_places
 
 
 def is_named_for(name: WheelName, cell: Cell, pythons: Iterable[PythonVersion]) -> bool:
-    """Whether a file name is that of a wheel for a cell, with tags that every Python it is for accepts."""
+    """True if a file name is that of a wheel for a cell, with tags that every Python it is for accepts."""
     if (name.project, name.version) != (cell.project, cell.label.on(cell.version)):
         return False
     if {Platform.of_tag(platform) for platform in name.platforms} != {cell.platform}:
@@ -54,7 +53,7 @@ def is_named_for(name: WheelName, cell: Cell, pythons: Iterable[PythonVersion]) 
 
 
 def is_wheel_of(name: WheelName, target: BuildTarget) -> bool:
-    """Whether a file name is what a target's build must produce, whatever its build number and policy."""
+    """True if a file name is one that a target's build must produce, with any build number and policy."""
     own = target.cell.python
     abi = own.abi if target.package.abi == "cpython" else target.package.abi
     if {tag.abi for tag in name.tags} != {abi}:
@@ -65,7 +64,7 @@ def is_wheel_of(name: WheelName, target: BuildTarget) -> bool:
 
 
 def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
-    """Name the values of a provenance that are not as planned."""
+    """Name the values of a provenance that differ from the plan."""
     planned = (
         ("cell", target.cell, provenance.cell),
         ("Python", target.pythons, provenance.pythons),
@@ -93,15 +92,9 @@ def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
 
 
 def tells_otherwise(contents: Contents, target: BuildTarget, provenance: Provenance) -> str | None:
-    """Name the file in a wheel that contradicts the plan or the provenance beside the wheel.
+    """Return the file in a wheel that contradicts the plan or the provenance beside it; None if there is none.
 
-    Args:
-        contents: the wheel, whose bytes were examined.
-        target: what was planned.
-        provenance: what is said of its build, which was compared with the plan.
-
-    Returns:
-        None if there is none, as in wheels of earlier versions of wheelmill, which have no such files.
+    Wheels of earlier versions of wheelmill have no such files. The provenance was compared with the plan before.
     """
     facts_file, bill_file = (f"{contents.dist_info}/{name}" for name in (BUILD_FACTS, f"{SBOMS}/{OWN_SBOM}"))
     names = {member.filename for member in contents.members}
@@ -137,7 +130,7 @@ def _is_in(versions: SpecifierSet, version: str) -> bool:
 
 
 def _sha256_of_source(target: BuildTarget) -> Sha256 | None:
-    """The hash of a target's source; None for a commit, whose files are not here."""
+    """Return the hash of a target's source; None if it is a commit, whose files are not on this machine."""
     match target.source:
         case LockedSdist(sha256=sha256):
             return sha256
@@ -152,18 +145,16 @@ def _sha256_of_source(target: BuildTarget) -> Sha256 | None:
 
 @dataclass(frozen=True, kw_only=True)
 class GpuTrials:
-    """Certificates from a machine with a GPU, on which kernels of delivered wheels were launched."""
+    """Certificates from a machine with a GPU, which launched kernels of delivered wheels."""
 
     platform: Platform
     """The platform of the machine; wheels for others need no such certificate."""
     paths: Sequence[Path]
 
     def add_to(self, wheel: TestedWheel, attested: Attested | None) -> TestedWheel:
-        """Add the clean environments of that machine to a wheel's certificate.
+        """Add that machine's clean environments to the certificate of a wheel that passed elsewhere.
 
-        Args:
-            wheel: a wheel that passed elsewhere.
-            attested: what was attested; certificates that are not are ignored.
+        Certificates that are not in ``attested`` are ignored; None if no attestation is required.
         """
         if all(Platform.of_tag(name) != self.platform for name in WheelName.parse(wheel.file.filename).platforms):
             return wheel
@@ -182,7 +173,7 @@ class GpuTrials:
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """The requirements that a wheel must meet to be released."""
+    """Requirements that a wheel must meet to be released."""
 
     targets: Sequence[BuildTarget] | None = None
     """What was planned; None only requires that a wheel is consistent."""
@@ -194,10 +185,7 @@ class Gate:
     """Bytes that it must stay under where it will be released; None sets no limit."""
 
     def admit(self, paths: Iterable[Path]) -> tuple[tuple[TestedWheel, ...], tuple[RefusedWheel, ...]]:
-        """Examine delivered wheels.
-
-        Args:
-            paths: the wheel files, each with its certificate beside it.
+        """Examine delivered wheels, each with its certificate beside it.
 
         Returns:
             The wheels that may be released, with the evidence that was found now; and the others, with the reasons.
@@ -206,7 +194,7 @@ class Gate:
         refused: list[RefusedWheel] = []
         for path in paths:
             try:
-                if self.attested and self._is_unsigned(path, self.attested):  # then no more of it is read
+                if self.attested and self._is_unsigned(path, self.attested):  # before more of it is read
                     reason = f"is not attested by {self.attested.signer}"
                     refused.append(RefusedWheel(filename=path.name, code="not-attested", reason=reason, unsigned=True))
                 else:
@@ -247,7 +235,7 @@ class Gate:
         return replace(tested, bundles=self._bundles_of(tested))
 
     def _bundles_of(self, wheel: TestedWheel) -> tuple[bytes, ...]:
-        """The attestations of a wheel, its sidecar and its certificates."""
+        """Return the attestations of a wheel, its sidecar and its certificates."""
         if self.attested is None:
             return ()
         subjects = subjects_of(wheel)
@@ -261,7 +249,7 @@ class Gate:
         """Compare the name and the provenance of a wheel with the plan or, without a plan, with each other.
 
         Returns:
-            What was planned; None where there is no plan.
+            The planned target; None if there is no plan.
 
         Raises:
             ReleaseError: they differ.
@@ -292,15 +280,15 @@ class Gate:
 
 
 def delivered_in(directory: Path, suffix: str) -> list[Path]:
-    """The files of a kind in a folder, and in the folders right below it: one of each job."""
+    """List the files with a suffix in a folder, and in its direct subfolders, one for each job."""
     return sorted([*directory.glob(f"*.{suffix}"), *directory.glob(f"*/*.{suffix}")])
 
 
 def subjects_of(wheel: TestedWheel) -> Sequence[tuple[str, Sha256]]:
-    """What is attested of a readable wheel: the names and hashes of its file, its sidecar and its certificates.
+    """Return the names and hashes to attest of a readable wheel: of its file, its sidecar and its certificates.
 
-    Installers read the sidecar alone to find out what else to install (PEP 658). What only the build can say stands in
-    the certificate, which jobs of other groups could replace.
+    Installers read the sidecar alone to find out what else to install (PEP 658). The certificate has facts that only
+    the build knows, and jobs of other groups could replace it.
     """
     file = wheel.file
     certificates = (certificate_path(file.path), *([wheel.gpu_certificate] if wheel.gpu_certificate else []))

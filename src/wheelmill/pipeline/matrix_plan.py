@@ -1,4 +1,4 @@
-"""The plan that ``wheelmill plan --matrix`` prints for the jobs of a workflow, and its targets."""
+"""Plan that ``wheelmill plan --matrix`` prints for the jobs of a workflow, and its targets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedGroup:
-    """One group: what one job builds."""
+    """Group of wheels that one job builds."""
 
     group: str
     project: ProjectName
@@ -44,7 +44,7 @@ class PlannedGroup:
 
     @property
     def filters(self) -> Filters:
-        """The targets that its job builds, even those that were published meanwhile."""
+        """Filters for the targets that its job builds, even those that were published meanwhile."""
         return Filters(
             projects=(self.project,),
             versions=(self.version,),
@@ -59,14 +59,14 @@ class PlannedGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class Shard:
-    """The groups of one matrix of jobs."""
+    """Groups of one matrix of jobs."""
 
     include: tuple[PlannedGroup, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixPlan:
-    """What ``wheelmill plan --matrix`` prints."""
+    """Output of ``wheelmill plan --matrix``."""
 
     shards: tuple[Shard, ...]
     waiting: tuple[str, ...]
@@ -74,7 +74,7 @@ class MatrixPlan:
 
     @property
     def groups(self) -> Iterator[PlannedGroup]:
-        """The groups of all shards."""
+        """Groups of all shards."""
         return itertools.chain.from_iterable(shard.include for shard in self.shards)
 
     def targets(self, config: Config) -> tuple[BuildTarget, ...]:
@@ -105,15 +105,11 @@ def matrix_content(
     *,
     force: bool = False,
 ) -> PlanMatrix:
-    """The shards of one run as GitHub reads them, ``{include: [...]}``, and the groups that are for a later run.
+    """Return the shards of one run as GitHub reads them, ``{include: [...]}``, and the groups for a later run.
 
-    Args:
-        planned: what is to be built, or only to be released.
-        quotas: how much the place for releases takes.
-        past: what published wheels cost, by which shards are cut.
-        unreleased: groups whose wheels an earlier run has built; they are in shards of their own.
-        ledger: the state of the ledger that was planned with, which jobs then read without asking for the newest.
-        force: whether published wheels are built again.
+    Shards keep within ``quotas``, the limits of the place for releases, and are cut by the cost of ``past`` wheels.
+    Groups in ``unreleased`` were built by an earlier run and have shards of their own. Jobs read the state ``ledger``
+    without asking for the newest. ``force`` builds published wheels again.
     """
     groups = groups_of(planned)
     dependent = waiting_groups(planned)
@@ -152,12 +148,12 @@ def matrix_content(
 
 
 def _load_content(load: Load) -> LoadContent:
-    """A description of a shard, for people."""
+    """Describe a shard's load for people."""
     return {"wheels": int(load.wheels), "size": int(load.size), "machine_hours": round(load.machine_hours, 1)}
 
 
 def group_content(group: Group, run: str = "", ledger: str | None = None) -> GroupContent:
-    """A group as a job reads it."""
+    """Return a group in the form that a job reads."""
     cell = cell_content(group.targets[0].cell)
     content: GroupContent = {
         "project": cell["project"],
@@ -183,7 +179,7 @@ def group_content(group: Group, run: str = "", ledger: str | None = None) -> Gro
 
 
 def cell_content(cell: Cell) -> CellOf:
-    """A cell as JSON shows it."""
+    """Return a cell in its JSON form."""
     return {
         "id": cell.id,
         "project": cell.project,

@@ -1,7 +1,7 @@
-"""The whole way of targets on one machine: build, smoke, release, index.
+"""Stages of targets on one machine: build, smoke, release, index.
 
-A target is not built again if its wheel is released, or passed on this machine before. While a wheel is tried, it is
-installed from a temporary index. A wheel that is much larger than its published predecessor is reported.
+A target is not built again if its wheel is released, or passed on this machine before. Smoke installs a wheel from a
+temporary index. A wheel that is much larger than its published predecessor is reported.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from wheelmill.wheel.name import WheelFile
 
 
 def released_wheels(state: LedgerState, store: Store) -> list[AvailableWheel]:
-    """Every released wheel of a store that a factory built."""
+    """List the released wheels of a store that a factory built."""
     return [
         AvailableWheel(
             cell=wheel.cell,
@@ -68,19 +68,14 @@ def released_wheels(state: LedgerState, store: Store) -> list[AvailableWheel]:
 
 
 def kept_wheels(published: Container[str], folders: Iterable[Path]) -> dict[Sha256, TestedWheel]:
-    """Find the wheels that passed in earlier runs and are not published.
+    """Find the wheels that passed in earlier runs and are not published, by the identity of their inputs.
 
-    Args:
-        published: the file names of all published wheels.
-        folders: where runs leave wheels that passed.
-
-    Returns:
-        The wheels, by the identity of what they were built from.
+    ``published`` has the file names of all published wheels; ``folders`` are those where runs leave wheels that passed.
     """
     paths = (path for folder in folders for path in folder.glob("*.whl") if path.name not in published)
     kept: dict[Sha256, TestedWheel] = {}
     for path in paths:
-        with suppress(IntegrityError):  # a certificate of another version of ours
+        with suppress(IntegrityError):  # a certificate of another version of wheelmill
             tested = tested_wheel_at(path)
             if tested and tested.certificate.provenance and tested.certificate.provenance.inputs:
                 kept[tested.certificate.provenance.inputs] = tested
@@ -88,7 +83,7 @@ def kept_wheels(published: Container[str], folders: Iterable[Path]) -> dict[Sha2
 
 
 def move_wheel(wheel: TestedWheel, folder: Path) -> TestedWheel:
-    """Move a wheel and the records beside it; the wheel last, so that none lies in the folder without them."""
+    """Move a wheel and the records beside it; the wheel last, so that it never lies in the folder without them."""
     folder.mkdir(parents=True, exist_ok=True)
     path = wheel.file.path
     for each in (provenance_path(path), certificate_path(path), path):
@@ -100,7 +95,7 @@ def move_wheel(wheel: TestedWheel, folder: Path) -> TestedWheel:
 def serve_candidate(folder: Path, wheels: Collection[WheelFile]) -> Iterator[CandidateIndex]:
     """Write wheels, sidecars and pages to an empty folder, and serve it on this machine while the context is open.
 
-    Smoke installs from there, just as a user will install from the real index.
+    Smoke installs from it as a user installs from the real index.
     """
     files = folder / "files"
     files.mkdir()
@@ -109,14 +104,14 @@ def serve_candidate(folder: Path, wheels: Collection[WheelFile]) -> Iterator[Can
         write_bytes(files / (wheel.filename + SIDECAR_SUFFIX), metadata_bytes(wheel.path))
     site = site_of_folder(files, "../files", warn=lambda _text: None)
     write_site(pages_of(site), folder / "site")
-    tree = max(site.trees, key=lambda tree: len(tree.projects))  # those for a torch's candidate stand in no other
+    tree = max(site.trees, key=lambda tree: len(tree.projects))  # wheels for a candidate of torch are in one tree only
     with serve_folder(folder) as url:
         required = _required_of_others(wheels)
         yield CandidateIndex(folder=folder, path=f"site/{tree.folder}/", url=url, requires=required)
 
 
 def _required_of_others(wheels: Collection[WheelFile]) -> tuple[str, ...]:
-    """The requirements of wheels, except for each other."""
+    """Return the requirements of wheels, except for each other."""
     metadata = [read_metadata(metadata_bytes(wheel.path)) for wheel in wheels]
     own = {canonicalize_name(each.name) for each in metadata}
     required = {requirement for each in metadata for requirement in each.requires_dist or ()}
@@ -128,12 +123,9 @@ _MUCH: Final = 1.2
 
 
 def growth_of(file: WheelFile, cell: Cell, state: LedgerState) -> Finding | None:
-    """Compare a wheel with its newest published predecessor; None if it is not much larger.
+    """Report a wheel that is much larger than its newest published predecessor; None if it is not.
 
-    Args:
-        file: the wheel.
-        cell: what it was built for; wheels for another CUDA or platform are not compared with it.
-        state: what is published.
+    Wheels for another CUDA or platform than that of ``cell`` are not compared.
     """
     wheels = (wheel for release in state.releases.values() for wheel in release.wheels)
     before = [(each.cell, each) for each in wheels if each.cell and _comes_before(each.cell, cell)]
@@ -162,7 +154,7 @@ _LOG: Final = 4000
 
 @dataclass(frozen=True, kw_only=True)
 class Factory:
-    """What a run works with: where wheels are built and tested, and where they go."""
+    """Builder, environments, store and folder of a run."""
 
     builder: Builder
     environments: SmokeEnvironments
@@ -179,7 +171,7 @@ class Factory:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFailure:
-    """A wheel that was not built, or was built and not released."""
+    """Wheel that was not built, or was built and not released."""
 
     id: str
     """The ID of its target, or its file name."""
@@ -188,7 +180,7 @@ class RunFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOutcome:
-    """The outcome of a run."""
+    """Outcome of a run."""
 
     verdicts: tuple[Verdict, ...]
     releases: tuple[ReleaseTag, ...]
@@ -205,12 +197,9 @@ def run(
 ) -> RunOutcome:
     """Build, test, release and list the targets of a plan; what fails does not hold up the others.
 
-    Args:
-        plan: what to build; cells that it skips because they failed before count as failures.
-        factory: where they are built, tried and released.
-        seconds: time for builds and smoke; None sets no limit.
-        publishes: whether the wheels are released and the site is made.
-        force: whether wheels that passed in an earlier run, and were not released, are built again.
+    Cells that ``plan`` skips because they failed before count as failures. ``seconds`` limits builds and smoke; None
+    sets no limit. If ``publishes`` is false, nothing is released and no site is made. ``force`` builds wheels again
+    that passed in an earlier run and were not released.
 
     Raises:
         UsageError: this machine lacks what a stage needs.
@@ -238,7 +227,7 @@ def run(
     except TimeIsOver:
         names = ", ".join(target.cell.id for target in left)
         factory.progress.step(f"out of time; left for another run: {names}")
-    except BaseException:  # also when it is interrupted: what passed is not lost
+    except BaseException:  # also an interrupt, so that wheels that passed are not lost
         if publishes and work.tested:
             work.publish()
         raise
@@ -254,7 +243,7 @@ def run(
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """The state of a run: what came of its targets so far."""
+    """State of a run: the results of its targets so far."""
 
     factory: Factory
     state: LedgerState
@@ -270,7 +259,7 @@ class _Run:
     failures: list[RunFailure] = field(default_factory=list)
 
     def take(self, target: BuildTarget) -> None:
-        """Build and try a target's wheel."""
+        """Build and test a target's wheel, and record a failure."""
         try:
             self._build_and_try(target)
         except (BuildError, SmokeError) as error:
@@ -294,7 +283,7 @@ class _Run:
         def edit(state: LedgerState) -> LedgerState:
             return replace(state, failures={**state.failures, identity_of(inputs): failure})
 
-        with suppress(ReleaseError, NetworkError):  # jobs that build may not write there; who sums them up does
+        with suppress(ReleaseError, NetworkError):  # build jobs may not write there; the job of the summary does
             factory.store.ledger.change(f"{target.cell.id} does not compile", edit)
 
     def _build_and_try(self, target: BuildTarget) -> None:
@@ -304,7 +293,7 @@ class _Run:
             self.available.extend(wheels_on_disk([tested.file]))
 
     def _passed_before(self, target: BuildTarget) -> TestedWheel | None:
-        """The wheel of the same inputs that passed in an earlier run, but was not released."""
+        """Return the unreleased wheel of the same inputs that passed in an earlier run; None if there is none."""
         factory = self.factory
         tested = self.kept.get(identity_of(inputs_of(target, factory.builder.place(target), factory.policy)))
         if tested is None or factory.store.reason_to_refuse(tested.file):
@@ -314,7 +303,7 @@ class _Run:
         return move_wheel(tested, factory.output / "wheels")
 
     def _build_anew(self, target: BuildTarget) -> TestedWheel | None:
-        """Build and examine a target's wheel; None when it is published already, byte for byte."""
+        """Build and examine a target's wheel; None if it is published already, byte for byte."""
         factory, progress = self.factory, self.factory.progress
         built = build_wheel(
             target, factory.builder, policy=factory.policy, output=factory.output / "built", progress=progress
@@ -367,7 +356,7 @@ class _Run:
 
 
 def _failures_before(plan: Plan) -> list[RunFailure]:
-    """The builds that a plan skips because they failed before."""
+    """Return the builds that a plan skips because they failed before."""
     skips = (skip for skip in plan.skips if skip.failure)
     return [
         RunFailure(id=skip.cell.id, error=BuildError("not-buildable", f"{skip.cell.id} {skip.reason}"))

@@ -1,4 +1,4 @@
-"""The site of all releases, with copies of their wheels in mirrors and variants of them."""
+"""Site of all releases, with copies of their wheels in mirrors and variants of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MEND: Final = f"put its {MANIFEST} back, or name them in removed.yml"
 
 @dataclass(frozen=True, kw_only=True)
 class Mirror:
-    """A store beside that of the wheels: with copies of them, under their own names, or with their variants."""
+    """Store beside that of the wheels, with copies of them under their own names or with their variants."""
 
     store: Store
     base_url: str
@@ -50,7 +50,7 @@ class Mirror:
 
 @dataclass(frozen=True, kw_only=True)
 class Stores:
-    """The stores whose wheels a site lists, and what decides how it lists them."""
+    """Stores of a site's wheels, and the rules for listing them."""
 
     store: Store
     """The store with the releases."""
@@ -105,9 +105,9 @@ class Stores:
         )
 
     def variant_files(self, site: Site, warn: Callable[[str], None]) -> tuple[VariantFile, ...]:
-        """Find the variants of the wheels of a site; `warn` is told of releases that cannot be read.
+        """Find the variants of a site's wheels; ``warn`` gets the releases that cannot be read.
 
-        Where wheels must be attested, `derived_part` decides which of their variants are listed.
+        If wheels must be attested, `derived_part` decides which variants are listed.
         """
         if self.variants is None:
             return ()
@@ -127,7 +127,7 @@ class Stores:
 
 
 def _own_folders(store: Store, base_url: str, manifests: Iterable[ListedRelease]) -> dict[tuple[str, Sha256], str]:
-    """The folder of every wheel, where a store keeps wheels outside the folders of their releases."""
+    """Return the folder of every wheel, if a store keeps wheels outside the folders of their releases."""
     keeps_apart = store.folder_of(Sha256("")) is not None
     return _folders_in(store, base_url, manifests) if keeps_apart else {}
 
@@ -135,7 +135,7 @@ def _own_folders(store: Store, base_url: str, manifests: Iterable[ListedRelease]
 def _folders_in(
     store: Store, base_url: str, releases: Iterable[LedgerRelease | ListedRelease]
 ) -> dict[tuple[str, Sha256], str]:
-    """The folder of every wheel of a store, by file name and hash."""
+    """Return the folder of every wheel of a store, by file name and hash."""
     return {
         (wheel.filename, wheel.sha256): posixpath.join(base_url, store.folder_of(wheel.sha256) or release.tag)
         for release in releases
@@ -144,12 +144,12 @@ def _folders_in(
 
 
 def _absent_in(store: Store, manifests: Iterable[ListedRelease]) -> Mapping[ReleaseTag, Container[str]]:
-    """The files that releases lack, where the store can list all files at once."""
+    """Return the files that releases lack, if the store can list all files at once."""
     return absent_files(store, {each.tag: each for each in manifests}) if store.lists_at_once else {}
 
 
 def _published_in(unread: Collection[ReleaseTag], store: Store) -> dict[str, Sha256]:
-    """The hashes of the wheels of releases whose manifests could not be read, as the ledger has them."""
+    """Return the wheel hashes in the ledger for releases with unreadable manifests."""
     releases = store.ledger.read().releases if unread else {}
     return {wheel.filename: wheel.sha256 for tag in unread for wheel in releases[tag].wheels}
 
@@ -157,7 +157,7 @@ def _published_in(unread: Collection[ReleaseTag], store: Store) -> dict[str, Sha
 def _attested_parts(
     store: Store, manifests: Sequence[ListedRelease], signer: Signer, warn: Callable[[str], None]
 ) -> Iterator[ListedRelease]:
-    """Leave out wheels that nothing attests."""
+    """Leave out wheels without an attestation."""
     signed = {each.tag: each for each in manifests if any(entry.attested for entry in each.wheels)}
     yield from (attested_part(each, b"", signer, warn) for each in manifests if each.tag not in signed)
     for tag, bundles in store.read_each(dict.fromkeys(signed), ATTESTATIONS):
@@ -180,17 +180,12 @@ def build_index(
 ) -> SiteSize:
     """Regenerate the site of all releases.
 
-    Args:
-        stores: where the wheels are, and how they are listed.
-        output: the folder that the site is written to.
-        catalogue: what is planned; without it, pages for people show only what is built.
-        sources: the ``sources.yml`` that clients of this site take.
-        site_url: where people will read the site; None if that is not known yet.
-        documents: a folder with wheelmill's documents, rendered by Sphinx, to include in the site.
-        on_github_pages: whether GitHub Pages will publish the site, so that one too large for that is refused.
-        progress: shows how many manifests were read, and pages made.
-        warn: told of manifests that cannot be read, of wheels that nothing attests, which are not listed, and of a site
-            that GitHub Pages would not publish.
+    Pages for people show only what is built if ``catalogue``, the plan, is None. ``sources`` is the ``sources.yml``
+    that clients of this site take. ``site_url`` is the address for readers; None if that is not known yet.
+    ``documents`` is a folder with wheelmill's documents, rendered by Sphinx, to include.
+
+    A site ``on_github_pages`` is refused if it is too large for GitHub Pages; otherwise ``warn`` gets that. It also
+    gets manifests that cannot be read, and wheels that are not listed for lack of an attestation.
 
     Raises:
         SiteError: with everything that must not be published; the old site stays as it is.
@@ -199,7 +194,7 @@ def build_index(
     address = site_url and f"{without_credentials(site_url).rstrip('/')}/"
 
     def pages() -> Iterator[Page]:
-        """Make every page. A generator, so that the store is read only while no other process writes the site."""
+        """Yield every page, so that the store is read only while no other process writes the site."""
         site = stores.site(progress, warn)
         aliased = with_aliases(site, catalogue.packages if catalogue else {})
         yield from pages_of(site, aliased.site)
@@ -220,10 +215,8 @@ def build_index(
 def catalogue_of(config: Config, failures: KnownFailures, downloads: Sequence[DownloadCount] = ()) -> Catalogue:
     """Plan everything that a configuration holds, as if nothing were published.
 
-    Args:
-        config: the configuration that the packages are built from.
-        failures: builds that failed; those whose inputs changed since count as not tried.
-        downloads: how often packages were downloaded until some days, the oldest first.
+    Builds in ``failures`` whose inputs changed since count as not tried. ``downloads`` are counts until some days, the
+    oldest first.
     """
     facts = config.compatibility
     return Catalogue(
@@ -238,7 +231,7 @@ def catalogue_of(config: Config, failures: KnownFailures, downloads: Sequence[Do
 
 @contextmanager
 def _without_cycles() -> Iterator[None]:
-    """Disable the garbage collector, which took half of the time, although the records have no cycles."""
+    """Disable the garbage collector, which took half of the time although the records have no cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""The outcome of a plan that many jobs worked on, from their reports and from what is published."""
+"""Outcome of a plan that many jobs worked on, from their reports and from the published wheels."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _MAX_LINE: Final = 300
 
 
 def clip(line: str) -> str:
-    """Shorten a line that foreign code wrote, to be shown and kept."""
+    """Shorten a line of foreign code for display and storage."""
     return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} ..."
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedWheel:
-    """A wheel that was examined."""
+    """Examined wheel in a job's report."""
 
     ok: bool
     file: str
@@ -35,7 +35,7 @@ class ReportedWheel:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedFailure:
-    """A target without a wheel."""
+    """Target without a wheel in a job's report."""
 
     id: str
     stage: str
@@ -45,13 +45,13 @@ class ReportedFailure:
 
     @property
     def tail(self) -> list[str]:
-        """The output to show: of a build, the first error in its log, or the log's end."""
+        """Output to show: of a build, the first error in its log, or the log's end."""
         return [clip(line) for line in self.message.splitlines()[-_TAIL_LINES:]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobReport:
-    """What ``wheelmill run --json`` prints in the job of a group."""
+    """Output of ``wheelmill run --json`` in the job of a group."""
 
     wheels: tuple[ReportedWheel, ...] = ()
     failures: tuple[ReportedFailure, ...] = ()
@@ -59,13 +59,13 @@ class JobReport:
 
     @property
     def passed(self) -> Mapping[str, Sha256]:
-        """The wheels that passed, by file name."""
+        """Wheels that passed, by file name."""
         return {wheel.file: wheel.sha256 for wheel in self.wheels if wheel.ok}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseReport:
-    """What ``wheelmill release --json`` prints in the job of a shard."""
+    """Output of ``wheelmill release --json`` in the job of a shard."""
 
     refused: tuple[RefusedWheel, ...]
 
@@ -75,7 +75,7 @@ State = Literal["done", "refused", "failed", "left", "unsigned", "unreleased", "
 
 @dataclass(frozen=True, kw_only=True)
 class GroupOutcome:
-    """The outcome of one group."""
+    """Outcome of one group."""
 
     group: PlannedGroup
     report: JobReport | None
@@ -89,7 +89,7 @@ class GroupOutcome:
 
     @property
     def state(self) -> State:
-        """``left`` is for another run to go on with; ``lost`` is a job without a report."""
+        """State of the group: ``left`` is for another run to continue; ``lost`` is a job without a report."""
         if self.report is None:
             return "lost"
         if self.report.left:
@@ -102,7 +102,7 @@ class GroupOutcome:
 
     @property
     def is_open(self) -> bool:
-        """Whether another run may build what this one did not."""
+        """True if another run may build what this one did not."""
         return self.state in {"left", "unsigned", "unreleased", "lost"}
 
     @property
@@ -112,32 +112,32 @@ class GroupOutcome:
 
     @property
     def unreleased(self) -> Mapping[str, Sha256]:
-        """Those that are in no release though nothing was said against them."""
+        """Wheels that passed and were neither released nor refused, by file name."""
         known = {*self.released, *(each.filename for each in self.refused)}
         return {name: sha256 for name, sha256 in self.passed.items() if self.is_released and name not in known}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """The outcome of a plan."""
+    """Outcome of a plan."""
 
     outcomes: tuple[GroupOutcome, ...]
     waiting: tuple[str, ...]
     """Groups for a later run."""
 
     def groups(self, *states: State) -> tuple[str, ...]:
-        """The names of the groups in some states."""
+        """Return the names of the groups in some states."""
         return tuple(outcome.group.group for outcome in self.outcomes if outcome.state in states)
 
     @property
     def again(self) -> tuple[str, ...]:
-        """Groups that another run should go on with."""
+        """Groups that another run should continue."""
         return (*(outcome.group.group for outcome in self.outcomes if outcome.is_open), *self.waiting)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """The releases that a plan was for."""
+    """Published wheels, and refusals, for the outcome of a plan."""
 
     wheels: Mapping[str, tuple[Sha256, ReleaseTag]]
     """The hash of each published wheel and its release, by file name."""
@@ -147,15 +147,13 @@ class Published:
 
 
 def summary_of(plan: Path, reports: Path, published: Published | None = None) -> Summary:
-    """Compare what was planned with what the jobs say, and with what is published.
+    """Compare a plan with the reports of its jobs, and with what is published.
 
-    Args:
-        plan: the file with the output of ``wheelmill plan --matrix``.
-        reports: a folder of what ``wheelmill run --json`` printed, a file ``GROUP.json`` for each group.
-        published: what is published by now; None where nothing was to be released.
+    ``reports`` has the output of ``wheelmill run --json``, a file ``GROUP.json`` for each group. ``published`` is None
+    if nothing was to be released.
 
     Raises:
-        IntegrityError: ``plan`` is not such a file.
+        IntegrityError: ``plan`` is not the output of ``wheelmill plan --matrix``.
     """
     planned = read_plan(plan)
     outcomes = (_outcome_of(each, _report_at(reports / f"{each.group}.json"), published) for each in planned.groups)
@@ -176,7 +174,7 @@ def _outcome_of(group: PlannedGroup, report: JobReport | None, published: Publis
 
 
 def _report_at(path: Path) -> JobReport | None:
-    """Read a job's report; a job that was killed leaves none, or an empty file."""
+    """Read a job's report; None if the job was killed and left none, or an empty file."""
     try:
         return read_record(path, JobReport) if path.exists() else None
     except IntegrityError:
@@ -184,9 +182,9 @@ def _report_at(path: Path) -> JobReport | None:
 
 
 def refused_in(folder: Path) -> Iterable[RefusedWheel]:
-    """The wheels that releases did not take, from what ``wheelmill release --json`` printed into files of a folder."""
+    """Yield the wheels that releases refused, from a folder with the output of ``wheelmill release --json``."""
     for path in sorted(folder.glob("*.json")):
         try:
             yield from read_record(path, ReleaseReport).refused
-        except IntegrityError:  # its job was ended: the wheels are found to be in no release
+        except IntegrityError:  # its job was killed; its wheels count as unreleased
             continue

@@ -1,4 +1,4 @@
-"""A summary as people read it: on the page of a run, and in a message of a few lines."""
+"""Summary as text for people: on the page of a run, and in a message of a few lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WORDS: Final[Mapping[State, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class RunText:
-    """What a summary says of a run, beyond the groups of its plan."""
+    """Text about a run, beyond the groups of its plan."""
 
     end: RunEnd
     index: str
@@ -42,7 +42,7 @@ class RunText:
 
     @property
     def lines(self) -> Iterator[str]:
-        """Whether the index has everything, and what comes next."""
+        """State of the index, and the next steps."""
         if self.index in {"failure", "cancelled"}:
             yield "The index was not updated: what this run released is not listed yet."
         for run in self.end.continued:
@@ -66,12 +66,7 @@ class RunText:
 
 
 def markdown_of(summary: Summary, run: RunText | None = None) -> str:
-    """Show a summary as GitHub shows Markdown.
-
-    Args:
-        summary: the summary of a plan and its jobs.
-        run: the end of their run; None where nothing was to be released.
-    """
+    """Format a summary as GitHub's Markdown; ``run`` is None if nothing was to be released."""
     sections = [
         _package_table(summary.outcomes) if run else [],
         _group_table([outcome for outcome in summary.outcomes if not (run and outcome.state == "done")]),
@@ -86,7 +81,7 @@ def markdown_of(summary: Summary, run: RunText | None = None) -> str:
 
 
 def notice_of(summary: Summary, run: RunText) -> str:
-    """Say in a few lines what a run achieved, and what a person may have to look at; empty if all went well."""
+    """Summarise in a few lines what a run achieved, and what may need a person; empty if all went well."""
     states = Counter(outcome.state for outcome in summary.outcomes)
     if set(states) <= {"done"} and not summary.waiting and run.end.left is None:
         return ""
@@ -146,11 +141,11 @@ def _failures_of(outcomes: Iterable[GroupOutcome]) -> list[str]:
 
 
 def _failure_lines(failure: ReportedFailure) -> Sequence[str]:
-    """A failure and what was printed of it: foreign code wrote that, and it may not end the fence."""
+    """Format a failure and its output: foreign code wrote that, and it may not end the fence."""
     fence = "`" * max(3, 1 + max((len(run) for line in failure.tail for run in re.findall("`+", line)), default=0))
     return ["", f"### `{failure.id}`: {failure.stage} failed", "", f"{fence}text", *failure.tail, fence]
 
 
 def _first(rows: Sequence[str], most: int, more: str = "{} more") -> list[str]:
-    """The first few of many, and how many more there are."""
+    """Return the first rows, and how many more there are."""
     return [*rows[:most], *([more.format(len(rows) - most)] if len(rows) > most else [])]

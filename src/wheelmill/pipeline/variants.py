@@ -1,4 +1,4 @@
-"""Published wheels as variant wheels, in a store of their own: what follows a draft stays apart from what does not."""
+"""Published wheels as variant wheels, in a store of their own: these follow a draft, and plain wheels do not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TOGETHER: Final = 240
 
 @dataclass(frozen=True, kw_only=True)
 class _Plain:
-    """A published wheel with a label of ours."""
+    """Published wheel with a label of ours."""
 
     tag: ReleaseTag
     entry: ListedWheel
@@ -41,7 +41,7 @@ class _Plain:
 
     @property
     def same_but_cuda(self) -> tuple[ProjectName, Version, frozenset[Tag]]:
-        """What it shares with wheels for other CUDAs."""
+        """Key that it shares with wheels for other CUDAs."""
         return self.name.project, variant_name(self.name, NULL_VARIANT.label).plain.version, self.name.tags
 
 
@@ -53,17 +53,11 @@ def publish_variants(
     progress: Progress,
     warn: Callable[[str], None],
 ) -> Publication:
-    """Make the published wheels of projects into variant wheels, and release those that no release has yet.
+    """Make the published wheels of projects into variant wheels, and release the missing ones in ``variants``.
 
-    Each becomes the variant of its CUDA and GPUs. What those of the oldest CUDA hold is the null variant besides: a
-    machine takes it that can take no other, so it is what runs with the oldest drivers.
-
-    Args:
-        store: the store with the plain wheels.
-        variants: the store that gets the variant wheels.
-        projects: those that are wanted.
-        progress: shows each wheel.
-        warn: told of releases that cannot be read, and of wheels that are no variant.
+    Each becomes the variant of its CUDA and GPUs. Those of the oldest CUDA also become the null variant: machines
+    without another fitting variant take it, so it must run with the oldest drivers. ``warn`` gets releases that cannot
+    be read, and wheels that are no variant.
 
     Raises:
         UsageError: the store for variant wheels has plain ones: no index could be made of it.
@@ -92,7 +86,7 @@ def publish_variants(
 
 
 def _plain_wheels(store: Store, projects: Collection[ProjectName], warn: Callable[[str], None]) -> Iterator[_Plain]:
-    """Those of releases of torch: candidates of torch have trees of their own, and no drivers that choose."""
+    """Yield those for releases of torch: candidates of torch have trees of their own, and no drivers that choose."""
     manifests = every_manifest(store, store.ledger.manifests(), warn, lambda tag, faults: warn(f"{tag}: {faults}"))
     for manifest in manifests:
         for entry in manifest.wheels:
@@ -107,7 +101,7 @@ def _plain_wheels(store: Store, projects: Collection[ProjectName], warn: Callabl
 
 
 def _newest_builds(wheels: Iterable[_Plain]) -> list[_Plain]:
-    """Of wheels that were built again, the one that installers take."""
+    """Return the newest build of each wheel, which installers take."""
     newest: dict[tuple[object, ...], _Plain] = {}
     for wheel in wheels:
         key = (*wheel.same_but_cuda, wheel.cuda)
@@ -123,7 +117,7 @@ def _number(build: BuildTag) -> tuple[int, str]:
 def _lacking(
     wheel: _Plain, there: Collection[str], warn: Callable[[str], None], *, is_null: bool
 ) -> tuple[Variant, ...]:
-    """The variants of a wheel that are not published."""
+    """Return the variants of a wheel that are not published."""
     evidence = wheel.entry.certificate.evidence
     own = Variant.of_code(wheel.cuda, evidence.sass, evidence.ptx)
     if own is None:
@@ -163,6 +157,6 @@ def _evidence_of(file: WheelFile) -> Evidence:
 
 
 def _tested_variant(file: WheelFile, evidence: Evidence) -> TestedWheel:
-    """A variant wheel with the evidence of its plain wheel, which is the one that was tested."""
+    """Return a variant wheel with the evidence of its plain wheel, which is the one that was tested."""
     certificate = Certificate(sha256=file.sha256, evidence=evidence, clean_rooms=(), provenance=None)
     return TestedWheel(file=file, certificate=certificate)
