@@ -1,7 +1,7 @@
 """Clean environments for tests of wheels: virtual environments on this machine, or containers.
 
-A container has no compiler, no network and nothing of this machine but what the wheel needs. The image with CUDA's
-libraries comes first; one without them then shows a library that the wheel should have brought.
+A container has no compiler, no network, and nothing of this machine but what the wheel needs. The first image has
+CUDA's libraries; one without them then shows a library that the wheel should have brought.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SHOWN: Final = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateIndex:
-    """The throw-away index that a wheel is installed from."""
+    """Temporary index that a wheel is installed from."""
 
     folder: Path
     """Holds the index, and what environments keep while the wheel is tested."""
@@ -65,15 +65,10 @@ ServeIndex = Callable[[Path, Collection[WheelFile]], AbstractContextManager[Cand
 def torches_for(
     contents: Contents, python: PythonVersion | None, compatibility: Compatibility
 ) -> Mapping[TorchVersion | None, str | None]:
-    """The torches that a wheel is tested with, and the index of each; of a range, the oldest and the newest.
+    """Return the torches that a wheel is tested with, and the index of each; of a range, the oldest and the newest.
 
-    Args:
-        contents: what was read from the opened wheel.
-        python: the interpreter that torch must be published for.
-        compatibility: which torches are published, and where.
-
-    Returns:
-        Places as `torch_options` takes them; None for None where the wheel names no torch.
+    Torch must be published for ``python``. Indexes are places as `torch_options` takes them. If the wheel names no
+    torch, None maps to None.
     """
     torch, label = contents.torch, contents.name.label
     if torch is None or label is None:
@@ -86,23 +81,20 @@ def torches_for(
 
 
 class SmokeEnvironment(Protocol):
-    """A place with one Python and nothing else, made for one wheel and thrown away afterwards."""
+    """Environment with one Python and nothing else, made for one wheel and removed afterwards."""
 
     @property
     def torch(self) -> TorchVersion | None:
-        """The torch that the wheel is tested with; None leaves that to what the wheel requires."""
+        """The torch that the wheel is tested with; None if the wheel's requirements decide."""
         ...
 
     @property
     def place(self) -> str:
-        """Where it is: ``this machine``, or the base image of a container."""
+        """Name of the place: ``this machine``, or the base image of a container."""
         ...
 
     def run(self, code: str, *arguments: str) -> str:
-        """Run Python code, which sees what was installed and none of this machine's secrets.
-
-        Returns:
-            What it printed.
+        """Run Python code beside the installed packages, without this machine's secrets, and return its output.
 
         Raises:
             ProcessError: the code failed.
@@ -110,7 +102,7 @@ class SmokeEnvironment(Protocol):
         ...
 
     def install_torch(self, requirement: str) -> None:
-        """Install torch from where a user would have it.
+        """Install torch from the index that a user would install it from.
 
         Raises:
             ProcessError: it cannot be installed.
@@ -118,7 +110,7 @@ class SmokeEnvironment(Protocol):
         ...
 
     def install(self, requirements: Sequence[str]) -> None:
-        """Install wheels of the throw-away index with pip, as a user would; their dependencies come from anywhere.
+        """Install wheels of the temporary index with pip, as a user would; their dependencies come from anywhere.
 
         Raises:
             ProcessError: pip could not.
@@ -127,18 +119,14 @@ class SmokeEnvironment(Protocol):
 
 
 class SmokeEnvironments(Protocol):
-    """Makes clean environments."""
+    """Provider of clean environments."""
 
     def of(
         self, contents: Contents, python: PythonVersion | None, index: CandidateIndex, progress: Progress, /
     ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
-        """Say which environments a wheel must pass, one after the other.
+        """List the environments that a wheel must pass, in order.
 
-        Args:
-            contents: the opened wheel, with its evidence.
-            python: the interpreter in them; None takes the version of the running one.
-            index: the index that the wheel is installed from.
-            progress: shows the steps that take long.
+        ``python`` is None if they have the version of the running interpreter. ``index`` has the wheel.
 
         Raises:
             ProcessError: what an environment needs cannot be downloaded; entering an environment may raise this, too.
@@ -149,13 +137,9 @@ class SmokeEnvironments(Protocol):
 
 
 def evaluate(environment: SmokeEnvironment, answer: type[Answer], code: str, *arguments: str) -> Answer:
-    """Run Python code of ours in an environment and read the JSON that it prints last.
+    """Run our Python code in an environment, and read the JSON of type ``answer`` that it prints last.
 
-    Args:
-        environment: where the code runs. A wheel that was installed in it may change what is printed.
-        answer: the type that the JSON must be of.
-        code: the Python code, which prints one JSON value.
-        arguments: the values of ``sys.argv[1:]`` for the code.
+    A wheel that is installed there may change the output. ``arguments`` become ``sys.argv[1:]``.
 
     Raises:
         ProcessError: the code failed, or printed something else.
@@ -172,7 +156,7 @@ def evaluate(environment: SmokeEnvironment, answer: type[Answer], code: str, *ar
 
 @dataclass(frozen=True, kw_only=True)
 class LocalEnvironment:
-    """A virtual environment."""
+    """Virtual environment on this machine."""
 
     venv: VirtualEnvironment
     torch: TorchVersion | None
@@ -185,7 +169,7 @@ class LocalEnvironment:
 
     @property
     def place(self) -> str:
-        """Where it is."""
+        """This machine; see `SmokeEnvironment`."""
         return THIS_MACHINE
 
     def run(self, code: str, *arguments: str) -> str:
@@ -200,7 +184,7 @@ class LocalEnvironment:
         self.venv.install([requirement], torch_backend=self.torch_place)
 
     def install(self, requirements: Sequence[str]) -> None:
-        """Install wheels of the throw-away index; see `SmokeEnvironment`."""
+        """Install wheels of the temporary index; see `SmokeEnvironment`."""
         folder = self.venv.directory
         sandbox = Sandbox(writable={folder: folder}, readable=[self.interpreter, *certificates()], network=True)
         self.venv.pip_install(requirements, extra_index=self.index_url, sandbox=sandbox)
@@ -208,14 +192,14 @@ class LocalEnvironment:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalEnvironments:
-    """One virtual environment for each Python, and each torch of those that are tried."""
+    """Virtual environments: one for each Python and torch of a test."""
 
     compatibility: Compatibility
 
     def of(
         self, contents: Contents, python: PythonVersion | None, index: CandidateIndex, _progress: Progress, /
     ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
-        """Name the environments; see `SmokeEnvironments`."""
+        """List the environments; see `SmokeEnvironments`."""
         torches = torches_for(contents, python, self.compatibility)
         return [_environment(python, torch, place, index) for torch, place in torches.items()]
 
@@ -259,7 +243,7 @@ _LONGEST_WAIT: Final = 30
 
 @dataclass(frozen=True, kw_only=True)
 class DockerEnvironment:
-    """A container."""
+    """Container as a clean environment."""
 
     place: str
     """Its base image."""
@@ -282,7 +266,7 @@ class DockerEnvironment:
         self._pip_install("--no-index", "--no-compile", requirement)
 
     def install(self, requirements: Sequence[str]) -> None:
-        """Install wheels of the throw-away index, and what was downloaded for them; see `SmokeEnvironment`."""
+        """Install wheels of the temporary index, and what was downloaded for them; see `SmokeEnvironment`."""
         self._pip_install("--index-url", self.index_url, *requirements)
 
     def _pip_install(self, *arguments: str) -> None:
@@ -297,7 +281,7 @@ class DockerEnvironment:
 
 @dataclass(frozen=True, kw_only=True)
 class DockerEnvironments:
-    """Two containers for each Python and torch: one without CUDA's libraries, and before it one with its CUDA."""
+    """Two containers for each Python and torch: first one with its CUDA, then one without CUDA's libraries."""
 
     images: Images
     compatibility: Compatibility
@@ -305,11 +289,11 @@ class DockerEnvironments:
     def of(
         self, contents: Contents, python: PythonVersion | None, index: CandidateIndex, progress: Progress, /
     ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
-        """Download what the wheel needs, and name the environments; see `SmokeEnvironments`."""
+        """Download what the wheel needs, and list the environments; see `SmokeEnvironments`."""
         label = contents.name.label
         python = python or PythonVersion(*sys.version_info[:2])
         bases = [*([self.images.of_cuda(label.cuda).runtime] if label else []), self.images.plain.image]
-        with claim_run():  # says what is wrong with Docker, if anything is, before it is asked for images
+        with claim_run():  # reports a fault of Docker before images are needed
             images = [self._image(base, progress) for base in bases]
         if index.requires:
             progress.step(f"gathering what {contents.file.filename} needs on Python {python}")
@@ -370,6 +354,6 @@ def _beside(python: PythonVersion, torch: TorchVersion | None) -> str:
 
 
 def _let_everyone_read(folder: Path) -> None:
-    """Let everybody read the folder: root in the container has lost the right to read other users' files."""
+    """Make a folder readable for all users: root in the container cannot read other users' files."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)

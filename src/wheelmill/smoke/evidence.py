@@ -1,4 +1,4 @@
-"""Opening an untrusted wheel, and reading what its bytes show."""
+"""Evidence from the bytes of an untrusted wheel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from wheelmill.wheel.torch_links import window_of
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """A readable wheel, opened."""
+    """Contents of a readable wheel."""
 
     file: WheelFile
     name: WheelName
@@ -54,17 +54,17 @@ class Contents:
 
     @functools.cached_property
     def installed(self) -> tuple[InstalledFile, ...]:
-        """Its files, where installers put them."""
+        """Its files, at the paths where installers put them."""
         return tuple(installed_files(member.filename for member in self.members))
 
     @functools.cached_property
     def sizes(self) -> Sizes:
-        """What makes it large."""
+        """The parts that make it large."""
         return sizes_of(self.members, self.shared_objects)
 
     @property
     def torch(self) -> TorchNeed | None:
-        """The torch, or range of torches, that it was built for; None if neither its label nor provenance says."""
+        """The torch, or range of torches, that it was built for; None if neither label nor provenance names one."""
         built_for = self.provenance.cell.torch if self.provenance else None
         if isinstance(built_for, StableTorch):
             return built_for
@@ -72,7 +72,7 @@ class Contents:
 
     @property
     def stable_since(self) -> PythonVersion | None:
-        """The oldest Python that an abi3 wheel is for; None for other wheels."""
+        """The oldest Python that an abi3 wheel is for; None if it is another wheel."""
         try:
             return min(PythonVersion.parse(tag.interpreter) for tag in self.name.tags if tag.abi == "abi3")
         except ValueError:  # there is none, or its tag is that of another interpreter
@@ -80,7 +80,7 @@ class Contents:
 
     @property
     def expectations(self) -> Expectations:
-        """What packages.yml expects of it; of a wheel that was not built here, that its packages can be imported."""
+        """Expectations of packages.yml; without provenance, that the wheel's packages can be imported."""
         if self.provenance:
             return self.provenance.expectations
         names = (member.filename for member in self.members)
@@ -89,7 +89,7 @@ class Contents:
 
     @property
     def pythons(self) -> tuple[PythonVersion | None, ...]:
-        """The Pythons to test it on; None stands for any. For a wheel for many torches, the oldest and the newest."""
+        """The Pythons to test it on, or None for any; for a wheel for many torches, the oldest and the newest."""
         if self.provenance:
             pythons = self.provenance.pythons
             return tuple({min(pythons): None, max(pythons): None}) if isinstance(self.torch, StableTorch) else pythons
@@ -101,12 +101,7 @@ class Contents:
 
 
 def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tuple[Finding, ...]:
-    """Read a wheel, or say why it cannot be read.
-
-    Args:
-        file: the file, which need not be a wheel.
-        provenance: how it was built, if that is known.
-    """
+    """Read a wheel, or return the findings why it cannot be read; ``file`` need not be a wheel."""
     try:
         name = WheelName.parse(file.filename)
     except ValueError as error:
@@ -144,7 +139,7 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
 
 
 def own_libraries(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
-    """The names by which shared objects of the wheel can need each other."""
+    """Return the names by which shared objects of the wheel can need each other."""
     names = (so.name.rpartition("/")[2] for so in shared_objects)
     return frozenset([*names, *(so.soname for so in shared_objects if so.soname)])
 

@@ -1,6 +1,6 @@
-"""The smoke test of one wheel: its bytes are read, then it is installed as a user would install it.
+"""Smoke test of one wheel: read its bytes, then install it as a user would.
 
-The wheels of ours that it requires are installed with it.
+Our wheels that it requires are installed with it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from wheelmill.wheel.name import WheelFile, WheelName
 
 @dataclass(frozen=True, kw_only=True)
 class AvailableWheel:
-    """A wheel that can be installed with the one that is tested."""
+    """Wheel that can be installed with the tested one."""
 
     cell: Cell
     pythons: tuple[PythonVersion, ...]
@@ -42,7 +42,7 @@ class AvailableWheel:
 
 
 def wheels_on_disk(files: Iterable[WheelFile]) -> list[AvailableWheel]:
-    """Every wheel on this disk whose provenance lies beside it."""
+    """List the wheels on this disk with provenance beside them."""
     return [
         AvailableWheel(
             cell=provenance.cell,
@@ -67,16 +67,8 @@ def examine_wheel(
 ) -> Verdict:
     """Examine a wheel's bytes; if they do not refuse it, install it from an index of its own in clean environments.
 
-    An earlier certificate is removed: only what is found now counts.
-
-    Args:
-        file: the wheel file to examine.
-        environments: makes the environments that it is installed into.
-        serve_index: makes and serves the index that it is installed from.
-        available: wheels of ours; those that it requires are installed with it.
-        max_size: bytes that a wheel must stay under where it will be released; None sets no limit.
-        suffix: of the certificate that is removed.
-        progress: told of every Python that it is tested on.
+    An earlier certificate with this ``suffix`` is removed: only current findings count. Wheels in ``available`` that it
+    requires are installed with it. It must stay under ``max_size`` bytes to be released; None sets no limit.
 
     Raises:
         UsageError: this machine lacks what the environments need.
@@ -97,13 +89,9 @@ def examine_bytes(
 ) -> tuple[Contents | None, Verdict]:
     """Judge a wheel by its bytes alone: nothing of it is installed or run.
 
-    Args:
-        file: the wheel file to examine.
-        provenance: how it was built, which says what is expected of it; None for a wheel that was not built here.
-        max_size: bytes that a wheel must stay under where it will be released; None sets no limit.
-
-    Returns:
-        What is in it, None if it cannot be read; and the verdict, without clean environments.
+    ``provenance`` sets the expectations; None if the wheel was not built here. It must stay under ``max_size`` bytes to
+    be released; None sets no limit. The returned contents are None if the file cannot be read; the verdict has no clean
+    environments.
     """
     contents = open_wheel(file, provenance)
     if not isinstance(contents, Contents):
@@ -127,7 +115,7 @@ def _try(
     progress: Progress,
 ) -> Iterable[CleanRoom | Finding]:
     """Test a wheel on every Python that it is for; stop at the first that refuses it."""
-    cache = user_cache_path("wheelmill")  # so that what environments take from there can be linked
+    cache = user_cache_path("wheelmill")  # so that environments can link files of the cache
     with temporary_folder(cache) as folder:
         try:
             required = {python: _required_wheels(contents, python, available, folder) for python in contents.pythons}
@@ -163,14 +151,7 @@ def _required_wheels(
 def find_required(
     cell: Cell, python: PythonVersion, requires: Sequence[ProjectName], available: Sequence[AvailableWheel]
 ) -> list[AvailableWheel]:
-    """Find what a wheel requires on one Python, and what those wheels require in turn.
-
-    Args:
-        cell: the cell that the wheel was built for.
-        python: the interpreter that all of them are installed into.
-        requires: the projects that the wheel requires.
-        available: the wheels to choose from.
-    """
+    """Find the wheels that a wheel built for ``cell`` requires on one Python, and their own requirements."""
     chosen: dict[ProjectName, AvailableWheel] = {}
     wanted = list(requires)
     while wanted:
@@ -190,11 +171,7 @@ def find_required(
 
 
 def check_required(target: BuildTarget, available: Sequence[AvailableWheel]) -> None:
-    """Check that the wheels that a target requires exist, before hours are spent on building it.
-
-    Args:
-        target: the build target that needs other wheels.
-        available: the wheels that can be installed beside it.
+    """Check that a target's required wheels exist, before hours are spent on its build.
 
     Raises:
         BuildError: there is no wheel of it for the same Python, CUDA and torch.

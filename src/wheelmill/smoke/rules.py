@@ -1,7 +1,7 @@
-"""Rules on a wheel's bytes, none of which is run: each compares what the wheel promises with what it holds.
+"""Rules on a wheel's bytes: each compares what the wheel promises with what it holds, and runs nothing of it.
 
-They look at its files and where an installer writes them, at what its shared objects need of the machine and do to its
-processes, and at its name, its label, RECORD and provenance.
+They check its files and their installed paths, its name, label, RECORD and provenance. They also check what its shared
+objects need from the machine and do to its processes.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ https://docs.python.org/3/library/site.html, https://pip.pypa.io/en/stable/topic
 https://docs.conda.io/projects/conda/en/stable/user-guide/configuration/use-condarc.html
 """
 _OWN_LIBRARY: Final = re.compile(
-    r"(?:python|pypy)3(?:\.\d+)?[dt]*"  # its modules, which are found after those of
-    r"|python3\d+[dt]*\.zip"  # this, which need not be there
+    r"(?:python|pypy)3(?:\.\d+)?[dt]*"  # modules, which are searched after the zip file
+    r"|python3\d+[dt]*\.zip"  # the zip file, which may be absent
     r"|lib(?:python|pypy)3[\d.]*[dt]*(?:-c)?\.(?:a|so|dylib)[\d.]*"
 )
 """What Python has under ``lib``: https://docs.python.org/3/library/sys_path_init.html"""
@@ -63,7 +63,7 @@ _COMMANDS: Final = frozenset(("python", "pythonw", "pydoc", "pip", "uv", "uvx", 
 
 
 def runs_nothing_at_start(contents: Contents) -> Iterator[Finding]:
-    """No file may run whenever Python starts, whether or not it is imported."""
+    """Find files that run at every start of Python, imported or not."""
     started = (
         file
         for file in _in_library(contents)
@@ -73,7 +73,7 @@ def runs_nothing_at_start(contents: Contents) -> Iterator[Finding]:
 
 
 def has_no_files_of_others(contents: Contents) -> Iterator[Finding]:
-    """Installers overwrite what is there: a ``torch/__init__.py`` replaces torch's."""
+    """Find files of other projects: installers overwrite the original, so a ``torch/__init__.py`` replaces torch's."""
     own = contents.name.project
     required = {canonicalize_name(requirement.name) for requirement in contents.metadata.requires_dist or ()} - {own}
 
@@ -87,7 +87,7 @@ def has_no_files_of_others(contents: Contents) -> Iterator[Finding]:
 
 
 def has_no_files_of_the_environment(contents: Contents) -> Iterator[Finding]:
-    """A ``pip.conf`` names the index of all that is installed later; conda has Python's library and its hooks there."""
+    """Find Python's library, conda's hooks and settings: a ``pip.conf`` names the index of all later installs."""
 
     def is_of_the_environment(file: InstalledFile) -> bool:
         match [part.lower() for part in file.path.parts]:
@@ -103,7 +103,7 @@ def has_no_files_of_the_environment(contents: Contents) -> Iterator[Finding]:
 
 
 def replaces_no_command(contents: Contents) -> Iterator[Finding]:
-    """Nobody gets another ``python`` or ``pip`` by installing a wheel, nor a program outside of the folder for them."""
+    """Find programs that replace ``python`` or ``pip``, or that lie outside the folder for programs."""
     if is_reserved(contents.name.project):
         return
     programs = [str(file.path) for file in contents.installed if file.place == "programs"]
@@ -117,7 +117,7 @@ def replaces_no_command(contents: Contents) -> Iterator[Finding]:
 
 
 def has_no_files_of_a_source(contents: Contents) -> Iterator[Finding]:
-    """No folder ``tests`` at the top: two wheels that have one overwrite each other's files."""
+    """Find top-level folders such as ``tests``: two wheels that have one overwrite each other's files."""
     own = contents.name.project
     files = (file for file in _in_library(contents) if file.top in _OF_A_SOURCE and file.top != own)
     tops = dict.fromkeys(file.path.parts[0] for file in files)
@@ -126,20 +126,20 @@ def has_no_files_of_a_source(contents: Contents) -> Iterator[Finding]:
 
 
 def has_no_bytecode(contents: Contents) -> Iterator[Finding]:
-    """No bytecode: Python may run it without checking the source beside it (PEP 552)."""
+    """Find bytecode: Python may run it without checking the source beside it (PEP 552)."""
     compiled = (file for file in contents.installed if file.path.suffix in (".pyc", ".pyo"))
     yield from _finding(Code.BYTECODE, compiled, "is bytecode, which need not be that of its source")
 
 
 def has_no_special_modes(contents: Contents) -> Iterator[Finding]:
-    """No setuid programs: a program in a wheel runs as whoever starts it."""
+    """Find setuid programs: a program in a wheel must run as the user that starts it."""
     special = [m.filename for m in contents.members if m.external_attr >> 16 & (stat.S_ISUID | stat.S_ISGID)]
     if special:
         yield Finding(code=Code.SETUID, detail=f"{some_of(special)} would run as another user")
 
 
 def is_written_by_its_owner(contents: Contents) -> Iterator[Finding]:
-    """Installers of today ignore these modes; what unpacks a wheel need not."""
+    """Find world-writable files: installers ignore these modes today, but other tools that unpack wheels may not."""
     open_to_all = [m.filename for m in contents.members if m.external_attr >> 16 & stat.S_IWOTH]
     if open_to_all:
         yield Finding(code=Code.WORLD_WRITABLE, detail=f"everybody may write to {some_of(open_to_all)}")
@@ -167,7 +167,7 @@ FILES: Final = (
 
 
 def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:
-    """Two CUDA majors cannot serve one process."""
+    """Find libraries of another CUDA major than the label's: two cannot serve one process."""
     label = contents.name.label
     if label is None:
         return
@@ -179,7 +179,7 @@ def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:
 
 
 def cudart_is_as_said(contents: Contents) -> Iterator[Finding]:
-    """A shared CUDA runtime must come from torch or a toolkit; a static one needs neither."""
+    """Compare the CUDA runtime with the expected one: only a shared one must come from torch or a toolkit."""
     said = contents.expectations.cudart
     found = "shared" if any(name.startswith("libcudart.so") for name in contents.evidence.needed) else "static"
     if said not in (None, found):
@@ -187,7 +187,7 @@ def cudart_is_as_said(contents: Contents) -> Iterator[Finding]:
 
 
 def glibc_is_old_enough(contents: Contents) -> Iterator[Finding]:
-    """A manylinux tag promises a glibc; no symbol may need a newer one (PEP 600)."""
+    """Find symbols that need a newer glibc than a manylinux tag promises (PEP 600)."""
     for platform in contents.name.platforms:
         floor = promised_glibc(platform)
         newer = symbols_newer_than(floor, contents.shared_objects) if floor else ()
@@ -196,7 +196,7 @@ def glibc_is_old_enough(contents: Contents) -> Iterator[Finding]:
 
 
 def symbol_versions_are_old_enough(contents: Contents) -> Iterator[Finding]:
-    """A manylinux tag promises a libstdc++ and a libgcc as well, those of the systems that it stands for."""
+    """Find symbol versions, such as those of libstdc++ and libgcc, that the systems of a manylinux tag lack."""
     asked = {(so.name, symbol.version) for so in contents.shared_objects for symbol in so.undefined if symbol.version}
     for platform in contents.name.platforms:
         policy = policy_of(platform)
@@ -213,7 +213,7 @@ def symbol_versions_are_old_enough(contents: Contents) -> Iterator[Finding]:
 
 
 def libraries_are_found(contents: Contents) -> Iterator[Finding]:
-    """Every library that it names is in the wheel, or part of the platform, torch, CUDA or the driver."""
+    """Find needed libraries that are neither in the wheel nor part of the platform, torch, CUDA or the driver."""
     for platform in contents.name.platforms:
         if (policy := policy_of(platform)) is None:
             continue
@@ -231,8 +231,8 @@ def libraries_are_found(contents: Contents) -> Iterator[Finding]:
 
 
 def brings_no_second_copy(contents: Contents) -> Iterator[Finding]:
-    """Two copies of the CUDA runtime, of cuBLAS or of torch in one process share no state, and crash."""
-    if is_reserved(contents.name.project):  # it is the first one
+    """Find copies of the CUDA runtime, cuBLAS or torch: two in one process share no state, and crash."""
+    if is_reserved(contents.name.project):  # its own copy is the first one
         return
     copies = [
         so.name
@@ -244,7 +244,7 @@ def brings_no_second_copy(contents: Contents) -> Iterator[Finding]:
 
 
 def is_for_the_machine(contents: Contents) -> Iterator[Finding]:
-    """Machine code is for the processor that the platform tag names."""
+    """Find machine code for another processor than the one in the platform tag."""
     foreign = [
         f"{so.name} ({so.machine})"
         for so in contents.shared_objects
@@ -255,7 +255,7 @@ def is_for_the_machine(contents: Contents) -> Iterator[Finding]:
 
 
 def abi_is_stable(contents: Contents) -> Iterator[Finding]:
-    """An abi3 wheel promises to run on every later Python, so it calls nothing that one may lack (PEP 384)."""
+    """Find calls of an abi3 wheel that a later Python may lack: it promises to run on all of them (PEP 384)."""
     oldest = contents.stable_since
     if oldest is None:
         return
@@ -268,7 +268,7 @@ def abi_is_stable(contents: Contents) -> Iterator[Finding]:
 
 
 def torch_abi_is_stable(contents: Contents) -> Iterator[Finding]:
-    """A wheel for many torches calls what all of them have: the functions of C that torch keeps."""
+    """Find symbols that some torch of a wheel's range may lack: all have only the functions of C that torch keeps."""
     stable = contents.torch
     if not isinstance(stable, StableTorch):
         return
@@ -290,14 +290,14 @@ def torch_abi_is_stable(contents: Contents) -> Iterator[Finding]:
 
 
 def stack_is_not_executable(contents: Contents) -> Iterator[Finding]:
-    """Loading it would make the stack of every thread executable; newer glibcs refuse to."""
+    """Find objects that would make the stack of every thread executable; newer glibcs refuse to load them."""
     yield from _objects_that(
         contents, lambda so: so.executable_stack, Code.EXECUTABLE_STACK, "makes the stack executable"
     )
 
 
 def code_is_not_writable(contents: Contents) -> Iterator[Finding]:
-    """Loading it would write into its code, which hardened systems refuse."""
+    """Find objects with writes into their code at load time, which hardened systems refuse."""
     yield from _objects_that(
         contents, lambda so: so.text_relocations, Code.TEXT_RELOCATIONS, "has relocations in its code"
     )
@@ -327,7 +327,7 @@ MACHINE_CODE: Final = (
 
 
 def metadata_agrees(contents: Contents) -> Iterator[Finding]:
-    """pip refuses a wheel whose METADATA names another version than its file; uv reinstalls it on every sync."""
+    """Compare METADATA with the file name: pip refuses a wheel with two versions, uv reinstalls it on every sync."""
     name, metadata = contents.name, contents.metadata
     if canonicalize_name(metadata.name) != name.project or metadata.version != name.version:
         yield Finding(
@@ -337,7 +337,7 @@ def metadata_agrees(contents: Contents) -> Iterator[Finding]:
 
 
 def dist_info_agrees(contents: Contents) -> Iterator[Finding]:
-    """The ``.dist-info`` folder is named as the file is; installers find it, and what it replaces, by that name.
+    """Compare the ``.dist-info`` folder with the file name: installers find it, and what it replaces, by that name.
 
     https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-contents
     """
@@ -348,12 +348,12 @@ def dist_info_agrees(contents: Contents) -> Iterator[Finding]:
 
 
 def record_agrees(contents: Contents) -> Iterator[Finding]:
-    """RECORD lists every file with its hash."""
+    """Return the disagreements between the files and RECORD, which lists every file with its hash."""
     yield from contents.record_findings
 
 
 def torch_is_bounded(contents: Contents) -> Iterator[Finding]:
-    """An extension loads only beside the torch minor release that its label names, or beside those of its range."""
+    """Check the required torch: an extension loads only beside the minor release of its label, or of its range."""
     if (torch := contents.torch) is None:
         return
     required = [
@@ -368,13 +368,13 @@ def torch_is_bounded(contents: Contents) -> Iterator[Finding]:
 
 
 def is_compiled(contents: Contents) -> Iterator[Finding]:
-    """A wheel with a CUDA label holds compiled code."""
+    """Find a CUDA label on a wheel without compiled code."""
     if contents.name.label and not contents.shared_objects:
         yield Finding(code=Code.PURE, detail=f"no shared object, although its label is {contents.name.label}")
 
 
 def architectures_are_complete(contents: Contents) -> Iterator[Finding]:
-    """It holds code for every GPU architecture that it was built for."""
+    """Find GPU architectures that the wheel was built for and has no code for."""
     if contents.provenance is None:
         return
     wanted = contents.provenance.architectures
@@ -388,14 +388,14 @@ def architectures_are_complete(contents: Contents) -> Iterator[Finding]:
 
 
 def requirements_are_of_an_index(contents: Contents) -> Iterator[Finding]:
-    """A requirement with a URL is installed from there, past every index and its hashes; registries refuse it."""
+    """Find requirements with a URL: they bypass every index and its hashes, and registries refuse them."""
     direct = [str(requirement) for requirement in contents.metadata.requires_dist or () if requirement.url]
     if direct:
         yield Finding(code=Code.DIRECT_URL, detail=f"METADATA requires {some_of(direct)}")
 
 
 def metadata_is_valid(contents: Contents) -> Iterator[Finding]:
-    """METADATA is what package registries take, and the licence files that it names are there."""
+    """Check METADATA against the rules of package registries, and that the licence files in it exist."""
     folder = f"{contents.dist_info}/licenses/"
     licences = {m.filename.removeprefix(folder) for m in contents.members if m.filename.startswith(folder)}
     faults = list(faults_of(contents.metadata_file, licences))
@@ -422,19 +422,14 @@ RULES: Final = (*PROMISES, *FILES, *MACHINE_CODE)
 
 
 def findings_of(contents: Contents, *, max_size: int | None = None) -> tuple[Finding, ...]:
-    """Apply every rule.
-
-    Args:
-        contents: the opened wheel, with its evidence.
-        max_size: bytes that a wheel must stay under where it will be released; None sets no limit.
-    """
+    """Apply every rule; the wheel must stay under ``max_size`` bytes to be released, and None sets no limit."""
     own = (finding for rule in RULES for finding in rule(contents))
     found = (*own, *fits_a_release(contents, max_size))
     return tuple(with_reasons(found, contents.expectations.allow))
 
 
 def fits_a_release(contents: Contents, max_size: int | None) -> Iterator[Finding]:
-    """A release takes no larger asset; one that nearly is will be, with the next GPU or the next version."""
+    """Find a wheel that is too large for a release, or so close that the next GPU or version will exceed the limit."""
     size = contents.file.size
     if max_size is None or size < _NEARLY * max_size:
         return

@@ -1,6 +1,6 @@
-"""Installing a wheel as a user would, with the torch that it names, and importing it.
+"""Installation of a wheel as by a user, with the torch that it names, and its import.
 
-Before the import its demands on the machine, on torch and on CUDA's wheels are looked for. Its modules must compile,
+Before the import come checks of its demands on the machine, on torch and on CUDA's wheels. Its modules must compile,
 import, and overwrite no file of another package.
 """
 
@@ -95,11 +95,9 @@ _MOST_FUNCTIONS: Final = 1000
 
 
 def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple[str, ...]:
-    """Libraries that a wheel may expect of its machine and that this one lacks, so that it cannot be imported here.
+    """List libraries that a wheel may expect of its machine and that this one lacks, so that it cannot be imported.
 
-    Args:
-        contents: the opened wheel, which says what it needs and what a machine may lack; the driver always is one.
-        environment: where torch is installed already, if the wheel needs it.
+    A machine may always lack the driver. ``environment`` already has torch, if the wheel needs it.
     """
     needs = contents.expectations.needs
     of_the_machine = [name for name in contents.evidence.needed if name == DRIVER or _need_of(name) in needs]
@@ -112,21 +110,17 @@ def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple
 
 
 def _need_of(library: str) -> Need | None:
-    """The `needs` of packages whose wheels leave a library of CUDA to the machine."""
+    """Return the `needs` of packages whose wheels leave a library of CUDA to the machine; None if there are none."""
     if library.startswith("libnvrtc"):
         return "nvrtc"
     return "cuda" if is_of_toolkit(library) else None
 
 
 def code_before_import(contents: Contents, absent: Sequence[str]) -> str | None:
-    """Write the Python that loads a stub of the driver, where packages.yml says that modules need one to be imported.
+    """Return Python code that loads a stub of the driver, if packages.yml says that imports need one.
 
-    Args:
-        contents: the opened wheel, whose calls of the driver the stub has.
-        absent: libraries that the environment lacks.
-
-    Returns:
-        No code where nothing is absent; None where modules cannot be imported.
+    The code is empty if nothing is absent; None if modules cannot be imported. The stub has the functions of the driver
+    that the wheel calls.
     """
     if not absent:
         return ""
@@ -141,17 +135,15 @@ def code_before_import(contents: Contents, absent: Sequence[str]) -> str | None:
 
 
 def gpus_in(environment: SmokeEnvironment) -> int:
-    """The number of GPUs that the driver reports; 0 without a driver."""
+    """Return the number of GPUs that the driver reports; 0 without a driver."""
     return evaluate(environment, int, _GPUS)
 
 
 def undefined_symbols(contents: Contents, environment: SmokeEnvironment, *, without_cuda: bool) -> Iterator[Finding]:
     """Find symbols that neither Python nor torch nor CUDA defines.
 
-    Args:
-        contents: the opened wheel, with its evidence.
-        environment: where it is not installed yet, and torch is if it needs that.
-        without_cuda: whether the environment lacks libraries of CUDA that the wheel rightly expects of its machine.
+    ``environment`` has torch if the wheel needs it, but not the wheel. It lacks libraries of CUDA if ``without_cuda``
+    is set, and the wheel rightly expects these of its machine.
     """
     symbols = open_symbols(contents.shared_objects)
     if without_cuda:
@@ -243,7 +235,7 @@ their package."""
 
 
 def overwritten_files(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
-    """Find files that another installed project has in its RECORD, too."""
+    """Find files that are also in the RECORD of another installed project."""
     shared = evaluate(environment, list[str], _OVERWRITTEN, contents.name.project)
     if shared:
         yield Finding(code=Code.FOREIGN_FILES, detail=f"it overwrites {some_of(shared)}")
@@ -257,12 +249,9 @@ def uncompiled_modules(contents: Contents, environment: SmokeEnvironment) -> Ite
 
 
 def failed_imports(contents: Contents, environment: SmokeEnvironment, *, first: str = "") -> Iterator[Finding]:
-    """Import what packages.yml names in one process, in order: many extensions load only after torch.
+    """Import the modules of packages.yml in one process, in order: many extensions load only after torch.
 
-    Args:
-        contents: the opened wheel, which says what must be importable.
-        environment: where it is installed.
-        first: Python code that runs before.
+    ``first`` is Python code that runs before.
     """
     modules = contents.expectations.imports
     try:
@@ -275,12 +264,9 @@ def failed_imports(contents: Contents, environment: SmokeEnvironment, *, first: 
 
 
 def failed_extensions(contents: Contents, environment: SmokeEnvironment, *, first: str = "") -> Iterator[Finding]:
-    """Load every extension module and every other library in it, beside torch or after what packages.yml imports.
+    """Load every extension module and other library of a wheel, beside torch or after the imports of packages.yml.
 
-    Args:
-        contents: the opened wheel.
-        environment: where it is installed.
-        first: Python code that runs before.
+    ``first`` is Python code that runs before.
     """
     if not contents.shared_objects:
         return
@@ -311,16 +297,9 @@ def try_in_environments(
 ) -> tuple[CleanRoom | Finding, ...]:
     """Install a wheel that passed the rules on its bytes, and import it.
 
-    Args:
-        contents: the opened wheel, with its evidence.
-        python: the interpreter to try it on; None takes the version of the running one.
-        environments: makes clean environments, on this machine or in containers.
-        index: the throw-away index that has the wheel.
-        requirements: exact ones, on it and on the wheels of that index that it requires.
-        progress: shows the steps that take long.
-
-    Returns:
-        The environments that it was imported in, and what was found there; a finding that refuses it is the last.
+    ``python`` is None if the environments have the version of the running interpreter. ``requirements`` pin the wheel
+    and the wheels of the index that it requires. The result has environments and findings in order; a refusal is the
+    last.
     """
     outcome: list[CleanRoom | Finding] = []
     try:
@@ -337,7 +316,7 @@ def try_in_environments(
 
 
 def is_refused(outcome: Iterable[CleanRoom | Finding]) -> bool:
-    """Whether something was found that refuses the wheel."""
+    """True if a finding refuses the wheel."""
     return any(isinstance(each, Finding) and each.refuses for each in outcome)
 
 

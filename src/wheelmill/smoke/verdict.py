@@ -1,4 +1,4 @@
-"""The result of a smoke test: evidence, verdict and certificate."""
+"""Result of a smoke test: evidence, verdict and certificate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ THIS_MACHINE: Final = "this machine"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """What a wheel's bytes show."""
+    """Facts that a wheel's bytes show."""
 
     policy: str
     """The platform that its tags promise: ``manylinux_2_34_x86_64``."""
@@ -53,13 +53,13 @@ class Evidence:
 
 @lru_cache(maxsize=1024)
 def _share(evidence: Evidence) -> Evidence:
-    """One record for all wheels that show the same: an index of many holds them all at once."""
+    """Return one record for all wheels with equal evidence: an index of many holds them all at once."""
     return evidence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CleanRoom:
-    """A clean environment that a wheel was installed into and imported in."""
+    """Clean environment in which a wheel was installed and imported."""
 
     place: str = THIS_MACHINE
     """Or the base image of a container: ``docker.io/library/almalinux:8@sha256:...``."""
@@ -74,7 +74,7 @@ class CleanRoom:
 
 
 def kernels_in(rooms: Collection[CleanRoom]) -> str:
-    """Say where kernels of a wheel ran, or why they did not: ``tried on NVIDIA H200, driver 580.65.06``."""
+    """Describe where kernels of a wheel ran, or why they did not: ``tried on NVIDIA H200, driver 580.65.06``."""
     if gpus := dict.fromkeys(gpu for room in rooms for gpu in room.gpus):
         return f"tried on {'; '.join(gpus)}"
     why = dict.fromkeys(reason for room in rooms for reason in room.skipped)
@@ -83,7 +83,7 @@ def kernels_in(rooms: Collection[CleanRoom]) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """The result of the smoke test of one wheel."""
+    """Result of the smoke test of one wheel."""
 
     file: WheelFile
     provenance: Provenance | None
@@ -98,11 +98,11 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Whether the wheel may be released."""
+        """True if the wheel may be released."""
         return not any(finding.refuses for finding in self.findings)
 
     def __str__(self) -> str:
-        """What was found, a line a finding."""
+        """List the findings, one per line."""
         lines = (f"  {_weight_of(finding)}{finding.code}: {finding.detail}" for finding in self.findings)
         return "\n".join((f"{self.file.filename} {'passed' if self.ok else 'is refused'}", *lines))
 
@@ -115,7 +115,7 @@ def _weight_of(finding: Finding) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Certificate:
-    """The proof that a wheel passed, kept beside it and bound to it by its hash."""
+    """Proof that a wheel passed, stored beside it and bound to it by its hash."""
 
     sha256: Sha256
     evidence: Annotated[Evidence, AfterValidator(_share)]
@@ -130,7 +130,7 @@ class Certificate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TestedWheel:
-    """A wheel on disk that passed smoke: the only thing a release takes."""
+    """Wheel on disk that passed smoke; a release takes no other."""
 
     __test__ = False  # pytest collects classes named Test*
 
@@ -145,7 +145,7 @@ class TestedWheel:
 
 
 def verdict_of(wheel: TestedWheel) -> Verdict:
-    """The verdict on a wheel that passed, from its certificate."""
+    """Restore the verdict on a wheel that passed from its certificate."""
     kept = wheel.certificate
     return Verdict(
         file=wheel.file,
@@ -158,16 +158,12 @@ def verdict_of(wheel: TestedWheel) -> Verdict:
 
 
 def certificate_path(wheel: Path, suffix: str = SUFFIX) -> Path:
-    """The path of a wheel's certificate, beside the wheel."""
+    """Return the path of a wheel's certificate, beside the wheel."""
     return wheel.with_name(wheel.name + suffix)
 
 
 def certify(verdict: Verdict, suffix: str = SUFFIX) -> TestedWheel:
-    """Keep a passing verdict beside its wheel.
-
-    Args:
-        verdict: what smoke says of the wheel.
-        suffix: of the certificate's file: `SUFFIX`, or `GPU_SUFFIX`.
+    """Write the certificate of a passing verdict beside its wheel; ``suffix`` is `SUFFIX` or `GPU_SUFFIX`.
 
     Raises:
         SmokeError: it did not pass; names every finding.
@@ -187,7 +183,7 @@ def certify(verdict: Verdict, suffix: str = SUFFIX) -> TestedWheel:
 
 
 def tested_wheel_at(path: Path) -> TestedWheel | None:
-    """Read a wheel with the certificate beside it; None when there is none, or when it belongs to other bytes."""
+    """Read a wheel with the certificate beside it; None if there is none, or if it belongs to other bytes."""
     kept = certificate_path(path)
     if not kept.exists():
         return None
