@@ -67,7 +67,7 @@ def attested_part(
 ) -> ListedRelease:
     """Leave out the wheels of a release without an attestation of file and sidecar, and report each to ``warn``.
 
-    Anyone with write access to the release may have forged the manifest. ``bundles`` are the attestations of the
+    An account with write access to the release may have forged the manifest. ``bundles`` are the attestations of the
     release, empty if it has none.
     """
     files = verify_bundles([bundles], signer, WHEELS_WORKFLOW).files
@@ -164,7 +164,7 @@ def deliveries_of_runs(
 ) -> Iterator[Delivery]:
     """Download the artifacts of a plan's jobs, one group at a time to save disk space.
 
-    Anyone in the runs may have written an artifact, so a group delivers only its own wheels. ``gate_of`` makes the gate
+    Every job of a run can write artifacts, so a group delivers only its own wheels. ``gate_of`` makes the gate
     for a folder and what was planned.
     """
     groups = list(plan.groups)
