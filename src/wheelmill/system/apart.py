@@ -1,8 +1,8 @@
-"""Calls of our own functions on foreign bytes, in a process apart that is killed when one of them hangs or grows.
+"""Calls of wheelmill's functions on foreign bytes, in an isolated process with limits of time and memory.
 
-A parser in C lets nobody interrupt it, so the kernel has to. The process is in the sandbox, where this machine has one.
-On Windows, which has neither, it is ended after that time by the clock, and takes what memory it wants.
-It is given pickles, which this process wrote, and answers in JSON. It is this program:
+A parser in C cannot be interrupted, so the kernel ends it. The process is in the sandbox, where this machine has one.
+On Windows, which has neither, the limit is wall-clock time, and memory is unlimited.
+It reads pickles of its parent, and answers in JSON. It is this program:
 
     python -P -m wheelmill.system.apart SECONDS BYTES FOLDER
 """
@@ -45,7 +45,7 @@ _EXCEPTION: Final = 0xC0000000
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How much one call may take."""
+    """Limits of one call."""
 
     seconds: int = 30
     """CPU time."""
@@ -54,15 +54,10 @@ class Limits:
 
 
 def call_apart(calls: Iterable[Callable[[], object]], limits: Limits) -> Iterator[Any | UnreadableError]:
-    """Make calls, one after the other, in a process apart.
+    """Make calls, one after the other, in an isolated process, and yield their results in order.
 
-    Args:
-        calls: can be pickled, and return what JSON knows. None is kept in memory.
-        limits: how much each may take.
-
-    Returns:
-        What each returned, in their order, as JSON has it; for one that went beyond a limit, or broke its process, an
-        error that says which.
+    Calls must be picklable and return JSON values; none is kept in memory. A call that exceeds a limit or crashes its
+    process yields an error with the reason.
 
     Raises:
         RuntimeError: a call raised an exception, which is a bug of its function.
@@ -80,7 +75,7 @@ def call_apart(calls: Iterable[Callable[[], object]], limits: Limits) -> Iterato
 
 
 def _answers(calls: Sequence[Path], limits: Limits) -> Iterator[Any | UnreadableError]:
-    """Have the calls made that these files hold, and nothing else in their folder; see `call_apart`."""
+    """Make the calls in these files, which are alone in their folder; see `call_apart`."""
     for call in calls:
         answer = call.with_suffix(".json")
         ended = None if answer.exists() else _run(call.parent, limits)
@@ -94,7 +89,7 @@ def _answers(calls: Sequence[Path], limits: Limits) -> Iterator[Any | Unreadable
 
 
 def _run(folder: Path, limits: Limits) -> UnreadableError | None:
-    """Have the calls made that are in a folder; returns what ended the process before it had made all of them."""
+    """Make the calls in a folder; return the error that ended the process early, None if it finished."""
     roots = [Path(__file__).parents[2], *([Path(site.getusersitepackages())] if site.ENABLE_USER_SITE else [])]
     readable = [path for path in (Path(sys.prefix), Path(sys.base_prefix), *roots) if path.is_dir()]
     environment = environment_for_foreign_code() | {"PYTHONPATH": os.pathsep.join(map(str, roots))}
@@ -114,7 +109,7 @@ def _run(folder: Path, limits: Limits) -> UnreadableError | None:
 
 
 def _why_ended(code: int, limits: Limits) -> UnreadableError | None:
-    """What ended the process with an exit code before it had made all calls; None where an exception did that."""
+    """Return the error for the exit code of an unfinished process; None if an exception ended it."""
     if sys.platform == "win32":
         if code == windows.ENDED:
             return UnreadableError("reader-too-slow", f"takes more than {limits.seconds} s")
@@ -123,7 +118,7 @@ def _why_ended(code: int, limits: Limits) -> UnreadableError | None:
             if code >= _EXCEPTION
             else None
         )
-    else:  # noqa: RET505 - for mypy, which reads one of both
+    else:  # noqa: RET505 - mypy reads one branch per platform
         ended_by = -code if code < 0 else code - _SHELL
         if ended_by == signal.SIGXCPU:
             return UnreadableError("reader-too-slow", f"takes more than {limits.seconds} s of CPU time")
@@ -135,11 +130,9 @@ def _why_ended(code: int, limits: Limits) -> UnreadableError | None:
 
 
 def main(limits: Limits, folder: Path) -> None:
-    """Make the calls that are in a folder, in the order of their names.
+    """Make the calls in a folder, in the order of their names.
 
-    Args:
-        limits: how much each may take.
-        folder: gets the answers: a list with what a call returned, or a text that says which limit it went beyond.
+    The folder gets the answers: a list with the returned value, or a text with the exceeded limit.
     """
     if sys.platform != "win32":
         _limit(resource.RLIMIT_CORE, 0)
@@ -148,7 +141,7 @@ def main(limits: Limits, folder: Path) -> None:
         if sys.platform != "win32":
             _limit(resource.RLIMIT_CPU, math.ceil(time.process_time()) + limits.seconds)
         try:
-            answer = json.dumps([pickle.loads(path.read_bytes())()])  # noqa: S301 - of the one who started this
+            answer = json.dumps([pickle.loads(path.read_bytes())()])  # noqa: S301 - written by the parent
             if len(answer) > MAX_ANSWER:
                 answer = json.dumps(f"has more than {MAX_ANSWER >> 20} MiB to say")
         except MemoryError:
@@ -160,7 +153,7 @@ def main(limits: Limits, folder: Path) -> None:
 
 
 def _limit(kind: int, amount: int) -> None:
-    """Set a limit of this process, or keep a lower one that whoever started us has set for good."""
+    """Set a limit of this process, or keep a lower hard limit that its parent set."""
     if sys.platform != "win32":
         _, most = resource.getrlimit(kind)
         resource.setrlimit(kind, (amount if most == resource.RLIM_INFINITY else min(amount, most), most))

@@ -1,8 +1,8 @@
-"""Containers and their images: bases by digest, and our own images made of them.
+"""Containers and their images: base images by digest, and wheelmill's own built on them.
 
-Each container carries a label with the run that started it. A run holds a lock on a file for as long as its process
-lives, which the kernel releases even after ``kill -9``. The next run of the same user on the same machine removes the
-containers whose lock is free.
+Each container carries a label with the run that started it. A run holds a file lock while its process lives; the
+kernel releases it even after ``kill -9``. The next run of the same user on the same machine removes the containers
+whose lock is free.
 """
 
 from __future__ import annotations
@@ -41,43 +41,43 @@ class Run:
 
     @property
     def label(self) -> str:
-        """What each of its containers carries."""
+        """Label on each of its containers."""
         return f"{LABEL}={self.id}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Container:
-    """A container that idles until it is told to run something."""
+    """Container that idles until it has a program to run."""
 
     id: str
 
     def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float | None = None) -> str:
-        """Run a program in it and return what it printed.
+        """Run a program in the container and return its output.
 
         Raises:
-            ProcessError: it failed.
+            ProcessError: the program failed.
             BuildError: Docker no longer answers.
         """
         variables = [word for name, value in (env or {}).items() for word in ("--env", f"{name}={value}")]
         return docker("exec", *variables, self.id, *argv, timeout=timeout)
 
     def start(self, argv: Sequence[str]) -> None:
-        """Start a program in it that goes on beside others."""
+        """Start a program in the container that runs beside others."""
         docker("exec", "--detach", self.id, *argv)
 
 
 @contextmanager
 def claim_run() -> Iterator[Run]:
-    """Begin a run: remove what earlier runs left; at the end, remove what this one leaves.
+    """Begin a run: remove leftover containers of earlier runs, and this run's at the end.
 
     Raises:
-        UsageError: there is no Docker, or its daemon does not answer.
-        BuildError: it answered before.
+        UsageError: Docker is missing, or its daemon does not answer.
+        BuildError: the daemon answered before.
     """
     check_daemon()
     locks = user_cache_path("wheelmill") / "runs"
     locks.mkdir(parents=True, exist_ok=True)
-    # Others may use the same daemon: what has no lock in this folder may have one in theirs.
+    # Other users may share the daemon: a container without a lock in this folder may have one in theirs.
     place = sha256_of_bytes(f"{platform.node()} {locks.resolve()}".encode())[:12]
     _remove_abandoned(locks, place)
     run = Run(id=f"{place}-{uuid.uuid4().hex}")
@@ -91,15 +91,12 @@ def claim_run() -> Iterator[Run]:
 
 @contextmanager
 def start_container(image: str, run: Run, options: Sequence[str]) -> Iterator[Container]:
-    """Start a container of an image and remove it at the end, with the volumes that only it has.
+    """Start a container of a local image; at the end, remove it and the volumes that only it has.
 
-    Args:
-        image: the name of an image that is on this machine.
-        run: which run it belongs to.
-        options: what ``docker create`` is told beside the image.
+    `options` are further options of ``docker create``.
 
     Raises:
-        ProcessError: it does not start.
+        ProcessError: the container does not start.
     """
     words = ["create", "--init", "--label", run.label, "--pull", "never", *options]
     container = Container(id=docker(*words, image, "sleep", "infinity").split()[-1])
@@ -112,26 +109,21 @@ def start_container(image: str, run: Run, options: Sequence[str]) -> Iterator[Co
 
 
 def ran_out_of_memory(run: Run, *, since: int) -> bool:
-    """Whether the kernel ended a process in one of a run's containers because its memory was used up.
+    """Return whether the kernel ended a process in one of a run's containers for lack of memory.
 
-    Args:
-        run: the identifier of the run.
-        since: the Unix time from which on events count, in seconds.
+    Events count from `since`, a Unix time in seconds.
     """
     period = ("--since", str(since), "--until", str(int(time.time()) + 1))
     return bool(docker("events", *period, "--filter", f"label={run.label}", "--filter", "event=oom"))
 
 
 def docker(*words: str | Path, timeout: float | None = None, on_line: Callable[[str], None] | None = None) -> str:
-    """Run Docker's client and return what it printed.
+    """Run Docker's client and return its output; `on_line` is called with every line as it arrives.
 
-    Args:
-        words: what it is told.
-        timeout: seconds after which it is ended; None lets it run.
-        on_line: called with every line as it comes, to show progress.
+    After `timeout` seconds the client is ended; None if it has no limit.
 
     Raises:
-        BuildError: the daemon answered before, and does so no more.
+        BuildError: the daemon answered before, and no longer does.
         ProcessError: the client failed, or a program that it runs in a container.
     """
     try:
@@ -145,7 +137,7 @@ def check_daemon() -> None:
     """Check that Docker answers.
 
     Raises:
-        UsageError: this machine has no Docker, or it does not answer.
+        UsageError: Docker is missing, or does not answer.
         BuildError: it answered before.
     """
     try:
@@ -169,7 +161,7 @@ def _remove_abandoned(locks: Path, place: str) -> None:
     )
     ours = (run_id for run_id in listed.split() if run_id.startswith(f"{place}-"))
     for run_id in {*ours, *(path.name for path in locks.glob("[!.]*"))}:
-        # Held meanwhile: of two that remove one container, Docker tells the second that this is an error.
+        # Locked meanwhile: of two removals of one container, Docker fails the second.
         with suppress(BlockingIOError), hold(locks / run_id, wait=None):
             _remove(f"{LABEL}={run_id}")
 
@@ -185,17 +177,13 @@ _PAUSE: Final = 10.0
 
 
 def base_image(tagged: str, digest: str, *, progress: Progress) -> str:
-    """Have a base image on this machine, pulled if need be, and return a name for it that no pull can change.
+    """Pull a base image unless it is local, and return a name for it that no pull can change.
 
-    One that is here already is taken when its digest or its ID, which is a hash as well, is the one that is asked for.
-
-    Args:
-        tagged: the image with its tag: ``docker.io/nvidia/cuda:13.0.2-devel-ubuntu24.04``.
-        digest: the digest that it is pinned to: ``sha256:...``.
-        progress: shows the lines of a pull.
+    A local image counts if its digest or its ID, which is a hash as well, is the requested one. `tagged` is such as
+    ``docker.io/nvidia/cuda:13.0.2-devel-ubuntu24.04``, `digest` such as ``sha256:...``.
 
     Raises:
-        UsageError: the registry does not give it.
+        UsageError: the registry does not provide the image.
     """
     repository = tagged.rpartition(":")[0]
     pinned = f"{repository}@{digest}"
@@ -209,16 +197,12 @@ def base_image(tagged: str, digest: str, *, progress: Progress) -> str:
 
 
 def own_image(name: str, arguments: Mapping[str, str], context: Path, *, progress: Progress) -> str:
-    """Have an image made of a Dockerfile of ours; one that was made of the same files and arguments is taken as it is.
+    """Build an image from wheelmill's Dockerfile, or reuse one made of the same files and arguments.
 
-    Args:
-        name: the name of the Dockerfile: ``build`` or ``runtime``.
-        arguments: the build arguments of the Dockerfile.
-        context: a folder with the Dockerfile and all that it copies.
-        progress: shows the step when the image has to be built.
+    `name` is ``build`` or ``runtime``; `context` is a folder with the Dockerfile and all that it copies.
 
     Raises:
-        UsageError: it cannot be made; with the last lines of what Docker printed.
+        UsageError: the build failed; with the last lines of Docker's output.
     """
     files = {path.name: sha256_of(path) for path in sorted(context.iterdir())}
     key = sha256_of_bytes(json.dumps([files, sorted(arguments.items())]).encode())
@@ -244,7 +228,7 @@ def _exists(image: str) -> bool:
 
 
 def _is(tagged: str, digest: str) -> bool:
-    """Whether the image that has a tag on this machine is the one that a digest names."""
+    """Return whether the local image with a tag has this digest."""
     try:
         found = json.loads(docker("image", "inspect", tagged))[0]
     except ProcessError:

@@ -1,7 +1,7 @@
-"""Files: hashes, modes, atomic writes, folders that no link leads out of, and two that take each other's place.
+"""Files: hashes, modes, atomic writes, trees without outside links, and the exchange of two folders.
 
-What is published gets the modes below, whatever the umask is: a web server is another user. What only its owner may
-read, such as locks and what an undo needs, is in folders that say so. All else follows the umask.
+Published files get the modes below, whatever the umask: a web server is another user. Private ones, such as locks and
+rollback data, are in private folders. All else follows the umask.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def sha256_of_bytes(content: bytes) -> Sha256:
 
 
 def behind_links(path: Path) -> Path:
-    """Where a path leads through all links; nothing need be there.
+    """Resolve all links of a path, which need not exist.
 
     Raises:
-        OSError: links lead in a circle. `Path.resolve` raises RuntimeError for that up to Python 3.12, then nothing.
+        OSError: links form a circle. `Path.resolve` raises RuntimeError for that up to Python 3.12, then nothing.
     """
     found = Path(os.path.realpath(path))
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
@@ -64,15 +64,13 @@ def behind_links(path: Path) -> Path:
 
 
 def refuse_links_out(path: Path, folder: Path) -> None:
-    """Refuse a tree that cannot be copied from inside a folder alone.
+    """Refuse a file or folder that cannot be copied from inside `folder` alone.
 
-    Args:
-        path: a file, or a folder with all that is in it; of a checkout, with what git knows of it.
-        folder: what no link may lead out of.
+    Of a checkout, only files that git lists count.
 
     Raises:
-        ValueError: names the entry that leads out of the folder, nowhere or in a circle, that is neither a file nor a
-            folder, or that is one too many.
+        ValueError: an entry, which it names, leads out of the folder, nowhere or in a circle, is neither a file nor a
+            folder, or is one too many.
     """
     try:
         tops = files_of_checkout(path) or (path,)
@@ -87,16 +85,13 @@ def refuse_links_out(path: Path, folder: Path) -> None:
 
 
 def _entries(path: Path, root: Path, above: frozenset[Path]) -> Iterator[tuple[Path, str | None]]:
-    """A file, or a folder and all that is in it, through links; each with what is wrong with it.
+    """Yield the entries of a tree through links, each with its fault; None if it has none.
 
-    Args:
-        path: of the file or folder.
-        root: where links may lead to, without links itself.
-        above: the folders that were gone through.
+    Links must stay below `root`, a path without links; `above` are the folders passed through.
     """
     try:
         goal = path.resolve(strict=True)
-    except (OSError, RuntimeError):  # RuntimeError is Python 3.12's for a circle
+    except (OSError, RuntimeError):  # RuntimeError is for a circle, up to Python 3.12
         yield path, "is a link that leads nowhere"
         return
     if not goal.is_relative_to(root):
@@ -114,13 +109,10 @@ def _entries(path: Path, root: Path, above: frozenset[Path]) -> Iterator[tuple[P
 
 @contextmanager
 def atomic_write(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
-    """Write a file that appears whole under its name, or not at all.
+    """Write a file that appears complete under its name, or not at all.
 
-    What a killed process left of it lies beside it, and the next one that writes the file begins there.
-
-    Args:
-        path: the file.
-        mode: exactly that of the file; None follows the umask.
+    A killed process leaves its partial file beside it; the next writer reuses that. `mode` is exactly that of the file;
+    None if it follows the umask.
     """
     partial = path.with_name(f".{path.name}.part")
     descriptor = open_locked(partial, wait=wait_silently, mode=0o666 if mode is None else 0o600)
@@ -138,7 +130,7 @@ def atomic_write(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
     except BaseException as error:
         partial.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(path)  # a full disk does not say which file it was
+            error.filename = str(path)  # the error of a full disk names no file
         raise
     finally:
         os.close(descriptor)
@@ -151,7 +143,7 @@ def write_bytes(path: Path, content: bytes, *, mode: int | None = None) -> None:
 
 
 def write_durably(path: Path, content: bytes, *, mode: int | None = None) -> None:
-    """Replace a file's content atomically, flushed to the disk before this returns; see `atomic_write`."""
+    """Replace a file's content atomically and flush it to the disk; see `atomic_write`."""
     with atomic_write(path, mode=mode) as file:
         file.write(content)
         file.flush()
@@ -160,7 +152,7 @@ def write_durably(path: Path, content: bytes, *, mode: int | None = None) -> Non
 
 
 def make_public_folder(folder: Path) -> None:
-    """Make a published folder; one that exists keeps its mode, and those above it follow the umask."""
+    """Make a published folder; an existing one keeps its mode, and its parents follow the umask."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
         folder.mkdir()
@@ -179,12 +171,12 @@ def sync_folder(folder: Path) -> None:
 
 
 def is_mine(path: Path) -> bool:
-    """Whether a file belongs to the user who runs this; on Windows, where places of all people are not used, always."""
+    """Return whether a file belongs to this user; always true on Windows, where shared folders are not used."""
     return sys.platform == "win32" or path.lstat().st_uid == os.getuid()
 
 
 def link_or_copy(source: Path, destination: Path) -> Path:
-    """Give a file a second name, which is returned; copy it where the file system has no hard links."""
+    """Hard-link a file, or copy it on a file system without hard links; return the destination."""
     try:
         os.link(source, destination, follow_symlinks=False)
     except OSError:
@@ -194,7 +186,7 @@ def link_or_copy(source: Path, destination: Path) -> Path:
 
 
 def copy_file(source: Path, destination: Path) -> None:
-    """Copy a file; an error names the copy, since it is the disk of the copy that may be full."""
+    """Copy a file; an error names the copy, whose disk may be full."""
     try:
         shutil.copyfile(source, destination)
     except OSError as error:
@@ -202,15 +194,12 @@ def copy_file(source: Path, destination: Path) -> None:
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Exchange two folders of one file system in one step.
-
-    Returns:
-        Whether the kernel and the file system can do so.
+    """Exchange two folders of one file system in one step; return whether kernel and file system can.
 
     Raises:
-        OSError: the folders cannot be moved, such as one that is mounted.
+        OSError: the folders cannot be moved, for example a mounted one.
     """
-    import ctypes  # noqa: PLC0415 - takes long
+    import ctypes  # noqa: PLC0415 - slow to import
 
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # glibc 2.28
     if rename is None:

@@ -1,8 +1,8 @@
-"""Folders that belong to one process for a time, and snapshots of folders.
+"""Temporary folders with locks, and snapshots of folders.
 
-Beside each temporary folder lies a lock. A killed process leaves both; the next one that finds the lock free removes
-them. A snapshot consists of hard links, which take no space: programs that install packages remove a file or rename
-another one over it, and neither changes the file itself. Where a file system has no hard links, files are copied.
+Each temporary folder has a lock beside it. A killed process leaves both; the next process that finds the lock free
+removes them. A snapshot consists of hard links, which take no space. Installers remove a file or rename another one
+over it, and neither changes the file itself. On a file system without hard links, files are copied.
 """
 
 from __future__ import annotations
@@ -26,20 +26,19 @@ _SUFFIX: Final = ".wheelmill-lock"
 
 
 def workspaces() -> Path:
-    """Where builds have their folders."""
+    """Return the parent folder of build workspaces."""
     return user_cache_path("wheelmill") / "build"
 
 
 @contextmanager
 def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterator[Path]:
-    """Hold a folder that is empty at first and gone afterwards; what killed processes left beside it is removed first.
+    """Hold an empty folder, locked by a file beside it, and remove it afterwards.
 
-    Args:
-        folder: where it is to be, in a place that keeps its lock, too.
-        wait: is told who has it, and then it is waited for; None does not wait.
+    Leftovers of killed processes in the parent folder are removed first. `wait` is called with the holder's description
+    before waiting; None if the call must not wait.
 
     Raises:
-        BlockingIOError: somebody has it, and it is not waited for.
+        BlockingIOError: another process holds the folder, and `wait` is None.
     """
     sweep(folder.parent)
     lock = folder.with_name(f".{folder.name}{_SUFFIX}")
@@ -55,10 +54,9 @@ def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterato
 
 @contextmanager
 def temporary_folder(place: Path | None = None) -> Iterator[Path]:
-    """Make an empty folder that only this user may open, and that is gone afterwards; see `claim_folder`.
+    """Make an empty folder for this user only, and remove it afterwards; see `claim_folder`.
 
-    Args:
-        place: the folder that gets it; None takes the one that this machine has for temporary files.
+    `place` is its parent; None if that is the system's folder for temporary files.
     """
     place = place or Path(tempfile.gettempdir())
     with claim_folder(place / f".wheelmill-{uuid.uuid4().hex[:12]}", wait=wait_silently) as folder:
@@ -67,7 +65,7 @@ def temporary_folder(place: Path | None = None) -> Iterator[Path]:
 
 @contextmanager
 def temporary_files_in(folder: Path) -> Iterator[None]:
-    """Let libraries that ask `tempfile` for a place get one in a folder."""
+    """Direct the temporary files of libraries that use `tempfile` into a folder."""
     before = tempfile.tempdir
     tempfile.tempdir = str(folder)
     try:
@@ -77,21 +75,16 @@ def temporary_files_in(folder: Path) -> Iterator[None]:
 
 
 def sweep(place: Path, *, dry_run: bool = False) -> int:
-    """Remove the claimed folders of a place that no living process holds.
+    """Remove claimed folders that no living process holds from a place; return their size in bytes.
 
-    Args:
-        place: the folder that holds them; it need not exist.
-        dry_run: whether they are only counted.
-
-    Returns:
-        The bytes that they took.
+    The place need not exist. A dry run only counts.
     """
     size = 0
     for lock in list(place.glob(f".*{_SUFFIX}")):
         name = lock.name.removeprefix(".").removesuffix(_SUFFIX)
         folder = place / name
-        with suppress(OSError):  # among them: it is held, or another sweep was quicker
-            if not name.strip(".") or not is_mine(lock):  # in a place that all people share
+        with suppress(OSError):  # such as a held lock, or a concurrent sweep
+            if not name.strip(".") or not is_mine(lock):  # the place may be shared with other users
                 continue
             with hold(lock, wait=None, remove=False):
                 size += size_of(folder)
@@ -102,18 +95,18 @@ def sweep(place: Path, *, dry_run: bool = False) -> int:
 
 
 def sweep_this_machine(*, dry_run: bool = False) -> int:
-    """Sweep every place that commands share: temporary files, our cache, and the workspaces of builds."""
+    """Sweep the places that commands share: temporary files, the cache, and build workspaces."""
     places = (Path(tempfile.gettempdir()), user_cache_path("wheelmill"), workspaces())
     return sum(sweep(place, dry_run=dry_run) for place in places)
 
 
 def size_of(folder: Path) -> int:
-    """The bytes of all files below a folder; of a link, its own."""
+    """Return the bytes of all files below a folder; a link counts with its own size."""
     return sum(os.lstat(Path(parent, name)).st_size for parent, _, names in os.walk(folder) for name in names)
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder, if it is there, with all that is in it; foreign code may have taken away our permissions."""
+    """Remove a folder and its content, if it exists, even where foreign code took away our permissions."""
     with suppress(FileNotFoundError):
         try:
             shutil.rmtree(folder)
@@ -126,14 +119,9 @@ def remove_tree(folder: Path) -> None:
 
 
 def take_snapshot(folder: Path, snapshot: Path) -> int:
-    """Give every file below a folder a second name below another one.
+    """Hard-link every file below a folder into a new folder, and return its number of entries.
 
-    Args:
-        folder: the folder as it is now.
-        snapshot: the folder to make, best on the same file system; it may lie in the other one.
-
-    Returns:
-        How many entries the snapshot has, by which one that is not whole is known.
+    The snapshot is best on the same file system, and may be inside the folder. An incomplete one has fewer entries.
     """
     snapshot.mkdir()
     count, around = 0, str(snapshot.parent)
@@ -145,20 +133,20 @@ def take_snapshot(folder: Path, snapshot: Path) -> int:
             count += take_snapshot(Path(entry.path), snapshot / entry.name)
         else:
             _double(entry.path, f"{snapshot}/{entry.name}")
-    snapshot.chmod(stat.S_IMODE(folder.stat().st_mode))  # at last: nothing can be put into a folder that is closed
+    snapshot.chmod(stat.S_IMODE(folder.stat().st_mode))  # last, since a read-only folder takes no entries
     return count
 
 
 def count_entries(snapshot: Path) -> int:
-    """How many entries a snapshot has; a folder that is not there has none."""
+    """Return the number of entries in a snapshot; 0 if it does not exist."""
     return sum(len(folders) + len(files) for _, folders, files in os.walk(snapshot))
 
 
 def restore_snapshot(folder: Path, snapshot: Path) -> None:
-    """Make a folder what it was when its snapshot was taken; doing so again, after an interruption, is harmless.
+    """Restore a folder from its snapshot; repeating this after an interruption is harmless.
 
     Raises:
-        OSError: something there can be neither removed nor made.
+        OSError: an entry cannot be removed or made.
     """
     if folder.is_symlink() or not folder.is_dir():
         remove_entry(folder)
@@ -178,7 +166,7 @@ def restore_snapshot(folder: Path, snapshot: Path) -> None:
 
 
 def remove_entry(path: Path) -> None:
-    """Remove a file, a link, or a folder with all that is in it; nothing need be there."""
+    """Remove a file, a link, or a folder with its content, if it exists."""
     if path.is_dir() and not path.is_symlink():
         remove_tree(path)
     else:
@@ -188,12 +176,12 @@ def remove_entry(path: Path) -> None:
 def _double(path: str, copy: str) -> None:
     try:
         os.link(path, copy, follow_symlinks=False)
-    except OSError:  # another file system, one that has no hard links, a file of another user
+    except OSError:  # another file system, one without hard links, a file of another user
         shutil.copy2(path, copy, follow_symlinks=False)
 
 
 def _is_same(path: Path, copy: Path) -> bool:
-    """Whether what has a path is the file of a snapshot, or a copy that was not written to since."""
+    """Return whether a path is still the snapshot's file, or a copy not modified since."""
     try:
         now, then = path.lstat(), copy.lstat()
     except FileNotFoundError:

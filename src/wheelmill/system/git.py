@@ -1,4 +1,4 @@
-"""git: sources from repositories, untouched by this machine's settings; and the checkout that a command runs in."""
+"""git: sources from repositories, without this machine's settings, and the checkout that a command runs in."""
 
 from __future__ import annotations
 
@@ -28,13 +28,9 @@ _unused: Final[set[str]] = set()
 
 @contextmanager
 def use_clones(clones: Mapping[str, Path]) -> Iterator[set[str]]:
-    """Fetch repositories, as sources and as submodules of those, from clones on this disk while the context is open.
+    """Fetch repositories and their submodules from clones on this disk while the context is open.
 
-    Args:
-        clones: their folders, by the address of the repository; ``.git`` at its end makes no difference.
-
-    Yields:
-        The addresses that nothing has asked for yet.
+    `clones` are folders by repository URL, with or without ``.git`` at its end. Yields the URLs not requested yet.
     """
     _clones.update({_without_suffix(url): folder for url, folder in clones.items()})
     _unused.update(_clones)
@@ -46,14 +42,12 @@ def use_clones(clones: Mapping[str, Path]) -> Iterator[set[str]]:
 
 
 def find_commit(url: str, ref: str) -> str | None:
-    """Ask a git repository for the commit of a tag or, where there is no such tag, of a branch.
-
-    HEAD is its default branch.
+    """Query a repository for the commit of a tag, or else of a branch; HEAD is its default branch.
 
     Raises:
-        ProcessError: it does not answer.
+        ProcessError: the repository does not answer.
     """
-    names = [f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}", f"refs/heads/{ref}"]  # ^{}: what an annotated tag points to
+    names = [f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}", f"refs/heads/{ref}"]  # ^{}: the commit of an annotated tag
     names += ["HEAD"] * (ref == "HEAD")
     place = _place_of(url)
     answer = _git("ls-remote", place, *names, files=_is_file(place))
@@ -62,31 +56,31 @@ def find_commit(url: str, ref: str) -> str | None:
 
 
 def find_tags(url: str, pattern: str) -> tuple[str, ...]:
-    """Ask a git repository for the names of its tags that match a pattern such as ``v2.16.0-rc*``.
+    """Query a repository for the names of its tags that match a pattern such as ``v2.16.0-rc*``.
 
     Raises:
-        ProcessError: it does not answer.
+        ProcessError: the repository does not answer.
     """
     answer = _git("ls-remote", "--tags", "--refs", url, f"refs/tags/{pattern}", files=_is_file(url))
     return tuple(line.partition("\trefs/tags/")[2] for line in answer.splitlines())
 
 
 def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> None:
-    """Put the files of one commit into a new folder, without anything of git's own.
+    """Fetch the files of one commit into a new folder, without git's own files.
 
     A ``setup.py`` that finds ``.git`` may fetch what no lock knows.
 
     Raises:
-        ProcessError: the repository does not answer, or has no such commit; or a submodule has no such.
+        ProcessError: the repository does not answer, or it or a submodule lacks the commit.
     """
-    files = _is_file(url)  # a repository on a server must not name folders of this machine as its submodules
+    files = _is_file(url)  # submodules of a remote repository must not be folders of this machine
     left = [(url, commit, folder)]
     while left:
         address, wanted, place = left.pop()
         origin = _place_of(address)
         try:
             _check_out(address, origin, wanted, place, files=files or origin != address)
-        except ProcessError as error:  # of a submodule or a clone, which who asked does not know of
+        except ProcessError as error:  # name the submodule or clone, unknown to the caller
             tail = f"{origin}: {error.tail}"
             raise ProcessError("git-failed", str(error), returncode=error.returncode, tail=tail) from None
         if submodules:
@@ -99,18 +93,18 @@ def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> No
 
 
 def _check_out(url: str, origin: str, commit: str, folder: Path, *, files: bool) -> None:
-    """Make a checkout of one commit of a repository, fetched from there or from a clone."""
+    """Check out one commit of a repository, fetched from there or from a clone."""
     _git("init", "--quiet", "--template=", folder)
-    _git("remote", "add", "origin", url, cwd=folder)  # relative addresses of submodules start there
+    _git("remote", "add", "origin", url, cwd=folder)  # the base of relative URLs of submodules
     try:
         _git("fetch", "--quiet", "--depth=1", "--", origin, commit, cwd=folder, files=files)
-    except ProcessError:  # some servers give out only what a name points to
+    except ProcessError:  # some servers provide only commits that a ref names
         _git("fetch", "--quiet", "--", origin, "+refs/*:refs/remotes/origin/*", cwd=folder, files=files)
     _git("checkout", "--quiet", "--detach", commit, cwd=folder)
 
 
 def _submodules_in(checkout: Path) -> Iterator[tuple[str, str, Path]]:
-    """The submodules of a checkout: for each its address, its commit and its folder."""
+    """Yield the URL, commit and folder of every submodule of a checkout."""
     entries = _git("ls-files", "--stage", "-z", cwd=checkout).split("\0")  # MODE COMMIT STAGE\tPATH
     commits = {entry.partition("\t")[2]: entry.split()[1] for entry in entries if entry.startswith(_SUBMODULE)}
     if not commits:
@@ -125,13 +119,13 @@ def _submodules_in(checkout: Path) -> Iterator[tuple[str, str, Path]]:
 
 
 def _settings(checkout: Path, origin: str) -> dict[str, str]:
-    """Settings of git by their names, such as ``submodule.cutlass.path``."""
+    """Read git settings by name, such as ``submodule.cutlass.path``."""
     entries = _git("config", "--null", "--list", origin, cwd=checkout).split("\0")
     return {key: value for key, _, value in (entry.partition("\n") for entry in entries)}
 
 
 def _place_of(url: str) -> str:
-    """Where a repository is fetched from: its address, or a clone that takes its place."""
+    """Return the URL that a repository is fetched from: its own, or that of a clone."""
     key = _without_suffix(url)
     _unused.discard(key)
     return _clones[key].resolve().as_uri() if key in _clones else url
@@ -146,20 +140,20 @@ def _is_file(url: str) -> bool:
 
 
 def files_of_checkout(folder: Path) -> tuple[Path, ...] | None:
-    """List what git knows of a checkout, sorted: tracked files, of submodules too, and new ones that are not ignored.
+    """List the tracked and new files of a checkout, sorted; None if the folder is not its top.
 
-    None where the folder is not the top of a checkout.
+    Tracked files of submodules are included, ignored files are not.
 
     Raises:
-        ProcessError: git refused.
+        ProcessError: git failed.
     """
     if not (folder / ".git").exists():
         return None
-    listing = ("-c", "core.quotePath=true", "ls-files")  # as ASCII: what git prints is decoded before it comes here
+    listing = ("-c", "core.quotePath=true", "ls-files")  # as ASCII, since the output arrives decoded
     tracked = run_git(folder, *listing, "--recurse-submodules")
     new = run_git(folder, *listing, "--others", "--exclude-standard")
     names = {_unquoted(line) for line in (tracked + new).split("\n") if line}
-    files = sorted(name for name in names if not name.endswith("/"))  # others are checkouts in it
+    files = sorted(name for name in names if not name.endswith("/"))  # the others are nested checkouts
     return tuple(path for name in files if os.path.lexists(path := folder / name))
 
 
@@ -174,21 +168,18 @@ def _unquoted(name: str) -> str:
 
 
 def run_git(checkout: Path, *arguments: str) -> str:
-    """Run git in a checkout of this machine, with this machine's settings: they say whom it trusts.
+    """Run git in a checkout with this machine's settings, which define whom git trusts.
 
     Raises:
-        ProcessError: the folder is in no checkout, or git refused.
+        ProcessError: the folder is in no checkout, or git failed.
     """
     return process.run(["git", "-C", checkout, *arguments])
 
 
 def _git(*arguments: str | Path, cwd: Path | None = None, files: bool = False) -> str:
-    """Run git without hooks, questions and settings of this machine, which could change the bytes.
+    """Run git without hooks, prompts and this machine's settings, which could change the bytes.
 
-    Args:
-        arguments: the command and what it is told.
-        cwd: the folder to run in.
-        files: whether it may fetch from folders of this machine.
+    With `files`, it may fetch from folders of this machine.
     """
     local_files = ("-c", "protocol.file.allow=always") if files else ()
     settings = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}

@@ -1,12 +1,12 @@
-"""Runs a program that foreign code is part of, and ends all that it started.
+"""Guard that runs a program with foreign code and ends all processes it started.
 
-It is a program of its own, since it must outlive the one that starts it:
+It is a separate program, since it must outlive its parent:
 
     python -IS guard.py PARENT PROGRAM ARGUMENT...
 
-What the program starts belongs to the guard as soon as its parent has ended, also in a session of its own
-(``PR_SET_CHILD_SUBREAPER``). When the program ends, or whoever started the guard dies (``PR_SET_PDEATHSIG``), the guard
-ends all of it. Locks that it inherited are held until then; the program itself does not get them.
+It adopts processes of the program as soon as their parent has ended, also in a session of their own
+(``PR_SET_CHILD_SUBREAPER``). When the program ends, or the guard's parent dies (``PR_SET_PDEATHSIG``), the guard ends
+all of them. Inherited locks are held until then; the program itself does not get them.
 https://man7.org/linux/man-pages/man2/prctl.2.html
 """
 
@@ -29,28 +29,23 @@ _NO_SUCH_PROGRAM: Final = 127
 
 
 def guarded(words: Sequence[str]) -> Sequence[str]:
-    """The command that runs a program under a guard of this process."""
+    """Return the command that runs a program under a guard of this process."""
     return [sys.executable, "-IS", __file__, str(os.getpid()), *words]
 
 
 def main(parent: int, argv: list[str]) -> NoReturn:
-    """Run a program to its end, and end as it did.
-
-    Args:
-        parent: the process that started this one.
-        argv: the program and its arguments.
-    """
-    import ctypes  # noqa: PLC0415 - not for those who start a guard
+    """Run a program to its end and exit as it did; `parent` is the process that started this one."""
+    import ctypes  # noqa: PLC0415 - callers of guarded() do not need it
 
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     signal.signal(signal.SIGTERM, _end)
-    if os.getppid() != parent:  # it died before it could be watched
+    if os.getppid() != parent:  # the parent died before PR_SET_PDEATHSIG was set
         sys.exit(1)
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - no Path is needed
         if int(name) > sys.stderr.fileno() and os.path.exists(f"/proc/self/fd/{name}"):  # noqa: PTH110
-            os.set_inheritable(int(name), False)  # noqa: FBT003 - it has no name
+            os.set_inheritable(int(name), False)  # noqa: FBT003 - positional only
     child = os.fork()
     if child == 0:
         _reset_signals()
@@ -72,7 +67,7 @@ def main(parent: int, argv: list[str]) -> NoReturn:
 
 
 def _reset_signals() -> None:
-    """Let signals do what they do to programs: Python catches or ignores these."""
+    """Restore the default actions of signals that Python catches or ignores."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
 
@@ -83,7 +78,7 @@ def _end(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _end_children() -> None:
-    """End every child; those of a child that ends become our own."""
+    """End every child; children of an ended child become our own."""
     while True:
         for pid in children_of(os.getpid()):
             os.kill(pid, signal.SIGKILL)
@@ -94,7 +89,7 @@ def _end_children() -> None:
 
 
 def children_of(process: int) -> list[int]:
-    """The processes whose parent is a process; https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html."""
+    """List the children of a process; https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html."""
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
         try:

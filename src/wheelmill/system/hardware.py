@@ -1,4 +1,4 @@
-"""Processor, NVIDIA driver and GPUs of this machine, looked up in the order that uv documents.
+"""Processor, NVIDIA driver and GPUs of this machine, detected in the order that uv documents.
 
 https://docs.astral.sh/uv/guides/integration/pytorch/#automatic-backend-selection
 """
@@ -24,15 +24,15 @@ _SECONDS: Final = 20
 
 
 def driver_version() -> tuple[str | None, str]:
-    """The driver's version, and how it is known.
+    """Return the driver's version, None if there is none, and the source of that.
 
     Raises:
-        UsageError: ``UV_CUDA_DRIVER_VERSION`` is no version.
+        UsageError: ``UV_CUDA_DRIVER_VERSION`` is not a version.
     """
     if named := os.environ.get("UV_CUDA_DRIVER_VERSION"):
         try:
             return str(Version(named)) and named, "UV_CUDA_DRIVER_VERSION"
-        except ValueError:  # not only packaging's own: Python makes no number of thousands of digits
+        except ValueError:  # also Python's own, for thousands of digits
             raise UsageError(
                 "version-invalid", f"UV_CUDA_DRIVER_VERSION: expected a version such as 580.65.06, not {named!r:.80}"
             ) from None
@@ -50,7 +50,7 @@ def driver_version() -> tuple[str | None, str]:
 
 
 def find_gpus() -> tuple[Gpu, ...]:
-    """Every GPU that the driver shows."""
+    """List the GPUs that the driver shows."""
     return tuple(
         Gpu(name=name, capability=Architecture.parse(capability))
         for name, capability in _nvidia_smi("name,compute_cap")
@@ -59,13 +59,13 @@ def find_gpus() -> tuple[Gpu, ...]:
 
 
 def name_gpus() -> tuple[str, ...]:
-    """Every GPU that the driver shows, as evidence names it: ``NVIDIA H200, driver 580.65.06``."""
+    """List the GPUs that the driver shows, as evidence names them: ``NVIDIA H200, driver 580.65.06``."""
     version, _ = driver_version()
     return tuple(f"{gpu.name}, driver {version}" for gpu in find_gpus())
 
 
 def device_files() -> list[Path]:
-    """The files that a program opens to use a GPU; none where no driver is loaded.
+    """List the files that a program opens to use a GPU; empty if no driver is loaded.
 
     https://docs.nvidia.com/datacenter/tesla/mig-user-guide/#device-nodes
     """
@@ -78,16 +78,16 @@ def _nvidia_smi(query: str) -> list[list[str]]:
         return []
     try:
         printed = process.run([program, f"--query-gpu={query}", "--format=csv,noheader"], timeout=_SECONDS)
-    except WheelmillError:  # there is no driver beside it
+    except WheelmillError:  # there is no driver
         return []
-    import csv  # noqa: PLC0415 - not where there is no such program
+    import csv  # noqa: PLC0415 - needed only with nvidia-smi
 
     width = query.count(",") + 1
     return [row for row in csv.reader(printed.splitlines(), skipinitialspace=True) if len(row) == width]
 
 
 def _is_driver_version(word: str) -> bool:
-    """``580.65.06``, and not the ``12.2.0`` of the compiler on the next line, which comes later."""
+    """True if a word is like ``580.65.06``; the compiler's ``12.2.0`` comes later, on the next line."""
     parts = word.split(".")
     return len(parts) > 1 and all(part.isascii() and part.isdigit() for part in parts)
 
@@ -103,7 +103,7 @@ _LEVELS: Final = (
 
 
 def x86_64_level() -> int | None:
-    """The microarchitecture level of this machine, 1 to 4; None where Linux says nothing of an x86-64 processor."""
+    """Return the microarchitecture level of this machine, 1 to 4; None if Linux reports no x86-64 processor."""
     try:
         lines = _CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

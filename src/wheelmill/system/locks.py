@@ -1,7 +1,7 @@
-"""Locks on files; each file says who holds it. The kernel lets go of one when the last process that holds it has ended.
+"""File locks that name their holder; the kernel releases a lock when its last process has ended.
 
-Programs that a holder starts may hold it too: what outlives a command that was killed keeps the next one away until it
-has ended as well; not on Windows, where a lock is of one process.
+Programs that a holder starts may hold it too: children that outlive a killed command keep the next one waiting.
+Not on Windows, where a lock belongs to one process.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ _inheriting: Final = threading.Lock()
 def hold(
     path: Path, *, wait: Callable[[str], None] | None, inherited: bool = False, remove: bool = True
 ) -> Iterator[None]:
-    """Hold the lock on a file while the context lasts.
+    """Hold the lock on a file while the context is open.
 
     Args:
-        path: the file, which is made when it is not there.
-        wait: is told who holds the lock, and then it is waited for; None does not wait. Where the file system has no
-            locks, those who wait go on, and those who do not are told that somebody holds it.
-        inherited: whether the programs that are started meanwhile hold it until they have ended.
-        remove: whether the file is removed at the end; who removes it earlier does so while it is held.
+        path: the file; created if missing.
+        wait: called with the holder's description before waiting; None if the call must not wait. On a file system
+            without locks, a call that may wait goes on, and any other raises.
+        inherited: whether programs started meanwhile hold the lock until they have ended.
+        remove: whether the file is removed at the end; an earlier removal needs the lock to be held.
 
     Raises:
-        BlockingIOError: somebody holds it, and it is not waited for.
+        BlockingIOError: another process holds the lock, and `wait` is None.
     """
     descriptor = open_locked(path, wait)
     if inherited:
         _inherited.add(descriptor)
     try:
-        with suppress(OSError):  # a full disk: it is held all the same
+        with suppress(OSError):  # a full disk does not affect the lock
             os.ftruncate(descriptor, 0)
             os.lseek(descriptor, 0, os.SEEK_SET)
             os.write(descriptor, _description().encode())
@@ -65,15 +65,9 @@ def hold(
 
 
 def open_locked(path: Path, wait: Callable[[str], None] | None, *, mode: int = 0o600) -> int:
-    """Open a file for writing, once nobody else has it locked; see `hold`.
+    """Open a file for writing once its lock is free, and return its descriptor; see `hold`.
 
-    Args:
-        path: the file, which is made when it is not there.
-        wait: as `hold` takes it.
-        mode: of a file that is made, less what the umask takes.
-
-    Returns:
-        Its descriptor. The lock is let go of when that is closed.
+    The file is created if missing, with `mode` less the umask. Closing the descriptor releases the lock.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
@@ -97,7 +91,7 @@ def open_locked(path: Path, wait: Callable[[str], None] | None, *, mode: int = 0
         except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # whoever held it removed or renamed the file
+        os.close(descriptor)  # its holder removed or renamed the file
 
 
 def _open(path: Path, mode: int) -> int:
@@ -114,12 +108,12 @@ def _lock(descriptor: int, *, wait: bool) -> None:
 
 
 def wait_silently(_holder: str) -> None:
-    """Wait for a lock that is only ever held for moments."""
+    """Wait without a message, for a lock that is held only for moments."""
 
 
 @contextmanager
 def inherited_locks() -> Iterator[Sequence[int]]:
-    """The descriptors of the locks that a program is to inherit; none of them is closed while it is started."""
+    """Yield the lock descriptors that a program is to inherit; none is closed while it is started."""
     with _inheriting:
         yield () if sys.platform == "win32" else tuple(_inherited)
 
@@ -132,7 +126,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def _description() -> str:
-    """Describe this process to others; without options, which may hold a password."""
+    """Describe this process to others, without options, which may hold a password."""
     program, *arguments = sys.argv or [""]
     words = [Path(program).name, *itertools.takewhile(lambda word: not word.startswith("-"), arguments)]
     return f"process {os.getpid()} ({' '.join(words)}), since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"

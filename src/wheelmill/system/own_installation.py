@@ -1,7 +1,4 @@
-"""This installation of wheelmill: its origin (PEP 610), and the files that ship with it.
-
-The files are inside the installed package, or in a checkout.
-"""
+"""This installation of wheelmill: its origin (PEP 610), and its files, in the package or in a checkout."""
 
 from __future__ import annotations
 
@@ -17,8 +14,8 @@ class Checkout(NamedTuple):
 
 
 def installed_from() -> Checkout | None:
-    """The repository that this wheelmill came from; None where it came from an index or a folder."""
-    import json  # noqa: PLC0415 - most commands ask for files only
+    """Return the commit that wheelmill was installed from; None if it came from an index or a folder."""
+    import json  # noqa: PLC0415 - most commands need only files
     from importlib.metadata import distribution  # noqa: PLC0415 - the same
 
     record = json.loads(distribution("wheelmill").read_text("direct_url.json") or "{}")
@@ -27,19 +24,18 @@ def installed_from() -> Checkout | None:
 
 
 def own_origin() -> str:
-    """What follows the name where an installer is to take wheelmill from where this one came from.
+    """Return the requirement's suffix that makes an installer use the origin of this wheelmill.
 
-    Without it, an installer asks its index, which might have no wheelmill, or somebody else's.
+    Without it, the installer queries its index, which might have no wheelmill or a foreign one.
     """
     checkout = installed_from()
     return f" @ git+{checkout.url}@{checkout.commit}" if checkout else ""
 
 
 def own_document(path: str) -> str:
-    """Where a document can be read that is in wheelmill's repository and not in its wheel.
+    """Return the GitHub URL, or else the path, of a repository document that is not in the wheel.
 
-    Returns:
-        Its URL at the commit that this wheelmill came from, as GitHub has it; else its path in the repository.
+    The URL names the commit that wheelmill was installed from.
     """
     checkout = installed_from()
     if checkout is None or not checkout.url.startswith("https://"):

@@ -1,6 +1,6 @@
-"""The one door to other programs: argument lists, never a shell.
+"""Execution of other programs, only here: argument lists, never a shell.
 
-Their output is kept within limits, and escaped before a person or a CI runner sees it.
+Their output is limited, and escaped before a person or a CI runner sees it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _COMMAND: Final = re.compile(r"^([^!-~\n]*:):", re.MULTILINE)
 
 
 class _Escapes(dict[int, str]):
-    """What stands for each character: itself, if it can be seen or is white space; else an escape, as in Python."""
+    """Replacement of each character: itself if visible or white space, else a Python escape."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -53,24 +53,23 @@ _escapes: Final = _Escapes()
 
 
 def printable(text: str) -> str:
-    r"""Foreign text as it may stand on a terminal and in the log of a GitHub job.
+    r"""Escape foreign text for a terminal and the log of a GitHub job.
 
-    Control characters, and those that cannot be seen or turn what follows around (U+202E), become escapes such as
-    ``\x1b`` (https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing). What the runner would take for a
-    command of a workflow is broken up: ``::set-env ...`` where nothing that can be seen stands before it, and
-    ``##[...]`` anywhere
+    Control characters, invisible ones, and those that reverse text (U+202E) become escapes such as ``\x1b``
+    (https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing). Workflow commands of the runner are broken up:
+    ``::set-env ...`` with nothing visible before it, and ``##[...]`` anywhere
     (https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs). ``std::vector`` stays.
     """
     return _COMMAND.sub(r"\1 :", text.translate(_escapes)).replace("##[", "## [")
 
 
 class Output:
-    """Takes the bytes that a program prints, and keeps the lines that its caller or its error needs.
+    """Output of a program, reduced to the lines that its caller or its error needs.
 
     Args:
         words: the program and its arguments, for the log.
-        log: a file that gets all of it, up to `MAX_LOGGED`; without one all of it is kept, up to `MAX_RETURNED`.
-        on_line: is called with every line, made printable.
+        log: file for all output, up to `MAX_LOGGED`; None if all is kept in memory, up to `MAX_RETURNED`.
+        on_line: called with every line, made printable.
     """
 
     def __init__(self, words: Sequence[str], log: Path | None, on_line: Callable[[str], None] | None) -> None:
@@ -85,7 +84,7 @@ class Output:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        """Write to the log that this program begins."""
+        """Write the beginning of the program to the log."""
         if self._log:
             self._file = self._open.enter_context(self._log.open("a", encoding="utf-8"))
             print("+", shlex.join(self._words), file=self._file, flush=True)
@@ -98,10 +97,10 @@ class Output:
         self._open.close()
 
     def take(self, content: bytes, *, last: bool = False) -> None:
-        """Take what was printed since the last call.
+        """Take the output since the last call.
 
         Raises:
-            ProcessError: it is more than a caller can be given.
+            ProcessError: the output exceeds `MAX_RETURNED`.
         """
         text = self._decoder.decode(content, last)
         self._write(text)
@@ -115,12 +114,12 @@ class Output:
 
     @property
     def text(self) -> str:
-        """What was printed; with a log, the last lines of it."""
+        """Output; with a log, its last lines."""
         return "".join(self._lines)
 
     @property
     def tail(self) -> str:
-        """The last lines, made printable."""
+        """Last lines, made printable."""
         return printable("".join(line[:MAX_LINE] for line in list(self._lines)[-TAIL_LINES:])).rstrip()
 
     def _write(self, text: str) -> None:
@@ -169,18 +168,18 @@ _PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https
 
 
 def environment_for_foreign_code() -> dict[str, str]:
-    """This process's environment without anything that could be a secret: a setup.py sees no token."""
+    """Return this process's environment without possible secrets: a setup.py sees no token."""
     seen = _FOREIGN_CODE_SEES | (_FOREIGN_CODE_SEES_ON_WINDOWS if sys.platform == "win32" else frozenset())
     return {name: value for name, value in os.environ.items() if name in seen}
 
 
 def proxy_variables() -> dict[str, str]:
-    """The variables by which this process reaches the network, for programs that need it; they may hold a password."""
+    """Return the proxy variables, for programs that need the network; they may hold a password."""
     return {name: os.environ[name] for name in _PROXIES if name in os.environ}
 
 
 def command_line(words: Sequence[str]) -> str:
-    """A command as a person types it: PowerShell and cmd quote differently from POSIX shells."""
+    """Quote a command as a person types it: PowerShell and cmd quote differently from POSIX shells."""
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
@@ -195,23 +194,23 @@ def run(
     on_end: Callable[[int], None] | None = None,
     guard: bool = False,
 ) -> str:
-    """Run a program to its end and return what it printed on both streams; with a log, the last lines of it.
+    """Run a program and return the output of both streams; with a log, its last lines.
 
-    What it leaves running in its session is ended with it.
+    Processes left in its session are ended with it.
 
     Args:
         argv: the program and its arguments.
         cwd: the folder to run in.
-        env: the whole environment; None passes on this process's own.
-        timeout: seconds after which it and all it started are ended; None lets it run.
-        log: a file that everything printed is added to, as it comes.
-        on_line: called with every line as it comes, to show progress.
-        on_end: called with the most memory, in bytes, that one process held of all that it started and waited for.
-        guard: whether all that it starts ends with it and with this process, also what leaves its session.
+        env: the whole environment; None if it is this process's own.
+        timeout: seconds until it and its processes are ended; None if it has no limit.
+        log: file that the output is appended to as it arrives.
+        on_line: called with every line as it arrives.
+        on_end: called with the peak memory, in bytes, of any one process that it started and waited for.
+        guard: whether all its processes end with it and with this process, also outside its session.
 
     Raises:
-        UsageError: the program cannot be started; under a guard, that is a failure of exit code 127.
-        ProcessError: it exited with a failure, was ended, or printed more than can be kept.
+        UsageError: the program cannot be started; under a guard, that is a failure with exit code 127.
+        ProcessError: it failed, was ended, or printed too much.
     """
     words = [str(word) for word in argv]
     with Output(words, log, on_line) as output, _start(words, cwd=cwd, env=env, guard=guard) as child:
@@ -230,17 +229,11 @@ def run(
 
 
 def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None) -> bool:
-    """Read until a program has ended and nothing more comes.
+    """Read until a program has ended and nothing more comes; return whether the deadline passed.
 
-    Args:
-        child: the program whose output is read and whose end is waited for.
-        output: takes what it prints.
-        deadline: when to stop reading, on the monotonic clock.
-
-    Returns:
-        Whether the deadline came first.
+    The deadline is on the monotonic clock; None if there is none.
     """
-    assert child.stdout is not None  # noqa: S101 - it was asked for as a pipe
+    assert child.stdout is not None  # noqa: S101 - stdout is a pipe
     stream = child.stdout.fileno()
     ended: float | None = None
     while deadline is None or time.monotonic() < deadline:
@@ -250,11 +243,11 @@ def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None
                 break
             if content:
                 output.take(content)
-            else:  # it closed both streams and goes on
+            else:  # the program closed both streams and goes on
                 _pause()
         elif _has_ended(child):
             ended = ended or time.monotonic()
-            if time.monotonic() >= ended + _LINGER:  # something that it started keeps the pipe open
+            if time.monotonic() >= ended + _LINGER:  # a child of the program keeps the pipe open
                 break
     else:
         return True
@@ -263,14 +256,14 @@ def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None
 
 
 def _has_ended(child: subprocess.Popen[bytes]) -> bool:
-    """Whether a program has ended. It is not reaped yet, so that no other process gets its number."""
+    """Return whether a program has ended, without reaping it, so that no other process gets its number."""
     if sys.platform == "win32":
         return child.poll() is not None
     return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _is_readable(stream: int) -> bool:
-    """Wait until there is output or its end, or until it is time to check the program again."""
+    """Return whether there is output or its end, waiting until the next check of the program."""
     if sys.platform == "win32":
         return windows.is_readable(stream, _INTERVAL)
     return bool(select.select([stream], [], [], _INTERVAL)[0])
@@ -294,10 +287,10 @@ def _start(
                 stderr=subprocess.STDOUT,
                 bufsize=0,
                 start_new_session=True,  # a compiler's children can then be ended with it
-                pass_fds=locks,  # should it outlive this process
+                pass_fds=locks,  # held if it outlives this process
             )
             if sys.platform == "win32":
-                windows.follow(int(child._handle))  # noqa: SLF001 - it has no other name
+                windows.follow(int(child._handle))  # noqa: SLF001 - it has no public name
             return child
     except OSError as error:
         is_absent = isinstance(error, FileNotFoundError) and error.filename in (words[0], None)  # Windows names no file
@@ -308,11 +301,10 @@ def _start(
 
 
 def _end(child: subprocess.Popen[bytes]) -> int:
-    """End what is left of a program and of all it started in its session.
+    """End a program and the processes left in its session, and return their peak memory.
 
-    Returns:
-        The most memory, in bytes, that one of its processes held (https://man7.org/linux/man-pages/man2/getrusage.2.html);
-        on Windows, where nothing is built, 0.
+    It is that of one process, in bytes (https://man7.org/linux/man-pages/man2/getrusage.2.html); on Windows, where
+    nothing is built, 0.
     """
     if sys.platform == "win32":
         windows.end_followed(int(child._handle))  # noqa: SLF001

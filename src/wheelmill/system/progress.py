@@ -1,4 +1,4 @@
-"""Progress of long work: what a person is shown, numbers as people read them, waiting, and stopping in time."""
+"""Progress display, number formats, the clock, and time limits."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _SHOWN_EACH: Final = 25
 
 
 class Progress:
-    """Is told what happens, and shows nothing."""
+    """Progress display that shows nothing."""
 
     def step(self, text: str) -> None:
-        """Something worth a line of its own began or ended."""
+        """Show on a line of its own that a step began or ended."""
 
     def line(self, text: str) -> None:
-        """The last line of a running program, or what the command waits for; empty when that is over."""
+        """Show a running program's last line, or the reason for waiting; empty text ends that."""
 
     def count(self, items: Iterable[Item], words: str) -> Iterator[Item]:
-        """Pass items on, and show now and then how many there were."""
+        """Pass items on, and show their number now and then."""
         for number, item in enumerate(items, start=1):
             if number % _SHOWN_EACH == 0:
                 self.line(f"{number:,} {words}")
             yield item
 
     def show_download(self, filename: str, done: int, total: int | None) -> None:
-        """So many bytes of a download have come, of so many if that is known; called from several threads."""
+        """Show the bytes received of a download, and its size, None if unknown; called from several threads."""
 
 
 QUIET: Final = Progress()
@@ -48,9 +48,9 @@ _MINUTE: Final = 60
 _HOUR: Final = 3600
 
 
-@lru_cache(maxsize=4096)  # a site says the same ones over and over
+@lru_cache(maxsize=4096)  # a site repeats the same sizes
 def size(number: float) -> str:
-    """``12.3 MB`` for bytes; decimal, as installers write it."""
+    """Format bytes as ``12.3 MB``, in decimal units like installers."""
     for unit in ("bytes", "kB", "MB"):
         if round(number) == 1 and unit == "bytes":
             return "1 byte"
@@ -61,26 +61,26 @@ def size(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``45 s``, ``17 min`` or ``2.5 h``."""
+    """Format seconds as ``45 s``, ``17 min`` or ``2.5 h``."""
     if seconds < _MINUTE:
         return f"{seconds:.0f} s"
     return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:,.1f} h"
 
 
 def number_of(number: int, noun: str) -> str:
-    """``1 wheel`` or ``2,000 wheels``; the noun is one whose plural takes an s."""
+    """Format a count as ``1 wheel`` or ``2,000 wheels``; the noun's plural takes an s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """The time in seconds since the epoch, and waiting; tests have a clock of their own."""
+    """Time in seconds since the epoch, and sleeping; tests have a clock of their own."""
 
     now: Callable[[], float]
     sleep: Callable[[float], None]
 
     def utc(self) -> datetime:
-        """The time in UTC."""
+        """Return the time in UTC."""
         return datetime.fromtimestamp(self.now(), UTC)
 
 
@@ -90,12 +90,9 @@ SYSTEM_CLOCK: Final = Clock(now=time.time, sleep=time.sleep)
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Stop what runs in the context when its time is over; programs that it started end with it.
+    """Stop the context after `seconds`, with the programs it started; None if there is no limit.
 
-    A host ends a job that takes too long without asking, and what it had done is lost.
-
-    Args:
-        seconds: the seconds until the limit; None sets none.
+    A host ends an overlong job without asking, and its work is lost.
 
     Raises:
         TimeIsOver: the time was not enough.
@@ -103,7 +100,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    if seconds <= 0:  # which would switch the timer off
+    if seconds <= 0:  # setitimer would switch the timer off
         raise TimeIsOver
     before = signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -1,4 +1,4 @@
-"""Records as JSON: files that are checked when they are read, and plain values of our own that are not.
+"""Records as JSON: files that are validated when read, and plain values of wheelmill's own that are not.
 
 Plain values need no pydantic, whose import takes longer than a whole command of the client.
 """
@@ -27,17 +27,17 @@ _MAX_TOLD: Final = 3
 
 
 def write_record(path: Path, record: object) -> None:
-    """Keep a record as indented JSON."""
+    """Write a record as indented JSON."""
     write_bytes(path, record_bytes(record))
 
 
 def record_bytes(record: object, *, indent: int | None = 2) -> bytes:
-    """A record as JSON; an indent of None leaves out all spaces."""
+    """Serialise a record as JSON; an indent of None omits all spaces."""
     return _adapter(type(record)).dump_json(record, indent=indent) + b"\n"
 
 
 def read_record(path: Path, record_type: type[Record]) -> Record:
-    """Read a record that `write_record` kept.
+    """Read a record that `write_record` wrote.
 
     Raises:
         IntegrityError: the file does not hold such a record.
@@ -46,17 +46,12 @@ def read_record(path: Path, record_type: type[Record]) -> Record:
 
 
 def record_from(content: bytes, record_type: type[Record], *, source: str) -> Record:
-    """Read a record from the JSON that `record_bytes` gave.
-
-    Args:
-        content: the JSON text of the record.
-        record_type: the dataclass that the text must fit.
-        source: the path or URL that errors name.
+    """Read a record from the JSON of `record_bytes`; `source` is the path or URL for errors.
 
     Raises:
-        IntegrityError: it does not hold such a record.
+        IntegrityError: the content is not such a record.
     """
-    from pydantic import ValidationError  # noqa: PLC0415 - slower to import than many a command runs
+    from pydantic import ValidationError  # noqa: PLC0415 - its import takes longer than many commands
 
     try:
         record: Record = _adapter(record_type).validate_json(content, strict=True)
@@ -68,14 +63,14 @@ def record_from(content: bytes, record_type: type[Record], *, source: str) -> Re
 
 
 def _problems(error: ValidationError) -> str:
-    """Where the first few faults are, and what was expected there."""
+    """Format the first few faults: their location and what was expected there."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     told = [f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg']}" for fault in faults[:_MAX_TOLD]]
     return "; ".join([*told, *([f"and {len(faults) - _MAX_TOLD} more"] if len(faults) > _MAX_TOLD else [])])
 
 
 def _new_adapter(record_type: type) -> TypeAdapter[Any]:
-    from pydantic import TypeAdapter  # noqa: PLC0415 - slower to import than many a command runs
+    from pydantic import TypeAdapter  # noqa: PLC0415 - its import takes longer than many commands
 
     return TypeAdapter(record_type)
 
@@ -85,7 +80,7 @@ _adapter: Final[Callable[[type], TypeAdapter[Any]]] = functools.cache(_new_adapt
 
 
 def plain_of(value: object) -> Any:  # noqa: ANN401 - JSON
-    """A record, or a value in one: equal records give equal values, and a field that is None is left out."""
+    """Convert a record, or a value in one, to JSON values: equal for equal records, without fields that are None."""
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -102,13 +97,8 @@ def plain_of(value: object) -> Any:  # noqa: ANN401 - JSON
             return str(value)
 
 
-def record_of(kind: Any, plain: Any) -> Any:  # noqa: ANN401, PLR0911 - JSON; one line a kind
-    """Make a record of what `plain_of` gave.
-
-    Args:
-        kind: the record's class, or the type of a value in one.
-        plain: the value that `plain_of` gave.
-    """
+def record_of(kind: Any, plain: Any) -> Any:  # noqa: ANN401, PLR0911 - JSON; one return per kind
+    """Convert the result of `plain_of` back to `kind`: a record's class, or the type of a value in one."""
     arguments = get_args(kind)
     match get_origin(kind):
         case None if hasattr(kind, "parse"):

@@ -1,7 +1,7 @@
-"""Where foreign code runs on this machine: namespaces of its own, made by bubblewrap.
+"""Sandbox for foreign code on this machine: namespaces of its own, made by bubblewrap.
 
-It sees the system read-only, no process but its own, an empty home, and of the disk that it may write only what it is
-given. When its parent dies, however that happens, all of it ends; see `guard`.
+Foreign code sees the system read-only, only its own processes, an empty home, and only those writable folders that it
+is given. When its parent dies, in whatever way, all of it ends; see `guard`.
 https://github.com/containers/bubblewrap
 """
 
@@ -36,7 +36,7 @@ _ISOLATED: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Sandbox:
-    """What foreign code may reach beyond the system itself, which it can read."""
+    """Access of foreign code beyond the system itself, which it can read."""
 
     writable: Mapping[Path, Path]
     """Folders of this machine, and where foreign code finds them."""
@@ -47,7 +47,7 @@ class Sandbox:
     devices: Sequence[Path] = ()
     """Device files, such as those of a GPU."""
 
-    def run(  # noqa: D417 - the rest is as there
+    def run(
         self,
         argv: Sequence[str | Path],
         *,
@@ -58,19 +58,16 @@ class Sandbox:
         on_line: Callable[[str], None] | None = None,
         on_end: Callable[[int], None] | None = None,
     ) -> str:
-        """Run a program to its end as `process.run` does, in the sandbox where this machine has one.
+        """Run a program like `process.run`, in the sandbox where this machine has one.
 
-        Args:
-            argv: the program and its arguments; paths in them are those of this machine.
-            cwd: a folder of `writable` or `readable`, or one below it.
-            env: the whole environment; paths in it are those of this machine.
+        Paths in `argv` and `env` are those of this machine; `cwd` is a folder of `writable` or `readable`, or in one.
 
         Raises:
             UsageError: the program cannot be started.
             ProcessError: it failed, or its time was over.
         """
         if why_unconfined() is None:
-            # Found on our own PATH: the build's has folders that foreign code may write to.
+            # Resolved on our own PATH: the build's has folders that foreign code may write to.
             program = shutil.which("bwrap") or "bwrap"
             words = [program, *self._options(), "--chdir", self.inside(str(cwd)), "--"]
             argv = [*words, *(self.inside(str(word)) for word in argv)]
@@ -78,7 +75,7 @@ class Sandbox:
         return process.run(argv, cwd=cwd, env=env, timeout=timeout, log=log, on_line=on_line, on_end=on_end, guard=True)
 
     def inside(self, text: str) -> str:
-        """Replace the paths of this machine in a text by those that foreign code sees."""
+        """Replace this machine's paths in a text by those that foreign code sees."""
         if why_unconfined() is None:
             for outside, inside in self.writable.items():
                 text = text.replace(str(outside), str(inside))
@@ -104,14 +101,14 @@ class Sandbox:
 
 
 def certificates() -> list[Path]:
-    """The files and folders with certificates that programs of this machine are told to trust."""
+    """List the certificate files and folders that variables tell programs to trust."""
     named = (os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "PIP_CERT"))
     return [Path(name) for name in named if name and Path(name).exists()]
 
 
 @functools.cache
 def why_unconfined() -> str | None:
-    """Why foreign code cannot be confined here; None when it can be."""
+    """Return the reason why foreign code cannot be confined; None if it can be."""
     if shutil.which("bwrap") is None:
         return _NOT_INSTALLED
     try:
@@ -121,15 +118,12 @@ def why_unconfined() -> str | None:
     return None
 
 
-@functools.cache  # it is said once
+@functools.cache  # warns once
 def check_confinement(tell: Callable[[str], None]) -> None:
-    """Warn when foreign code will run unconfined, as the user who started this.
-
-    Args:
-        tell: prints a line of text for people.
+    """Warn with a line to `tell` if foreign code will run unconfined, as the current user.
 
     Raises:
-        UsageError: this is a runner of GitHub, whose tokens any process of it can read.
+        UsageError: this is a GitHub runner, whose tokens any of its processes can read.
     """
     reason = why_unconfined()
     if reason is None:

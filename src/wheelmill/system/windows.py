@@ -1,4 +1,4 @@
-"""What Windows has other calls for: files that may be renamed while they are open, locks, and ending all of a program.
+"""Windows calls for renaming open files, locking, and ending a program with all its processes.
 
 https://learn.microsoft.com/en-us/windows/win32/api/
 """
@@ -15,7 +15,7 @@ from ctypes import wintypes
 from pathlib import Path
 from typing import Final
 
-assert sys.platform == "win32"  # noqa: S101 - elsewhere mypy knows nothing of what follows
+assert sys.platform == "win32"  # noqa: S101 - on other platforms mypy skips the rest
 
 _READ_AND_WRITE: Final = 0xC0000000
 """``GENERIC_READ | GENERIC_WRITE``."""
@@ -57,7 +57,7 @@ _kernel.PeekNamedPipe.argtypes = (
 
 
 def open_shared(path: Path) -> int:
-    """Open a file for reading and writing, which is made when it is not there; returns its descriptor."""
+    """Open a file for reading and writing, creating it if missing, and return its descriptor."""
     until = time.monotonic() + _CLOSED_WITHIN
     while True:
         handle = _kernel.CreateFileW(str(path), _READ_AND_WRITE, _SHARED, None, _OPEN_ALWAYS, _ORDINARY, None)
@@ -70,10 +70,10 @@ def open_shared(path: Path) -> int:
 
 
 def replace(source: Path, target: Path) -> None:
-    """Rename a file over another one, once nobody has that open.
+    """Rename a file over another one, once no program has that open.
 
     Raises:
-        PermissionError: somebody has it open for long, or it cannot be written.
+        PermissionError: another program keeps it open too long, or it cannot be written.
     """
     until = time.monotonic() + _CLOSED_WITHIN
     while True:
@@ -91,7 +91,7 @@ def lock(descriptor: int, *, wait: bool) -> None:
     """Lock an open file until its descriptor is closed.
 
     Raises:
-        BlockingIOError: somebody has it locked, and it is not waited for.
+        BlockingIOError: the file is locked already, and `wait` is false.
     """
     while not _kernel.LockFile(msvcrt.get_osfhandle(descriptor), _FAR, 0, 1, 0):
         error = ctypes.get_last_error()
@@ -103,7 +103,7 @@ def lock(descriptor: int, *, wait: bool) -> None:
 
 
 def is_readable(pipe: int, seconds: float) -> bool:
-    """Whether a pipe has something to read, or has come to its end, within some time."""
+    """Return whether a pipe has data or has ended, waiting at most `seconds`."""
     until = time.monotonic() + seconds
     size = wintypes.DWORD()
     handle = msvcrt.get_osfhandle(pipe)
@@ -115,19 +115,16 @@ def is_readable(pipe: int, seconds: float) -> bool:
 
 
 def follow(process: int) -> None:
-    """Have `end_followed` know all processes that a program will start.
+    """Assign the process with this handle to a job object, so that `end_followed` ends its children too.
 
     https://learn.microsoft.com/en-us/windows/win32/procthread/job-objects
-
-    Args:
-        process: the handle of the program's process.
     """
     _jobs[process] = _kernel.CreateJobObjectW(None, None)
     _kernel.AssignProcessToJobObject(_jobs[process], process)
 
 
 def end_followed(process: int) -> None:
-    """End a program and all it started, as far as they still run."""
+    """End a program and the processes it started, if they still run."""
     job = _jobs.pop(process)
     _kernel.TerminateJobObject(job, ENDED)
     _kernel.CloseHandle(job)
