@@ -1,8 +1,8 @@
-"""Aliases of wheels: small wheels of the index's own, which name a CUDA major in their project or in an extra.
+"""Alias wheels: small wheels of the index itself that name a CUDA major in their project or in an extra.
 
-``demo-cu13`` has the versions of the wheels for CUDA 13, stands in the trees that they stand in, and requires each by
-its label. ``demo-gpu`` has an extra for each CUDA major, which requires the former. docs/what-an-index-has.md says what
-they can't do.
+``demo-cu13`` has the versions of the wheels for CUDA 13, stands in the same trees, and requires each wheel by its
+label. ``demo-gpu`` has an extra for each CUDA major, which requires the former. docs/what-an-index-has.md has their
+limits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REPLACED: Final = "there are wheels for another CUDA major since"
 
 @dataclass(frozen=True, kw_only=True)
 class Aliased:
-    """A site with the aliases of its wheels."""
+    """Site with the aliases of its wheels."""
 
     site: Site
     """They stand in its trees, beside the wheels."""
@@ -51,12 +51,10 @@ class _Alias:
 def with_aliases(site: Site, packages: Mapping[ProjectName, Package]) -> Aliased:
     """Put the aliases of packages into every tree of a site, beside the wheels that they stand for.
 
-    Args:
-        site: a site of releases: when a wheel was published decides what there is beside it.
-        packages: the configured packages.
+    The site is one of releases: the publication times of its wheels decide which aliases exist.
 
     Raises:
-        SiteError: one has the name of a project that has wheels of its own.
+        SiteError: an alias has the name of a project with wheels of its own.
     """
     files: dict[str, bytes] = {}
     beside: dict[VersionFiles, list[VersionFiles]] = defaultdict(list)
@@ -81,7 +79,7 @@ def with_aliases(site: Site, packages: Mapping[ProjectName, Package]) -> Aliased
 
 
 def _with_those(tree: Tree, beside: Mapping[VersionFiles, Sequence[VersionFiles]]) -> Tree:
-    """A tree with the aliases of its wheels."""
+    """Return a tree with the aliases of its wheels."""
     found: dict[ProjectName, dict[VersionFiles, None]] = defaultdict(dict)
     for version in chain.from_iterable(tree.versions.values()):
         for alias in beside.get(version, ()):
@@ -91,7 +89,7 @@ def _with_those(tree: Tree, beside: Mapping[VersionFiles, Sequence[VersionFiles]
 
 
 def _index_file(alias: _Alias, folder: str, content: bytes) -> IndexFile:
-    """An alias as pages have it, yanked when all that it stands for is: its pin would take yanked wheels, too."""
+    """Return the index entry of an alias, yanked if all its wheels are: its pin would take yanked wheels, too."""
     reasons = [_REPLACED if alias.is_old else file.yanked for version in alias.beside for file in version.files]
     return IndexFile(
         name=alias.wheel.name,
@@ -123,7 +121,7 @@ def _aliases_of(package: Package, versions: Sequence[VersionFiles]) -> Iterator[
 
 
 def _suffix_wheel(version: VersionFiles, major: int) -> AliasWheel:
-    """``demo-cu13 1.0+cu130torch2.11``, which requires that very demo."""
+    """Return an alias such as ``demo-cu13 1.0+cu130torch2.11``, which requires exactly this version of demo."""
     project, exact = version.name.project, version.name.version
     return AliasWheel(
         project=with_suffix(project, major),
@@ -135,14 +133,11 @@ def _suffix_wheel(version: VersionFiles, major: int) -> AliasWheel:
 
 
 def _with_extras(extras: ProjectName, labelled: Sequence[tuple[VersionFiles, int]]) -> Iterator[_Alias]:
-    """``demo-gpu 1.0+extras.13.12``: every version has an extra for every CUDA major that there are wheels for of any.
+    """Yield aliases such as ``demo-gpu 1.0+extras.13.12``, with an extra for every CUDA major of any version.
 
-    Installers pass over an extra that a version lacks, and install nothing for it. So all have all, those too that no
-    wheel is there for, and what was listed before there was a CUDA major stays for who pinned it.
-
-    Args:
-        extras: the project.
-        labelled: the wheels for releases of torch, with the CUDA major of each.
+    Installers ignore an extra that a version lacks, and install nothing for it. So every version has all extras, even
+    without a wheel for them. Aliases from before a CUDA major was added stay listed for users who pinned them.
+    `labelled` has the wheels for releases of torch, with the CUDA major of each.
     """
     numbers: dict[Version, list[VersionFiles]] = defaultdict(list)
     first: dict[int, datetime] = {}
@@ -160,9 +155,9 @@ def _with_extras(extras: ProjectName, labelled: Sequence[tuple[VersionFiles, int
 
 
 def _of_extras(extras: ProjectName, project: ProjectName, number: str, majors: Sequence[int]) -> AliasWheel:
-    """The newest CUDA stands first in its version, so that one with more of them is higher.
+    """Return an alias with extras; its version names the newest CUDA first, so that one with more of them is higher.
 
-    A range of one version, not ``==``: that would take yanked wheels (PEP 592).
+    Each extra requires a range of one version, not ``==``, which would take yanked wheels (PEP 592).
     """
     return AliasWheel(
         project=extras,
@@ -176,14 +171,14 @@ def _of_extras(extras: ProjectName, project: ProjectName, number: str, majors: S
 
 
 def _first_published(equal: Iterable[VersionFiles]) -> VersionFiles:
-    """Return the version whose spelling the alias of equal ones, such as 1.0 and 1.0.0, has.
+    """Return the first published of equal versions, such as 1.0 and 1.0.0: the alias takes its spelling.
 
-    Aliases for both spellings would be the same wheel to installers. The first published keeps the file name of the
-    alias when another spelling is added, so lock files stay valid.
+    Aliases for both spellings would be the same wheel to installers. When another spelling is added, the alias keeps
+    its file name, so lock files stay valid.
     """
     return min(equal, key=_since)
 
 
 def _since(version: VersionFiles) -> datetime:
-    """When its first wheel was published."""
+    """Return the publication time of a version's first wheel."""
     return min(file.uploaded_at for file in version.files if file.uploaded_at)

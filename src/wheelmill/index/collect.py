@@ -50,15 +50,7 @@ NO_TORCHES: Final[Torches] = MappingProxyType({})
 def site_of(
     files: Iterable[IndexFile], faults: Sequence[str], listing: Listing, torches: Torches, *, hint: str
 ) -> Site:
-    """Make a site of wheels, if nothing is wrong.
-
-    Args:
-        files: the wheels of the site, in any order.
-        faults: what is wrong with files that are not among them.
-        listing: the status of projects and yanked wheels.
-        torches: as for `site_of_releases`.
-        hint: what to do about faults.
-    """
+    """Make a site of wheels in any order; refuse contradictions between them, and `faults` of other files."""
     every_fault = list(faults)
     every_file: list[IndexFile] = []
     for filename, same in groupby(sorted(files, key=attrgetter("project", "filename")), key=attrgetter("filename")):
@@ -77,7 +69,7 @@ def site_of(
 
 
 def _trees(files: Sequence[IndexFile], listing: Listing, published: Torches) -> tuple[Tree, ...]:
-    """Make the tree of all wheels, and the narrower ones; a quarantined project has no files (PEP 792).
+    """Make the tree of all wheels and the narrower ones; a quarantined project has no files (PEP 792).
 
     A wheel for a release candidate of torch stands in its own tree alone.
     """
@@ -99,15 +91,15 @@ def _trees(files: Sequence[IndexFile], listing: Listing, published: Torches) -> 
 
 
 def _project_and_version(file: IndexFile) -> tuple[ProjectName, str]:
-    """The version as it is written: 1.0 and 1.0.0 are equal, and have pages of their own."""
+    """Return project and version as written: 1.0 and 1.0.0 are equal, and have pages of their own."""
     return file.name.project, written_parts(file.filename)[1]
 
 
 def _torches_of(versions: Iterable[VersionFiles], published: Torches) -> Mapping[CudaVersion, set[TorchVersion]]:
-    """The torches that have a tree, by CUDA: those that labels name, and those that wheels for a range serve.
+    """Return the torches with a tree, by CUDA: those in labels, and those that wheels for a range serve.
 
-    So a torch that is new in ``compatibility.yml`` gets a tree with every wheel that serves it, even if none was built
-    for it alone.
+    So a torch that is new in ``compatibility.yml`` gets a tree of every wheel for it, even if none was built for it
+    alone.
     """
     torches: dict[CudaVersion, set[TorchVersion]] = defaultdict(set)
     for file in (version.files[0] for version in versions):
@@ -120,7 +112,7 @@ def _torches_of(versions: Iterable[VersionFiles], published: Torches) -> Mapping
 
 
 def _paths_of(file: IndexFile, torches: Mapping[CudaVersion, set[TorchVersion]]) -> tuple[str, ...]:
-    """The trees that a wheel is in: those of its label, and those of each torch in its range."""
+    """Return the trees of a wheel: those of its label, and those of each torch in its range."""
     label = file.name.label
     if label is None:
         return ("",)
@@ -152,17 +144,16 @@ def site_of_releases(
 
     Args:
         manifests: the manifests of all releases.
-        base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
-        listing: which wheels are yanked or removed, and the status of projects.
-        folders: where wheels are that lie elsewhere; absolute, or relative to the root of the site.
-        torches: those that are published for each CUDA, for wheels that serve a range of torches.
+        base_url: the parent of the releases' folders; absolute, or relative to the root of the site.
+        listing: yanked and removed wheels, and the status of projects.
+        folders: the folders of wheels that lie elsewhere; absolute, or relative to the root of the site.
+        torches: the published torches of each CUDA, for wheels that serve a range of torches.
         absent: the names of files that a manifest names and its release lacks, by the release's tag.
-        deployed: the hash of every wheel in the index that people use now, by file name.
-        faults: what is wrong with other releases, reported along with the rest.
+        deployed: the hash of every wheel in the deployed index, by file name.
+        faults: faults of other releases, reported along with the rest.
 
     Raises:
-        SiteError: names every wheel that must not be listed as it is, every two that contradict each other, and every
-            one that changed or vanished since the deployed index.
+        SiteError: names faulty and contradictory wheels, and those that changed or vanished since the deployed index.
     """
     every_fault = [*faults]
     place = partial(folder_of, base_url=base_url, folders=folders)
@@ -182,7 +173,7 @@ def _files_of(
     absent: Mapping[ReleaseTag, Container[str]],
     faults: list[str],
 ) -> list[IndexFile]:
-    """The wheels that may be listed, by file name; what is wrong with the others is added to `faults`."""
+    """Return the wheels that may be listed, by file name; add the faults of the others to `faults`."""
     files: list[IndexFile] = []
     in_order = sorted(manifests, key=lambda manifest: (manifest.published_at, manifest.tag))
     entries = [(entry, manifest) for manifest in in_order for entry in manifest.wheels]
@@ -230,13 +221,9 @@ def _attestations_in(folder: str) -> str | None:
 
 
 def folder_of(entry: ListedWheel, release: ListedRelease, base_url: str, folders: Folders) -> str:
-    """The URL of the folder that a wheel lies in, with a slash at its end.
+    """Return the URL of a wheel's folder, with a trailing slash.
 
-    Args:
-        entry: the wheel.
-        release: the release that has it.
-        base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
-        folders: where wheels are that lie elsewhere.
+    `base_url` is the parent of the releases' folders; absolute, or relative to the root of the site.
 
     Raises:
         SiteError: nothing can be below that URL.
@@ -246,14 +233,10 @@ def folder_of(entry: ListedWheel, release: ListedRelease, base_url: str, folders
 
 
 def idle_lines(listing: Listing, releases: Sequence[ListedRelease], deployed: Collection[str]) -> Iterator[str]:
-    """Name the lines that match no wheel, so that the wheels they were meant for stay listed.
+    """Name the lines that match no wheel: the intended wheels stay listed.
 
-    They are not errors: a line may outlive the release of its wheel.
-
-    Args:
-        listing: the lines of both files.
-        releases: every release.
-        deployed: the file names of the index that people use now.
+    They are not errors: a line may outlive the release of its wheel. `deployed` has the file names of the deployed
+    index.
     """
     yanked, removed = listing.yanked, listing.removed
     if not (removed.wheels or yanked.wheels or yanked.versions or yanked.projects):
@@ -287,17 +270,14 @@ def _is_about(requirement: Requirement, name: WheelName) -> bool:
 def site_of_folder(
     directory: Path, base_url: str, *, torches: Torches = NO_TORCHES, warn: Callable[[str], None]
 ) -> Site:
-    """Make the site of a folder of wheels, also of wheels that were not built here.
+    """Make the site of a folder of wheels, including wheels that were built elsewhere.
 
-    Args:
-        directory: the folder; a sidecar beside a wheel is listed when it matches.
-        base_url: the folder's own URL; absolute, or relative to the root of the site.
-        torches: as for `site_of_releases`.
-        warn: told of wheels without a label, which stand in the widest tree only, and of reserved names, which no
-            release may have.
+    A sidecar beside a wheel is listed if it matches. `base_url` is the folder's own; absolute, or relative to the root
+    of the site. `warn` receives wheels without a label, listed in the widest tree only, and reserved names, which no
+    release may have.
 
     Raises:
-        SiteError: with every wheel that cannot be read or listed.
+        SiteError: names every wheel that cannot be read or listed.
     """
     files: list[IndexFile] = []
     faults: list[str] = []
@@ -339,7 +319,7 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
 
 
 def _lack_of(name: WheelName) -> str:
-    """Why a wheel has no label: ``no CUDA label``, ``a label for ROCm``."""
+    """Explain why a wheel has no label: ``no CUDA label``, ``a label for ROCm``."""
     named = name.built_for
     if named.cuda_major:
         return f"a label for {named}, of no certain minor release"

@@ -1,4 +1,4 @@
-"""The deployed index, read from a folder or a URL, so that the next one keeps its promises."""
+"""Deployed index, read from a folder or a URL, so that the next one keeps its promises."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from wheelmill.wheel.attestation import ATTESTATIONS
 
 @dataclass(frozen=True, kw_only=True)
 class Absent:
-    """A file that a site does not have."""
+    """File that a site does not have."""
 
     problem: str
     status: int | None = None
@@ -43,7 +43,7 @@ ReadFile = Callable[[str], bytes | Absent]
 
 @contextmanager
 def site_files(place: str) -> Iterator[ReadFile]:
-    """Make a reader of the files of a site, which is a folder or at a URL."""
+    """Make a reader of the files of a site, given by its folder or URL."""
     if "://" not in place:
         yield partial(_content_in, Path(place))
         return
@@ -72,7 +72,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class Deployed:
-    """What an index lists."""
+    """Wheels that an index lists."""
 
     hashes: Mapping[str, Sha256] = field(default_factory=dict)
     """The hash of every wheel, by file name."""
@@ -103,13 +103,10 @@ class _Hashes(TypedDict):
 def deployed_wheels(
     place: str, read: Collection[ListedRelease], *, now: datetime, none_yet: Callable[[str], None] | None = None
 ) -> Deployed:
-    """Read what a site lists: hashes alone where they are enough, else ``wheels.json``.
+    """Read the wheels that a site lists: hashes alone if they are enough, else ``wheels.json``.
 
-    Args:
-        place: the site's folder, or its URL.
-        read: the releases whose manifests were read: of them only the hashes are wanted.
-        now: the time that nothing was published after.
-        none_yet: told if the server has no index there; without it, that is an error.
+    Of the releases in `read`, only the hashes are wanted. Nothing was published after `now`. `none_yet` is called if
+    the server has no index there; None makes that an error.
 
     Raises:
         SiteError: the site has no list of wheels that can be read.
@@ -147,7 +144,7 @@ def _parse(content: bytes, kind: type[_T], name: str, place: str) -> _T:
 def _hashes_of(
     releases: Mapping[ReleaseTag, Sha256], read: Iterable[ListedRelease], place: str, content_of: ReadFile
 ) -> dict[str, Sha256]:
-    """The hashes of all wheels that a site lists; a file is read only for a release that has others by its manifest."""
+    """Return the hashes of a site's wheels; a file is read only for a release with other wheels in its manifest."""
     hashes: dict[str, Sha256] = {}
     for release in (release for release in read if release.tag in releases):
         own = {wheel.filename: wheel.sha256 for wheel in release.wheels}
@@ -167,7 +164,7 @@ def _hashes_of(
 
 
 def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str, now: datetime) -> Iterator[ListedRelease]:
-    """Rebuild manifests of releases from what a site lists of them."""
+    """Rebuild manifests of releases from the site's ``wheels.json``."""
     try:
         rows = [row for row in json.loads(content)["wheels"] if row.get("release") in tags]
         for tag, own in groupby(sorted(rows, key=itemgetter("release")), key=itemgetter("release")):
@@ -179,12 +176,12 @@ def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str, now:
                 "wheels": list(map(_entry_of, wheels)),
             }
             yield manifest_from(json.dumps(made).encode(), tag=tag, source=f"{WHEELS_JSON} of {place}: {tag}", now=now)
-    except (ReleaseError, ValueError) as error:  # a number of thousands of digits
+    except (ReleaseError, ValueError) as error:  # json refuses a number of thousands of digits
         raise SiteError("deployed-unreadable", str(error)) from None
 
 
 def _entry_of(row: Mapping[str, Any]) -> dict[str, object]:
-    """An entry of a manifest as unchecked JSON; of how a wheel was built and tested, a site has only a part."""
+    """Return an entry of a manifest as unchecked JSON, with the part of its build and test facts that a site has."""
     label = row.get("label")
     return {
         **{key: row.get(key) for key in _KEPT},

@@ -1,12 +1,12 @@
-"""The pages of an index for installers and programs, all from one model.
+"""Pages of an index for installers and programs, all rendered from one model.
 
-Each tree has a project list and project details, in HTML (PEP 503 at repository version 1.4, where PEP 833 freezes it)
-and in JSON (PEP 691 at API version 1.4).
+Each tree has a project list and project details, in HTML and JSON. HTML follows PEP 503 at repository version 1.4,
+where PEP 833 freezes it; JSON follows PEP 691 at API version 1.4.
 https://packaging.python.org/en/latest/specifications/simple-repository-api/
 
-Beside them ``wheels.json`` has everything that an index lists, and a file for each release has names and hashes of its
-wheels. With these the next build sees in a few kilobytes that it keeps the promises of this one. A release has at most
-240 wheels, which never change: its file is read only where its manifest has others.
+``wheels.json`` has everything that an index lists. A file for each release has the names and hashes of its wheels. So
+the next build checks in a few kilobytes that it keeps the promises of this one. A release has at most 240 wheels, which
+never change: its file is read only if its manifest lists others.
 """
 
 from __future__ import annotations
@@ -37,11 +37,9 @@ Page = tuple[str, Iterable[bytes]]
 
 
 def pages_of(site: Site, aliased: Site | None = None) -> Iterator[Page]:
-    """Render what installers and programs read, a page at a time: those of 100,000 wheels do not fit into memory.
+    """Render pages for installers and programs one at a time: those of 100,000 wheels do not fit into memory.
 
-    Args:
-        site: the wheels.
-        aliased: the same with their aliases, which installers see; of the wheels alone, where it is left out.
+    Installers see `aliased`, the site with its aliases; the wheels alone if None.
     """
     templates = site_templates()
     style = Markup((own_installation.INDEX / "static" / "style.css").read_text())  # noqa: S704 - our own
@@ -62,13 +60,13 @@ def tree_pages(
 
 
 def pages_of_sources(content: bytes) -> Iterator[Page]:
-    """Render the list of sources, so that clients learn of new ones without a new release, with its hash beside it."""
+    """Render the list of sources and its hash, so that clients learn of new sources without a new release."""
     yield SOURCES, [content]
     yield SOURCES_HASH, [f"{sha256_of_bytes(content)}  {SOURCES}\n".encode()]
 
 
 class _CompiledTemplates(BytecodeCache):
-    """The templates that this process compiled, which takes longer than to render a small site with them."""
+    """In-process cache of compiled templates: compiling takes longer than rendering a small site."""
 
     def __init__(self) -> None:
         self._codes: dict[tuple[str, str], CodeType] = {}
@@ -85,7 +83,7 @@ _COMPILED: Final = _CompiledTemplates()
 
 
 def site_templates() -> Environment:
-    """Load the templates of a site: they escape all values, and fail at undefined names."""
+    """Load the templates of a site, which escape all values and fail at undefined names."""
     return Environment(
         loader=FileSystemLoader(own_installation.INDEX / "templates"),
         autoescape=True,
@@ -107,7 +105,7 @@ def _project_list(tree: Tree, templates: Environment) -> Iterator[Page]:
 def _project_details(
     site: Site, project: ProjectName, versions: Sequence[VersionFiles], templates: Environment
 ) -> Iterator[Page]:
-    """The pages of one project in every tree; the rows of a version are written once and stand on all of them."""
+    """Render the pages of one project in every tree; each version's rows are written once for all of them."""
     status = site.status_of(project)
     template = templates.get_template("project_detail.html")
     html_head, html_tail = template.render(project=project, status=status, version=API_VERSION).encode().split(LINKS)
@@ -131,7 +129,7 @@ def _project_details(
 
 
 def _versions(listed: Iterable[VersionFiles]) -> list[str]:
-    """Ascending."""
+    """Return the version numbers in ascending order."""
     return [str(version) for version in sorted({each.name.version for each in listed})]
 
 
@@ -142,7 +140,7 @@ WHEELS_SCHEMA: Final = "wheelmill.wheels/1"
 
 
 def wheels_json(site: Site) -> Iterator[bytes]:
-    """Write it in pieces, a wheel a line, in the order of the index."""
+    """Write ``wheels.json`` in pieces, a wheel a line, in the order of the index."""
     statuses = {project: site.status_of(project) for project in site.versions}
     head = {
         "schema": WHEELS_SCHEMA,
@@ -162,7 +160,7 @@ def wheels_json(site: Site) -> Iterator[bytes]:
 
 
 def _narrower_paths(site: Site) -> Mapping[VersionFiles, list[str]]:
-    """The narrower trees that each version stands in."""
+    """Map each version to the paths of its narrower trees."""
     paths: dict[VersionFiles, list[str]] = defaultdict(list)
     for tree in site.trees[1:]:
         for version in chain.from_iterable(tree.versions.values()):
@@ -190,29 +188,29 @@ def pages_of_hashes(site: Site) -> Iterator[tuple[str, Iterable[bytes]]]:
 
 
 def path_of(release: ReleaseTag) -> str:
-    """Where the file of a release is."""
+    """Return the path of a release's hash file."""
     return f"hashes/{release}.sha256"
 
 
 class Hashed(Protocol):
-    """A wheel with its hash."""
+    """Wheel with its hash."""
 
     @property
     def filename(self) -> str:
-        """Its file name."""
+        """File name of the wheel."""
 
     @property
     def sha256(self) -> Sha256:
-        """Of its bytes."""
+        """SHA-256 of the wheel's bytes."""
 
 
 def hashes_in_lines(wheels: Iterable[Hashed]) -> bytes:
-    """Write hashes as sha256sum does, sorted by themselves."""
+    """Write hashes as sha256sum does, in sorted lines."""
     return "".join(sorted([f"{wheel.sha256}  {wheel.filename}\n" for wheel in wheels])).encode()
 
 
 def hashes_from_lines(content: bytes) -> dict[str, Sha256]:
-    """Read what `hashes_in_lines` wrote, by file name."""
+    """Read the output of `hashes_in_lines`, by file name."""
     lines = [line.partition("  ") for line in content.decode().splitlines()]
     if "".join(sorted(f"{sha256}  {name}\n" for sha256, _, name in lines)).encode() != content:
         raise ValueError("expected lines of hashes and names, sorted")

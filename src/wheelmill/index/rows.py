@@ -1,7 +1,7 @@
-"""One wheel on the pages of an index: in HTML and JSON for installers, and in ``wheels.json`` for programs.
+"""Rows of wheels on the pages of an index: HTML and JSON for installers, ``wheels.json`` for programs.
 
-Written by hand, not by a template: an index has hundreds of thousands of these rows, each on the pages of several
-trees. docs/what-an-index-has.md describes the keys of ``wheels.json``, where None stands for unknown.
+They are written without a template: an index has hundreds of thousands of rows, each on the pages of several trees.
+docs/what-an-index-has.md describes the keys of ``wheels.json``, where None stands for unknown.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _URL: Final = b'{"url":"'
 
 
 def html_row(file: IndexFile) -> str:
-    """A link with its hash and attributes (PEP 503, 592, 658, 714 and 740; uv reads time and size of PEP 700 here too).
+    """Render a link with its hash and attributes (PEP 503, 592, 658, 714 and 740, and for uv time and size of 700).
 
-    What differs from row to row stands close together, and what does not in runs of at most the 258 bytes that gzip
-    can repeat at once: so a page of 500 wheels has less than 30,000 bytes at gzip's level 9, and 1,200 more at level 6.
+    Varying parts stand close together, constant ones in runs of at most the 258 bytes that gzip can repeat at once.
+    So a page of 500 wheels has less than 30,000 bytes at gzip's level 9, and 1,200 more at level 6.
     """
     uploaded = f' data-upload-time="{in_utc(file.uploaded_at)}"' if file.uploaded_at else ""
     provenance = f' data-provenance="{escape(file.provenance)}"' if file.provenance else ""
@@ -43,24 +43,24 @@ def html_row(file: IndexFile) -> str:
 
 @lru_cache(maxsize=4096)
 def _attributes(metadata_sha256: Sha256 | None, requires_python: str | None, reason: str | None) -> str:
-    """What wheels of one version have in common."""
+    """Render the attributes that wheels of one version have in common."""
     requires = f' data-requires-python="{escape(requires_python)}"' if requires_python else ""
     core = f'"sha256={metadata_sha256}"' if metadata_sha256 else ""
-    # Not under its older name: pip 22.3 to 23.1 would read it, and refuse a METADATA that says flash_attn (PEP 714).
+    # Not under its older name: pip 22.3 to 23.1 would read it, and refuse METADATA with the name flash_attn (PEP 714).
     metadata = f" data-core-metadata={core}" if core else ""
     yanked = f' data-yanked="{escape(reason)}"' if reason else ""
     return f"{requires}{metadata}{yanked}"
 
 
 def escape(text: str) -> str:
-    """Like `html.escape`, but faster where there is nothing to escape, as in nearly all names and URLs."""
+    """Escape like `html.escape`, but faster for nearly all names and URLs, which need no escaping."""
     if "&" in text or "<" in text or ">" in text or '"' in text or "'" in text:
         return html.escape(text)
     return text
 
 
 class _JsonRow(Struct, kw_only=True, omit_defaults=True, rename="kebab"):
-    """An entry of ``files`` (PEP 691 with 592, 700, 714 and 740)."""
+    """Entry of ``files`` (PEP 691 with 592, 700, 714 and 740)."""
 
     url: str
     filename: str
@@ -74,7 +74,7 @@ class _JsonRow(Struct, kw_only=True, omit_defaults=True, rename="kebab"):
 
 
 def json_row(file: IndexFile) -> bytes:
-    """An entry of ``files``, without unknown values."""
+    """Encode an entry of ``files``, without unknown values."""
     url = file.url
     row = _JsonRow(
         url=url,
@@ -95,23 +95,23 @@ _encode: Final = Encoder().encode
 
 
 def rows_for_page(page: str, content: bytes) -> bytes:
-    """Rows with the placeholder filled in for a page, given by its path below the root of the site."""
+    """Fill in the placeholder of rows for a page, given by its path below the root of the site."""
     return content.replace(ROOT.encode(), b"../" * page.count("/"))
 
 
 def href(url: str) -> str:
-    """A file's URL as a row has it."""
+    """Return a file's URL as rows have it."""
     return url if is_absolute(url) else f"{ROOT}{url}"
 
 
 def is_absolute(url: str) -> bool:
-    """Whether a URL means the same on every page of a site."""
+    """Return whether a URL means the same on every page of a site."""
     return url.startswith("/") or "://" in url
 
 
 @lru_cache(maxsize=4096)
 def in_utc(time: datetime) -> str:
-    """The form of PEP 700: ``2026-11-21T12:30:15Z``."""
+    """Format a time as PEP 700 does: ``2026-11-21T12:30:15Z``."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -138,7 +138,7 @@ class _Tried(Struct):
 
 
 class _Built(Struct):
-    """How it was built, without the packages of its build environment."""
+    """Build facts, without the packages of the build environment."""
 
     version: str
     toolkit: str
@@ -184,12 +184,9 @@ Said = dict[int, Raw]
 
 
 def facts_of(version: VersionFiles, trees: Sequence[str], said: Said) -> Iterator[bytes]:
-    """The facts about each wheel of a version.
+    """Encode the facts about each wheel of a version, given the narrower trees that it stands in.
 
-    Args:
-        version: the wheels.
-        trees: the narrower trees that they stand in.
-        said: JSON of other wheels, which live as long as these.
+    `said` is the JSON of other wheels, which live as long as these.
     """
     name, label = version.name, version.name.label
     public, local, cuda = name.version.public, name.version.local, str(label.cuda) if label else None

@@ -1,7 +1,7 @@
-"""Serving a folder on this machine only, to try an index out.
+"""Web server for a folder, on this machine only, to try an index out.
 
 It answers files, ranges of them, and pages of the simple API in the form that the client's Accept header prefers. The
-rules for hosts, in ``index/hosts``, do the same. PEP 691: the newest version of a form is asked for as ``latest``;
+rules for hosts, in ``index/hosts``, do the same. PEP 691: ``latest`` asks for the newest version of a form;
 ``text/html`` is another name for the first version of HTML.
 https://packaging.python.org/en/latest/specifications/simple-repository-api/#version-format-selection
 """
@@ -42,13 +42,10 @@ _WEIGHT: Final = re.compile(r"[01](\.\d{0,3})?", re.ASCII)
 
 
 def wanted_type(accept: str | None) -> str | None:
-    """Choose among the types of the simple API.
+    """Choose `JSON_TYPE`, `TEXT_TYPE` or `HTML_TYPE` by an Accept header (RFC 9110, section 12.5.1).
 
-    Args:
-        accept: the header (RFC 9110, section 12.5.1); None where the client sends none, which takes anything.
-
-    Returns:
-        `JSON_TYPE`, `TEXT_TYPE`, `HTML_TYPE`, or None where the client takes none of them.
+    `accept` is None if the client sends no header, and takes anything. The result is None if it takes none of the
+    types.
     """
     weights = dict(map(_read_range, (accept or "*/*").split(",")))
     wanted = {kind: _weight_of(names, weights) for kind, names in _NAMES.items()}
@@ -61,20 +58,20 @@ def _weight_of(names: tuple[str, ...], weights: dict[str, float]) -> float:
 
 
 def _read_range(asked: str) -> tuple[str, float]:
-    """Read one range of media types; a weight that cannot be read counts as none."""
+    """Read one range of media types; an unreadable weight counts as none."""
     kind, *parameters = (part.strip().lower() for part in asked.split(";"))
     given = next((each.removeprefix("q=") for each in parameters if each.startswith("q=")), "1")
     return kind, float(given) if _WEIGHT.fullmatch(given) else 1.0
 
 
 class Files(SimpleHTTPRequestHandler):
-    """Answers with files and with spans of them, without writing a line for every request."""
+    """Request handler for files and spans of them, without a log line for every request."""
 
     _span: range | None = None
     """The bytes that were asked for, where it is not all of them."""
 
     def handle(self) -> None:
-        """Answer a request; a client may hang up when it has read enough."""
+        """Answer a request; a client may disconnect when it has read enough."""
         with suppress(ConnectionError):
             super().handle()
 
@@ -82,7 +79,7 @@ class Files(SimpleHTTPRequestHandler):
         """Log nothing."""
 
     def send_head(self) -> BytesIO | BinaryIO | None:
-        """Send status and headers, of a span where one is asked for (RFC 9110, section 14)."""
+        """Send status and headers, for a span if one is requested (RFC 9110, section 14)."""
         path = Path(self.translate_path(self.path))
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists fails at names that are too long
             self.send_error(HTTPStatus.NOT_FOUND, "File not found")
@@ -112,7 +109,7 @@ class Files(SimpleHTTPRequestHandler):
         return file
 
     def copyfile(self, source: SupportsRead[AnyStr], outputfile: SupportsWrite[AnyStr]) -> None:
-        """Send a file, or as much of it as was asked for."""
+        """Send a file, or the requested span of it."""
         if self._span is None:
             super().copyfile(source, outputfile)
             return
@@ -120,12 +117,12 @@ class Files(SimpleHTTPRequestHandler):
             outputfile.write(source.read(min(_PIECE, len(self._span) - sent)))
 
     def send_header(self, keyword: str, value: str) -> None:
-        """Leave out Last-Modified if it is this second, in which the file may change again (RFC 9110, 8.8.2.1)."""
+        """Leave out a Last-Modified of this second, in which the file may change again (RFC 9110, 8.8.2.1)."""
         if keyword != "Last-Modified" or value != self.date_time_string():
             super().send_header(keyword, value)
 
     def end_headers(self) -> None:
-        """Announce that ranges are supported."""
+        """Announce support for ranges."""
         self.send_header("Accept-Ranges", "bytes")
         super().end_headers()
 
@@ -135,13 +132,13 @@ class Files(SimpleHTTPRequestHandler):
 
 
 class Forms(Files):
-    """Serves pages of the simple API in the form that a client wants, as the rules in ``index/hosts`` do."""
+    """Request handler for pages of the simple API in the client's form, like the rules in ``index/hosts``."""
 
     _form: str | None = None
     """The type of the page that is answered, where the client chose it."""
 
     def send_head(self) -> BytesIO | BinaryIO | None:
-        """Choose the form; an address of one form leads to its file, since links may be relative."""
+        """Choose the form; redirect an address of one form to its file, since links may be relative."""
         if named := _OF_ONE_FORM.fullmatch(unquote(self.path)):
             self.send_response(HTTPStatus.FOUND)
             self.send_header("Location", f"{named['tree']}/{named['project'] or ''}index.{named['form']}")
@@ -160,7 +157,7 @@ class Forms(Files):
         return super().send_head()
 
     def guess_type(self, path: str | os.PathLike[str]) -> str:
-        """The type that was chosen, or that of the file's name."""
+        """Return the chosen type, or that of the file's name."""
         return self._form or super().guess_type(path)
 
     def end_headers(self) -> None:
@@ -171,12 +168,7 @@ class Forms(Files):
 
 
 def _span_of(asked: str, size: int) -> range | None:
-    """Read a Range header: empty for a span that the file does not have, None for one that is answered as without it.
-
-    Args:
-        asked: the header; only that of one span is answered with it.
-        size: bytes of the file.
-    """
+    """Read a Range header of one span; empty if the file does not have the span, None if the header is ignored."""
     if (match := _RANGE.fullmatch(asked)) is None or not any(match.groups()):
         return None
     first, last = match.groups()
@@ -202,13 +194,13 @@ _INTERVAL: Final = 0.05
 
 
 class _Server(ThreadingHTTPServer):
-    """Lets as many connections wait as uv opens at once: one that finds no room tries again after a second."""
+    """Server with a queue for as many connections as uv opens at once: a refused one is retried after a second."""
 
     request_queue_size = 128
 
 
 def project_lists_below(directory: Path) -> list[Path]:
-    """The folders of all project lists in a folder.
+    """Return the folders of all project lists in a folder.
 
     Raises:
         SiteError: there is none.
@@ -223,17 +215,17 @@ def project_lists_below(directory: Path) -> list[Path]:
 
 
 def is_project_list(directory: Path) -> bool:
-    """Check whether a folder is that of a project list itself."""
+    """Return whether a folder is that of a project list itself."""
     return directory.resolve().name == "simple" and _has_list_page(directory)
 
 
 def _has_list_page(folder: Path) -> bool:
-    """Check whether a folder called ``simple`` has a project list: a site of that name has a page for people."""
+    """Return whether a folder called ``simple`` has a project list: a site of that name has a page for people."""
     return (folder / "index.html").is_file() and not (folder / WHEELS_JSON).is_file()
 
 
 def _is_of_a_project(folder: Path, directory: Path) -> bool:
-    """Whether a folder called ``simple`` is a project's of this name: in a project list, or among pages for people."""
+    """Return whether a folder ``simple`` is for a project of this name: in a project list or among pages for people."""
     *above, outer, _ = ("", *folder.relative_to(directory).parts)
     if outer == "simple":
         return _has_list_page(folder.parent)
@@ -241,23 +233,17 @@ def _is_of_a_project(folder: Path, directory: Path) -> bool:
 
 
 def root_of(directory: Path) -> Path:
-    """The folder to serve: a site that was made beside its releases links to them above its own root."""
+    """Return the folder to serve: a site beside its releases links to them above its own root."""
     beside = (directory / "simple").is_dir() and (directory.parent / "releases").is_dir()
     return directory.parent if beside else directory
 
 
 @contextmanager
 def serve_folder(directory: Path, port: int = 0, *, negotiate: bool = False) -> Iterator[str]:
-    """Serve a folder on 127.0.0.1 while the context is open.
+    """Serve a folder on 127.0.0.1 while the context is open, and yield its URL with a trailing slash.
 
-    Args:
-        directory: the folder whose files are served.
-        port: the port on 127.0.0.1; 0 takes a free one.
-        negotiate: whether clients get pages in the form that they want, as from hosts with the rules in
-            ``index/hosts``; without it they get HTML, as from GitHub Pages.
-
-    Yields:
-        The URL of the folder, with a slash at its end.
+    Port 0 takes a free one. With `negotiate`, clients get pages in their form, as from hosts with the rules in
+    ``index/hosts``; without it they get HTML, as from GitHub Pages.
 
     Raises:
         UsageError: the port is taken.

@@ -1,4 +1,4 @@
-"""Contents of an index, the one model of every page for installers, programs and people, and rules for it.
+"""Contents of an index, the one model of every page for installers, programs and people, with its rules.
 
 The rules refuse wheels that installers would refuse or disagree about. How pip and uv treat each was tested; see
 docs/what-an-index-has.md.
@@ -52,13 +52,13 @@ _quote_part: Final = lru_cache(maxsize=4096)(quote)
 
 
 def quote_name(name: str) -> str:
-    """A file name in a URL; ``+`` becomes ``%2B``, which object stores would take for a space."""
+    """Quote a file name for a URL; ``+`` becomes ``%2B``, because object stores take it for a space."""
     return "%2B".join(map(_quote_part, name.split("+")))
 
 
 @lru_cache(maxsize=4096)
 def folder_url(url: str, name: str = "") -> str:
-    """The URL of a folder, or of one below it, with a slash at its end."""
+    """Return the URL of a folder, or of one below it, with a trailing slash."""
     if (shown := without_credentials(url)) != url:
         raise SiteError(
             "url-with-credentials",
@@ -73,7 +73,7 @@ _ACTIVE: Final = StatusEntry(status=Status.ACTIVE, reason=None)
 
 
 class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
-    """One wheel of an index, which may have a million; a struct of msgspec, since nothing in Python is made faster."""
+    """Wheel of an index of up to a million; a msgspec struct, since nothing in Python is constructed faster."""
 
     name: WheelName
     """Its parsed file name."""
@@ -103,22 +103,22 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def url(self) -> str:
-        """Where it is: absolute, or relative to the root of the site. Kept for all, it would be a fifth of memory."""
+        """URL, absolute or relative to the root of the site; stored for all wheels, it would be a fifth of memory."""
         return self.folder + quote_name(self.filename)
 
     @property
     def project(self) -> ProjectName:
-        """The project that it is a wheel of."""
+        """Project of the wheel."""
         return self.name.project
 
     @property
     def torch(self) -> TorchNeed | None:
-        """The torch of its label; if that names a CUDA only, the range that it requires."""
+        """Torch of its label, or the range that it requires if the label names only a CUDA."""
         named = self.name.built_for
         return named.torch or (needed_torch(self.requires_dist) if named.cuda else None)
 
     def serves(self, torch: TorchVersion) -> bool:
-        """Whether it is for a torch; one that needs none is for all."""
+        """Return whether the wheel is for a torch; a wheel that needs none is for all."""
         match self.name.built_for.torch:
             case TorchVersion() as named:
                 return named == torch
@@ -129,25 +129,25 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_for_candidate(self) -> bool:
-        """Whether it is for a release candidate of torch, so that only the tree of that has it."""
+        """True if it is for a release candidate of torch, so that only the candidate's tree has it."""
         return bool((label := self.name.label) and label.torch and label.torch.is_candidate)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class VersionFiles:
-    """Wheels of one version and label, by file name. They stand together: a tree has all of them or none."""
+    """Wheels of one version and label, by file name; a tree has all of them or none."""
 
     files: tuple[IndexFile, ...]
 
     @property
     def name(self) -> WheelName:
-        """The name of the first wheel; all have the same project, version and label."""
+        """Name of the first wheel; all have the same project, version and label."""
         return self.files[0].name
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """One simple index: the wheels of a site for one CUDA and torch, for one CUDA, or all."""
+    """Simple index of a site's wheels for one CUDA and torch, for one CUDA, or all."""
 
     path: str
     """Its folder in the site: empty, ``cu130``, ``cu130/torch2.11``."""
@@ -156,18 +156,18 @@ class Tree:
 
     @cached_property
     def projects(self) -> Mapping[ProjectName, tuple[IndexFile, ...]]:
-        """The files of every project."""
+        """Files of every project."""
         return {project: _files_of(versions) for project, versions in self.versions.items()}
 
     @property
     def folder(self) -> str:
-        """The folder of its project list: ``simple``, ``cu130/torch2.11/simple``."""
+        """Folder of its project list: ``simple``, ``cu130/torch2.11/simple``."""
         return f"{self.path}/simple" if self.path else "simple"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Every tree of an index, the one with all wheels for releases of torch first."""
+    """Trees of an index; the first has all wheels for releases of torch."""
 
     trees: tuple[Tree, ...]
     statuses: Mapping[ProjectName, StatusEntry] = field(default_factory=dict)
@@ -175,12 +175,12 @@ class Site:
 
     @property
     def projects(self) -> Mapping[ProjectName, tuple[IndexFile, ...]]:
-        """Every project, with all its files but those for release candidates of torch."""
+        """Files of every project, except those for release candidates of torch."""
         return self.trees[0].projects
 
     @cached_property
     def versions(self) -> Mapping[ProjectName, tuple[VersionFiles, ...]]:
-        """Every project, with all its versions."""
+        """Versions of every project."""
         every = {project: dict.fromkeys(versions) for project, versions in self.trees[0].versions.items()}
         for tree in self.trees[1:]:
             for project, versions in tree.versions.items():
@@ -190,12 +190,12 @@ class Site:
 
     @property
     def files(self) -> Mapping[ProjectName, tuple[IndexFile, ...]]:
-        """Every project, with all its files."""
+        """Files of every project."""
         return {project: _files_of(versions) for project, versions in self.versions.items()}
 
     @property
     def torches(self) -> Mapping[CudaVersion, Sequence[TorchVersion]]:
-        """The torches of the narrower trees, ascending, by their CUDA."""
+        """Torches of the narrower trees, ascending, by their CUDA."""
         found: dict[CudaVersion, set[TorchVersion]] = {}
         for tree in self.trees:
             if label := Label.parse(tree.path.replace("/", "")):
@@ -203,7 +203,7 @@ class Site:
         return {cuda: sorted(found[cuda]) for cuda in sorted(found)}
 
     def status_of(self, project: ProjectName) -> StatusEntry:
-        """What the index says of a whole project."""
+        """Return the status of a whole project."""
         return self.statuses.get(project, _ACTIVE)
 
 
@@ -213,7 +213,7 @@ def _files_of(versions: Iterable[VersionFiles]) -> tuple[IndexFile, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
-    """What the factory plans to build; pages for people show it beside what is built."""
+    """Plan of the factory, shown to people beside the built wheels."""
 
     packages: Mapping[ProjectName, Package]
     plan: Plan
@@ -229,9 +229,9 @@ class Catalogue:
 
 
 def faults_of_entry(entry: ListedWheel, name: WheelName, absent: Container[str]) -> list[str]:
-    """The faults of one entry of a manifest, and of its files in the release.
+    """List the faults of one entry of a manifest, and of its files in the release.
 
-    PEP 658: a sidecar that an index names must be there, or pip and uv cannot install the wheel.
+    PEP 658: pip and uv cannot install a wheel if the index names a sidecar that is not there.
     """
     wanted = (entry.filename, entry.filename + SIDECAR_SUFFIX)
     lacking = [f"its release has no {filename}" for filename in wanted if filename in absent]
@@ -241,8 +241,7 @@ def faults_of_entry(entry: ListedWheel, name: WheelName, absent: Container[str])
 def contradictions(files: Sequence[IndexFile]) -> Iterator[str]:
     """Name wheels of one version with different requirements: uv reads one METADATA for all of them.
 
-    Args:
-        files: by project, and by file name in each.
+    `files` are sorted by project, and by file name in each.
     """
     for _, wheels in groupby(files, key=lambda file: file.project):
         first_of: dict[Version, IndexFile] = {}
@@ -257,7 +256,7 @@ def contradictions(files: Sequence[IndexFile]) -> Iterator[str]:
 
 
 def rivals(files: Iterable[IndexFile]) -> Iterator[str]:
-    """Name wheels of one version, build and tags under two names: pip takes the last link of a page, uv another.
+    """Name wheels with one version, build and tags under two names: pip takes the last link of a page, uv another.
 
     ``Demo-1.0`` and ``demo-1.0.0`` are both version 1.0 of demo.
     """

@@ -1,7 +1,7 @@
-"""Trees of variant wheels, apart from all others: an installer that does not know the draft never sees them.
+"""Separate trees of variant wheels: an installer that does not know the draft never sees them.
 
-Torch is in their address, as ``torch2.11/variants/simple``, since uv passes over variants that are for a certain torch
-(``abi_dependency`` of PEP 850). The CUDA is not: that is what the installer chooses.
+Torch is in their address, as ``torch2.11/variants/simple``, since uv ignores variants for a certain torch
+(``abi_dependency`` of PEP 850). The CUDA is not: the installer chooses it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from wheelmill.wheel.variant import NULL_VARIANT, Variant, metadata_of, variant_
 
 @dataclass(frozen=True, kw_only=True)
 class VariantFile:
-    """A variant wheel as an index lists it."""
+    """Variant wheel as an index lists it."""
 
     file: IndexFile
     variant: Variant
@@ -46,18 +46,11 @@ def variant_files(
     """Find the variants of the wheels that an index lists; a variant is yanked with its plain wheel.
 
     Variants of a version must have the same requirements, since uv reads one METADATA for all. A version whose CUDAs
-    require different things has no variants.
-
-    Args:
-        manifests: of the releases of variant wheels.
-        base_url: what lies above their folders; absolute, or relative to the root of the site.
-        plain: what the index lists.
-        folders: where wheels are that lie elsewhere.
-        absent: the names of files that a manifest names and its release lacks, by the release's tag.
-        warn: told of versions that have none.
+    require different things has no variants; `warn` receives it. `base_url` is the parent of the releases' folders;
+    absolute, or relative to the root of the site. `absent` names files that a manifest names and its release lacks.
 
     Raises:
-        SiteError: names every variant that is not what it claims.
+        SiteError: names every variant that is not what it claims to be.
     """
     listed = {file.sha256: file for file in chain.from_iterable(plain.files.values())}
     found: dict[str, VariantFile] = {}
@@ -92,7 +85,7 @@ def _project_and_version(wheel: VariantFile) -> tuple[ProjectName, Version]:
 
 
 def _agreeing(wheels: Iterable[VariantFile], warn: Callable[[str], None]) -> Sequence[VariantFile]:
-    """The variants of a version, or none if they contradict each other."""
+    """Return the variants of a version, or none if they contradict each other."""
     of_version = [*wheels]
     if differing := next(contradictions([each.file for each in of_version]), None):
         warn(f"{of_version[0].file.project} {of_version[0].file.name.version} has no variants: {differing}")
@@ -101,11 +94,7 @@ def _agreeing(wheels: Iterable[VariantFile], warn: Callable[[str], None]) -> Seq
 
 
 def _variant_of(name: VariantWheelName, entry: ListedWheel, plain: IndexFile) -> Variant:
-    """The variant that a wheel is, by its name and by the GPU code in it.
-
-    Raises:
-        UnreadableError: the two differ, or it has the name of another wheel's variant.
-    """
+    """Return the variant of a wheel; raise UnreadableError if its name, GPU code and plain wheel disagree."""
     label = plain.name.label
     if label is None or variant_name(plain.name, name.label).filename != entry.filename:
         raise UnreadableError("variant-of-another", f"it is not a variant of {plain.filename}, which it was made of")
@@ -134,7 +123,7 @@ def _file_of(name: WheelName, entry: ListedWheel, manifest: ListedRelease, folde
 
 
 def pages_of_variants(files: Sequence[VariantFile], plain: Site) -> Iterator[Page]:
-    """Render the trees of variant wheels, and the list of variants of every version; nothing where there are none."""
+    """Render the trees of variant wheels, and the list of variants of every version; nothing if there are none."""
     torches = {torch for each in plain.torches.values() for torch in each}
     versions: dict[ProjectName, list[VersionFiles]] = defaultdict(list)
     trees: dict[str, dict[ProjectName, list[VersionFiles]]] = defaultdict(lambda: defaultdict(list))
@@ -151,7 +140,7 @@ def pages_of_variants(files: Sequence[VariantFile], plain: Site) -> Iterator[Pag
 
 
 def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:
-    """The list of a version's variants, and its row on the page of the wheels."""
+    """Return the list of a version's variants, and its row on the page of the wheels."""
     name = wheels[0].file.name
     content = variant_metadata_bytes(metadata_of({each.variant.label: each.variant.properties for each in wheels}))
     filename = variants_filename(name.project, name.version)
@@ -169,7 +158,7 @@ def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:
 
 
 def _paths_of(file: IndexFile, torches: Iterable[TorchVersion]) -> tuple[str, ...]:
-    """The trees that a version is in: that of its torch; or those that its range serves, and that of any torch."""
+    """Return the trees of a version: that of its torch, or those in its range and the one for any torch."""
     if isinstance(file.name.built_for.torch, TorchVersion):
         return (f"torch{file.name.built_for.torch}/{VARIANTS}",)
     return (VARIANTS, *(f"torch{torch}/{VARIANTS}" for torch in sorted(torches) if file.serves(torch)))

@@ -1,8 +1,8 @@
-"""Replacing a site: the new one is written beside the old one, and takes its place when it is complete.
+"""Replacement of a site: the new one is written beside the old one, and takes its place when it is complete.
 
-While it is written, ``.site.lock``, ``.site.new`` and, where two folders cannot be exchanged in one step, ``.site.old``
-are beside ``site``. The next writer finishes what a killed one began: nothing is ever lost. Pages that did not change
-are the same files in both sites, so they keep their times.
+While it is written, ``.site.lock`` and ``.site.new`` are beside ``site``; so is ``.site.old`` if two folders cannot be
+exchanged in one step. The next writer finishes what a killed one began: nothing is ever lost. Unchanged pages are the
+same files in both sites, so they keep their times.
 """
 
 from __future__ import annotations
@@ -28,18 +28,10 @@ _AT_ONCE: Final = 1 << 20
 
 
 def write_page(page: str, pieces: Iterable[bytes], old: str) -> int:
-    """Write a page; if the old site has the same, hard-link that file.
+    """Write a page where none is yet, and return its size in bytes; if the old site has the same, hard-link that file.
 
-    So hosts, mirrors and backups that go by times see what changed, and nobody writes to a file of two sites: pages are
-    replaced, never changed.
-
-    Args:
-        page: where; there is nothing yet.
-        pieces: what stands there.
-        old: where the old site would have it.
-
-    Returns:
-        Its size in bytes.
+    So hosts, mirrors and backups that compare times see the changes. No program writes to a file of two sites: pages
+    are replaced, never changed. `old` is the path of the page in the old site.
     """
     rest = iter(pieces)
     same, differs = _compare(rest, old) if _is_public_file(old) else (0, b"")
@@ -56,9 +48,9 @@ def write_page(page: str, pieces: Iterable[bytes], old: str) -> int:
 
 
 def _compare(pieces: Iterator[bytes], old: str) -> tuple[int, bytes | None]:
-    """How many bytes of whole pieces a file begins with, and the first piece that it does not have.
+    """Count the bytes of whole pieces at the start of a file, and return the first piece that it lacks.
 
-    That is None when the file has all of them and nothing else.
+    The piece is None if the file has all of them and nothing else.
     """
     same = 0
     with open(old, "rb") as before:  # noqa: PTH123 - quick
@@ -77,7 +69,7 @@ def _copy_head(old: str, count: int, file: IO[bytes]) -> None:
 
 
 def _is_public_file(path: str) -> bool:
-    """Whether there is a file of its own, no link to another, that everybody may read."""
+    """Return whether a path is a file of its own, no link to another, that all users may read."""
     try:
         return os.lstat(path).st_mode == stat.S_IFREG | PUBLIC_FILE
     except OSError:
@@ -92,7 +84,7 @@ https://docs.github.com/en/pages/getting-started-with-github-pages/github-pages-
 
 @dataclass(frozen=True, kw_only=True)
 class SiteSize:
-    """The size of a site."""
+    """Size of a site."""
 
     pages: int
     bytes: int
@@ -101,11 +93,11 @@ class SiteSize:
 
     @property
     def gigabytes_per_million_installs(self) -> float:
-        """What a host serves for a million installs of the project with that page; wheels lie elsewhere."""
+        """Gigabytes served for a million installs of the project with the largest page; wheels lie elsewhere."""
         return self.largest_detail * 1e6 / 1e9
 
     def __str__(self) -> str:
-        """``312 pages, 4,200,000 bytes, at most 21.3 GB per million installs``."""
+        """Format as ``312 pages, 4,200,000 bytes, at most 21.3 GB per million installs``."""
         gigabytes = f"{self.gigabytes_per_million_installs:,.1f} GB per million installs"
         return f"{number_of(self.pages, 'page')}, {self.bytes:,} bytes, at most {gigabytes}"
 
@@ -113,15 +105,10 @@ class SiteSize:
 def write_site(
     pages: Iterable[tuple[str, Iterable[bytes]]], directory: Path, *, on_github_pages: bool = False
 ) -> SiteSize:
-    """Write a site into a folder, in place of the one that may be there.
+    """Write a site into a folder, in place of an existing one, and return its size.
 
-    Args:
-        pages: paths below the folder, and what stands there, in pieces.
-        directory: the folder. What stands in it beside a site, such as ``CNAME``, stays.
-        on_github_pages: whether that is where it will be, which takes `MAX_BYTES`.
-
-    Returns:
-        Its size.
+    `pages` are paths below the folder, with their content in pieces. Foreign files in the folder, such as ``CNAME``,
+    stay. With `on_github_pages`, the site may have at most `MAX_BYTES`.
 
     Raises:
         SiteError: it is too large, or the folder cannot be written or has something else than a site in its place.
@@ -161,7 +148,7 @@ def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path, old: Path
 
 
 def _make_folder(path: str, root: Path, made: set[str]) -> None:
-    """Make a folder of a site, and those above it, each only once: most of the disk's work is thousands of folders."""
+    """Make a folder of a site and its parents, each only once: most of the disk's work is thousands of folders."""
     if path not in made:
         _make_folder(path.rpartition("/")[0], root, made)
         os.mkdir(f"{root}/{path}")  # noqa: PTH102 - quick
@@ -170,7 +157,7 @@ def _make_folder(path: str, root: Path, made: set[str]) -> None:
 
 
 def _within(free: float, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Pass pieces on, as long as `free` bytes suffice."""
+    """Pass pieces on while `free` bytes suffice."""
     for piece in pieces:
         free -= len(piece)
         if free < 0:
@@ -183,10 +170,10 @@ def _within(free: float, pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _swap(new: Path, directory: Path) -> None:
-    """Exchange the new folder and the old one; what is foreign in the old one is kept in both.
+    """Exchange the new folder and the old one; keep foreign entries of the old one in both.
 
-    A foreign folder, such as one of releases, stays where it is, since others may be writing to it: then each page and
-    each tree of the site is replaced by itself.
+    A foreign folder, such as one of releases, stays where it is, since other programs may be writing to it. Then each
+    page and each tree of the site is replaced by itself.
     """
     if not directory.exists():
         new.rename(directory)
@@ -231,7 +218,7 @@ def _put(entry: Path, place: Path) -> None:
 
 
 def _finish_what_was_begun(directory: Path) -> None:
-    """Finish or undo what a killed writer left, so that either the old site or the new one is in place."""
+    """Finish or roll back the work of a killed writer, so that either the old site or the new one is in place."""
     new, old = _beside(directory, "new"), _beside(directory, "old")
     if old.exists() and not directory.exists():
         old.rename(directory)
@@ -254,7 +241,7 @@ def _is_tree(folder: Path) -> bool:
 
 
 def _is_of_a_site(entry: Path, new: Path) -> bool:
-    """Whether the new site has such a page or folder, or it is the tree of a CUDA or of variants that it lacks."""
+    """Return whether the new site has such an entry, or it is the tree of a CUDA or of variants that it lacks."""
     if (new / entry.name).exists() or entry.name in ("simple", "packages"):
         return True
     if entry.name == ALIASES:

@@ -1,7 +1,7 @@
 """Coverage: combinations of a version with and without wheels, the matrix of all packages, and failed builds.
 
-A missing combination has its reason. The matrix shows, for each of the newest torches, the newest version of a package
-with wheels. A failed build has the compiler's error, its cells, and the address of the whole log.
+A missing combination has its reason. For each of the newest torches, the matrix shows a package's newest version with
+wheels. A failed build has the compiler's error, its cells, and the address of the whole log.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from wheelmill.wheel.platforms import PLATFORMS
 
 
 class State(StrEnum):
-    """The outcome of one cell."""
+    """State of one cell."""
 
     BUILT = "built"
     MISSING = "missing"
@@ -33,7 +33,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """The outcome of one cell, with the reason."""
+    """Outcome of one cell, with the reason."""
 
     state: State
     reason: str = ""
@@ -44,7 +44,7 @@ class Outcome:
 
 
 class Axes(NamedTuple):
-    """What the wheels of one row are for."""
+    """CUDA and torch of the wheels of one row."""
 
     torch: TorchNeed | None
     cuda: CudaVersion | None
@@ -55,14 +55,14 @@ class Axes(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One CUDA and torch, with every Python."""
+    """Row for one CUDA and torch, with every Python."""
 
     axes: Axes
     outcomes: tuple[Outcome, ...]
 
     @property
     def wheels(self) -> list[SiteWheel]:
-        """Those that were built, the oldest Python first."""
+        """Built wheels, the oldest Python first."""
         return [outcome.wheel for outcome in self.outcomes if outcome.wheel]
 
 
@@ -72,7 +72,7 @@ Reasons = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """The coverage of one version on one platform: every CUDA, torch and Python that some wheel is wanted for."""
+    """Coverage of one version on one platform: every CUDA, torch and Python with a wanted wheel."""
 
     platform: str
     pythons: tuple[PythonVersion, ...]
@@ -88,12 +88,12 @@ class Grid:
 
     @property
     def title(self) -> str:
-        """The platform's name for people."""
+        """Name of the platform for people."""
         return _TITLES.get(self.platform, self.platform)
 
     @property
     def wanted(self) -> int:
-        """How many cells are wheels or should be."""
+        """Number of cells that are wheels or should be."""
         return self.counts[State.BUILT] + self.counts[State.MISSING] + self.counts[State.FAILED]
 
 
@@ -108,12 +108,12 @@ _NOT_PLANNED: Final = Outcome(state=State.SKIPPED, reason="not planned")
 
 
 def platform_title(platform: str) -> str:
-    """Its name for people, where it has one: ``Linux x86_64``."""
+    """Return the platform's name for people if it has one: ``Linux x86_64``."""
     return _TITLES.get(platform, platform)
 
 
 def planned_coverage(catalogue: Catalogue | None) -> Coverage:
-    """What the plan says of every cell, before any wheel is looked at."""
+    """Return the planned outcome of every cell, before any wheel is considered."""
     coverage: dict[tuple[ProjectName, str], Outcomes] = {}
     if catalogue is None:
         return coverage
@@ -136,7 +136,7 @@ def _why(skip: Skip) -> Outcome:
 
 
 def grids_of(project: ProjectName, version: str, groups: Sequence[WheelGroup], coverage: Coverage) -> tuple[Grid, ...]:
-    """Lay the wheels of one version over the plan for it; a grid for every platform."""
+    """Lay the wheels of one version over the plan for it; return a grid for every platform."""
     planned = coverage.get((project, version), {})
     outcomes = {platform: {axes: {**row} for axes, row in rows.items()} for platform, rows in planned.items()}
     pythons = {python for rows in planned.values() for row in rows.values() for python in row if python}
@@ -147,14 +147,14 @@ def grids_of(project: ProjectName, version: str, groups: Sequence[WheelGroup], c
 
 
 def platform_order(platform: str) -> tuple[int, str]:
-    """Linux first, then Windows, then what else there is."""
+    """Return a sort key: Linux first, then Windows, then the other platforms."""
     return (_ORDER.get(platform, len(_ORDER)), platform)
 
 
 def _lay(
     group: WheelGroup, rows: dict[Axes, dict[PythonVersion | None, Outcome]], pythons: Iterable[PythonVersion | None]
 ) -> None:
-    """A wheel for one Python covers one that is for many."""
+    """Enter the wheels of a group; a wheel for one Python covers one for many."""
     label = group.kind.label
     axes = Axes(group.planned_torch, label.cuda if label else None, str(label.cuda if label else group.kind.built_for))
     row = rows.setdefault(axes, {})
@@ -207,7 +207,7 @@ COLUMNS: Final = 6
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixCell:
-    """What there is of one package for one torch."""
+    """Availability of one package for one torch."""
 
     state: State
     version: str | None = None
@@ -218,7 +218,7 @@ class MatrixCell:
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixRow:
-    """One package."""
+    """Row of one package."""
 
     project: ProjectName
     cells: tuple[MatrixCell, ...]
@@ -226,7 +226,7 @@ class MatrixRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Matrix:
-    """All packages."""
+    """Matrix of all packages."""
 
     torches: tuple[TorchVersion, ...]
     """The newest first."""
@@ -238,13 +238,7 @@ def matrix_of(
     torches: Mapping[CudaVersion, Sequence[TorchVersion]],
     coverage: Coverage,
 ) -> Matrix:
-    """Lay all wheels over the plan.
-
-    Args:
-        groups: the wheels of each project, the newest version first.
-        torches: those that have a tree, by CUDA.
-        coverage: what the plan says of every cell.
-    """
+    """Lay all wheels over the plan; `groups` has the newest version first, `torches` those with a tree, by CUDA."""
     planned: dict[ProjectName, list[tuple[str, Outcomes]]] = defaultdict(list)
     for (project, version), outcomes in coverage.items():
         planned[project].append((version, outcomes))
@@ -260,7 +254,7 @@ def matrix_of(
 def _newest(
     torches: Mapping[CudaVersion, Sequence[TorchVersion]], planned: Iterable[Outcomes]
 ) -> tuple[TorchVersion, ...]:
-    """Of all that have a tree or that something is planned for."""
+    """Return the newest torches of all that have a tree or a plan."""
     wanted = {axes.torch for each in planned for rows in each.values() for axes in rows}
     known = {torch for torch in wanted.union(*torches.values()) if isinstance(torch, TorchVersion)}
     return tuple(sorted((torch for torch in known if not torch.is_candidate), reverse=True)[:COLUMNS])
@@ -284,7 +278,7 @@ def _cell(torch: TorchVersion, groups: Sequence[WheelGroup], planned: Sequence[t
 
 
 def _is_for(needed: TorchNeed | None, torch: TorchVersion) -> bool:
-    """Whether wheels that need this of torch do for one; those that need none do for all."""
+    """Return whether wheels with this torch requirement are for a torch; those without one are for all."""
     return needed is None or (torch in needed if isinstance(needed, StableTorch) else needed == torch)
 
 
@@ -295,7 +289,7 @@ _CELLS: Final = 40
 
 @dataclass(frozen=True, kw_only=True)
 class FailedBuilds:
-    """Cells of one version whose builds failed of the same."""
+    """Cells of one version whose builds failed for the same reason."""
 
     version: str
     newest: KnownFailure
@@ -305,13 +299,13 @@ class FailedBuilds:
 
     @property
     def run(self) -> str | None:
-        """The address of the whole log; only an address of a web page, since the ledger is not trusted."""
+        """Address of the whole log; only that of a web page, since the ledger is not trusted."""
         return self.newest.run if self.newest.run and self.newest.run.startswith("https://") else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failures:
-    """The failed builds of one package."""
+    """Failed builds of one package."""
 
     builds: tuple[FailedBuilds, ...]
     """The newest version first, then what failed in most cells."""
@@ -319,7 +313,7 @@ class Failures:
 
 
 def failures_of(catalogue: Catalogue | None) -> Mapping[ProjectName, Failures]:
-    """The failed builds that the plan passes over, of every package that has some."""
+    """Return the failed builds that the plan skips, by package."""
     alike: dict[ProjectName, dict[tuple[str, str], list[tuple[KnownFailure, Cell]]]] = defaultdict(dict)
     for skip in catalogue.plan.skips if catalogue else ():
         if failure := skip.failure:

@@ -1,6 +1,6 @@
-"""What is known of wheels, as titled facts: from their bytes, about their builds, and about their tests.
+"""Facts about wheels with their titles: from their bytes, about their builds, and about their tests.
 
-What is unknown has no fact, and every fact is from a certificate.
+Every fact is from a certificate; unknown ones are left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from wheelmill.wheel.torch_symbols import TorchWindow
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """How many wheels of an index passed what; sentences about all wheels are made from these."""
+    """Counts of an index's wheels by passed check, for sentences about all wheels."""
 
     wheels: int
     examined: int
@@ -50,7 +50,7 @@ class Tried:
 
     @classmethod
     def of(cls, files: Sequence[IndexFile]) -> Self:
-        """Count what certificates say."""
+        """Count the wheels by their certificates."""
         certificates = [file.certificate for file in files if file.certificate]
         alike = Counter((each.clean_rooms, each.findings) for each in certificates).items()
         return cls(
@@ -64,7 +64,7 @@ class Tried:
 
     @property
     def all(self) -> bool:
-        """Whether every wheel was installed and imported."""
+        """True if every wheel was installed and imported."""
         return 0 < self.imported == self.wheels
 
 
@@ -79,31 +79,31 @@ _RUNS: Final = {
 
 
 def rows_of(facts: Facts) -> str:
-    """Facts as rows of a table, a line each; HTML lets the ends of rows and cells go without saying."""
+    """Render facts as rows of a table, a line each; HTML makes the end tags of rows and cells optional."""
     return "\n".join([f"<tr><th>{title}<td>{text}" for title, text in facts])
 
 
 def table_of(rows: Iterable[str]) -> str:
-    """A table of such rows, of which some may be none."""
+    """Render a table of such rows, some of which may be empty."""
     lines = "\n".join(filter(None, rows))
     return f'<table class="known">\n{lines}\n</table>'
 
 
 @lru_cache(maxsize=4096)
 def requirement_facts(requires_python: str | None, requires_dist: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """What METADATA asks for."""
+    """Return the requirements in METADATA."""
     python = (("Requires Python", _code([requires_python])),) if requires_python else ()
     return (*python, ("Requires", _code(requires_dist) or "nothing"))
 
 
 @lru_cache(maxsize=1024)
 def evidence_rows(evidence: ListedEvidence | None) -> str:
-    """What a wheel's bytes show, as rows."""
+    """Render the facts from a wheel's bytes as rows."""
     return rows_of(evidence_facts(evidence))
 
 
 def evidence_facts(evidence: ListedEvidence | None) -> tuple[tuple[str, str], ...]:
-    """What a wheel's bytes show."""
+    """Return the facts from a wheel's bytes."""
     if evidence is None:
         return (("Evidence", "none: it is listed as it was found"),)
     asked = (("glibc", evidence.glibc), ("GLIBCXX of libstdc++", evidence.glibcxx))
@@ -127,7 +127,7 @@ def _capabilities(codes: tuple[str, ...]) -> str:
 
 @cache
 def _gpus(sass: tuple[str, ...], ptx: tuple[str, ...]) -> str:
-    """The GPUs that run it, with how; GPUs are named by their compute capability, which their names do not tell."""
+    """List the GPUs that run it, and how; GPUs have their compute capability, since card names do not show it."""
     codes = [[Architecture.of_code(code) for code in each] for each in (sass, ptx)]
     lines = [
         f"<li><b>{gpu}</b> {', '.join(cards)}: {_RUNS[found[0]].format(found[1].capability)}</li>"
@@ -138,7 +138,7 @@ def _gpus(sass: tuple[str, ...], ptx: tuple[str, ...]) -> str:
 
 
 def _window(window: TorchWindow) -> str:
-    """In which torches its symbols exist, which is needed for it to load, and not enough."""
+    """Render the torches that have its symbols: necessary for it to load, but not sufficient."""
     lacking = [
         f"<li>torch {fit.torch} lacks {_code(fit.lacks[:1])}{' and others' if len(fit.lacks) > 1 else ''}</li>"
         for fit in window.torches
@@ -153,7 +153,7 @@ def _window(window: TorchWindow) -> str:
 
 
 def build_key(made: ListedProvenance | None) -> tuple[object, ...]:
-    """What `build_facts` are made of: equal for wheels that were made alike."""
+    """Return the input of `build_facts`: equal for wheels that were built alike."""
     if made is None:
         return ()
     source = (made.source, made.source_sha256, made.patches)
@@ -161,7 +161,7 @@ def build_key(made: ListedProvenance | None) -> tuple[object, ...]:
 
 
 def build_facts(made: ListedProvenance | None) -> Iterator[tuple[str, str]]:
-    """What a wheel was made from, and with what."""
+    """Yield the sources and tools of a wheel's build."""
     if made is None:
         return
     torch = f", torch {escape(made.torch_release)}" if made.torch_release else ""
@@ -180,14 +180,14 @@ def build_facts(made: ListedProvenance | None) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=1024)
 def external_facts(external: ListedExternal | None) -> tuple[tuple[str, str], ...]:
-    """What package indexes do not have of what a wheel needs."""
+    """Return the requirements of a wheel that package indexes do not have."""
     if external is None or not external.dependencies:
         return ()
     return (("Needs from the system", _code(external.dependencies)),)
 
 
 def wheel_rows(file: IndexFile) -> str:
-    """The facts that are a wheel's own; written without a template, since every wheel has them."""
+    """Render a wheel's own facts, without a template, since every wheel has them."""
     url = escape(href(file.url))
     bill = f'<br><a href="{url}{SBOM_SUFFIX}">Bill of materials</a> (SBOM, CycloneDX)' if file.release else ""
     tried = _certificate_rows(file.certificate) if file.certificate else ""
@@ -198,7 +198,7 @@ def wheel_rows(file: IndexFile) -> str:
 
 
 def _certificate_rows(certificate: ListedCertificate) -> str:
-    """What a certificate says of one wheel alone, each row in a line of its own."""
+    """Render a certificate's facts about one wheel alone, each row in a line of its own."""
     made = certificate.provenance
     seconds = f"\n<tr><th>Compiled in<td>{duration(made.seconds)}" if made else ""
     sizes = _size_row(certificate.sizes) if certificate.sizes else ""
@@ -226,7 +226,7 @@ def _tried_rows(rooms: tuple[ListedRoom, ...]) -> str:
 
 
 def _room(room: ListedRoom) -> str:
-    """``installed and imported on Python 3.12.1, in almalinux:8``, and what was left out or done besides."""
+    """Describe a test: ``installed and imported on Python 3.12.1, in almalinux:8``, with GPUs and what was left out."""
     image = room.place.partition("@")[0]
     where = f"Python {room.python}{'' if room.place == THIS_MACHINE else f', in {image}'}"
     done = f"{'installed and imported' if room.imported else 'installed'} on {where}"
@@ -236,7 +236,7 @@ def _room(room: ListedRoom) -> str:
 
 
 def release_rows(file: IndexFile) -> str:
-    """Where a wheel was published, and who says that they built it."""
+    """Render the publication of a wheel and the attestation of its builder."""
     return _release_rows(file.folder, file.uploaded_at, file.release, file.attestation)
 
 

@@ -1,4 +1,4 @@
-"""The data of the wheel finder: every wheel, as numbers that point into lists."""
+"""Data of the wheel finder: every wheel, as numbers that point into lists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Value = TypeVar("Value", bound=Hashable)
 
 
 class GpuCode(TypedDict):
-    """What wheels have for GPUs."""
+    """GPU code of wheels."""
 
     sass: list[str]
     """Architectures with machine code."""
@@ -30,7 +30,7 @@ class GpuCode(TypedDict):
 
 
 class ProjectWheels(TypedDict):
-    """The wheels of one project, as numbers that point into lists."""
+    """Wheels of one project, as numbers that point into lists."""
 
     versions: list[str]
     exact_versions: list[str]
@@ -53,7 +53,7 @@ class ProjectWheels(TypedDict):
 
 
 class FinderData(TypedDict):
-    """What ``finder.js`` reads."""
+    """Data that ``finder.js`` reads."""
 
     projects: list[str]
     """Those with wheels."""
@@ -83,12 +83,10 @@ Trees = Mapping[CudaVersion, Sequence[TorchVersion]]
 def finder_data(
     groups: Mapping[ProjectName, Sequence[WheelGroup]], trees: Trees, catalogue: Catalogue | None
 ) -> FinderData:
-    """Gather what the finder needs.
+    """Gather the data of the finder.
 
-    Args:
-        groups: the wheels of every project, by what they differ in beside Python.
-        trees: the torches that have a tree, by CUDA, for wheels that any torch of a range will do for.
-        catalogue: the plan, which names Pythons that no wheel names, the drivers, and what packages require.
+    Torches in `trees` are for wheels that serve a range. `catalogue` names the drivers, the requirements of packages,
+    and Pythons that no wheel names.
     """
     shown = {project: found for project, each in groups.items() if (found := list(filter(_is_for_cuda, each)))}
     every_group = [group for of_project in shown.values() for group in of_project]
@@ -155,21 +153,21 @@ def _is_for_cuda(group: WheelGroup) -> bool:
 
 
 def _cudas(named: Iterable[BuiltFor]) -> list[CudaVersion]:
-    """The CUDA releases that people may choose; of a major release that wheels name alone, the first stands for it."""
+    """Return the CUDA releases to choose from; the first of a major stands for it if wheels name the major alone."""
     exact = {each.cuda for each in named if each.cuda}
     majors = {each.cuda_major for each in named if each.cuda_major} - {cuda.major for cuda in exact}
     return sorted(exact | {CudaVersion(major, 0) for major in majors})
 
 
 def _cuda_column(named: BuiltFor, cudas: Mapping[CudaVersion, int]) -> int | list[int]:
-    """The CUDA of a row: a list if the label names the major release only."""
+    """Return the CUDA of a row: a list if the label names the major release only."""
     if named.cuda_major is None:
         return -1
     return cudas[named.cuda] if named.cuda else [cudas[cuda] for cuda in cudas if cuda.major == named.cuda_major]
 
 
 def _torches_for(group: WheelGroup, trees: Mapping[CudaVersion, Sequence[TorchVersion]]) -> Sequence[TorchVersion]:
-    """The torches that wheels are for, as far as the index knows; none for those that need no certain one."""
+    """Return the torches that wheels are for, as far as the index knows; none if they need no certain one."""
     label, needed = group.kind.label, group.kind.torch
     if label and isinstance(needed, StableTorch):
         return [torch for torch in trees.get(label.cuda, ()) if group.wheels[0].file.serves(torch)]
@@ -177,7 +175,7 @@ def _torches_for(group: WheelGroup, trees: Mapping[CudaVersion, Sequence[TorchVe
 
 
 def _torch_column(numbers: list[int], needed: TorchNeed | None) -> int | list[int]:
-    """The torch of a row: a list if the wheel serves several."""
+    """Return the torch of a row: a list if the wheel serves several."""
     if not numbers:
         return -1
     return numbers if isinstance(needed, StableTorch) else numbers[0]
@@ -199,7 +197,7 @@ def _running_code(
 
 
 def _numbers_of(values: Iterable[Value]) -> dict[Value, int]:
-    """Give each value the number of its place in a list."""
+    """Map each value to its position in a list."""
     return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 

@@ -45,43 +45,38 @@ class News:
 
     @property
     def day(self) -> str:
-        """``2026-11-21``."""
+        """Day of publication: ``2026-11-21``."""
         return f"{self.published:%Y-%m-%d}"
 
     @property
     def page(self) -> str:
-        """The page of the version, below the root of the site."""
+        """Page of the version, below the root of the site."""
         return in_url(f"{package_folder(self.project)}{self.version}/")
 
     @property
     def title(self) -> str:
-        """``flash-attn 2.8.3: 12 wheels``."""
+        """Title such as ``flash-attn 2.8.3: 12 wheels``."""
         return f"{self.project} {self.version}: {number_of(self.wheels, 'wheel')}"
 
     @property
     def summary(self) -> str:
-        """``For torch 2.11, CUDA 13.0, Linux x86_64``, as a sentence."""
+        """Sentence such as ``For torch 2.11, CUDA 13.0, Linux x86_64``."""
         return f"For {', '.join(self.facts)}."
 
 
 def news_of(groups: Mapping[ProjectName, Sequence[WheelGroup]], limit: int = SHOWN) -> tuple[News, ...]:
-    """What was published last; wheels of a folder have no time and are no news.
-
-    Args:
-        groups: the wheels of each project that are not yanked.
-        limit: how much of it is wanted.
-    """
+    """Return the latest publications of wheels that are not yanked; wheels of a folder have no time and are no news."""
     of_each = (_news_of_project(project, of_project, limit) for project, of_project in groups.items())
     return newest_of(chain.from_iterable(of_each), limit)
 
 
 def newest_of(news: Iterable[News], limit: int = SHOWN) -> tuple[News, ...]:
-    """What of some news was published last; of one project at one time, in the order that it has."""
+    """Return the latest of some news; those of one project at one time keep their order."""
     return tuple(sorted(news, key=lambda each: (-each.published.timestamp(), each.project))[:limit])
 
 
 def _news_of_project(project: ProjectName, groups: Sequence[WheelGroup], limit: int) -> Iterator[News]:
-    """The newest first, and of one time the newest version."""
+    """Return news with the newest first, and for equal times the newest version first."""
     together: dict[tuple[datetime, str], list[WheelGroup]] = defaultdict(list)
     for group in groups:
         for published in {wheel.file.uploaded_at for wheel in group.wheels if wheel.file.uploaded_at}:
@@ -113,12 +108,8 @@ _NEVER: Final = "1970-01-01T00:00:00Z"
 def feed_of(news: Sequence[News], *, title: str, page: str, root: str, site_url: str | None) -> bytes:
     """Write a feed: the same news give the same bytes.
 
-    Args:
-        news: what it tells, the newest first.
-        title: what readers call it.
-        page: the folder of the page that it belongs to, below the root of the site.
-        root: the way from the feed to the root of the site.
-        site_url: where the site is; without it, links are relative to the feed.
+    `news` has the newest first. `page` is the folder of the feed's page, below the root of the site; `root` is the path
+    from the feed to that root. Without `site_url`, links are relative to the feed.
     """
     above = site_url or root
     feed = Element("feed", xmlns="http://www.w3.org/2005/Atom")
@@ -142,7 +133,7 @@ def feed_of(news: Sequence[News], *, title: str, page: str, root: str, site_url:
 
 
 def _identity(news: Sequence[News], name: str) -> str:
-    """The permanent ID of a feed or an entry: its name and the place of the releases, as the site may move."""
+    """Return the permanent ID of a feed or an entry: its name and the place of the releases, as the site may move."""
     store = posixpath.dirname(posixpath.dirname(news[0].url)) if news else ""
     return uuid5(NAMESPACE_URL, f"{store}/{name}").urn
 
@@ -167,7 +158,7 @@ _STYLE: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """The history of one package."""
+    """History of one package."""
 
     wheels: Points
     downloads: Points
@@ -175,7 +166,7 @@ class History:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """``12 wheels``, ``3,456 downloads until 2026-11-23``."""
+        """Captions such as ``12 wheels`` and ``3,456 downloads until 2026-11-23``."""
         day, count = self.downloads[-1] if self.downloads else (None, 0)
         wheels = number_of(self.wheels[-1][1], "wheel")
         return (wheels, *([f"{number_of(count, 'download')} until {day}"] if day else []))
@@ -187,7 +178,7 @@ class History:
 
     @property
     def svg(self) -> bytes:
-        """A curve of the wheels, and one of the downloads where they are known, over the same days."""
+        """Curve of the wheels, and one of the downloads if they are known, over the same days."""
         said = escape("; ".join(self.words))
         days = [day for day, _ in (*self.wheels, *self.downloads)]
         first, last = min(days) - timedelta(days=1), max(days)
@@ -209,11 +200,9 @@ class History:
 def histories_of(
     groups: Mapping[ProjectName, Sequence[WheelGroup]], downloads: Mapping[date, Mapping[ProjectName, int]]
 ) -> Mapping[ProjectName, History]:
-    """What became of each package that has wheels with a time.
+    """Return the history of each package that has wheels with a time.
 
-    Args:
-        groups: the wheels of each project that are not yanked.
-        downloads: of projects until some days, the first day first.
+    `groups` excludes yanked wheels. `downloads` are totals until some days, the first day first.
     """
     published = {project: _published(of_project) for project, of_project in groups.items()}
     return {
@@ -234,13 +223,13 @@ def _published(groups: Iterable[WheelGroup]) -> Points:
 
 
 def _steps(points: Points, last: date) -> Points:
-    """The points of a step function: a number stays the same until it changes."""
+    """Return the points of a step function: a number stays the same until it changes."""
     corners = [(day, before) for (_, before), (day, _) in pairwise(points)]
     return tuple(sorted((*points, *corners, (last, points[-1][1]))))
 
 
 def _places(points: Points, first: date, last: date) -> str:
-    """Where the points are: of those on one pixel, the lowest and the highest."""
+    """Return the positions of the points: of those on one pixel, the lowest and the highest."""
     days, most = max((last - first).days, 1), max(count for _, count in points) or 1
     places = dict.fromkeys(
         (round((day - first).days / days * _WIDTH), round(_TITLE + (1 - count / most) * (_HEIGHT - 4), 1))
@@ -258,7 +247,7 @@ _PADDING: Final = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Badge:
-    """What a badge says."""
+    """Content of a badge."""
 
     message: str
     colour: str
@@ -266,18 +255,18 @@ class Badge:
 
     @property
     def words(self) -> str:
-        """``CUDA wheels: 2.8.3, torch 2.11``."""
+        """Text such as ``CUDA wheels: 2.8.3, torch 2.11``."""
         return f"{_LABEL}: {self.message}"
 
     @property
     def json(self) -> bytes:
-        """For an endpoint badge (https://shields.io/badges/endpoint-badge)."""
+        """JSON for an endpoint badge (https://shields.io/badges/endpoint-badge)."""
         colour = self.colour.removeprefix("#")
         return to_json({"schemaVersion": 1, "label": _LABEL, "message": self.message, "color": colour})
 
     @property
     def svg(self) -> bytes:
-        """A picture that needs no other host."""
+        """Picture that needs no other host."""
         texts = (_LABEL, self.message)
         left, right = (round(sum(_NARROW.get(letter, _LETTER) for letter in text)) + _PADDING for text in texts)
         words = "".join(
@@ -305,12 +294,9 @@ def badge_of(
     groups: Mapping[ProjectName, Sequence[WheelGroup]],
     torches: Mapping[CudaVersion, Sequence[TorchVersion]],
 ) -> Badge:
-    """What the badge of a project says: green where its newest version is for the newest torch here, or for any.
+    """Return a project's badge, green if its newest version is for the newest torch of this index, or for any.
 
-    Args:
-        project: the project that it is for.
-        groups: the wheels of each project, the newest version first.
-        torches: those that have a tree, by CUDA.
+    `groups` has the newest version first; `torches` are those with a tree, by CUDA.
     """
     of_project = groups[project]
     if not of_project:

@@ -1,7 +1,7 @@
 """Contents of the pages of packages, and how to install each from this index.
 
-pip takes the highest version that any of its indexes has, uv the first index that has the name. So only a package that
-the package index has from the same home may be looked for in both; any other is asked of this index alone.
+pip takes the highest version of all its indexes, uv the first index with the name. So an installer may
+search both for a package only if the package index has it from the same home. Any other is from this index alone.
 """
 
 from __future__ import annotations
@@ -26,24 +26,19 @@ from wheelmill.wheel.label import age_of, words_for
 
 
 def dependencies_of(requires_dist: tuple[str, ...], here: Container[ProjectName]) -> tuple[str, ...]:
-    """What wheels require of the package index: neither torch, which is chosen before a wheel is, nor projects here.
-
-    Args:
-        requires_dist: the requirements of wheels of one project.
-        here: the projects of this index.
-    """
+    """Return requirements for the package index: not projects `here`, nor torch, which is chosen before a wheel."""
     required = _requirements_of(requires_dist)
     return tuple(text for name, text in required if name not in here)
 
 
 @cache  # an index has thousands of wheels that require the same
 def _requirements_of(requires_dist: tuple[str, ...]) -> tuple[tuple[ProjectName, str], ...]:
-    """What stands in METADATA beside torch, without what is for an extra: each with its project."""
+    """Return the requirements in METADATA, each with its project, except torch and those for an extra."""
     found = []
     for text in requires_dist:
         try:
             required = read_requirement(text)
-        except ValueError:  # as a wheel that was not built here may have
+        except ValueError:  # wheels built elsewhere may have such
             continue
         name = canonicalize_name(required.name)
         if name != TORCH and "extra" not in str(required.marker or ""):
@@ -52,24 +47,24 @@ def _requirements_of(requires_dist: tuple[str, ...]) -> tuple[tuple[ProjectName,
 
 
 def names_elsewhere(catalogue: Catalogue | None) -> Mapping[ProjectName, NameElsewhere]:
-    """What the package index has under the names of packages, as far as their entries say."""
+    """Return what the package index has under the names of packages, as far as their entries name it."""
     packages = catalogue.packages if catalogue else {}
     return {name: package.elsewhere for name, package in packages.items() if package.elsewhere}
 
 
 def are_shared(projects: Iterable[ProjectName], elsewhere: Mapping[ProjectName, NameElsewhere]) -> bool:
-    """Whether the package index has all of these, each from the same home."""
+    """Return whether the package index has all of these, each from the same home."""
     return all(elsewhere.get(project) == "same" for project in projects)
 
 
 def install_command(requirement: str, pin: str, *, is_shared: bool, dependencies: Iterable[str] = ()) -> str:
-    """What pip installs a project with; ``ADDRESS`` stands for the index that has the wheels.
+    """Return the pip command that installs a project; ``ADDRESS`` stands for the index with the wheels.
 
     Args:
-        requirement: what to install: ``flash-attn``, or a pin of a version or of a label.
-        pin: a pin of a label, which nobody else's versions have: for what must not be taken from elsewhere.
+        requirement: the project, ``flash-attn``, or a pin of a version or of a label.
+        pin: a pin of a label, which versions elsewhere lack, for projects to be taken from this index alone.
         is_shared: whether the package index has the project, too, and all that it needs of this one.
-        dependencies: what the wheels require of the package index.
+        dependencies: the wheels' requirements for the package index.
     """
     if is_shared:
         project = requirement.partition("==")[0]
@@ -81,11 +76,9 @@ def install_command(requirement: str, pin: str, *, is_shared: bool, dependencies
 def required_here(
     groups: Mapping[ProjectName, Sequence[WheelGroup]], catalogue: Catalogue | None
 ) -> Mapping[ProjectName, tuple[ProjectName, ...]]:
-    """The projects of this index that each of them needs beside it, and what those need in their turn.
+    """Return the projects of this index that each project needs, directly or through others.
 
-    Args:
-        groups: the wheels of every project.
-        catalogue: the configured packages, which say so before there is a wheel.
+    `catalogue` has these requirements before there is a wheel.
     """
     packages = catalogue.packages if catalogue else {}
     direct: dict[ProjectName, dict[ProjectName, None]] = {
@@ -98,9 +91,9 @@ def required_here(
 
 
 def _beneath(name: ProjectName, direct: Mapping[ProjectName, Iterable[ProjectName]]) -> tuple[ProjectName, ...]:
-    """What a project requires, at whatever distance, also in a circle."""
+    """Return what a project requires, at whatever distance, also in a cycle."""
     found = [name]
-    for each in found:  # which grows
+    for each in found:  # grows in the loop
         found += [required for required in direct.get(each, ()) if required not in found]
     return tuple(found[1:])
 
@@ -120,14 +113,14 @@ _TITLES: Final[Mapping[Topic, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Wheels:
-    """Wheels of one project, without those that are yanked."""
+    """Wheels of one project, without yanked ones."""
 
     groups: tuple[WheelGroup, ...]
     """The newest version first."""
 
     @cached_property
     def wheel_count(self) -> int:
-        """How many wheels there are."""
+        """Number of wheels."""
         return sum(len(group.wheels) for group in self.groups)
 
     @cached_property
@@ -137,22 +130,22 @@ class Wheels:
 
     @cached_property
     def build_seconds(self) -> float:
-        """What all builds took together."""
+        """Total seconds of all builds."""
         return sum(group.build_seconds for group in self.groups)
 
     @cached_property
     def updated_at(self) -> datetime | None:
-        """When the newest of them was published."""
+        """Publication time of the newest wheel."""
         return max((moment for group in self.groups if (moment := group.uploaded_at)), default=None)
 
     @cached_property
     def cudas(self) -> tuple[CudaVersion, ...]:
-        """CUDA releases that there are wheels for, ascending."""
+        """CUDA releases with wheels, ascending."""
         return tuple(sorted({label.cuda for group in self.groups if (label := group.kind.label)}))
 
     @cached_property
     def torches(self) -> tuple[str, ...]:
-        """What wheels need of torch: ``torch 2.6, 2.8 to 2.11``, and every range, ``any torch from 2.10``."""
+        """Torches that wheels need: ``torch 2.6, 2.8 to 2.11``, and every range, ``any torch from 2.10``."""
         needed = sorted({group.kind.torch for group in self.groups}, key=age_of)
         exact = [torch for torch in needed if isinstance(torch, TorchVersion)]
         ranges = [words_for(torch) for torch in needed if isinstance(torch, StableTorch)]
@@ -160,13 +153,13 @@ class Wheels:
 
     @cached_property
     def platforms(self) -> tuple[str, ...]:
-        """The platforms that there are wheels for, Linux first, by their names for people."""
+        """Platforms with wheels, Linux first, by their names for people."""
         return tuple(map(platform_title, sorted({group.kind.platform for group in self.groups}, key=platform_order)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PackageVersion(Wheels):
-    """One version of a package."""
+    """Version of a package."""
 
     number: str
     files: Mapping[str, Sequence[IndexFile]]
@@ -174,7 +167,7 @@ class PackageVersion(Wheels):
 
     @property
     def yanked(self) -> Mapping[tuple[str, str], int]:
-        """How many wheels are yanked, by their exact version and the reason."""
+        """Number of yanked wheels, by their exact version and the reason."""
         return Counter(
             (exact, file.yanked) for exact, files in self.files.items() for file in files if file.yanked is not None
         )
@@ -182,7 +175,7 @@ class PackageVersion(Wheels):
 
 @dataclass(frozen=True, kw_only=True)
 class PackagePage(Wheels):
-    """One package: what is published of it, and what is planned."""
+    """Package with its published and planned wheels."""
 
     name: ProjectName
     description: str
@@ -206,12 +199,12 @@ class PackagePage(Wheels):
 
     @cached_property
     def newest(self) -> str | None:
-        """The newest version that there are wheels of."""
+        """Newest version with wheels."""
         return next((version.number for version in self.versions if version.groups), None)
 
 
 def by_topic(packages: Sequence[PackagePage]) -> Mapping[str, Sequence[PackagePage]]:
-    """The packages below the titles of what they are for, each below its first tag; those without one are the rest."""
+    """Group packages by the titles of their first tags; those without a tag are the rest."""
     titled = {
         title: [package for package in packages if package.tags[:1] == (topic,)] for topic, title in _TITLES.items()
     }
@@ -220,7 +213,7 @@ def by_topic(packages: Sequence[PackagePage]) -> Mapping[str, Sequence[PackagePa
 
 
 def runs_of(torches: Sequence[TorchVersion]) -> str:
-    """``2.6, 2.8 to 2.11``: of releases, ascending, that follow one another, the first and the last."""
+    """Format ascending releases; consecutive ones by the first and the last: ``2.6, 2.8 to 2.11``."""
     runs: list[list[TorchVersion]] = []
     for torch in torches:
         last = runs[-1][-1] if runs else None
@@ -237,13 +230,10 @@ def package_pages(
     coverage: Coverage,
     catalogue: Catalogue | None,
 ) -> Iterator[PackagePage]:
-    """Gather what the pages of packages show.
+    """Gather the contents of the pages of packages.
 
-    Args:
-        site: the index, for the status and the yanked wheels of projects.
-        groups: the wheels of each project that are not yanked.
-        coverage: the planned and published cells of every package.
-        catalogue: the configured packages; None where wheels are all that is known.
+    `site` has the status and the yanked wheels of projects, which `groups` excludes. `catalogue` is None if only wheels
+    are known.
     """
     required, elsewhere = required_here(groups, catalogue), names_elsewhere(catalogue)
     planned: dict[ProjectName, set[str]] = defaultdict(set)
@@ -280,7 +270,7 @@ def _aliases_of(package: Package | None, groups: Iterable[WheelGroup]) -> tuple[
 def _versions(
     labels: Iterable[VersionFiles], groups: Iterable[WheelGroup], planned: Iterable[str]
 ) -> Iterator[PackageVersion]:
-    """Those that have wheels or will have some, the newest first."""
+    """Yield the versions that have or will have wheels, the newest first."""
     groups_of: dict[str, list[WheelGroup]] = {version: [] for version in planned}
     files_of: dict[str, dict[str, Sequence[IndexFile]]] = defaultdict(dict)
     for group in groups:

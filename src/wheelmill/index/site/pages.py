@@ -1,7 +1,7 @@
 """Pages for people: finder, trust, packages and their versions, matrix, news, failed builds, documents and sitemap.
 
-The page of a package, of a version and of its wheels has a bound: none grows with the number of wheels. Documents are
-files that Sphinx has rendered, taken as they are.
+The pages of a package, of a version and of its wheels are bounded: none grows with the number of wheels. Documents are
+copied as Sphinx rendered them.
 
 https://www.sitemaps.org/protocol.html
 """
@@ -53,15 +53,7 @@ def first_pages(
     finder: FinderData,
     templates: Environment,
 ) -> Iterator[Page]:
-    """Render them, one at a time.
-
-    Args:
-        packages: all of them.
-        files: every wheel that is not yanked.
-        trees: the torches that have a tree, by CUDA.
-        finder: what it searches.
-        templates: with the filters of pages for people.
-    """
+    """Render the start and about pages, and the data of search and finder; `files` excludes yanked wheels."""
     tried = Tried.of(files)
     start = templates.get_template("site/start.html").render(
         root="./",
@@ -86,13 +78,13 @@ def first_pages(
 
 
 def _search_data(packages: Iterable[PackagePage]) -> bytes:
-    """What the search reads: names, how many wheels they have, and descriptions; a script works from a disk, too."""
+    """Return names, wheel counts and descriptions for the search, in a script, which also works from a disk."""
     rows = [(package.name, package.wheel_count, package.description) for package in packages]
     return b'"use strict";\nconst PACKAGES = ' + to_json(rows) + b";\n"
 
 
 def _pin_example(packages: Iterable[PackagePage]) -> str:
-    """A pin that would work here."""
+    """Return a pin that would work with this index."""
     pins = (f"{package.name}=={package.groups[0].kind.exact_version}" for package in packages if package.groups)
     return next(pins, "PACKAGE==2.8.3+cu128torch2.8")
 
@@ -110,15 +102,9 @@ def more_pages(
     templates: Environment,
     site_url: str | None,
 ) -> Iterator[Page]:
-    """Render them, one at a time.
+    """Render news, feeds, matrix and failed builds, one page at a time.
 
-    Args:
-        groups: the wheels of each project that are not yanked.
-        torches: those that have a tree, by CUDA.
-        coverage: what the plan says of every cell.
-        failures: the builds that failed, of projects that have some.
-        templates: with the filters of pages for people.
-        site_url: where the site is, for its feeds; without it, their links are relative.
+    `groups` excludes yanked wheels. Without `site_url`, the links of feeds are relative.
     """
     own = {project: news_of({project: of_project}) for project, of_project in groups.items()}
     news = newest_of(chain.from_iterable(own.values()))
@@ -155,7 +141,7 @@ MAX_VERSIONS: Final = 300
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """A version on the page of its package."""
+    """Version on the page of its package."""
 
     version: PackageVersion
     tables: tuple[Table, ...]
@@ -166,7 +152,7 @@ class Shown:
 def pages_of_package(
     package: PackagePage, coverage: Coverage, templates: Environment, wheel_pages: WheelPages
 ) -> Iterator[Page]:
-    """Render them, one at a time."""
+    """Render the pages of a package, its versions and their wheels, one at a time."""
     grids = {
         version.number: grids_of(package.name, version.number, version.groups, coverage) for version in package.versions
     }
@@ -177,7 +163,7 @@ def pages_of_package(
 
 
 def _newest_of(versions: Sequence[PackageVersion], grids: dict[str, tuple[Grid, ...]]) -> dict[str, Shown]:
-    """The newest version, and as many others as a page has room for."""
+    """Return the newest version, and as many others as fit on a page."""
     shown: dict[str, Shown] = {}
     free = MAX_CELLS
     for version in versions:
@@ -229,13 +215,10 @@ def _of_version(
 
 
 def pages_of_documents(folder: Path) -> Iterator[Page]:
-    """Pass the rendered files on, one at a time; what is hidden are Sphinx's own notes.
-
-    Args:
-        folder: what ``sphinx-build docs FOLDER`` has written.
+    """Pass the files of ``sphinx-build docs FOLDER`` on, one at a time, except Sphinx's own notes, which are hidden.
 
     Raises:
-        SiteError: the folder has not what Sphinx writes.
+        SiteError: the folder lacks files that Sphinx writes.
     """
     if missing := [name for name in ("index.html", INVENTORY) if not (folder / name).is_file()]:
         raise SiteError(
@@ -257,9 +240,7 @@ _MOST: Final = 50_000
 def with_sitemap(pages: Iterable[Page], site_url: str) -> Iterator[Page]:
     """Pass pages for people on, and list them at the end.
 
-    Args:
-        pages: all of them.
-        site_url: where the site is, with a slash at its end; a list has no relative addresses.
+    `site_url` ends with a slash; a list has no relative addresses.
     """
     addresses: list[str] = []
     for path, content in pages:
@@ -276,12 +257,9 @@ def site_pages(
 ) -> Iterator[Page]:
     """Render the pages for people, one at a time.
 
-    Args:
-        site: the projects and wheels of the index.
-        catalogue: what else is known of packages; without it, pages show only what is built.
-        site_url: where the site is, with a slash at its end; without it, feeds have relative links and there is no list
-            of pages for those who search the web.
-        documents: a folder with wheelmill's documents as Sphinx renders them, which the site gets, too.
+    Without `catalogue`, pages show only built wheels. `site_url` ends with a slash; without it, feeds have relative
+    links and search engines get no sitemap. `documents` is a folder of wheelmill's documents, rendered by Sphinx for
+    the site.
     """
     pages = _pages(site, catalogue, site_url, documents)
     return with_sitemap(pages, site_url) if site_url else pages

@@ -1,6 +1,6 @@
 """Templates of pages for people, with their words and filters, and the tables written by hand.
 
-The coverage of a version has a cell for every wheel and many more, too many for a template; it is cut where a page
+The coverage of a version has a cell for every wheel and many more, too many for a template. It is split if a page
 would become too long. A second table shows what makes the wheels of a version large.
 """
 
@@ -49,12 +49,12 @@ class Table:
 
     @property
     def has_torch(self) -> bool:
-        """Whether its grid has wheels that need one."""
+        """True if its grid has wheels that need torch."""
         return any(row.axes.torch for row in self.grid.rows)
 
     @property
     def cells(self) -> int:
-        """How many it has, with the heads of its rows."""
+        """Number of cells, with the heads of its rows."""
         return len(self.rows) * (len(self.grid.pythons or (None,)) + _HEADS)
 
 
@@ -62,7 +62,7 @@ _HEADS: Final = 2
 
 
 def cut(grids: Iterable[Grid], limit: int = MAX_CELLS) -> Iterator[tuple[Table, ...]]:
-    """The tables of one page after another; one page, where there is nothing to show."""
+    """Split grids into the tables of one page after another; one page if there is nothing to show."""
     page: list[Table] = []
     free = limit
     for grid in grids:
@@ -79,12 +79,9 @@ def cut(grids: Iterable[Grid], limit: int = MAX_CELLS) -> Iterator[tuple[Table, 
 
 
 def body_of(table: Table, folder: str, trees: Trees) -> Markup:
-    """The rows of a table.
+    """Render the rows of a table.
 
-    Args:
-        table: what to show.
-        folder: what leads from the page to the folder of its version.
-        trees: the torches that wheels may be meant for which do for a range of them.
+    `folder` is the path from the page to the folder of its version. `trees` has the torches that a range may serve.
     """
     lines = []
     for torch, rows in groupby(table.rows, key=lambda row: row.axes.torch):
@@ -105,7 +102,7 @@ def _torch_head(torch: TorchNeed | None, rows: int) -> str:
 
 
 def _torches(torch: TorchNeed | None, cuda: CudaVersion | None, trees: Trees) -> str:
-    """The torches that a row is for, as the filter reads them; nothing where any will do."""
+    """Return the torches of a row as the filter reads them; empty if any will do."""
     if isinstance(torch, StableTorch):
         return " ".join(str(each) for each in trees.get(cuda, ()) if each in torch) if cuda else ""
     return str(torch or "")
@@ -140,7 +137,7 @@ MAX_ROWS: Final = 60
 
 
 def size_rows(groups: Iterable[WheelGroup]) -> Markup:
-    """The rows of a version: Linux, and of it the newest torch, first; nothing where no certificate has sizes."""
+    """Render the rows of a version: Linux, and of it the newest torch, first; nothing if no certificate has sizes."""
     listed = sorted(groups, key=lambda group: platform_order(group.kind.platform))
     rows = (
         _size_row(group.kind, *largest) for group in listed if (largest := max(_known(group), default=None, key=_first))
@@ -168,12 +165,7 @@ def _size_row(kind: Kind, packed: int, sizes: ListedSizes) -> str:
 
 
 def templates_for(trees: Trees, projects: Container[ProjectName]) -> Environment:
-    """Make them.
-
-    Args:
-        trees: the torches that have a tree, by CUDA.
-        projects: those of this index.
-    """
+    """Make the templates of pages for people, given the torches with a tree and the projects of this index."""
     templates = site_templates()
     templates.globals |= {"signs": SIGNS, "words": WORDS}
     templates.filters |= {

@@ -1,8 +1,8 @@
-"""The pages of wheels: one for those with one label, where each wheel has an address of its own.
+"""Pages of wheels: one for those with one label, where each wheel has an address of its own.
 
-``2.8.3/cu128torch2.8/#cp312-cp312-win_amd64`` shows that wheel alone, by the style sheet; without it, all of them. What
-wheels of one platform have in common is said once. A file for every wheel would double what an index of 100,000 weighs,
-whose host publishes 1,000,000,000 bytes.
+``2.8.3/cu128torch2.8/#cp312-cp312-win_amd64`` shows that wheel alone, by the style sheet; without the fragment, all of
+them. Facts common to wheels of one platform are written once. A file for every wheel would double the size of an index
+of 100,000, whose host publishes 1,000,000,000 bytes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _PARTS: Final = ("project", "version", "folder", "label", "exact", "name", "cont
 
 
 class _Place(NamedTuple):
-    """Where a wheel stands among the others of its label."""
+    """Position of a wheel among the others of its label."""
 
     order: tuple[object, ...]
     platform: str
@@ -74,15 +74,10 @@ def _place_of(tags: frozenset[Tag]) -> _Place:
 
 
 class WheelPages:
-    """Writes them."""
+    """Renderer of the pages of wheels."""
 
     def __init__(self, templates: Environment, projects: Iterable[ProjectName]) -> None:
-        """Render what all of them have in common.
-
-        Args:
-            templates: those of the site.
-            projects: all that are in the index.
-        """
+        """Render the parts common to all pages."""
         template = templates.get_template("site/wheels.html")
         marks = {name: f"{_MARK}{name}{_MARK}" for name in _PARTS}
         self._shell = template.render(root="../../../../", **marks).split(_MARK)
@@ -92,7 +87,7 @@ class WheelPages:
     def of_version(
         self, package: PackagePage, version: str, files: Mapping[str, Sequence[IndexFile]]
     ) -> Iterator[Page]:
-        """Render the pages of one version of a package, whose wheels are given by their exact version."""
+        """Render the pages of one version of a package; `files` are its wheels by exact version."""
         for exact, alike in files.items():
             places = [(_place_of(file.name.tags), file) for file in alike]
             listed = sorted(places, key=lambda each: (each[0].order, each[1].filename))
@@ -143,7 +138,7 @@ class WheelPages:
 
 
 def _ways(number: int, *, more: bool) -> str:
-    """Links to the pages before and after one; nothing where it is the only one."""
+    """Return links to the previous and the next page; nothing if there is only one."""
     base = "../" if number > 1 else ""
     before = [f'<a href="{base}{page_number(number - 1)}">Wheels before these</a>'] if number > 1 else []
     after = [f'<a href="{base}{page_number(number + 1)}" rel="next">Wheels after these</a>'] if more else []
@@ -169,7 +164,7 @@ _BLOCKS: Final[Sequence[tuple[Callable[[IndexFile], object], _Rows]]] = (
 
 
 def _platform_section(platform: str, wheels: _Wheels) -> str:
-    """The wheels of one platform: each, then what they have in common."""
+    """Render the wheels of one platform: each, then their common facts."""
     _, first = wheels[0]
     shared: list[str] = []
     own: list[_Rows] = []

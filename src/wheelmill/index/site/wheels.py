@@ -1,4 +1,4 @@
-"""Wheels as people look for them: by version, CUDA, torch, platform and Python; and the addresses of their pages.
+"""Wheels grouped for people by version, CUDA, torch, platform and Python, and the addresses of their pages.
 
 ``packages/flash-attn/`` has ``2.8.3/`` below it, and below that the wheels of one label,
 ``cu128torch2.8/#cp312-cp312-manylinux_2_28_x86_64``. Further pages of one of them are ``page-2/``: no version and no
@@ -29,7 +29,7 @@ from wheelmill.wheel.platforms import promised_glibc
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pythons:
-    """The Pythons that a wheel's tags let in.
+    """Pythons that a wheel's tags admit.
 
     https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
     """
@@ -41,11 +41,7 @@ class Pythons:
 
     @classmethod
     def of(cls, tag: Tag) -> Self:
-        """Read the interpreter and the ABI of a tag.
-
-        Raises:
-            ValueError: they are not CPython's.
-        """
+        """Read the interpreter and the ABI of a tag; raise ValueError if they are not CPython's."""
         if tag.interpreter == "py3":
             return cls(oldest=None, only=False)
         if tag.abi == "abi3" or tag.interpreter.startswith("py3"):
@@ -53,13 +49,13 @@ class Pythons:
         return cls(oldest=PythonVersion.parse(tag.interpreter if tag.abi == "none" else tag.abi), only=True)
 
     def allows(self, python: PythonVersion) -> bool:
-        """Whether a wheel of these tags installs on a Python."""
+        """Return whether a wheel of these tags installs on a Python."""
         if self.oldest is None or self.only:
             return self.oldest in (None, python)
         return python >= self.oldest and not python.free_threaded
 
     def __str__(self) -> str:
-        """``3.12``, ``3.9+`` or ``any``."""
+        """Format as ``3.12``, ``3.9+`` or ``any``."""
         return "any" if self.oldest is None else f"{self.oldest}{'' if self.only else '+'}"
 
 
@@ -68,7 +64,7 @@ class Pythons:
 
 @cache
 def pythons_of(tags: frozenset[Tag]) -> Pythons | None:
-    """The widest choice that one of a wheel's tags gives; None when none is for CPython."""
+    """Return the widest choice that one of a wheel's tags gives; None if none is for CPython."""
     try:
         return max(map(Pythons.of, tags), key=lambda pythons: not pythons.only)
     except ValueError:
@@ -81,19 +77,19 @@ NO_PYTHON: Final = (0, 0, False)
 
 @cache
 def order_of(pythons: Pythons) -> tuple[int, int, bool]:
-    """Sorts those for every Python 3 first, then by the oldest; numbers are quicker to compare than Pythons are."""
+    """Return a sort key: every Python 3 first, then by the oldest; numbers compare faster than Pythons."""
     oldest = pythons.oldest
     return (oldest.major, oldest.minor, oldest.free_threaded) if oldest else NO_PYTHON
 
 
 @cache
 def covered_pythons(pythons: tuple[PythonVersion, ...], wheels: tuple[Pythons, ...]) -> tuple[PythonVersion, ...]:
-    """Those of some Pythons that one of some wheels installs on."""
+    """Return the Pythons on which at least one of the wheels installs."""
     return tuple(python for python in pythons if any(wheel.allows(python) for wheel in wheels))
 
 
 class Kind(Struct, frozen=True, kw_only=True, gc=False):
-    """What wheels of one project have in common that differ in Python only."""
+    """Common facts of one project's wheels that differ in Python only."""
 
     version: str
     """What stands before our label: ``2.8.3``; of another's wheel all of it, ``2.8.3+cu12torch2.8cxx11abitrue``."""
@@ -112,7 +108,7 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
 
     @classmethod
     def of(cls, file: IndexFile) -> Self:
-        """What a wheel shares with those for other Pythons."""
+        """Return the facts that a wheel shares with those for other Pythons."""
         platform, glibc = platform_of(file.name.tags)
         evidence = file.certificate.evidence if file.certificate else None
         exact_version = str(file.name.version)
@@ -128,17 +124,17 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def built_for(self) -> BuiltFor:
-        """What their label says."""
+        """Content of their label."""
         return BuiltFor.of_installed(self.exact_version)
 
     @property
     def label(self) -> Label | None:
-        """The CUDA and torch that their label names in any form; None when it names no one release of CUDA."""
+        """CUDA and torch that their label names in any form; None if it names no single release of CUDA."""
         return self.built_for.label
 
     @property
     def folder(self) -> str:
-        """Of the project list of the narrowest tree that they stand in."""
+        """Folder of the project list of their narrowest tree."""
         return f"{self.label.trees[-1]}/simple" if self.label else "simple"
 
 
@@ -147,10 +143,9 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
 
 @cache
 def version_before_label(exact_version: str) -> str:
-    """What stands before our label: ``2.8.3``; of another's wheel all of it.
+    """Return the version before our label: ``2.8.3``; all of it for a wheel built elsewhere.
 
-    Args:
-        exact_version: as a pin names it: versions are equal that are written differently, such as 1.0 and 1.0.0.
+    `exact_version` is spelled as in a pin: equal versions may be written differently, such as 1.0 and 1.0.0.
     """
     label = Label.parse(exact_version.partition("+")[2])
     return exact_version.removesuffix(str(label)).rstrip("+.")
@@ -158,7 +153,7 @@ def version_before_label(exact_version: str) -> str:
 
 @cache
 def platform_of(tags: frozenset[Tag]) -> tuple[str, str | None]:
-    """``linux_x86_64`` for every kind of Linux with glibc, else the tag; and the oldest glibc promised."""
+    """Return ``linux_x86_64`` for every kind of Linux with glibc, else the tag; and the oldest glibc promised."""
     names = sorted({tag.platform for tag in tags})
     glibc = max((promised for name in names if (promised := promised_glibc(name))), default=None)
     platform = None if names[0].startswith("musllinux") else Platform.of_tag(names[0])
@@ -171,14 +166,14 @@ def _architectures(codes: tuple[str, ...]) -> tuple[Architecture, ...]:
 
 
 class SiteWheel(Struct, frozen=True, gc=False):
-    """One wheel; a record as quickly made as its file's."""
+    """Wheel with its Pythons; constructed as quickly as its `IndexFile`."""
 
     file: IndexFile
     pythons: Pythons
 
     @property
     def build_seconds(self) -> float | None:
-        """What its build took; None for one that was built elsewhere."""
+        """Seconds that its build took; None if it was built elsewhere."""
         certificate = self.file.certificate
         return certificate.provenance.seconds if certificate and certificate.provenance else None
 
@@ -193,22 +188,22 @@ class WheelGroup:
 
     @property
     def pythons(self) -> tuple[Pythons, ...]:
-        """Those of the wheels."""
+        """Pythons of the wheels."""
         return tuple(wheel.pythons for wheel in self.wheels)
 
     @property
     def certificate(self) -> ListedCertificate | None:
-        """What was seen in the first of them, which stands for all: they were made alike."""
+        """Certificate of the first wheel, which stands for all: they were built alike."""
         return self.wheels[0].file.certificate
 
     @property
     def requires_dist(self) -> tuple[str, ...]:
-        """What METADATA requires, which is the same in all wheels of one version."""
+        """Requirements in METADATA, the same in all wheels of one version."""
         return next((wheel.file.requires_dist for wheel in self.wheels), ())
 
     @property
     def planned_torch(self) -> TorchNeed | None:
-        """What they were built for; where upstream has bounds of its own, METADATA admits less."""
+        """Torch that they were built for; METADATA admits less if upstream has bounds of its own."""
         made = self.certificate.provenance if self.certificate else None
         return made.torch if made else self.kind.torch
 
@@ -219,19 +214,19 @@ class WheelGroup:
 
     @cached_property
     def build_seconds(self) -> float:
-        """What their builds took together; nothing for those that were built elsewhere."""
+        """Total seconds of their builds, without wheels built elsewhere."""
         return sum([wheel.build_seconds or 0 for wheel in self.wheels])
 
     @cached_property
     def uploaded_at(self) -> datetime | None:
-        """When the newest of them was published."""
+        """Publication time of the newest wheel."""
         return max((wheel.file.uploaded_at for wheel in self.wheels if wheel.file.uploaded_at), default=None)
 
 
 def wheel_groups(files: Iterable[IndexFile]) -> tuple[WheelGroup, ...]:
     """Sort the wheels of one project: the newest version first, then any torch, then the newest, then the newest CUDA.
 
-    Of wheels that differ in their build number only, the highest stands for all: installers take that one.
+    Of wheels that differ only in build number, the highest stands for all: installers take that one.
     """
     newest: dict[tuple[object, ...], IndexFile] = {}
     for file in files:
@@ -250,7 +245,7 @@ def wheel_groups(files: Iterable[IndexFile]) -> tuple[WheelGroup, ...]:
 
 
 def _traits_of(file: IndexFile) -> tuple[object, ...]:
-    """The traits that decide the kind of a wheel; they are quicker to compare than kinds are.
+    """Return the traits that decide the kind of a wheel; they compare faster than kinds.
 
     The version is as written: 1.0 and 1.0.0 are equal, and have pages of their own.
     """
@@ -274,25 +269,25 @@ UNLABELLED = "wheels"
 
 
 def package_folder(project: ProjectName) -> str:
-    """``packages/flash-attn/``."""
+    """Return the folder of a package's pages: ``packages/flash-attn/``."""
     return f"packages/{project}/"
 
 
 def wheels_folder(version: str, exact_version: str) -> str:
-    """Of the wheels with one label, below the folder of their version: ``cu128torch2.8/``."""
+    """Return the folder of wheels with one label, below that of their version: ``cu128torch2.8/``."""
     return f"{exact_version.removeprefix(version).lstrip('+.') or UNLABELLED}/"
 
 
 def wheel_anchor(file: IndexFile) -> str:
-    """Its build number and tags, which tell it from others of its version."""
+    """Return the build number and tags of a wheel, which are unique within its version."""
     return written_parts(file.filename)[2]
 
 
 def page_number(number: int) -> str:
-    """The folder of a further page; none for the first."""
+    """Return the folder of a further page; empty for the first."""
     return f"page-{number}/" if number > 1 else ""
 
 
 def in_url(path: str) -> str:
-    """A path as links have it: object stores take ``+`` for a space."""
+    """Quote a path for links: object stores take ``+`` for a space."""
     return quote(path, safe="/!")
