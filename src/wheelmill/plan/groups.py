@@ -79,7 +79,7 @@ def without_claimed(plan: Plan, claimed: Mapping[str, Skip]) -> Plan:
 
 
 def waiting_groups(planned: Plan) -> Mapping[str, frozenset[str]]:
-    """Map each group that cannot start yet to the groups of this or another run that build its required wheels."""
+    """Map each group that must wait to the groups of this or another run with its required wheels."""
     made: dict[ProjectName, list[Cell]] = {}
     groups = groups_of(planned)
     for cell in (*(group.targets[0].cell for group in groups), *planned.claimed):

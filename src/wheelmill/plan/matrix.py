@@ -1,7 +1,7 @@
 """Matrix of packages x versions x Pythons x CUDAs x torches x platforms, less what cannot or need not be built.
 
-Every cell without a target has its obstacle: a rule of a package, a fact about CUDA or torch, a published wheel, or a
-required package that is neither published nor planned.
+A cell without a target has an obstacle: a rule of a package, a fact about CUDA or torch, or a published wheel. A
+required package that is neither published nor planned is another.
 """
 
 from __future__ import annotations
@@ -376,7 +376,7 @@ def size_driver_for(package: Package, cuda: CudaRelease) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """Required package that is neither published nor planned for cells of the package that needs it."""
+    """Required package that is neither published nor planned for cells of its dependent."""
 
     project: ProjectName
     """The package that is planned."""

@@ -130,7 +130,7 @@ class BuildTarget:
 
     @property
     def gpus(self) -> tuple[Architecture, ...]:
-        """GPUs that torch reports to the build: one of each compute capability that is compiled for.
+        """GPUs that torch reports to the build: one of each compiled compute capability.
 
         Empty if the build has no torch, or if ``gpu_probe`` leaves torch unchanged.
         """
