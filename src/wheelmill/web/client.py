@@ -1,7 +1,7 @@
-"""The one door to the network.
+"""HTTP client for all of wheelmill.
 
-Every request has a limit of bytes and one of time, is sent again where that may help, and keeps credentials with the
-server that they are for. Any failure is a `NetworkError` that begins with the URL.
+Every request has a limit of bytes and one of time, is retried where that may help, and sends credentials only to
+their server. Any failure is a `NetworkError` that begins with the URL.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from wheelmill.web.transport import (
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The answer to a request, after redirects."""
+    """Answer to a request, after redirects."""
 
     url: str
     """Of the server and the page that answered, without credentials: what relative links are relative to."""
@@ -57,22 +57,22 @@ class Answer:
 
     @property
     def ok(self) -> bool:
-        """Whether the request succeeded."""
+        """True if the request succeeded."""
         return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
 
     @property
     def outcome(self) -> str:
-        """The status as messages show it: ``404 Not Found``."""
+        """Status for messages: ``404 Not Found``."""
         return f"{self.status} {self.reason}".rstrip()
 
     @property
     def content_type(self) -> str:
-        """In lower case, without parameters; empty where the server does not say."""
+        """Content type in lower case, without parameters; empty if the server sends none."""
         return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
     @property
     def size(self) -> int | None:
-        """Bytes of the whole file, even if only a span of it came (RFC 9110, 14.4); None if the server does not say."""
+        """Bytes of the whole file, even for a partial answer (RFC 9110, 14.4); None if unknown."""
         whole = self.headers.get("Content-Length", "")
         if self.status == HTTPStatus.PARTIAL_CONTENT:
             whole = self.headers.get("Content-Range", "").rpartition("/")[2]
@@ -85,7 +85,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Download:
-    """The bytes that were written into a file."""
+    """Size and hash of the bytes written into a file."""
 
     size: int
     sha256: Sha256
@@ -108,17 +108,16 @@ _TRUST: Final = "SSL_CERT_FILE names a file of the authorities that are trusted"
 
 
 class Web:
-    """A connection to any number of servers, which threads may share. A context manager.
+    """Client for any number of servers, which threads may share; a context manager.
 
     Args:
-        retries: which requests are sent again, and when.
+        retries: which requests are retried, and when.
         credentials: gives the Authorization header for a URL.
-        connections: how many may be open at the same time.
-        agent: the User-Agent that servers are told.
-        before: called with the URL before each request, redirects and retries included; what it raises stops the
-            request.
+        connections: maximum number of open connections.
+        agent: the User-Agent.
+        before: called with the URL before each request, redirects and retries included; an exception stops the request.
         mounts: transports that answer for some servers, as httpx takes them.
-        seconds: how long a request may take; see `SECONDS`.
+        seconds: time limit of a request; see `SECONDS`.
 
     Raises:
         UsageError: the proxy or the certificates that the environment names cannot be used.
@@ -147,7 +146,7 @@ class Web:
                 verify=_authorities(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
             )
         except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
-            reason = "a URL that is none" if isinstance(error, httpx.InvalidURL) else error  # it may quote a password
+            reason = "a URL that is none" if isinstance(error, httpx.InvalidURL) else error  # may quote a password
             raise UsageError(
                 "proxy-unusable",
                 f"the proxy or the certificates of this machine cannot be used: {reason}",
@@ -155,11 +154,11 @@ class Web:
             ) from None
 
     def __enter__(self) -> Self:
-        """Keep connections open until the context is left."""
+        """Keep connections open until the context ends."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close them."""
+        """Close all connections."""
         self.close()
 
     def close(self) -> None:
@@ -179,19 +178,19 @@ class Web:
         if_range: str | None = None,
         limit: int = MAX_CONTENT,
     ) -> Answer:
-        """Ask for a document.
+        """Request a document.
 
         Args:
             url: of the document; a user and a password in it go to its server only, and are in no message.
-            method: the HTTP method: GET, or HEAD for the headers alone.
-            accept: the content types that are wanted.
-            authorization: a header to send in the place of the one that `credentials` gives.
+            method: GET, or HEAD for the headers alone.
+            accept: the accepted content types.
+            authorization: the header in place of the one from `credentials`.
             etag: of the document as last seen; the answer is 304 if it has not changed (RFC 9110, section 13).
-            modified: when the document was last changed, as the server wrote it; used like `etag`.
+            modified: date of the document's last change, as the server wrote it; used like `etag`.
             span: bytes of the document, as in a Range header: ``0-99``, or ``-100`` for the last ones. A server that
                 ignores it answers with another status than 206, and its content is not read.
             if_range: ETag or date of the document as last seen; if it has changed, the server ignores the span.
-            limit: the most bytes of the content, unpacked.
+            limit: maximum bytes of the content, unpacked.
 
         Raises:
             NetworkError: there is no answer, it exceeds a limit of size or time, or redirects lead nowhere.
@@ -215,15 +214,15 @@ class Web:
         limit: int = MAX_CONTENT,
         refusals: bool = False,
     ) -> Answer:
-        """Send a request; one that changes something is never sent twice.
+        """Send a request, and never twice if it changes something.
 
         Args:
-            method: of the request, see RFC 9110, section 9.
+            method: the HTTP method; see RFC 9110, section 9.
             url: the URL, as for `get`.
-            headers: an Authorization takes the place of the one that `credentials` gives.
-            body: what is sent; a file is read while it is sent.
+            headers: an Authorization takes the place of the one from `credentials`.
+            body: the content to send; a file is read while it is sent.
             size: bytes of the body, which extend the time limit.
-            limit: bytes of the content of the answer, unpacked.
+            limit: maximum bytes of the answer's content, unpacked.
             refusals: whether the content of a refusal is read, too.
 
         Raises:
@@ -250,17 +249,13 @@ class Web:
         )
 
     def read(self, url: str, *, limit: int = MAX_CONTENT) -> bytes:
-        """Read a document that has to be there.
-
-        Args:
-            url: the URL of the document.
-            limit: the most bytes of the content, unpacked.
+        """Read a document that must exist, of at most `limit` bytes, unpacked.
 
         Raises:
             NetworkError: as `get` does, and for any other answer than the document.
         """
         answer = self.get(url, limit=limit)
-        if answer.status != HTTPStatus.OK:  # 206 would be a part that nobody asked for
+        if answer.status != HTTPStatus.OK:  # 206 would be an unrequested part
             raise NetworkError("status", f"{without_credentials(url)}: {answer.outcome}", status=answer.status)
         return answer.content
 
@@ -274,23 +269,17 @@ class Web:
     ) -> Download:
         """Write a document into a file; ``file:`` URLs are read from this disk.
 
-        Args:
-            url: the URL of the document.
-            file: open for writing; it is emptied when a broken connection is tried again.
-            promised: the size of the document in bytes, if it was announced.
-            received: called with the number of bytes that have come so far.
-
-        Returns:
-            How many bytes were written, and their hash.
+        The file is open for writing; a retry empties it. `promised` is the announced size in bytes; None if unknown.
+        `received` is called with the number of bytes so far.
 
         Raises:
             NetworkError: as `get` does, and for any other answer than the document.
-            IntegrityError: more bytes come than were promised.
+            IntegrityError: more bytes arrive than were promised.
         """
         digest, size = hashlib.sha256(), 0
 
         def read(pieces: Iterator[bytes], status: int = HTTPStatus.OK) -> None:
-            """Write the document; a second try overwrites what the first one left."""
+            """Write the document; a retry overwrites the content of the first try."""
             nonlocal digest, size
             if status != HTTPStatus.OK:
                 return
@@ -330,8 +319,8 @@ class Web:
     ) -> httpx.Response:
         """Follow redirects to the final answer; `read` gets its content, from the beginning for each try.
 
-        A credential belongs to the server that the URL names: it is not sent to a server that this one redirects to,
-        nor again after a redirect back.
+        A credential belongs to the server that the URL names. It is not sent to another server after a redirect, nor
+        again after a redirect back.
         """
         shown = without_credentials(url)
         time_left = TimeLeft(shown, self._seconds + size / BYTES_PER_SECOND)
@@ -372,7 +361,7 @@ def _authorities(_file: str | None, _folder: str | None) -> ssl.SSLContext:
 
 
 def _reason_of(error: httpx.TransportError, url: str) -> str:
-    """Why there is no answer, and which setting of this machine may be to blame: its authorities, or its proxy."""
+    """Explain a missing answer, with the setting of this machine that may cause it: authorities or proxy."""
     reason = str(error) or type(error).__name__
     if is_untrusted(error):
         return f"{reason}; {_TRUST}"

@@ -1,4 +1,4 @@
-"""Requests to many servers in parallel, so that an interruption does not wait for a silent one."""
+"""Parallel requests to many servers; an interruption does not wait for a silent one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WAIT_S: Final = 0.5
 
 
 class _Begun(Future[Result]):
-    """Work that was begun. Waiting for its result can be interrupted at any time."""
+    """Future of begun work; waiting for its result can be interrupted at any time."""
 
     def result(self, timeout: float | None = None) -> Result:
         """Wait for the result, or raise what the work raised."""
@@ -27,13 +27,10 @@ class _Begun(Future[Result]):
 
 
 def begin(work: Callable[[Item], Result], items: Sequence[Item], *, threads: int) -> list[Future[Result]]:
-    """Begin work on items, and go on at once.
+    """Begin work on items in threads, and return their futures in order.
 
-    The process ends without waiting for these threads; for those of ThreadPoolExecutor it always waits. So what they
-    do must leave nothing half done.
-
-    Returns:
-        What becomes of each item, in their order.
+    The process ends without waiting for these threads; for those of ThreadPoolExecutor it always waits. So the work
+    must leave nothing half done.
     """
     waiting: SimpleQueue[tuple[Item, Future[Result]]] = SimpleQueue()
     futures: list[Future[Result]] = []
@@ -49,7 +46,7 @@ def begin(work: Callable[[Item], Result], items: Sequence[Item], *, threads: int
                 return
             try:
                 future.set_result(work(item))
-            except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+            except Exception as error:  # noqa: BLE001 - raised by result()
                 future.set_exception(error)
 
     for _ in range(min(threads, len(items))):
@@ -58,7 +55,7 @@ def begin(work: Callable[[Item], Result], items: Sequence[Item], *, threads: int
 
 
 def completed(futures: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
-    """Give work as it is done, whichever is first, and keep no result that was given."""
+    """Yield futures as they complete, and keep no result of those already yielded."""
     left = set(futures)
     while left:
         done, left = wait(left, timeout=_WAIT_S, return_when=FIRST_COMPLETED)
@@ -67,12 +64,10 @@ def completed(futures: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
 
 
 def in_turn(work: Callable[[Item], Result], items: Iterable[Item], *, at_once: int) -> Iterator[Result]:
-    """Give what becomes of items, in their order, while work on the next ones goes on.
+    """Yield the results of items in their order, while work on the next ones goes on.
 
-    Args:
-        work: what is done with each; what it raises is raised where its result is asked for.
-        items: all of them.
-        at_once: how many are begun, or done and not taken yet: no more results are in memory.
+    At most `at_once` items are begun, or done and not taken yet: no more results are in memory. An exception of the
+    work is raised in place of its result.
     """
     rest = iter(items)
     begun = deque(begin(work, list(islice(rest, at_once)), threads=at_once))

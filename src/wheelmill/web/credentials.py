@@ -1,6 +1,6 @@
 """Servers and their credentials: a credential belongs to one origin (RFC 6454) and goes to no other.
 
-Users keep them in a file of ours, in variables, in netrc, in a keyring or with GitHub's own command.
+They come from a file of wheelmill, variables, netrc, a keyring or GitHub's own command.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _USERINFO: Final = re.compile(r"(?<=://)[^/?#\s]*@")
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """A server: scheme, host and port."""
+    """Server: scheme, host and port."""
 
     scheme: str
     """``http`` or ``https``."""
@@ -46,12 +46,12 @@ class Origin:
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """The server of a URL.
+        """Parse the server of a URL.
 
         Raises:
-            ValueError: it is no URL of http or https.
+            ValueError: the text is no URL of http or https.
         """
-        with suppress(ValueError):  # a port that is no number, half of an IPv6 address
+        with suppress(ValueError):  # an invalid port, half of an IPv6 address
             address = urlsplit(url)
             if address.scheme in _PORTS and address.hostname:
                 port = address.port or _PORTS[address.scheme]
@@ -60,22 +60,22 @@ class Origin:
 
     @property
     def is_secure(self) -> bool:
-        """Whether the connection is encrypted."""
+        """True if the connection is encrypted."""
         return self.scheme == "https"
 
     @property
     def netloc(self) -> str:
-        """The host, and the port where it is not the usual one."""
+        """Host, with the port if it is not the usual one."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     def __str__(self) -> str:
-        """``https://index.example``, with the port where it is not the usual one."""
+        """Format as ``https://index.example``, with the port if it is not the usual one."""
         return f"{self.scheme}://{self.netloc}"
 
 
 def is_secure(url: str) -> bool:
-    """Whether nobody on the way can change what comes from a URL: it is https, or on this machine.
+    """Return whether a URL's content is safe from changes in transit: it is https, or on this machine.
 
     https://www.w3.org/TR/secure-contexts/#is-origin-trustworthy
     """
@@ -90,7 +90,7 @@ def is_secure(url: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Credential:
-    """A user and a password (RFC 7617), or a token (RFC 6750)."""
+    """User and password (RFC 7617), or a token (RFC 6750)."""
 
     username: str | None
     """None for a token."""
@@ -98,7 +98,7 @@ class Credential:
     """The password or the token."""
 
     def __post_init__(self) -> None:
-        """Refuse what could end a header or a line of a file."""
+        """Refuse characters that could end a header or a line of a file."""
         if not (self.secret.isprintable() and (self.username or "").isprintable()):
             raise ValueError("a credential cannot contain line breaks or control characters")
         if self.username is None and not (self.secret.isascii() and self.secret and " " not in self.secret):
@@ -108,13 +108,13 @@ class Credential:
 
     @property
     def authorization(self) -> str:
-        """The value of the header."""
+        """Value of the Authorization header."""
         if self.username is None:
             return f"Bearer {self.secret}"
         return f"Basic {base64.b64encode(f'{self.username}:{self.secret}'.encode()).decode()}"
 
     def put_into(self, url: str) -> str:
-        """Put the credential into a URL that has none; a token cannot be put into one."""
+        """Add the credential to a URL that has none; a token leaves it unchanged."""
         if self.username is None:
             return url
         scheme, _, rest = url.partition("://")
@@ -122,14 +122,14 @@ class Credential:
 
 
 def without_credentials(text: str) -> str:
-    """A URL, or a text with URLs in it, as it may be shown, stored and sent to others."""
+    """Remove credentials from the URLs in a text, so that it may be shown, stored and sent to others."""
     return _USERINFO.sub("", text) if "@" in text else text
 
 
 def _name_in_dns(host: str) -> str:
-    """The name of a host as DNS has it, in which lookalikes differ."""
+    """Return the name of a host as DNS has it, in which lookalikes differ."""
     if not host.isascii():
-        import httpx  # noqa: PLC0415 - what connects decides; hardly any host needs it
+        import httpx  # noqa: PLC0415 - httpx connects, so it decides; few hosts need it
 
         try:
             host = httpx.URL(scheme="https", host=host).raw_host.decode()
@@ -154,8 +154,8 @@ Stored = Mapping[Origin, Credential | str]
 
 
 def read_credentials_file() -> Stored:
-    """Read ``credentials.toml``: a table for each origin, with a ``token``, or a ``username`` and its ``password``."""
-    import tomllib  # noqa: PLC0415 - hardly anybody has such a file
+    """Read ``credentials.toml``: a table per origin, with a ``token``, or a ``username`` and its ``password``."""
+    import tomllib  # noqa: PLC0415 - few users have the file
 
     named = os.environ.get(CREDENTIALS_VARIABLE)
     path = Path(named) if named else user_config_path("wheelmill") / "credentials.toml"
@@ -213,10 +213,10 @@ def _read_entry(entry: object) -> Credential | str:
 
 
 def variable_for(origin: Origin) -> str | None:
-    """The variable that gives a token for a server; None for servers whose name it cannot tell from others.
+    """Return the variable for a server's token; None if its name would be ambiguous.
 
-    ``_`` stands for a dot, so that no other host has the same variable: ``WHEELMILL_TOKEN_INDEX_EXAMPLE``. It is sent
-    over https to the usual port only.
+    ``_`` stands for a dot, so that no other host has the same variable: ``WHEELMILL_TOKEN_INDEX_EXAMPLE``. The token is
+    sent over https to the usual port only.
     """
     plain = origin.host.replace(".", "").isalnum()
     usual = origin.is_secure and origin.netloc == origin.host
@@ -224,7 +224,7 @@ def variable_for(origin: Origin) -> str | None:
 
 
 def read_variables() -> Stored:
-    """The tokens that variables give."""
+    """Read the tokens in variables."""
     found = {}
     for name, token in os.environ.items():
         host = name.removeprefix(_TOKEN).lower().replace("_", ".")
@@ -240,9 +240,9 @@ def read_variables() -> Stored:
 
 
 def ask_netrc(origin: Origin) -> Credential | None:
-    """What ``~/.netrc``, or the file that ``NETRC`` names, has for a host, whatever the port; for https only.
+    """Return the entry of a host in netrc, whatever the port; None over plain http.
 
-    An entry for any host (``default``) belongs to none.
+    The file is ``~/.netrc``, or the one in ``NETRC``. Its entry for any host (``default``) belongs to none.
     """
     if not origin.is_secure:
         return None
@@ -256,9 +256,9 @@ def ask_netrc(origin: Origin) -> Credential | None:
 
 
 def ask_keyring(origin: Origin, username: str) -> str | None:
-    """The password that the ``keyring`` command has for a user of a server; None without it, and over plain http.
+    """Return the ``keyring`` command's password for a user of a server; None without it, and over plain http.
 
-    As uv and pip do, it is asked for the URL and for the host (https://pypi.org/project/keyring/).
+    As in uv and pip, the query is for the URL and for the host (https://pypi.org/project/keyring/).
     """
     program = shutil.which("keyring") or shutil.which("keyring", path=Path(sys.executable).parent)
     if program is None or not origin.is_secure:
@@ -273,14 +273,14 @@ def _password_in_keyring(program: str, origin: Origin, username: str) -> str | N
     for service in (str(origin), origin.netloc):
         try:
             printed = process.run([program, "get", service, username], env=environment, timeout=_KEYRING_SECONDS)
-        except WheelmillError:  # it has none, or is locked
+        except WheelmillError:  # no password, or a locked keyring
             continue
         return printed.splitlines()[-1] if printed else ""
     return None
 
 
 def ask_github(api: Origin) -> Credential | None:
-    """The token for GitHub's REST API, of ``GITHUB_TOKEN`` or else of the gh command."""
+    """Return the token for GitHub's REST API, from ``GITHUB_TOKEN`` or else from the gh command."""
     token = os.environ.get("GITHUB_TOKEN")
     if not token and (program := shutil.which("gh")):
         with _asking:
@@ -295,7 +295,7 @@ def ask_github(api: Origin) -> Credential | None:
 def _token_of_gh(program: str, host: str) -> str | None:
     try:
         return process.run([program, "auth", "token", "--hostname", host], timeout=_GH_SECONDS).strip()
-    except WheelmillError:  # nobody is logged in
+    except WheelmillError:  # gh is not logged in
         return None
 
 
@@ -307,13 +307,12 @@ _given: Final[dict[Origin, Credential]] = {}
 
 
 def keep_credential(url: str) -> str:
-    """Take user and password out of a URL that a person gave; from now on, they are sent to its server.
+    """Remove user and password from a person's URL, and send them to its server from now on.
 
-    Returns:
-        The URL without them, as it may be shown and stored. What is no URL of http or https stays as it is.
+    The returned URL may be shown and stored. A text that is no URL of http or https stays as it is.
 
     Raises:
-        UsageError: another URL had other ones for that server.
+        UsageError: another URL had other credentials for that server.
     """
     try:
         origin = Origin.of(url)
@@ -328,16 +327,15 @@ def keep_credential(url: str) -> str:
 
 
 def credential_for(url: str) -> Credential | None:
-    """The credential for the server of a URL, from the first place that has one.
+    """Return the credential for the server of a URL, from the first source that has one.
 
-    The URL itself; URLs that `keep_credential` was given; ``WHEELMILL_TOKEN_<HOST>``; ``credentials.toml``;
-    ``GITHUB_TOKEN`` or the gh command for GitHub's API; netrc. A keyring is asked for the password of a user who is
-    named without one.
+    Sources: the URL itself; URLs given to `keep_credential`; ``WHEELMILL_TOKEN_<HOST>``; ``credentials.toml``;
+    ``GITHUB_TOKEN`` or the gh command for GitHub's API; netrc. A keyring is queried for a user without a password.
 
     Raises:
         UsageError: a credential, or a file with credentials, cannot be used.
         ConfigurationError: ``credentials.toml`` has faults.
-        ValueError: it is no URL of http or https.
+        ValueError: the text is no URL of http or https.
     """
     origin = Origin.of(url)
     if credential := _credential_in(url, origin):
@@ -349,7 +347,7 @@ def credential_for(url: str) -> Credential | None:
 
 
 def known_credentials() -> Mapping[Origin, Credential]:
-    """What is known of servers before they are named: all but what GitHub's command and netrc have.
+    """Return the credentials known before a server is named: all but those of GitHub's command and netrc.
 
     Raises:
         UsageError: see `credential_for`.
@@ -359,7 +357,7 @@ def known_credentials() -> Mapping[Origin, Credential]:
 
 
 def authorization_for(url: str) -> str | None:
-    """The Authorization header for a URL; see `credential_for`."""
+    """Return the Authorization header for a URL; see `credential_for`."""
     credential = credential_for(url)
     return credential.authorization if credential else None
 
@@ -369,13 +367,13 @@ def no_credentials(_url: str) -> None:
 
 
 def own_credentials(index: str) -> Credentials:
-    """Send the server of an index its credential, and none to any other server."""
+    """Provide an index's credential to its own server only."""
     authorization, origin = authorization_for(index), Origin.of(index)
     return lambda url: authorization if Origin.of(url) == origin else None
 
 
 def github_api() -> str:
-    """Where GitHub's REST API is; GitHub Enterprise has its own."""
+    """Return the URL of GitHub's REST API; GitHub Enterprise has its own."""
     return os.environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/")
 
 
@@ -397,7 +395,7 @@ def _unlock(origin: Origin, stored: Credential | str) -> Credential:
 
 
 def _credential_in(url: str, origin: Origin) -> Credential | None:
-    """The user and the password in a URL; a user alone may be all that a server wants to know."""
+    """Return the user and password in a URL; a server may need a user alone."""
     address = urlsplit(url)
     if address.username is None:
         return None

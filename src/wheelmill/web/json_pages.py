@@ -1,8 +1,6 @@
-"""Reading pages in JSON: of the simple API (PEP 691), GitHub's releases, and Hugging Face's lists of files.
+"""JSON pages of the simple API (PEP 691), GitHub's releases, and Hugging Face's lists of files.
 
-An entry with a value of a wrong type is a fault, and no link.
-
-Unknown keys are ignored, as PEP 691 asks.
+An entry with a value of a wrong type is a fault, and no link. Unknown keys are ignored, as PEP 691 asks.
 """
 
 from __future__ import annotations
@@ -65,14 +63,10 @@ _WORDS: Final[Mapping[type, str]] = {
 
 
 def read_project_list(content: bytes, address: str) -> Page:
-    """Read a project list: a link for each project, with its name as the text.
-
-    Args:
-        content: the bytes of the page.
-        address: the URL that the page came from, after redirects.
+    """Read a project list into a link per project, with its name as text; `address` is the URL after redirects.
 
     Raises:
-        UnreadableError: this is no JSON object with a list of projects.
+        UnreadableError: the content is no JSON object with a list of projects.
     """
     faults: list[Fault] = []
     page, projects = _parse(content, "projects", faults)
@@ -82,14 +76,10 @@ def read_project_list(content: bytes, address: str) -> Page:
 
 
 def read_project_detail(content: bytes, address: str) -> Page:
-    """Read a project's page.
-
-    Args:
-        content: the bytes of the page.
-        address: the URL that the page came from, after redirects.
+    """Read a project's page; `address` is the URL after redirects.
 
     Raises:
-        UnreadableError: this is no JSON object with a list of files.
+        UnreadableError: the content is no JSON object with a list of files.
     """
     faults: list[Fault] = []
     page, files = _parse(content, "files", faults)
@@ -109,16 +99,13 @@ def read_project_detail(content: bytes, address: str) -> Page:
 
 
 def read_releases(content: bytes, address: str) -> Page:
-    """Read a page of releases as GitHub's REST API gives them; a sidecar among the assets counts as PEP 658's.
+    """Read a page of releases from GitHub's REST API; `address` is the URL after redirects.
 
+    A sidecar among the assets counts as PEP 658's.
     https://docs.github.com/en/rest/releases/releases#list-releases
 
-    Args:
-        content: the bytes of the page.
-        address: the URL that the page came from, after redirects.
-
     Raises:
-        UnreadableError: this is no JSON list.
+        UnreadableError: the content is no JSON list.
     """
     faults: list[Fault] = []
     releases = _load(content, faults)
@@ -133,16 +120,12 @@ def read_releases(content: bytes, address: str) -> Page:
 
 
 def read_tree(content: bytes, address: str) -> Page:
-    """Read a list of a repository's files as Hugging Face's API gives it; those stored by Git LFS have a hash.
+    """Read a list of a repository's files from Hugging Face's API; those stored by Git LFS have a hash.
 
-    https://huggingface.co/docs/hub/api
-
-    Args:
-        content: the bytes of the page.
-        address: the URL that the page came from, ``.../api/models/OWNER/REPOSITORY/tree/REVISION``.
+    The address is ``.../api/models/OWNER/REPOSITORY/tree/REVISION``. https://huggingface.co/docs/hub/api
 
     Raises:
-        UnreadableError: this is no JSON list.
+        UnreadableError: the content is no JSON list.
     """
     faults: list[Fault] = []
     entries = _load(content, faults)
@@ -176,13 +159,13 @@ def _link_of(asset: Mapping[str, Any], sidecar: Mapping[str, Any] | None) -> Lin
 
 
 def _sha256_of(asset: Mapping[str, Any]) -> str | None:
-    """GitHub computes it on upload, since June 2025."""
+    """Return the hash that GitHub computes on upload, since June 2025; None if there is none."""
     algorithm, _, digest = (asset.get("digest") or "").partition(":")
     return digest if algorithm == "sha256" else None
 
 
 def _parse(content: bytes, key: str, faults: list[Fault]) -> tuple[dict[str, Any], list[Any]]:
-    """A page's object, and the entries that it has under a key."""
+    """Return a page's object, and its list under a key."""
     page = _load(content, faults)
     if isinstance(page, dict) and isinstance(page.get(key), list):
         return page, page[key]
@@ -190,7 +173,7 @@ def _parse(content: bytes, key: str, faults: list[Fault]) -> tuple[dict[str, Any
 
 
 def _load(content: bytes, faults: list[Fault]) -> object:
-    """The value of a page: numbers of too many digits are texts, and what is no character is U+FFFD."""
+    """Return a page's value: numbers of too many digits become texts, half surrogate pairs U+FFFD."""
     try:
         page = json.loads(content, parse_int=lambda digits: int(digits) if len(digits) <= MAX_DIGITS else digits)
         if rb"\ud" in content or rb"\uD" in content:
@@ -209,23 +192,19 @@ def _version(page: Mapping[str, object], faults: list[Fault]) -> str | None:
 
 
 def _object(path: str, value: object, types: _Types, faults: list[Fault]) -> dict[str, Any]:
-    """An object of the page; an empty one in its place where it has a fault."""
+    """Return an object of the page; an empty one if it has a fault."""
     return next(_sound(path, [value], types, faults), {})
 
 
 def _sound(path: str, entries: Iterable[Any], types: _Types, faults: list[Fault]) -> Iterator[dict[str, Any]]:
-    """The entries without a fault; the faults of the others are noted.
+    """Yield the entries without a fault, and note the faults of the others.
 
-    Args:
-        path: of an entry in the page, with braces for its number.
-        entries: values of the page, of any type.
-        types: that the values of an entry may have.
-        faults: what is wrong with the page.
+    `path` is that of an entry in the page, with braces for its number.
     """
     known: set[tuple[object, ...]] = set()
     for number, entry in enumerate(entries):
         shape = (*entry, *map(type, entry.values())) if type(entry) is dict else ()
-        if shape in known and "" not in entry.values():  # nearly all have the keys and types of the one before
+        if shape in known and "" not in entry.values():  # nearly all have the keys and types of an earlier one
             yield entry
             continue
         wrong = list(_wrong(entry, types))
@@ -240,7 +219,7 @@ def _sound(path: str, entries: Iterable[Any], types: _Types, faults: list[Fault]
 
 
 def _wrong(entry: object, types: _Types) -> Iterator[tuple[str, object, frozenset[type]]]:
-    """Each key with a value of a wrong type, the value, and the types that it may have."""
+    """Yield each key with a value of a wrong type, the value, and the allowed types."""
     if not isinstance(entry, dict):
         yield "", entry, frozenset({dict})
         return
@@ -251,7 +230,7 @@ def _wrong(entry: object, types: _Types) -> Iterator[tuple[str, object, frozense
 
 
 def _texts(key: str, values: list[Any] | None, faults: list[Fault]) -> tuple[str, ...] | None:
-    """A list of the page whose items are all texts; None in its place where they are not."""
+    """Return a list of texts in the page; None if it is absent or has other items."""
     if values is None or all(type(value) is str for value in values):
         return None if values is None else tuple(values)
     faults.append(Fault(key=key, problem=f"{key}: expected a list of texts"))
@@ -280,7 +259,7 @@ def _link(file: Mapping[str, Any]) -> Link:
 
 
 def _metadata(value: bool | dict[str, object] | None) -> str | None:  # noqa: FBT001 - a value of JSON
-    """As the attribute of HTML has it."""
+    """Convert a metadata value to that of the HTML attribute."""
     if isinstance(value, dict):
         function = "sha256" if "sha256" in value else min(value, default="")
         return f"{function}={_text(value[function])}" if function else "true"
@@ -288,5 +267,5 @@ def _metadata(value: bool | dict[str, object] | None) -> str | None:  # noqa: FB
 
 
 def _text(value: object) -> str:
-    """A hash as JSON has it; that of another type is none, and says so."""
+    """Return a hash as JSON has it; if it has another type, a text with that type."""
     return value if isinstance(value, str) else f"no text but {type(value).__name__}"

@@ -1,13 +1,13 @@
-"""Pages of the simple API as records: HTML (PEP 503) and JSON (PEP 691) in the same words; and pages of releases.
+"""Pages of the simple API, from HTML (PEP 503) and JSON (PEP 691), and pages of releases.
 
 https://packaging.python.org/en/latest/specifications/simple-repository-api/
 
-Any bytes can be parsed as HTML, but time and memory grow with the square of a page that was made for it: attributes of
-a tag are compared with each other, and open formatting elements are opened again in each paragraph. So a page is read
-in a process of its own, within limits that no list of wheels reaches.
+Any bytes can be parsed as HTML, but time and memory grow with the square of a crafted page. Attributes of a tag are
+compared with each other, and open formatting elements are opened again in each paragraph. So a page is read in an
+isolated process, within limits that no list of wheels reaches.
 
-A page of GitHub's list of releases gets smaller where the server has no time for a large one: a release of hundreds of
-assets makes a page of many megabytes, and GitHub answers 502 or 504.
+A page of GitHub's releases gets smaller if the server has no time for a large one. Hundreds of assets make a page of
+many megabytes, and GitHub answers 502 or 504.
 https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#timeouts
 """
 
@@ -43,16 +43,16 @@ _FOLDER_AND_NAME: Final = re.compile(r"([^?#;\s]*[^/?#;\s]/|/)?([A-Za-z0-9_][\w.
 
 
 class Form(StrEnum):
-    """How a page is written."""
+    """Format of a page."""
 
     HTML = "HTML"
     JSON = "JSON"
 
 
 class Link(NamedTuple):
-    """One link of a page, values in the spelling of HTML's attributes; what the page does not say is None.
+    """Link of a page, with values as HTML's attributes spell them; None if the page has none.
 
-    A page may have tens of thousands of them, hence a tuple.
+    It is a tuple, since a page may have tens of thousands.
     """
 
     filename: str
@@ -80,13 +80,13 @@ class Link(NamedTuple):
 
     @property
     def hashes(self) -> dict[str, str]:
-        """Every hash, by the name of its function."""
+        """All hashes by function name."""
         return ({} if self.sha256 is None else {"sha256": self.sha256}) | dict(self.other_hashes or {})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A value that has another type than the simple API gives it."""
+    """Value of another type than the simple API gives it."""
 
     key: str
     """Of JSON, or ``base`` and ``size`` in HTML; empty for an entry as a whole."""
@@ -96,7 +96,7 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A project list or a project's page."""
+    """Project list or a project's page."""
 
     form: Form
     base: str
@@ -118,11 +118,9 @@ class Page:
 
 
 def with_sound_links(page: Page, suffixes: tuple[str, ...]) -> Page:
-    """Leave of a page the files that a program may choose; what is wrong with each of the others is a fault.
+    """Keep the files of a page that a program may choose, and record a fault for each other one.
 
-    Args:
-        page: as it was read.
-        suffixes: of the names of files that matter; other links, as one to a folder above, are left out unsaid.
+    Links without one of the `suffixes`, such as one to a folder above, are dropped without a fault.
     """
     links, faults, misnamed = [], list(page.faults), []
     from_web = _is_web(page.base)
@@ -144,7 +142,7 @@ def with_sound_links(page: Page, suffixes: tuple[str, ...]) -> Page:
 
 
 def _wrong(link: Link, base: str, *, from_web: bool) -> Iterator[tuple[str, str]]:
-    """What speaks against choosing a link: the key of each fault, and what is said of it."""
+    """Yield the faults of a link that exclude it: the key of each, and its description."""
     filename, url, sha256, size = link[:4]
     if len(filename) > MAX_FILENAME or not _is_clean(filename) or "/" in filename or "\\" in filename:
         yield "filename", "has a name that no file can have"
@@ -165,17 +163,13 @@ def _wrong(link: Link, base: str, *, from_web: bool) -> Iterator[tuple[str, str]
 
 
 def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str | None:
-    """What is wrong with the URL of a link.
+    """Describe the fault of a link's URL; None if it has none.
 
-    Args:
-        url: as the link has it.
-        base: what it is relative to.
-        from_web: whether the base is a URL of http or https.
-        has_hash: whether the bytes behind the link can be compared with a hash.
+    It is relative to `base`, a URL of http or https if `from_web`. With `has_hash`, its bytes can be verified.
     """
     if len(url) > _MAX_TEXT or not _is_clean(url):
         return f"has the URL {shown(url)}, which is not a URL"
-    if from_web and ":" not in url and not url.startswith("//"):  # relative to where the page came from
+    if from_web and ":" not in url and not url.startswith("//"):  # relative to the page's base
         return None
     if url.startswith("https://") and _is_web(url):
         return None
@@ -188,7 +182,7 @@ def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str
 
 
 def _is_clean(text: str) -> bool:
-    """Whether all characters of a text are printable."""
+    """Return whether all characters of a text are printable."""
     return text.isprintable() and "\ufffd" not in text
 
 
@@ -197,7 +191,7 @@ def _is_sha256(text: str) -> bool:
 
 
 def _is_web(url: str) -> bool:
-    """Whether a URL is one of http or https, with a host that can be read."""
+    """Return whether a URL is one of http or https, with a readable host."""
     start = len("https://")
     return _is_origin(url[:start] + url[start:].partition("/")[0])
 
@@ -212,12 +206,12 @@ def _is_origin(text: str) -> bool:
 
 
 def shown(text: str) -> str:
-    """A text of a page as a message may have it: short, and nothing that a terminal would act on."""
+    """Shorten a page's text for a message, and escape what a terminal would act on."""
     return (text if text.isprintable() else ascii(text))[:MAX_FILENAME]
 
 
 def absolute(base: str, url: str) -> str | None:
-    """Resolve a link against its page's base, without fragment and credentials. None when the result is no URL."""
+    """Resolve a link against its page's base, without fragment and credentials; None if the result is no URL."""
     folder, name = _FOLDER_AND_NAME.fullmatch(url), ""
     if folder:  # nearly all links of a page are in one folder
         url, name = folder[1] or "./", folder[2]
@@ -234,10 +228,10 @@ def _absolute(base: str, url: str) -> str | None:
 
 
 def last_part(url: str) -> str:
-    """The last part of the path of a URL without a fragment, decoded."""
+    """Decode the last part of the path of a URL without a fragment."""
     name = url.partition("?")[0].rpartition("/")[2]
     if "%" in name:
-        name = name.replace("%2B", "+")  # nearly always the only one, and unquote() takes long
+        name = name.replace("%2B", "+")  # nearly always the only escape, and unquote() is slow
         name = unquote(name) if "%" in name else name
     return name
 
@@ -249,17 +243,14 @@ MOST_MEMORY: Final = 1 << 30
 
 
 def read_apart(read: Callable[[bytes, str], Page], content: bytes, address: str) -> Page:
-    """Read a page in a process apart.
+    """Read a page in an isolated process.
 
-    Args:
-        read: makes a page of bytes and their URL; can be pickled.
-        content: the bytes of the page.
-        address: the URL that the page came from, after redirects.
+    `read` must be picklable and makes a page of bytes and their URL after redirects.
 
     Raises:
-        UnreadableError: it goes beyond the limits, or as `read` says.
+        UnreadableError: the page exceeds the limits, or `read` raises it.
     """
-    from wheelmill.system.apart import Limits, call_apart  # noqa: PLC0415 - not for pages that were kept
+    from wheelmill.system.apart import Limits, call_apart  # noqa: PLC0415 - not for cached pages
 
     limits = Limits(seconds=MOST_SECONDS, memory=MOST_MEMORY)
     (parts,) = call_apart([partial(_parts_of_page, read, content, address)], limits)
@@ -275,7 +266,7 @@ def read_apart(read: Callable[[bytes, str], Page], content: bytes, address: str)
 
 
 def _parts_of_page(read: Callable[[bytes, str], Page], content: bytes, address: str) -> dict[str, Any] | str:
-    """Read a page; returns its fields as plain JSON values, or what is wrong with the whole page."""
+    """Read a page; return its fields as plain JSON values, or the fault of the whole page."""
     try:
         page = vars(read(content, address))
     except UnreadableError as error:
@@ -288,15 +279,12 @@ _SMALL: Final = 8 << 10
 
 
 def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
-    """Read a project list or a project's page that anybody may have written; a large one in a process apart.
+    """Read a project list or a project's page from any source; a large one in an isolated process.
 
-    Args:
-        content: the bytes of the page.
-        address: the URL that the page came from, after redirects.
-        texts: whether the anchors' texts are read too, which takes time and few callers need.
+    `address` is the URL after redirects. `texts` adds the anchors' texts, which takes time and few callers need.
 
     Raises:
-        UnreadableError: it takes more time or memory than any list of wheels.
+        UnreadableError: the page takes more time or memory than any list of wheels.
     """
     if len(content) <= _SMALL:
         return parse_html(content, address, texts=texts)
@@ -305,12 +293,12 @@ def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
 
 
 def parse_html(content: bytes, address: str, *, texts: bool = False) -> Page:
-    """Read a page in this process, which nothing can interrupt; see `read_html`.
+    """Parse a page in this process, without interruption; see `read_html`.
 
     Raises:
-        MemoryError: there is none for its tree; nothing else keeps the parser from making one.
+        MemoryError: its tree does not fit; the parser has no other limit.
     """
-    from selectolax.lexbor import LexborHTMLParser, SelectolaxError  # noqa: PLC0415 - most pages are JSON or were kept
+    from selectolax.lexbor import LexborHTMLParser, SelectolaxError  # noqa: PLC0415 - most pages are JSON or cached
 
     try:
         tree = LexborHTMLParser(content)
@@ -349,7 +337,7 @@ def _link(attributes: Mapping[str, str | None], faults: list[Fault]) -> Link:
     url, _, fragment = (attributes["href"] or "").partition("#")
     filename = last_part(url)
     sha256 = fragment[7:] if fragment.startswith("sha256=") else None
-    if len(attributes) == 1 and sha256:  # most links, and the shortest way for them
+    if len(attributes) == 1 and sha256:  # fast path for most links
         return Link(filename, url, sha256)
     function, equals, digest = fragment.partition("=")
     get = attributes.get
@@ -385,7 +373,7 @@ LARGEST: Final = SIZES[0]
 
 
 def smaller_page(url: str) -> str | None:
-    """The URL of a page with fewer releases that begins with the same one; None when a page cannot be smaller."""
+    """Return the URL of a page with fewer releases and the same first one; None if it cannot be smaller."""
     parts = urlsplit(url)
     asked = parse_qs(parts.query)
     size, number = (asked.get(name, ["1"])[0] for name in ("per_page", "page"))

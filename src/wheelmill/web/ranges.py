@@ -1,4 +1,4 @@
-"""A file on a server, read by ranges of its bytes: the METADATA of a wheel of gigabytes costs some kilobytes.
+"""Remote files, read by ranges of bytes: the METADATA of a wheel of gigabytes costs some kilobytes.
 
 https://www.rfc-editor.org/rfc/rfc9110#name-range-requests
 """
@@ -24,18 +24,14 @@ _CONTENT_RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,
 
 
 class RangeFile(io.RawIOBase):
-    """What zipfile reads from; every read gives as many bytes as were asked for, up to the end of the file.
+    """Remote file for zipfile; every read gives the requested bytes, up to the end of the file.
 
-    Args:
-        web: asks the server.
-        url: of the file.
-        size: of the file in bytes; None asks the server for it, along with the file's end.
-        piece: bytes of a request at least, but for the one that asks for the size.
-        budget: bytes that are asked for in all, within `SECONDS`.
+    `size` is in bytes; None if the first request finds it out, along with the file's end. Every other request asks for
+    at least `piece` bytes. All together ask for at most `budget` bytes, within `SECONDS`.
 
     Raises:
-        NetworkError: the server does not answer, or not with exactly the range that was asked for, or with one of
-            another file than before, or more bytes or time are needed than there are. Reading raises it too.
+        NetworkError: the server does not answer with exactly the requested range of the same file, or the bytes or
+            the time run out. Reading raises it too.
     """
 
     def __init__(
@@ -56,25 +52,25 @@ class RangeFile(io.RawIOBase):
         self.size = size
 
     def readable(self) -> bool:
-        """Whether it can be read."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Whether it can be read from anywhere."""
+        """Return True: a read may begin anywhere."""
         return True
 
     def tell(self) -> int:
-        """Where the next read begins."""
+        """Return the position of the next read."""
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move, without asking the server."""
+        """Move without a request to the server."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence]
         self._at = max(0, start + offset)
         return self._at
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what io calls it with
-        """Fill a buffer with the next bytes, and say how many they are."""
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # io passes a memoryview
+        """Fill a buffer with the next bytes, and return their number."""
         wanted = max(0, min(len(buffer), self.size - self._at))
         done = 0
         while done < wanted:
@@ -88,7 +84,7 @@ class RangeFile(io.RawIOBase):
         return done
 
     def _hold(self, wanted: int) -> None:
-        """Ask for the next bytes and their surroundings; what was held is dropped."""
+        """Fetch the next bytes and their surroundings, in place of those held so far."""
         count = min(max(wanted, self._piece), self.size)
         start = min(self._at, self.size - count)
         span = start, start + count - 1, self.size
@@ -97,7 +93,7 @@ class RangeFile(io.RawIOBase):
         self._start = start
 
     def _fetch(self, span: str, most: int) -> tuple[int, int, int]:
-        """Ask for bytes: where the first and the last of them are in the file, and how many it has."""
+        """Fetch a range; return the positions of its first and last byte, and the file's size."""
         self._budget -= most
         if self._budget < 0:
             raise NetworkError("members-too-large", "the list of the file's members is too large")
@@ -120,6 +116,6 @@ class RangeFile(io.RawIOBase):
 
 
 def _validator(answer: Answer) -> str | None:
-    """What says that a file is still the same (RFC 9110, 13.1.5): a weak ETag does not."""
+    """Return a file's validator for If-Range (RFC 9110, 13.1.5), which a weak ETag is not."""
     etag = answer.headers.get("ETag", "")
     return etag if etag.startswith('"') else answer.headers.get("Last-Modified")

@@ -1,4 +1,4 @@
-"""One request and its answer, within limits of bytes and time, and when a request is sent again.
+"""One request and its answer, within limits of bytes and time, and its retries.
 
 https://www.rfc-editor.org/rfc/rfc9110#name-retry-after
 """
@@ -35,12 +35,9 @@ _LONGEST_PAUSE: Final = 60.0
 
 
 class Retries(Retry):
-    """What is sent again: requests that change nothing, when the server is busy or cannot be reached.
+    """Retry policy: requests that change nothing, if the server is busy or unreachable.
 
-    Args:
-        sleep: waits between tries.
-        pauses: seconds between tries, where the server does not ask for more.
-        statuses: of answers that may be others a little later.
+    `pauses` are the seconds between tries, unless the server asks for more. `statuses` are those that may change soon.
     """
 
     def __init__(
@@ -54,13 +51,13 @@ class Retries(Retry):
         self._sleep, self._pauses = sleep, pauses
 
     def increment(self) -> Retries:
-        """Count one more try."""
+        """Return a copy with one more try."""
         counted = copy.copy(self)
         counted.attempts_made += 1
         return counted
 
     def is_retryable_exception(self, exception: Exception) -> bool:
-        """Whether it may go better a little later: a certificate is as little trusted then."""
+        """Return whether a retry may help; an untrusted certificate stays untrusted."""
         return super().is_retryable_exception(exception) and not is_untrusted(exception)
 
     def sleep(self, response: httpx.Response | Exception) -> None:
@@ -81,17 +78,17 @@ class Retries(Retry):
 
 
 def is_untrusted(exception: BaseException | None) -> bool:
-    """Whether it came of a certificate that this machine does not trust."""
+    """Return whether the cause is a certificate that this machine does not trust."""
     while exception and not isinstance(exception, ssl.SSLCertVerificationError):
         exception = exception.__cause__ or exception.__context__
     return exception is not None
 
 
 def asked_pause(headers: Mapping[str, str]) -> float:
-    """The seconds that Retry-After asks for, as a number or as a date; 0 when it does not."""
+    """Return the seconds that Retry-After asks for, as a number or a date; 0 if it asks for none."""
     try:
         return Retry().parse_retry_after(headers.get("retry-after", ""))
-    except (ValueError, OverflowError):  # not a date, or one of a year with ten digits
+    except (ValueError, OverflowError):  # not a date, or one with a ten-digit year
         return 0.0
 
 
@@ -116,9 +113,9 @@ _TOO_LONG: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT
 
 
 class TimeLeft:
-    """The time of a request, looked at whenever a socket is about to wait: `socket.settimeout` asks for `__index__`.
+    """Remaining time of a request, read before each wait of a socket: `socket.settimeout` calls `__index__`.
 
-    Without it a server that sends a byte now and then could hold a request for as long as it likes.
+    Without it a server that sends a byte now and then could hold a request forever.
     """
 
     def __init__(self, url: str, seconds: float) -> None:
@@ -127,7 +124,7 @@ class TimeLeft:
         self._began = time.monotonic()
 
     def __index__(self) -> int:
-        """Seconds to wait for the next bytes."""
+        """Return the seconds to wait for the next bytes."""
         left = self._began + self.seconds - time.monotonic()
         if left <= 0:
             raise SlowServerError("server-slow", f"{self.url}: took longer than {self.seconds:.0f} seconds")
@@ -135,7 +132,7 @@ class TimeLeft:
 
 
 class Exchange(httpx.BaseTransport):
-    """A request and its whole answer; a connection that breaks while the answer is read counts as no answer."""
+    """Transport of a request and its whole answer; a connection that breaks meanwhile counts as no answer."""
 
     def __init__(self, send: Send, read: Read, time_left: TimeLeft, limit: int) -> None:
         self._send, self._read, self._time_left, self._limit = send, read, time_left, limit
@@ -143,7 +140,7 @@ class Exchange(httpx.BaseTransport):
         """How many tries were begun."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send it, and read what comes; where that took the server too long, ask for a smaller page at once."""
+        """Send the request and read the answer; if that took the server too long, request a smaller page at once."""
         answer = self._send_once(request)
         while answer.status_code in _TOO_LONG and (smaller := smaller_page(str(answer.url))):
             asked = httpx.Request(request.method, smaller, headers=request.headers, extensions=request.extensions)
