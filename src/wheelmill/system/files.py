@@ -69,8 +69,8 @@ def refuse_links_out(path: Path, folder: Path) -> None:
     Of a checkout, only files that git lists count.
 
     Raises:
-        ValueError: an entry, which it names, leads out of the folder, nowhere or in a circle, is neither a file nor a
-            folder, or is one too many.
+        ValueError: names the entry. It leads out of the folder, nowhere or in a circle, is neither a file nor a folder,
+            or is one too many.
     """
     try:
         tops = files_of_checkout(path) or (path,)

@@ -56,9 +56,9 @@ def printable(text: str) -> str:
     r"""Escape foreign text for a terminal and the log of a GitHub job.
 
     Control characters, invisible ones, and those that reverse text (U+202E) become escapes such as ``\x1b``
-    (https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing). Workflow commands of the runner are broken up:
-    ``::set-env ...`` with nothing visible before it, and ``##[...]`` anywhere
-    (https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs). ``std::vector`` stays.
+    (https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing). Workflow commands are broken up
+    (https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs): ``::set-env ...`` with nothing
+    visible before it, and ``##[...]`` anywhere. ``std::vector`` stays.
     """
     return _COMMAND.sub(r"\1 :", text.translate(_escapes)).replace("##[", "## [")
 

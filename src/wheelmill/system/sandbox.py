@@ -101,7 +101,7 @@ class Sandbox:
 
 
 def certificates() -> list[Path]:
-    """List the certificate files and folders that variables tell programs to trust."""
+    """List the certificate files and folders that variables name as trusted."""
     named = (os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "PIP_CERT"))
     return [Path(name) for name in named if name and Path(name).exists()]
 
