@@ -311,7 +311,7 @@ def _open(archive: Path) -> tarfile.TarFile:
         return tarfile.open(archive, tarinfo=_Member)
     except tarfile.TarError:
         message = f"{archive.name} is not a tar archive, which PEP 625 wants a source distribution to be"
-        raise UnreadableError("sdist-too-large", message) from None
+        raise UnreadableError("sdist-not-a-tar", message) from None
 
 
 def _check_members(tar: tarfile.TarFile, name: str) -> None:

@@ -131,7 +131,7 @@ class DirectoryStore:
         return True
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
-        """See `Store.assets`."""
+        """See `Releases.assets`."""
         return {tag: frozenset(os.listdir(self.directory / tag)) for tag in self.tags()}  # noqa: PTH208 - quick
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:

@@ -163,7 +163,7 @@ class LocalEnvironment:
     torch_place: str | None
     """See `torch_options`."""
     index_url: str
-    """Of the throw-away index."""
+    """Of the temporary index."""
     interpreter: Path
     """The folder of the Python that it was made of."""
 
@@ -252,7 +252,7 @@ class DockerEnvironment:
     python: str
     """The interpreter of its image, with pip."""
     index_url: str
-    """Of the throw-away index."""
+    """Of the temporary index."""
     beside: str
     """Holds the wheels that the candidate needs beside itself."""
 

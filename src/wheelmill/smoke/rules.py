@@ -132,7 +132,7 @@ def has_no_bytecode(contents: Contents) -> Iterator[Finding]:
 
 
 def has_no_special_modes(contents: Contents) -> Iterator[Finding]:
-    """Find setuid programs: a program in a wheel must run as the user that starts it."""
+    """Find setuid and setgid programs: a program in a wheel must run as the user that starts it."""
     special = [m.filename for m in contents.members if m.external_attr >> 16 & (stat.S_ISUID | stat.S_ISGID)]
     if special:
         yield Finding(code=Code.SETUID, detail=f"{some_of(special)} would run as another user")

@@ -1,1 +1,1 @@
-"""What a wheel is: its name, its archive, its metadata and the machine code in it."""
+"""Wheels: their names, archives, metadata and machine code."""

@@ -1,7 +1,7 @@
 """Alias wheels: empty wheels that require another one, under a name that is easier to ask for.
 
-Their bytes depend on nothing but these fields, and are not compressed, since releases of zlib differ: an alias that is
-made again has the hash that lock files hold.
+Their bytes depend only on these fields and are not compressed, because releases of zlib differ. A rebuilt alias has the
+hash in lock files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WHEEL: Final = b"Wheel-Version: 1.0\nGenerator: wheelmill\nRoot-Is-Purelib: tru
 
 @dataclass(frozen=True, kw_only=True)
 class AliasWheel:
-    """The METADATA of an alias, which is all that it consists of."""
+    """METADATA of an alias, its only content."""
 
     project: ProjectName
     version: Version
@@ -37,12 +37,12 @@ class AliasWheel:
 
     @property
     def name(self) -> WheelName:
-        """The name of its file."""
+        """File name of the alias."""
         return WheelName(project=self.project, version=self.version, build=(), tags=EVERYWHERE)
 
     @property
     def metadata(self) -> bytes:
-        """Its METADATA; version 2.1 is the first that knows extras (PEP 566), and every installer reads it."""
+        """Content of METADATA; version 2.1 is the first with extras (PEP 566), and every installer reads it."""
         fields = [
             ("Metadata-Version", "2.1"),
             ("Name", self.project),
@@ -56,7 +56,7 @@ class AliasWheel:
 
     @property
     def content(self) -> bytes:
-        """The bytes of the wheel."""
+        """Bytes of the wheel."""
         from wheelmill.wheel.archive import pack_members  # noqa: PLC0415 - not for clients, which look at aliases alone
         from wheelmill.wheel.record import record_of_members  # noqa: PLC0415 - the same
 
@@ -66,12 +66,7 @@ class AliasWheel:
 
 
 def stands_for(version: str, requires_dist: Sequence[str]) -> ProjectName | None:
-    """The project that a wheel is an alias of: it requires that very version of it, and nothing else.
-
-    Args:
-        version: of the wheel, with its label: ``1.0+cu130``.
-        requires_dist: as its METADATA has it.
-    """
+    """Project that a wheel is an alias of: it requires only that project's same, labelled version; None if no alias."""
     if "+" not in version or len(requires_dist) != 1:
         return None
     try:
@@ -82,11 +77,10 @@ def stands_for(version: str, requires_dist: Sequence[str]) -> ProjectName | None
 
 
 def chosen_by_extras(version: str, requires_dist: Sequence[str]) -> ProjectName | None:
-    """The project that a wheel is an alias of by extras (``demo-gpu[cuda13]``): it requires aliases, each for an extra.
+    """Project that a wheel is an alias of by extras (``demo-gpu[cuda13]``); None if it is none.
 
-    Args:
-        version: of the wheel, with the label of these aliases: ``1.0+extras.13.12``.
-        requires_dist: as its METADATA has it: ``demo-cu13<=1.0,>=1.0; extra == "cuda13"``.
+    The version has the label of these aliases: ``1.0+extras.13.12``. Each requirement is an alias for an extra:
+    ``demo-cu13<=1.0,>=1.0; extra == "cuda13"``.
     """
     if f"+{EXTRAS}." not in version or not all("extra ==" in each for each in requires_dist):
         return None

@@ -1,8 +1,8 @@
 """Wheels as zip files: foreign ones are checked before they are unpacked, and ours are packed reproducibly.
 
-A zip has members, a list of them and an end record. Installers differ in what they trust: the list, or each member's
-own header, found from the end or from the beginning. Where the parts follow each other without gaps, every byte has one
-meaning, and all installers unpack the same. Limits stop small malicious files from claiming what no real wheel reaches.
+A zip has members, a list of them and an end record. Installers trust either the list or each member's own header, found
+from the end or from the beginning. If the parts follow each other without gaps, every byte has one meaning, and all
+installers unpack the same. Limits stop small malicious files from claiming sizes that no real wheel reaches.
 
 https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 """
@@ -45,7 +45,7 @@ _PACKED, _UNPACKED = 1 << 16, 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Directory:
-    """The list of members."""
+    """List of a zip's members."""
 
     members: int
     start: int
@@ -54,7 +54,7 @@ class Directory:
 
 
 def find_directory(file: IO[bytes] | io.RawIOBase) -> Directory:
-    """Read the end of a zip, which must be the end of its file."""
+    """Read the end record of a zip, which must end its file."""
     length = file.seek(0, os.SEEK_END)
     file.seek(max(0, length - _WIDE_END.size - _LOCATOR.size - _END.size))
     tail = file.read(_WIDE_END.size + _LOCATOR.size + _END.size) or b""
@@ -80,12 +80,7 @@ def find_directory(file: IO[bytes] | io.RawIOBase) -> Directory:
 
 
 def check_members(file: IO[bytes], members: Iterable[zipfile.ZipInfo]) -> None:
-    """Read a zip from its first byte to its list of members, and all that is packed in it.
-
-    Args:
-        file: the zip, opened for reading from any place.
-        members: those that stand in its list, in any order.
-    """
+    """Check a zip from its first byte to its list of members, and all packed data; `members` may be in any order."""
     start = find_directory(file).start
     at = file.seek(0)
     for member in sorted(members, key=lambda member: member.header_offset):
@@ -101,7 +96,7 @@ def check_members(file: IO[bytes], members: Iterable[zipfile.ZipInfo]) -> None:
 
 
 def _check_header(file: IO[bytes], member: zipfile.ZipInfo) -> None:
-    """Compare the header before a member's data, which streaming installers believe, with the list."""
+    """Compare the header before a member's data, which streaming installers trust, with the list."""
     header = file.read(_LOCAL.size).ljust(_LOCAL.size, b"\0")
     signature, _, flags, method, _, _, crc, packed, size, name_length, extra_length = _LOCAL.unpack(header)
     name, extra = file.read(name_length), dict(_extras(file.read(extra_length)))
@@ -123,7 +118,7 @@ def _check_header(file: IO[bytes], member: zipfile.ZipInfo) -> None:
 
 
 def _extras(fields: bytes) -> Iterator[tuple[int, bytes]]:
-    """The extra fields of a header, by their kinds."""
+    """Extra fields of a header, with their kinds."""
     at = 0
     while at + 4 <= len(fields):
         kind, size = struct.unpack_from("<HH", fields, at)
@@ -132,7 +127,7 @@ def _extras(fields: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _check_data(file: IO[bytes], member: zipfile.ZipInfo) -> None:
-    """Unpack a member, and compare what comes out with what was said of it."""
+    """Unpack a member, and compare its size and checksum with the list."""
     size = crc = 0
     for piece in _unpacked(file, member):
         size += len(piece)
@@ -146,7 +141,7 @@ def _check_data(file: IO[bytes], member: zipfile.ZipInfo) -> None:
 
 
 def _unpacked(file: IO[bytes], member: zipfile.ZipInfo) -> Iterator[bytes]:
-    """The content of a member, a piece at a time; leaves the file behind it."""
+    """Unpack a member in pieces, and leave the file position behind it."""
     if member.compress_type == zipfile.ZIP_STORED or not member.compress_size:
         yield from _packed(file, member)
         return
@@ -178,7 +173,7 @@ def _packed(file: IO[bytes], member: zipfile.ZipInfo) -> Iterator[bytes]:
 
 
 def _check_description(file: IO[bytes], member: zipfile.ZipInfo) -> None:
-    """Read checksum and sizes behind a member's data: with or without a signature, of 32 or of 64 bits."""
+    """Check the data descriptor behind a member's data: with or without a signature, of 32 or 64 bits."""
     at = file.tell()
     values = (member.CRC, member.compress_size, member.file_size)
     forms = [form for form in ("<III", "<IQQ") if form == "<IQQ" or max(values) <= _SATURATED[1]]
@@ -242,7 +237,7 @@ _BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeE
 
 
 def open_archive(file: IO[bytes] | io.RawIOBase) -> zipfile.ZipFile:
-    """Open a wheel as a zip, here or on a server, without reading its members.
+    """Open a local or remote wheel as a zip, without reading its members.
 
     Raises:
         UnreadableError: it is no zip, or has more members than any wheel.
@@ -268,7 +263,7 @@ def open_archive(file: IO[bytes] | io.RawIOBase) -> zipfile.ZipFile:
 
 @contextmanager
 def open_member(archive: zipfile.ZipFile, member: str | zipfile.ZipInfo) -> Iterator[IO[bytes]]:
-    """Open a member; no more can be read of it than its declared size.
+    """Open a member; reading stops at its declared size.
 
     Raises:
         UnreadableError: it is not there, or what is read of it is broken.
@@ -289,12 +284,7 @@ def open_member(archive: zipfile.ZipFile, member: str | zipfile.ZipInfo) -> Iter
 
 
 def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """Read a member as a whole.
-
-    Args:
-        archive: the wheel or other zip, opened for reading.
-        name: the path of the member in the archive.
-        most: how many bytes it may have.
+    """Read a whole member of at most `most` bytes.
 
     Raises:
         UnreadableError: it is not there, is broken or larger.
@@ -307,7 +297,7 @@ def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
 
 
 def check_archive(path: Path) -> tuple[Finding, ...]:
-    """Say why a file must not be unpacked: no zip, or two in one, unsafe names, duplicates, links, encryption, bombs.
+    """List the reasons not to unpack a file: no zip, or two in one, unsafe names, duplicates, links, encryption, bombs.
 
     Every byte of a file without findings was read.
     """
@@ -322,12 +312,7 @@ def check_archive(path: Path) -> tuple[Finding, ...]:
 
 
 def check_list(archive: zipfile.ZipFile, size: int) -> tuple[Finding, ...]:
-    """Say what of that the list of a wheel's members shows, without reading any member.
-
-    Args:
-        archive: the wheel, here or on a server.
-        size: its bytes.
-    """
+    """List those reasons that the list of members shows, without reading a member; `size` is the wheel's bytes."""
     return tuple(islice(_refusals(archive.infolist(), size), MAX_FINDINGS))
 
 
@@ -380,7 +365,7 @@ _UNIX: Final = 3
 
 
 def unpack(wheel: Path, directory: Path) -> None:
-    """Unpack a wheel that was checked, or just made here; programs in it stay executable."""
+    """Unpack a wheel that was checked or made locally; programs in it stay executable."""
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
             path = Path(archive.extract(member, directory))
@@ -389,9 +374,9 @@ def unpack(wheel: Path, directory: Path) -> None:
 
 
 def pack(directory: Path, destination: Path) -> None:
-    """Zip a folder in sorted order, ``.dist-info`` last as PEP 427 recommends, times and owners left out.
+    """Zip a folder in sorted order, ``.dist-info`` last as PEP 427 recommends, without times and owners.
 
-    The zip depends on nothing but its content: the same folder gives the same bytes.
+    The zip depends only on its content: the same folder gives the same bytes.
     """
     members = sorted(
         (path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()),
@@ -406,13 +391,13 @@ def pack(directory: Path, destination: Path) -> None:
             member = zipfile.ZipInfo(name, _EPOCH)
             member.compress_type = zipfile.ZIP_DEFLATED
             member.external_attr = (0o100755 if os.access(path, os.X_OK) else 0o100644) << 16
-            member.file_size = path.stat().st_size  # lets zipfile choose zip64 for what needs it
+            member.file_size = path.stat().st_size  # lets zipfile choose zip64 for large members
             with path.open("rb") as source, archive.open(member, "w") as target:
                 shutil.copyfileobj(source, target, 1 << 20)
 
 
 def pack_members(members: Mapping[str, bytes]) -> bytes:
-    """Zip a few small files from memory in their order, uncompressed: the same everywhere, whatever zlib is there."""
+    """Zip a few small files in their order, uncompressed, so that the bytes do not depend on the release of zlib."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, content in members.items():

@@ -1,9 +1,9 @@
-"""Attestations: signed statements of who made a file, which write access to a release is not enough to forge.
+"""Attestations: signed statements of a file's origin, which write access to a release is not enough to forge.
 
 A bundle (https://docs.sigstore.dev/about/bundle/) holds a statement with names and hashes of files, its signature and
-the certificate of the signer. Sigstore gives a certificate for ten minutes to a job of GitHub's that may ask for one,
-and writes into it which workflow of which repository and branch that was. Bundles are kept as lines of JSON, which is
-what ``gh attestation download`` writes and ``gh attestation verify --bundle`` reads.
+the certificate of the signer. Sigstore issues a certificate for ten minutes to a permitted GitHub job, and writes the
+job's workflow, repository and branch into it. Bundles are kept as lines of JSON, as ``gh attestation download`` writes
+and ``gh attestation verify --bundle`` reads them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _STATEMENT: Final = "application/vnd.in-toto+json"
 
 @dataclass(frozen=True)
 class Signer:
-    """A repository on GitHub, and which of its runs are trusted."""
+    """Repository on GitHub, and its trusted runs."""
 
     repository: str
     """``OWNER/REPO``."""
@@ -56,7 +56,7 @@ class Signer:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``OWNER/REPO``, ``OWNER/REPO@BRANCH``, or ``OWNER/REPO:OWNER/REPO`` with whose workflows it calls.
+        """Read ``OWNER/REPO``, ``OWNER/REPO@BRANCH``, or ``OWNER/REPO:OWNER/REPO``, the second with the called workflows.
 
         Raises:
             ValueError: it has none of these forms.
@@ -69,21 +69,21 @@ class Signer:
         return cls(repository, branch or "main", workflows or None)
 
     def policy(self, workflow: str) -> VerificationPolicy:
-        """What must stand in a certificate (https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md)."""
-        from sigstore.verify import policy  # noqa: PLC0415 - a second, and not everybody has it
+        """Required values in a certificate (https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md)."""
+        from sigstore.verify import policy  # noqa: PLC0415 - takes a second, and is optional
 
         repository, ref = f"{_SERVER}/{self.repository}", f"refs/heads/{self.branch}"
         signed: list[VerificationPolicy] = [
             policy.OIDCBuildSignerURI(f"{repository}/{workflow}@{ref}"),
             policy.OIDCSourceRepositoryRef(ref),
         ]
-        if self.workflows:  # whichever release of them it calls, and whichever of its own it builds
+        if self.workflows:  # any release of the called workflows, any tag of its own
             signed = [_Beginning(9, f"{_SERVER}/{self.workflows}/{workflow}@"), _Beginning(14, "refs/tags/")]
         others = policy.OIDCSourceRepositoryURI(repository), policy.OIDCRunnerEnvironment("github-hosted")
         return policy.AllOf([policy.OIDCIssuerV2(_ISSUER), *signed, *others])
 
     def __str__(self) -> str:
-        """The form that `parse` reads."""
+        """Form that `parse` reads."""
         return f"{self.repository}:{self.workflows}" if self.workflows else f"{self.repository}@{self.branch}"
 
 
@@ -93,7 +93,7 @@ def _is_repository(text: str) -> bool:
 
 @dataclass(frozen=True)
 class _Beginning:
-    """A policy on how a value in a certificate begins; those of the library compare all of it."""
+    """Policy on the beginning of a value in a certificate; the library's own policies compare all of it."""
 
     number: int
     """That of the extension, below Fulcio's."""
@@ -120,7 +120,7 @@ class _Beginning:
 
 @dataclass(frozen=True, kw_only=True)
 class Attested:
-    """The content of verified bundles."""
+    """Content of verified bundles."""
 
     signer: Signer
     files: Mapping[tuple[str, Sha256], bytes]
@@ -130,15 +130,12 @@ class Attested:
 
 
 def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> Attested:
-    """Read which files a workflow of a repository's branch attests.
+    """Read the files that the signer attests with a workflow, which is a path in its repository.
 
-    Args:
-        bundles: untrusted bytes, each lines of JSON.
-        signer: who must have signed.
-        workflow: the workflow of the signer's that must have signed, by its path in the repository.
+    Each of `bundles` is untrusted lines of JSON.
 
     Raises:
-        UsageError: this machine lacks what verifying takes.
+        UsageError: sigstore is not installed, or the file of its keys is invalid.
         NetworkError: Sigstore's keys cannot be fetched.
     """
     verifier = _verifier(os.environ.get(TRUSTED_ROOT))
@@ -154,7 +151,7 @@ def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> A
 
 @functools.cache  # making one asks for Sigstore's keys
 def _verifier(path: str | None) -> Verifier:
-    """What verifies with the keys in a file, or with those of the public instance."""
+    """Verifier with the keys in a file, or those of the public instance if `path` is None."""
     try:
         from sigstore.errors import Error, TUFError  # noqa: PLC0415 - as above
         from sigstore.models import TrustedRoot  # noqa: PLC0415
@@ -178,10 +175,10 @@ def _verifier(path: str | None) -> Verifier:
 
 
 def _subjects_of(line: bytes, verifier: Verifier, policy: VerificationPolicy) -> set[tuple[str, Sha256]]:
-    """The files that one bundle speaks of.
+    """Names and hashes of the files in one bundle.
 
     Raises:
-        ValueError: it is no bundle, it is not signed as the policy says, or it holds no statement.
+        ValueError: it is no bundle, is not signed as the policy requires, or holds no statement.
     """
     from sigstore.errors import Error  # noqa: PLC0415 - as above
     from sigstore.models import Bundle  # noqa: PLC0415

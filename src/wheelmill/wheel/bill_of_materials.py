@@ -1,4 +1,4 @@
-"""A bill of materials for a wheel: what it was made from, with what, and what is in it, as CycloneDX 1.6 JSON.
+"""Bill of materials of a wheel, as CycloneDX 1.6 JSON: its sources, its build tools and its contents.
 
 It lies in the wheel's ``.dist-info/sboms`` (PEP 770). Components of scope ``excluded`` took part in the build and are
 not in the wheel.
@@ -44,7 +44,7 @@ _PATCH: Final = "text/x-diff"
 
 @dataclass(frozen=True, kw_only=True)
 class BundledLibrary:
-    """A library that lies in the wheel for itself."""
+    """Library with its own file in the wheel."""
 
     member: str
     """Its path in the wheel."""
@@ -53,7 +53,7 @@ class BundledLibrary:
 
 @dataclass(frozen=True, kw_only=True)
 class Bill:
-    """What there is to say of a wheel."""
+    """Facts for the bill of one wheel."""
 
     project: str
     version: str
@@ -99,7 +99,7 @@ def bill_bytes(bill: Bill) -> bytes:
     )
     written.register_dependency(itself, contained)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # says that what has nothing in it lacks dependencies
+        warnings.simplefilter("ignore", UserWarning)  # components without contents lack dependencies
         return JsonV1Dot6(written).output_as_string(indent=2).encode() + b"\n"
 
 
@@ -111,7 +111,7 @@ def _licences(licence: str | None) -> list[LicenseExpression | DisjunctiveLicens
 
 
 def _pedigree(facts: BuildFacts, patches: tuple[bytes, ...]) -> Pedigree:
-    """The source that was compiled, with the patches that it got."""
+    """Source before compilation, with its patches."""
     return Pedigree(ancestors=[_source_of(facts)], patches=map(_patch, patches))
 
 
@@ -121,7 +121,7 @@ def _patch(text: bytes) -> Patch:
 
 
 def _source_of(facts: BuildFacts) -> Component:
-    """The source before patches; one that is a folder of somebody's has no address."""
+    """Source before patches; a local folder has no address."""
     source = facts.source
     purl = None
     if source.kind == "sdist":
@@ -146,7 +146,7 @@ def _bundled_components(bill: Bill) -> Iterator[Component]:
 
 
 def _linked_components(bill: Bill) -> Iterator[Component]:
-    """What the linker put in: nvcc links the CUDA runtime statically unless it is told otherwise."""
+    """Statically linked components: nvcc links the CUDA runtime statically unless it is told otherwise."""
     if bill.holds_cuda_runtime:
         yield Component(
             name="cuda-runtime-static",
@@ -158,7 +158,7 @@ def _linked_components(bill: Bill) -> Iterator[Component]:
 
 
 def _build_components(facts: BuildFacts) -> Iterator[Component]:
-    """What the build took place with."""
+    """Tools, compilers and requirements of the build."""
     for name, version in (("cpython", facts.python), ("cuda-toolkit", facts.toolkit)):
         yield _tool(name, version)
     for text in facts.compilers:
@@ -176,7 +176,7 @@ def _build_components(facts: BuildFacts) -> Iterator[Component]:
 
 
 def _compiler(text: str) -> Component:
-    """``GCC: (Debian 12.2.0-14) 12.2.0``, perhaps with a date behind it; of others all of it is the name."""
+    """Component for ``GCC: (Debian 12.2.0-14) 12.2.0``, perhaps with a date behind it; any other text is a name."""
     name, _, rest = text.partition(": (")
     _, _, version = rest.partition(") ")
     return _tool(name, version.split()[0], text) if version.strip() else _tool(text, None)
@@ -193,7 +193,7 @@ def _tool(name: str, version: str | None, description: str | None = None) -> Com
 
 
 def _address(project: str, version: str, qualifiers: dict[str, str] | None = None) -> PackageURL:
-    """The package URL of a Python distribution: https://github.com/package-url/purl-spec."""
+    """Package URL of a Python distribution: https://github.com/package-url/purl-spec."""
     return PackageURL("pypi", None, project, version, qualifiers)
 
 

@@ -1,7 +1,7 @@
 """Facts about a build and bills of materials, as wheels hold them (PEP 770).
 
-``.dist-info/wheelmill-build.json`` depends on neither machine nor day nor the time that a build took: equal builds have
-equal wheels. Bills are read whoever wrote them.
+``.dist-info/wheelmill-build.json`` does not depend on the machine, the day or the build time: equal builds have equal
+wheels. Bills of any author are read.
 
 https://cyclonedx.org/docs/1.6/json/ and https://spdx.github.io/spdx-spec/v2.3/
 """
@@ -101,12 +101,12 @@ class BuildFacts:
 
 
 def build_facts_bytes(facts: BuildFacts) -> bytes:
-    """The file inside a wheel."""
+    """Encode build facts as the file in a wheel."""
     return msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n"
 
 
 def read_build_facts(content: bytes) -> BuildFacts:
-    """Read the file from a wheel that anybody may have made.
+    """Read the file from an untrusted wheel.
 
     Raises:
         UnreadableError: it holds something else.
@@ -151,7 +151,7 @@ class Sbom:
 
     @property
     def contained(self) -> tuple[SbomComponent, ...]:
-        """Those that are in the wheel."""
+        """Components in the wheel."""
         return tuple(each for each in self.components if each.scope != "excluded")
 
 
@@ -172,7 +172,7 @@ class _Spdx(msgspec.Struct, frozen=True, rename={"form": "spdxVersion"}):
 
 
 def sboms_in(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Sbom]:
-    """Read the bills of a wheel; of one that cannot be read it is said why."""
+    """Read the bills of a wheel; an unreadable one has the reason instead."""
     folder = f"{dist_info}/{SBOMS}/"
     names = [name for name in archive.namelist() if name.startswith(folder) and not name.endswith("/")]
     left = MAX_SBOM

@@ -1,7 +1,7 @@
-"""ELF files as pyelftools reads them, within limits: headers, sections, and what the dynamic linker reads.
+"""ELF files as pyelftools reads them, within limits: headers, sections, and the tables of the dynamic linker.
 
-The linker reads the libraries and symbols that a shared object needs, and those that it defines. Whole sections are
-read at once: reading one entry at a time takes minutes for the symbols that a small wheel can hold.
+These tables hold the libraries and symbols that a shared object needs, and the symbols that it defines. Whole sections
+are read at once: reading one entry at a time takes minutes for the symbols that a small wheel can hold.
 
 https://refspecs.linuxfoundation.org/elf/gabi4+/contents.html
 https://refspecs.linuxfoundation.org/LSB_5.0.0/LSB-Core-generic/LSB-Core-generic/symversion.html
@@ -33,7 +33,7 @@ _SHARED: Final = 4
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Symbol:
-    """A symbol that a shared object needs from elsewhere."""
+    """Symbol that a shared object needs from elsewhere."""
 
     name: str
     version: str | None
@@ -44,7 +44,7 @@ class Symbol:
 
 @dataclass(frozen=True, kw_only=True)
 class Links:
-    """What the section ``.dynamic`` says to the dynamic linker."""
+    """Instructions to the dynamic linker in the section ``.dynamic``."""
 
     soname: str | None = None
     """The name that others need it by."""
@@ -55,18 +55,14 @@ class Links:
 
 
 class Texts:
-    """The section ``.dynstr``: texts that end with a zero.
-
-    Args:
-        table: the bytes of the section.
-    """
+    """Bytes of the section ``.dynstr``: texts that end with a zero."""
 
     def __init__(self, table: bytes) -> None:
         self._table = table
         self._left = _SHARED * len(table)
 
     def at(self, place: int) -> str:
-        """Read the text at a place.
+        """Read the text at an offset.
 
         Raises:
             UnreadableError: there is none, it is longer than any real one, or the table is read again and again.
@@ -86,7 +82,7 @@ class Texts:
 
 @dataclass(frozen=True, kw_only=True)
 class DynamicForm:
-    """How a file writes its numbers."""
+    """Byte order and word size of a file."""
 
     order: str
     """Of bytes: ``<`` or ``>``."""
@@ -104,12 +100,7 @@ class DynamicForm:
         return struct.Struct(f"{self.order}{'2Q' if self.wide else '2I'}")
 
     def read_links(self, entries: bytes, texts: Texts) -> Links:
-        """Read what it says to the dynamic linker.
-
-        Args:
-            entries: the section ``.dynamic``, of whole entries; one that is zero is the last.
-            texts: the section ``.dynstr``, with the names of libraries.
-        """
+        """Read whole entries of the section ``.dynamic`` up to one that is zero; `texts` is the section ``.dynstr``."""
         soname, needed, text_relocations = None, [], False
         for tag, value in takewhile(itemgetter(0), self.entry.iter_unpack(entries)):
             if tag == _NEEDED:
@@ -123,13 +114,11 @@ class DynamicForm:
     def read_symbols(
         self, symbols: bytes, texts: Texts, *, versions: bytes, needed_versions: bytes
     ) -> tuple[tuple[Symbol, ...], frozenset[str]]:
-        """Read the symbols that are left open, and the names of the others.
+        """Read the undefined symbols, and the names of the others.
 
-        Args:
-            symbols: the section ``.dynsym``, of whole symbols.
-            texts: the section ``.dynstr``, with the names of symbols and versions.
-            versions: ``.gnu.version``, for each symbol the number of its version; empty when none has one.
-            needed_versions: ``.gnu.version_r``, the versions of other libraries with these numbers.
+        `symbols` is the section ``.dynsym``, of whole symbols, and `texts` is ``.dynstr``. `versions` is
+        ``.gnu.version``, with a version number for each symbol, or empty. `needed_versions` is ``.gnu.version_r``, the
+        versions of other libraries with these numbers.
 
         Raises:
             UnreadableError: a name or a version cannot be read.
@@ -147,7 +136,7 @@ class DynamicForm:
         return tuple(undefined), frozenset(defined)
 
     def _version_names(self, section: bytes, texts: Texts) -> dict[int, str]:
-        """The versions by number: the section is a chain of libraries, each with a chain of its versions."""
+        """Versions by number: the section is a chain of libraries, each with a chain of its versions."""
         library, version = struct.Struct(f"{self.order}2xH4x2I"), struct.Struct(f"{self.order}6xH2I")
         found: dict[int, str] = {}
         at, following = 0, len(section)
@@ -184,18 +173,16 @@ _EXECUTABLE: Final = 1
 
 @dataclass(kw_only=True)
 class Budget:
-    """What may still be read of the shared objects of one wheel."""
+    """Remaining reads and symbols for the shared objects of one wheel."""
 
     symbols: int = MAX_SYMBOLS
     reads: int = MAX_READS
 
 
 class Metered:
-    """A file for pyelftools, which reads a field at a time and follows every offset, wherever a damaged file sends it.
+    """File for pyelftools, each read of which takes one from the budget.
 
-    Args:
-        content: the bytes of the shared object.
-        budget: how many reads are left; each takes one.
+    pyelftools reads a field at a time and follows every offset, wherever a damaged file sends it.
     """
 
     def __init__(self, content: mmap, budget: Budget) -> None:
@@ -212,7 +199,7 @@ class Metered:
 
 @dataclass(frozen=True, kw_only=True)
 class Sections:
-    """The sections of a shared object."""
+    """Sections of a shared object."""
 
     content: mmap
     headers: Sequence[Container]
@@ -221,7 +208,7 @@ class Sections:
     """The last section of each type, and those of `_NAMED` by name."""
 
     def place(self, key: str) -> tuple[int, int]:
-        """Where a section starts and ends in the file, by its type or name; ``(0, 0)`` when there is none.
+        """Start and end of a section in the file, by its type or name; ``(0, 0)`` if there is none.
 
         Raises:
             ValueError: it is compressed, or reaches beyond the end of the file.
@@ -230,16 +217,16 @@ class Sections:
 
     @property
     def unloaded(self) -> int:
-        """The bytes of all sections that are not loaded into memory; at most the size of the file."""
+        """Bytes of all sections that are not loaded into memory; at most the size of the file."""
         kept = (header for header in self.headers if header["sh_type"] not in _EMPTY)
         return min(len(self.content), sum(header["sh_size"] for header in kept if not header["sh_flags"] & _LOADED))
 
     def read(self, key: str) -> bytes:
-        """The bytes of a section."""
+        """Bytes of a section."""
         return self.content[slice(*self.place(key))]
 
     def read_texts(self, key: str) -> Texts:
-        """The string table that a section refers to."""
+        """String table that a section refers to."""
         number = header["sh_link"] if (header := self.found.get(key)) else len(self.headers)
         if number >= len(self.headers):
             return Texts(b"")
@@ -255,10 +242,9 @@ class Sections:
 
 
 def sections_of(elf: ELFFile, content: mmap) -> Sections:
-    """Read the section headers.
+    """Read the section headers; a type that pyelftools does not know is a number.
 
-    Not as pyelftools' own section objects: to make one, it may read the whole section. A type that pyelftools does not
-    know is a number.
+    pyelftools' own section objects are not used: to make one, it may read the whole section.
     """
     if not 0 < elf.num_sections() <= MAX_SECTIONS:
         raise ValueError(f"it has {elf.num_sections()} section headers; expected 1 to {MAX_SECTIONS}")
@@ -275,11 +261,9 @@ def sections_of(elf: ELFFile, content: mmap) -> Sections:
 
 
 def has_executable_stack(elf: ELFFile, *, unless_said: bool) -> bool:
-    """Whether the program headers ask for an executable stack; a file that is never loaded asks for none.
+    """True if the program headers ask for an executable stack; a file that is never loaded asks for none.
 
-    Args:
-        elf: the shared object whose program headers are read.
-        unless_said: what the dynamic linker assumes of a file that does not say.
+    `unless_said` is the dynamic linker's default for a file without that header.
     """
     places = (elf["e_phoff"] + number * elf["e_phentsize"] for number in range(elf.num_segments()))
     headers = {

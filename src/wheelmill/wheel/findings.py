@@ -1,4 +1,4 @@
-"""Findings: what can be wrong with a wheel, and how bad that is."""
+"""Findings: possible faults of a wheel, and their levels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Code(StrEnum):
     level: Level
 
     def __new__(cls, value: str, level: Level) -> Self:
-        """A text that knows its level."""
+        """Make a text with a level."""
         code = str.__new__(cls, value)
         code._value_ = value
         code.level = level
@@ -129,23 +129,18 @@ class Finding:
 
     @property
     def refuses(self) -> bool:
-        """Whether the wheel is refused for it."""
+        """True if the wheel is refused for it."""
         return self.reason is None and self.code.level is not Level.WARN
 
 
 def with_reasons(findings: Iterable[Finding], allowed: Mapping[Code, str]) -> Iterator[Finding]:
-    """Add to findings the reasons for which packages.yml allows them.
-
-    Args:
-        findings: the faults of one wheel, none of which has a reason yet.
-        allowed: the reasons, by what they allow. A level that knows no reason stays as it is.
-    """
+    """Add to findings the reasons for which packages.yml allows them; level ``ALWAYS`` takes none."""
     for finding in findings:
         reason = None if finding.code.level is Level.ALWAYS else allowed.get(finding.code)
         yield replace(finding, reason=reason)
 
 
 def some_of(names: Sequence[str]) -> str:
-    """Name the first few, and say how many more there are."""
+    """Name the first few, and count the others."""
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

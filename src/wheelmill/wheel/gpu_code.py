@@ -57,12 +57,12 @@ _TEGRA: Final = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
 
 
 def read_gpu(text: str) -> Architecture:
-    """Read what a person calls a GPU: ``9.0``, ``90``, ``sm_90``, ``h100``, ``rtx 4090`` or as nvidia-smi names it.
+    """Read the name of a GPU: ``9.0``, ``90``, ``sm_90``, ``h100``, ``rtx 4090`` or the one that nvidia-smi gives.
 
     The ``a`` of ``sm_90a`` is of code, not of a GPU.
 
     Raises:
-        ValueError: it is no GPU that is known, or might be several.
+        ValueError: it is no known GPU, or might be several.
     """
     number = text.strip().lower().removeprefix("sm").removeprefix("_").rstrip("af")
     if number.isascii() and number.isdecimal() and len(number) in (2, 3):
@@ -78,7 +78,7 @@ def read_gpu(text: str) -> Architecture:
 
 
 def _is_card(card: str, said: frozenset[str]) -> bool:
-    """Whether words name a card. Of a series it is the number that counts: 4090, 4070ti, but 6000 is of no series."""
+    """True if words name a card. A series is named by its number: 4090 or 4070ti, but 6000 is of no series."""
     *_, last = words = card.split()
     if last == "series":
         numbers = (word.rstrip("abcdefghijklmnopqrstuvwxyz") for word in said)
@@ -90,11 +90,11 @@ def _is_card(card: str, said: frozenset[str]) -> bool:
 
 
 def runs_on(code: Architecture, gpu: Architecture) -> bool:
-    """Whether machine code for one architecture runs on a GPU.
+    """True if machine code for one architecture runs on a GPU.
 
-    Plain code runs on later GPUs of its major, code for a family (``10.0f``) on those of the family, which so far are
-    the same, and code with features of one architecture (``9.0a``) on no other. Code for Tegra, and for a GPU beside
-    it, runs on no other either.
+    Plain code runs on later GPUs of its major. Code for a family (``10.0f``) runs on that family, which so far is the
+    same. Code with features of one architecture (``9.0a``) runs on no other. Code for a Tegra runs on no other GPU, and
+    no other code runs on a Tegra.
     https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility
     https://docs.nvidia.com/cuda/cuda-c-programming-guide/#feature-availability
     """
@@ -105,14 +105,14 @@ def runs_on(code: Architecture, gpu: Architecture) -> bool:
 
 
 def is_for_one_gpu(code: Architecture) -> bool:
-    """Whether machine code runs on the one compute capability that it is named after, as `runs_on` says."""
+    """True if machine code runs only on the compute capability in its name, by the rules of `runs_on`."""
     return code.feature == "a" or (code.major, code.minor) in _TEGRA
 
 
 def compiles_for(ptx: Architecture, gpu: Architecture) -> bool:
-    """Whether a driver can make machine code for a GPU of portable assembly.
+    """True if a driver can compile portable assembly for a GPU.
 
-    Plain PTX is for every later GPU; with features of one architecture or family it is for no other than machine code.
+    Plain PTX is for every later GPU; with features of one architecture or family it runs where such machine code does.
     https://docs.nvidia.com/cuda/cuda-c-programming-guide/#ptx-compatibility
     """
     if ptx.feature:
@@ -123,13 +123,7 @@ def compiles_for(ptx: Architecture, gpu: Architecture) -> bool:
 def running_code(
     gpu: Architecture, sass: Iterable[Architecture], ptx: Iterable[Architecture]
 ) -> tuple[Literal["machine code", "PTX"], Architecture] | None:
-    """Which code of a wheel runs on a GPU, and what it was written for; None where the wheel does not run there.
-
-    Args:
-        gpu: the GPU's compute capability.
-        sass: the architectures that the wheel has machine code for.
-        ptx: the architectures that it has portable assembly for.
-    """
+    """Kind and architecture of the code that runs on a GPU, machine code (`sass`) first; None if none does."""
     if machine := [code for code in sass if runs_on(code, gpu)]:
         return "machine code", max(machine)
     if portable := [code for code in ptx if compiles_for(code, gpu)]:
@@ -140,7 +134,7 @@ def running_code(
 def code_for(
     gpu: Architecture, sass: Iterable[Architecture], ptx: Iterable[Architecture]
 ) -> Literal["machine code", "PTX", ""]:
-    """What a wheel has for a GPU, as `running_code` says; empty if it does not run there."""
+    """Kind of a wheel's code for a GPU, by `running_code`; empty if it does not run there."""
     found = running_code(gpu, sass, ptx)
     return found[0] if found else ""
 
@@ -153,16 +147,9 @@ def lacks_code_for(
     driver: CudaVersion | None,
     cuda: CudaVersion | None,
 ) -> str | None:
-    """Say why no code of a wheel runs on a GPU; None if some does.
+    """Explain why no code of a wheel runs on a GPU; None if some does.
 
-    Portable assembly is compiled by the driver, which must know the CUDA release that wrote it.
-
-    Args:
-        gpu: the GPU's compute capability.
-        sass: the architectures that the wheel has machine code for.
-        ptx: the architectures that it has portable assembly for.
-        driver: the newest CUDA that the driver knows.
-        cuda: the CUDA that the wheel is built with.
+    The driver compiles portable assembly, so `driver`, the newest CUDA that it knows, must cover the wheel's `cuda`.
     """
     found = code_for(gpu, sass, ptx)
     if not found:
@@ -184,7 +171,7 @@ _PIECE: Final = 1 << 16
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceCode:
-    """The architectures with machine code, and those with portable assembly that a driver can compile."""
+    """Architectures with machine code, and those with portable assembly that a driver can compile."""
 
     sass: tuple[str, ...]
     """``sm_80``, ``sm_90a``, in ascending order."""
@@ -195,12 +182,9 @@ class DeviceCode:
 
 
 def read_device_code(content: bytes | mmap, start: int = 0, stop: int | None = None) -> DeviceCode:
-    """List what a ``.nv_fatbin`` section holds.
+    """List the contents of a ``.nv_fatbin`` section, of which only the headers are read.
 
-    Args:
-        content: the section, or the file that it is in, of which no more than the headers is read.
-        start: where the section starts.
-        stop: where it ends; None stands for the end of the content.
+    It lies in `content` from `start` to `stop`; None is the end.
     """
     found: dict[int, Counter[tuple[int, str]]] = {_PTX: Counter(), _CUBIN: Counter()}
     at, stop = start, len(content) if stop is None else stop
@@ -225,7 +209,7 @@ def read_device_code(content: bytes | mmap, start: int = 0, stop: int | None = N
 
 
 def _next_container(content: bytes | mmap, at: int, stop: int) -> int:
-    """The offset of the next container, behind any number of zeros; -1 after the last."""
+    """Offset of the next container, behind any number of zeros; -1 after the last."""
     while at + 4 <= stop:
         piece = content[at : min(at + _PIECE, stop)]
         zeros = len(piece) - len(piece.lstrip(b"\0"))

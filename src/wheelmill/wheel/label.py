@@ -2,8 +2,7 @@
 
 A label is ``2.8.3+cu128torch2.8``; without torch ``+cu130``. Local versions are PEP 440's own extension point
 (https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers), so every
-installer keeps the label, and an exact pin can name it. A wheel without a label needs the torch that its METADATA
-requires.
+installer keeps the label, and an exact pin can name it. A wheel without a label needs the torch in its METADATA.
 
 Our labels have one form. Others write ``cu12torch2.8cxx11abiTRUE``, ``torch2100cu128``, ``cu.12.8.torch.2.10``,
 ``pt28cu128``, ``cu128torch2.9.0andhigher``, with dates and commits between, and ``rocm6.4`` for another accelerator.
@@ -41,16 +40,11 @@ _SHORTEST_COMMIT: Final = 6
 
 
 def read_words(local: str) -> Iterator[tuple[str, str]]:
-    """Read a local version from its start to its end.
+    """Read each word of a local version (lower case, parts joined by dots, PEP 440) with all text behind it.
 
-    A word stands at the start, behind another one, behind what is no letter, or glued to a commit:
-    ``fd2778apt2.5.0cu121``. In other letters nothing is looked for: ``adept2.5`` and ``nocuda12`` say neither.
-
-    Args:
-        local: the local version in lower case, its parts joined by dots (PEP 440).
-
-    Yields:
-        Each word, with all that stands behind it; a dot between the two is left out.
+    A word stands at the start, behind another one, behind a non-letter, or glued to a commit:
+    ``fd2778apt2.5.0cu121``. Behind other letters none is read: ``adept2.5`` and ``nocuda12`` have none. A dot between a
+    word and its text is dropped.
     """
     text = ".".join(part for part in local[:MAX_FILENAME].split(".") if not _is_commit_or_date(part))
     position = end = 0
@@ -64,13 +58,13 @@ def read_words(local: str) -> Iterator[tuple[str, str]]:
 
 
 def number_in_front(text: str) -> str:
-    """The number that a text starts with, and those behind it with a dot between: ``2.9.0``; empty for none."""
+    """Number at the start of a text, with those behind it after dots: ``2.9.0``; empty if there is none."""
     number = "".join(takewhile("0123456789.".__contains__, text))
     return number.partition("..")[0].rstrip(".") if number[:1].isdigit() else ""
 
 
 def _is_commit_or_date(part: str) -> bool:
-    """Whether a part between dots is one, as in ``20260330.cu128torch2110.98024f``: no number of what precedes."""
+    """True if a part between dots is one, as in ``20260330.cu128torch2110.98024f``, not a number of the part before."""
     return len(part) >= _SHORTEST_COMMIT and not part.strip(_DIGITS)
 
 
@@ -84,16 +78,16 @@ CANDIDATES: Final = "rc"
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """The CUDA, and the torch if it links to torch, of a wheel."""
+    """CUDA of a wheel, and its torch if it links to torch."""
 
     cuda: CudaVersion
     torch: TorchVersion | None
 
     @classmethod
     def parse(cls, local: str) -> Self | None:
-        """Read the label from a local version; None when it is not one of ours.
+        """Read the label from a local version; None if it is not one of ours.
 
-        What an upstream version already had stands before the label, behind a dot: ``git1a2b.cu130torch2.11``.
+        An upstream local version precedes the label, with a dot between: ``git1a2b.cu130torch2.11``.
         """
         head, found, tail = local.rpartition("cu")
         cuda, names_torch, torch = tail.partition("torch")
@@ -107,9 +101,9 @@ class Label:
 
     @cached_property
     def trees(self) -> tuple[str, ...]:
-        """The parts of an index that its wheels stand in, from wide to narrow: ``cu130``, ``cu130/torch2.11``.
+        """Parts of an index that have its wheels, from wide to narrow: ``cu130``, ``cu130/torch2.11``.
 
-        Wheels for a release candidate of torch stand apart from all others: in ``rc/cu130/torch2.16rc1`` alone.
+        Wheels for a release candidate of torch are separate from all others, only in ``rc/cu130/torch2.16rc1``.
         """
         wide = (str(self.cuda.tag),)
         if self.torch is None:
@@ -118,7 +112,7 @@ class Label:
         return (f"{CANDIDATES}/{narrow}",) if self.torch.is_candidate else (*wide, narrow)
 
     def without_cuda(self, version: Version) -> Version:
-        """A version that has this label, without the CUDA in it: ``2.8.3+torch2.11``."""
+        """Drop the CUDA from a version with this label: ``2.8.3+torch2.11``."""
         upstream = str(version).removesuffix(str(self)).rstrip("+.")
         joint = "." if Version(upstream).local else "+"
         return Version(f"{upstream}{joint}torch{self.torch}" if self.torch else upstream)
@@ -135,7 +129,7 @@ class Label:
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltFor:
-    """What the local version of any wheel says about its build: CUDA, torch and C++ ABI."""
+    """CUDA, torch and C++ ABI in the local version of any wheel."""
 
     cuda_major: int | None = None
     cuda: CudaVersion | None = None
@@ -148,9 +142,9 @@ class BuiltFor:
     @classmethod
     @functools.cache
     def parse(cls, local: str) -> Self:
-        """Read a local version; what it does not say stays None.
+        """Read a local version; unnamed facts stay None.
 
-        Of two CUDAs the later counts: it is the label, and what stands before it is upstream's, or the major release
+        Of two CUDAs the later counts, because it is the label. The earlier one is upstream's, or the major release
         alone as in ``cu12torch2.8.0+cu129``.
         """
         found = cls()
@@ -170,16 +164,16 @@ class BuiltFor:
 
     @classmethod
     def of(cls, cuda: CudaVersion | None, torch: TorchVersion | None) -> Self:
-        """A CUDA and a torch as a page or a person names them; each may be open."""
+        """CUDA and torch from a page or a person; each may be open."""
         return cls(cuda_major=cuda.major if cuda else None, cuda=cuda, torch=torch)
 
     @classmethod
     def of_installed(cls, version: str) -> Self:
-        """Read the part of a version after the ``+``, even if it is no version by PEP 440."""
+        """Read the part of a version after the ``+``, even if the version violates PEP 440."""
         return cls.parse(version.lower().partition("+")[2])
 
     def filled_in(self, page: BuiltFor) -> BuiltFor:
-        """These facts, completed by those that hold for all wheels of its page."""
+        """Complete these facts by those of their page, which hold for all its wheels."""
         silent = self.cuda_major is None and self.other_accelerator is None
         same = silent or (self.cuda is None and self.cuda_major == page.cuda_major)
         cuda_major, cuda = (page.cuda_major, page.cuda) if same else (self.cuda_major, self.cuda)
@@ -187,7 +181,7 @@ class BuiltFor:
 
     @cached_property
     def label(self) -> Label | None:
-        """The same as our own label; None if it names no single release of CUDA."""
+        """Our own label for these facts; None if they name no single release of CUDA."""
         torch = self.torch if isinstance(self.torch, TorchVersion) else None
         return Label(cuda=self.cuda, torch=torch) if self.cuda else None
 
@@ -199,7 +193,7 @@ class BuiltFor:
 
 
 def _cuda_of(behind: str) -> tuple[int, int | None] | None:
-    """The major and the minor release in ``12.8``, ``128``, and ``12``, which has none."""
+    """Major and minor release in ``12.8`` or ``128``; ``12`` has no minor one."""
     major, _, minor = number_in_front(behind).partition(".")
     if len(major) > 2:  # noqa: PLR2004 - cu128; cu12 names the major release only
         major, minor = major[:2], major[2:]
@@ -208,7 +202,7 @@ def _cuda_of(behind: str) -> tuple[int, int | None] | None:
 
 
 def _torch_of(word: str, behind: str) -> TorchNeed | None:
-    """The torch in ``2.9.0``, ``290``, ``2.16.0rc2`` and ``2.9.0andhigher``; None where that is none."""
+    """Torch in ``2.9.0``, ``290``, ``2.16.0rc2`` and ``2.9.0andhigher``; None if there is none."""
     number = number_in_front(behind)
     rest = behind[len(number) :]
     major, _, minor = number.partition(".")
@@ -226,11 +220,7 @@ def _torch_of(word: str, behind: str) -> TorchNeed | None:
 
 @functools.lru_cache(maxsize=4096)  # wheels of one version require the same
 def torch_requirement(requires_dist: tuple[str, ...]) -> SpecifierSet | None:
-    """What a wheel requires of torch on every machine; None where it requires none.
-
-    Args:
-        requires_dist: its requirements; one that is none, as anybody's METADATA may have, is passed over.
-    """
+    """Range of torch that a wheel requires on every machine; None if it has none. Invalid requirements are ignored."""
     bounds = list(_bounds(requires_dist))
     return functools.reduce(and_, bounds) if bounds else None
 
@@ -247,11 +237,7 @@ def _bounds(requires_dist: Iterable[str]) -> Iterable[SpecifierSet]:
 
 @functools.lru_cache(maxsize=4096)
 def needed_torch(requires_dist: tuple[str, ...]) -> TorchNeed | None:
-    """What a wheel needs of torch whose label names none: one release, or any from one on.
-
-    Returns:
-        None where it requires no torch, or none from a certain one on.
-    """
+    """Torch that an unlabelled wheel needs: one release, or any from one on; None if it requires neither."""
     bound = torch_requirement(requires_dist) or SpecifierSet()
     pins = [_minor(clause) for clause in bound if clause.operator == "=="]
     oldest = [_minor(clause) for clause in bound if clause.operator in (">=", ">", "~=")]
@@ -266,25 +252,25 @@ def needed_torch(requires_dist: tuple[str, ...]) -> TorchNeed | None:
 
 @functools.lru_cache(maxsize=4096)
 def runs_beside(requires_dist: tuple[str, ...], torch: TorchVersion) -> bool:
-    """Whether what a wheel requires lets some release of a torch stand beside it."""
+    """True if a wheel's requirements allow some release of a torch."""
     bound = torch_requirement(requires_dist)
     return bound is None or has_release_of(torch, bound)
 
 
 def has_release_of(torch: TorchVersion, bound: SpecifierSet) -> bool:
-    """Whether some release of a torch is in a range."""
+    """True if some release of a torch is in a range."""
     return any(bound.contains(release, prereleases=True) for release in torch.releases)
 
 
 def words_for(needed: TorchNeed) -> str:
-    """What people read: ``torch 2.11``, ``any torch from 2.10``, ``any torch from 2.10, below 2.16``."""
+    """Text for people: ``torch 2.11``, ``any torch from 2.10``, ``any torch from 2.10, below 2.16``."""
     if isinstance(needed, StableTorch):
         return f"any torch from {needed.oldest}" + (f", below {needed.below}" if needed.below else "")
     return f"torch {needed}"
 
 
 def age_of(needed: TorchNeed | None) -> tuple[object, ...]:
-    """Sorts no torch before one, older ones before newer ones, and ranges behind those."""
+    """Sort key: no torch before one, older ones before newer ones, and ranges behind those."""
     match needed:
         case None:
             return (0,)
@@ -304,7 +290,7 @@ class TorchRange(TypedDict):
 
 
 class TorchKeys(TypedDict):
-    """What a wheel needs of torch: one release, a range of them, or neither, where both are null."""
+    """Torch that a wheel needs: one release, a range of them, or neither, when both are null."""
 
     torch: str | None
     """``2.11``"""
@@ -312,7 +298,7 @@ class TorchKeys(TypedDict):
 
 
 def torch_in_json(torch: TorchNeed | None) -> TorchKeys:
-    """How JSON says what a wheel needs of torch: one release, a range of them beside it, or neither."""
+    """JSON form of the torch that a wheel needs."""
     return {
         "torch": str(torch) if isinstance(torch, TorchVersion) else None,
         "torch_abi": cast("TorchRange", torch.plain) if isinstance(torch, StableTorch) else None,
@@ -325,7 +311,7 @@ def _minor(clause: Specifier) -> TorchVersion:
 
 
 def _first_without(clause: Specifier) -> TorchVersion:
-    """The oldest torch of which no release is below a bound."""
+    """Oldest torch with no release below a bound."""
     minor = _minor(clause)
     has_some = clause.operator == "<=" or Version(clause.version).micro > 0
     return TorchVersion(minor.major, minor.minor + 1) if has_some else minor

@@ -50,7 +50,7 @@ https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/ says the versions; the 
 
 
 def cuda_majors_of(library: str) -> tuple[int, ...]:
-    """The CUDA majors that have a library with this soname; none for a library that says nothing of CUDA."""
+    """CUDA majors that have a library with this soname; empty for a library that identifies none."""
     name, _, version = library.partition(".so.")
     major = version.partition(".")[0]
     pattern = next((pattern for pattern in _TOOLKIT if fnmatchcase(name, pattern)), None)
@@ -61,29 +61,29 @@ def cuda_majors_of(library: str) -> tuple[int, ...]:
 
 
 def cuda_major_of(libraries: list[str]) -> int | None:
-    """The CUDA major that the first library names which one major alone has; None when there is none such."""
+    """CUDA major of the first library that only one major has; None if there is no such library."""
     return next((majors[0] for library in libraries if len(majors := cuda_majors_of(library)) == 1), None)
 
 
 def is_of_toolkit(library: str) -> bool:
-    """Whether CUDA's toolkit has the library."""
+    """True if the CUDA toolkit has the library."""
     return any(fnmatchcase(library.partition(".so")[0], pattern) for pattern in _TOOLKIT)
 
 
 def is_provided(library: str) -> bool:
-    """Whether torch brings the library, itself or by what it requires, or else the driver does."""
+    """True if torch, one of its requirements, or else the driver brings the library."""
     return any(fnmatchcase(library, pattern) for pattern in PROVIDED_BY_OTHERS)
 
 
 def is_bundled(member: str) -> bool:
-    """Whether a member of a wheel is a library that auditwheel copied in, to a folder whose name ends in ``.libs``."""
+    """True if a member of a wheel is a library that auditwheel copied in, to a folder whose name ends in ``.libs``."""
     return PurePosixPath(member).parts[0].endswith(".libs") and not member.endswith("/")
 
 
 def original_name(copy: str) -> str:
-    """The name that a library had before auditwheel copied it: ``libcudart-d0da41ae.so.13`` was ``libcudart.so.13``.
+    """Name of a library before auditwheel copied it: ``libcudart-d0da41ae.so.13`` was ``libcudart.so.13``.
 
-    Others write ``libcudart.d0da41ae.so.13``.
+    Other tools write ``libcudart.d0da41ae.so.13``.
     """
     stem, _, version = PurePosixPath(copy).name.partition(".so")
     name, _, digest = stem.replace("-", ".").rpartition(".")
@@ -98,21 +98,17 @@ _STUB_LIBRARY: Final = 34
 
 
 def driver_functions_in(header: Path) -> set[str]:
-    """The functions that ``cuda.h`` declares, and other names of that form, which do no harm."""
+    """Functions that ``cuda.h`` declares, and other names of that form, which do no harm."""
     return set(_FUNCTION.findall(header.read_text(errors="replace")))
 
 
 def is_of_driver(symbol: str) -> bool:
-    """Whether a symbol is a function of the driver, as ``cuInit`` is and ``cudaMalloc`` or ``cublasCreate`` are not."""
+    """True if a symbol is a function of the driver, as ``cuInit`` is and ``cudaMalloc`` or ``cublasCreate`` are not."""
     return _FUNCTION.fullmatch(symbol) is not None
 
 
 def compile_stub(functions: Iterable[str], library: Path) -> None:
-    """Compile a stub with this machine's C compiler; each of its functions returns that it is a stub.
-
-    Args:
-        functions: the functions that are there.
-        library: the file to write; its folder exists.
+    """Compile a stub with this machine's C compiler, in an existing folder; its functions return that it is a stub.
 
     Raises:
         UsageError: there is no C compiler.
@@ -129,12 +125,7 @@ def compile_stub(functions: Iterable[str], library: Path) -> None:
 
 
 def is_in_stable_abi(symbol: str, python: PythonVersion) -> bool:
-    """Whether a symbol of Python is one that every later Python has, too.
-
-    Args:
-        symbol: its name, such as ``PyList_New``; names that are not Python's are in it.
-        python: the oldest Python that must have it.
-    """
+    """True if a symbol is not Python's, or is in every Python from `python` on."""
     if not symbol.startswith(("Py", "_Py")):
         return True
     from abi3info import DATAS, FUNCTIONS  # noqa: PLC0415 - slow to import, and few wheels are for the stable ABI

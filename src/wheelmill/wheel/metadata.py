@@ -1,10 +1,10 @@
-"""METADATA, WHEEL, entry points and licence of a wheel, the label in them, and names that no wheel may have.
+"""METADATA, WHEEL, entry points and licence of a wheel, its label in them, and reserved names.
 
 https://packaging.python.org/en/latest/specifications/core-metadata/
 
-The label goes into METADATA as the version and as the torch that the wheel requires. pip asks all its indexes and takes
-the highest version, and a label makes a version higher: a ``torch 2.11.0+cu130`` of ours would replace the real one. So
-would a wheel named like a requirement of torch or of a build.
+METADATA has the label in the version and in the requirement on torch. pip asks all its indexes and takes the highest
+version, and a label makes a version higher: a ``torch 2.11.0+cu130`` of ours would replace the real one. So would a
+wheel with the name of a requirement of torch or of a build.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WRITTEN_EARLY: Final = ("license-expression", "license-file")
 
 
 def dist_info_of(archive: zipfile.ZipFile) -> str:
-    """The name of the wheel's one ``.dist-info`` folder.
+    """Name of the wheel's one ``.dist-info`` folder.
 
     Raises:
         UnreadableError: there is none, or more than one.
@@ -71,7 +71,7 @@ def read_metadata(content: bytes) -> Metadata:
 
 
 def is_pure(wheel_file: bytes) -> bool:
-    """Whether a WHEEL file declares that the wheel is pure Python (PEP 427).
+    """True if a WHEEL file declares that the wheel is pure Python (PEP 427).
 
     Raises:
         UnreadableError: it is too large.
@@ -81,7 +81,7 @@ def is_pure(wheel_file: bytes) -> bool:
 
 
 def tags_of(wheel_file: bytes) -> frozenset[Tag]:
-    """The tags that a WHEEL file names (PEP 427), whatever the wheel's file name was.
+    """Tags in a WHEEL file (PEP 427), whatever the wheel's file name.
 
     Raises:
         UnreadableError: it is too large, or one of them is no tag.
@@ -92,23 +92,20 @@ def tags_of(wheel_file: bytes) -> frozenset[Tag]:
 
 
 def read_fields(content: bytes) -> RawMetadata:
-    """Read METADATA as it was written; only its size is checked.
+    """Read METADATA as written; only its size is checked.
 
     Raises:
-        UnreadableError: it has more than any real one.
+        UnreadableError: it has more bytes or fields than any real one.
     """
     _check_fields(content, "METADATA")
     return parse_email(content)[0]
 
 
 def faults_of(content: bytes, licences: Collection[str]) -> Iterator[str]:
-    """What a package registry would refuse in a readable METADATA file, local versions aside.
+    """Faults for which a package registry would refuse a readable METADATA file, except local versions.
 
-    The fields of version 2.4 that build backends wrote before there was one are no fault: registries took them.
-
-    Args:
-        content: the bytes of the METADATA file.
-        licences: the names of the files in ``.dist-info/licenses``.
+    Fields of version 2.4 from build backends that predate it are no fault: registries took them. `licences` are the
+    names of the files in ``.dist-info/licenses``.
     """
     raw, _ = parse_email(content)
     if len(raw.get("description_content_type", "")) > MAX_CONTENT_TYPE:
@@ -134,7 +131,7 @@ def faults_of(content: bytes, licences: Collection[str]) -> Iterator[str]:
 
 
 def _is_before_2_4(metadata_version: str) -> bool:
-    """Whether a Metadata-Version is from before 2.4; not if it is no version at all."""
+    """True if a Metadata-Version is from before 2.4; False if it is no version at all."""
     try:
         return Version(metadata_version) < Version("2.4")
     except InvalidVersion:
@@ -142,7 +139,7 @@ def _is_before_2_4(metadata_version: str) -> bool:
 
 
 def commands_of(archive: zipfile.ZipFile, dist_info: str) -> tuple[str, ...]:
-    """The programs that an installer makes for a wheel's entry points.
+    """Programs that an installer makes for a wheel's entry points.
 
     https://packaging.python.org/en/latest/specifications/entry-points/#file-format
 
@@ -163,7 +160,7 @@ def commands_of(archive: zipfile.ZipFile, dist_info: str) -> tuple[str, ...]:
 
 
 def _check_fields(content: bytes, name: str) -> None:
-    """Refuse METADATA with so many fields that email's parser, which is quadratic, takes minutes."""
+    """Refuse METADATA with so many fields that email's quadratic parser takes minutes."""
     if len(content) > MAX_METADATA:
         raise UnreadableError("metadata-too-large", f"{name} has {len(content)} bytes, more than {MAX_METADATA}")
     head = takewhile(len, content.splitlines())
@@ -173,7 +170,7 @@ def _check_fields(content: bytes, name: str) -> None:
 
 
 def metadata_bytes(wheel: Path) -> bytes:
-    """The METADATA of a wheel, as it stands in it: what a PEP 658 sidecar holds.
+    """METADATA of a wheel, unchanged, as in a PEP 658 sidecar.
 
     Raises:
         UnreadableError: it cannot be read, or is not there.
@@ -186,7 +183,7 @@ def metadata_bytes(wheel: Path) -> bytes:
 
 
 def metadata_in(archive: zipfile.ZipFile) -> bytes:
-    """The METADATA of an opened wheel.
+    """METADATA of an opened wheel.
 
     Raises:
         UnreadableError: it cannot be read, or is not there.
@@ -195,12 +192,12 @@ def metadata_in(archive: zipfile.ZipFile) -> bytes:
 
 
 def wheel_file_in(archive: zipfile.ZipFile) -> bytes:
-    """The WHEEL file of an opened wheel; raises as `metadata_in` does."""
+    """WHEEL file of an opened wheel; raises as `metadata_in` does."""
     return read_member(archive, f"{dist_info_of(archive)}/WHEEL", MAX_METADATA)
 
 
 def requires_dist_of(wheel: Path) -> tuple[str, ...]:
-    """What a wheel requires.
+    """Requirements of a wheel.
 
     Raises:
         UnreadableError: it is no wheel, or its METADATA cannot be read.
@@ -220,13 +217,13 @@ _SHORT: Final = 100
 
 
 def licence_in(metadata: RawMetadata) -> str | None:
-    """What METADATA calls the licence: an SPDX expression, or the older field where that is a short name."""
+    """Licence in METADATA: an SPDX expression, or the older field if that is a short name; None if neither."""
     said = metadata.get("license_expression") or metadata.get("license") or ""
     return said if said and said.isprintable() and len(said) <= _SHORT and said.upper() != "UNKNOWN" else None
 
 
 def spdx_expression(text: str) -> str | None:
-    """A licence as SPDX writes it; None for a text that is no expression."""
+    """Licence in SPDX's form; None if the text is no expression."""
     try:
         return canonicalize_license_expression(text)
     except InvalidLicenseExpression:
@@ -234,7 +231,7 @@ def spdx_expression(text: str) -> str | None:
 
 
 def licence_files(members: Iterable[str], dist_info: str) -> tuple[str, ...]:
-    """The members of a wheel that hold licences: in their folder, or beside METADATA as older backends put them."""
+    """Members of a wheel that hold licences: in their folder, or beside METADATA as older backends put them."""
     own = (name for name in members if name.startswith(f"{dist_info}/") and not name.endswith("/"))
     return tuple(sorted(name for name in own if _is_in_folder(name) or is_licence_file(PurePosixPath(name).name)))
 
@@ -245,7 +242,7 @@ def _is_in_folder(name: str) -> bool:
 
 
 def is_licence_file(filename: str) -> bool:
-    """Whether a file, by its name, holds a licence."""
+    """True if a file, by its name, holds a licence."""
     return any(fnmatchcase(filename.lower(), pattern) for pattern in _NAMES)
 
 
@@ -269,12 +266,12 @@ RESERVED_PREFIXES: Final = ("nvidia-",)
 
 
 def is_reserved(project: ProjectName) -> bool:
-    """Whether a project's name belongs to torch, numpy, CUDA, an installer, or what one of them needs."""
+    """True if a project's name belongs to torch, numpy, CUDA, an installer, or one of their requirements."""
     return project in RESERVED or project.startswith(RESERVED_PREFIXES)
 
 
 def reservation(project: ProjectName) -> str | None:
-    """Why a factory must not have wheels of a project; None if it may."""
+    """Reason why a factory must not have wheels of a project; None if it may."""
     if not is_reserved(project):
         return None
     return f"the name {project} is reserved: installers would take this wheel for the project that everybody knows"
@@ -289,18 +286,11 @@ def add_label(
     drop: Collection[str] = (),
     add: Iterable[str] = (),
 ) -> bytes:
-    """Write a labelled version, what the wheel needs of torch, and other changes of its requirements into METADATA.
+    """Write a labelled version, the torch that the wheel needs, and other changes of its requirements into METADATA.
 
-    A requirement on torch that upstream wrote becomes the narrower pin: an extension loads only beside the torch minor
-    release it was compiled against. One that links to torch's stable ABI alone keeps upstream's own bounds.
-
-    Args:
-        content: the bytes of the METADATA file.
-        version: the upstream version with the wheel's label.
-        torch: what the wheel links to; None where that is nothing of torch.
-        torch_release: the full version of the torch that it was compiled against.
-        drop: projects that are no longer required, by their normalized names.
-        add: requirements that are added.
+    Upstream's requirement on torch becomes the narrower pin: an extension loads only beside the torch minor release of
+    its build. One that links to torch's stable ABI alone keeps upstream's own bounds. `torch` is None if the wheel does
+    not link to torch; `torch_release` is the full version of its build. The names in `drop` are normalized.
     """
     lines = content.splitlines(keepends=True)
     end = next((number for number, line in enumerate(lines) if not line.strip(b"\r\n")), len(lines))
@@ -323,13 +313,10 @@ def add_label(
 
 
 def torch_bound(torch: TorchNeed, upstream: SpecifierSet) -> SpecifierSet:
-    """What a wheel requires of torch.
+    """Requirement on torch of a wheel that links to `torch`, if its project requires `upstream`.
 
-    Args:
-        torch: what it links to.
-        upstream: what its project requires; of this a wheel for many torches keeps all but pins, and gets the bounds
-            that are missing. A bound of ours stays as it is, and so does a pin on one of the two versions that a
-            release candidate may have.
+    A wheel for many torches keeps all of `upstream` but pins, and gets the missing bounds. A bound of ours stays as it
+    is, and so does a pin on one of the two versions that a release candidate may have.
     """
     if isinstance(torch, TorchVersion) and torch.is_candidate:
         pins = [SpecifierSet(f"=={release}") for release in torch.releases]
@@ -346,7 +333,7 @@ def torch_bound(torch: TorchNeed, upstream: SpecifierSet) -> SpecifierSet:
 
 
 def _fields(lines: list[bytes]) -> list[bytes]:
-    """Join lines that are indented to the field that they continue."""
+    """Join indented lines to the field that they continue."""
     fields: list[list[bytes]] = []
     for line in lines:
         if line[:1] in (b" ", b"\t") and fields:
@@ -357,14 +344,14 @@ def _fields(lines: list[bytes]) -> list[bytes]:
 
 
 def _plain_torch(field: bytes) -> SpecifierSet | None:
-    """What a field requires of torch on every machine; None for any other field."""
+    """Range of torch that a field requires on every machine; None for any other field."""
     parsed = _requirement_in(field)
     is_plain = parsed and canonicalize_name(parsed.name) == TORCH and parsed.marker is None and not parsed.extras
     return parsed.specifier if parsed and is_plain else None
 
 
 def _required_project(field: bytes) -> str | None:
-    """The normalized name of the project that a field requires; None for any other field."""
+    """Normalized name of the project that a field requires; None for any other field."""
     parsed = _requirement_in(field)
     return canonicalize_name(parsed.name) if parsed else None
 

@@ -37,15 +37,15 @@ _IN_LABEL: Final = frozenset(f"{digits}{ascii_lowercase}_.")
 
 
 def is_label(text: str) -> TypeGuard[VariantLabel]:
-    """Whether a text can be the label of a variant."""
+    """True if a text can be the label of a variant."""
     return 0 < len(text) <= MAX_FILENAME and _IN_LABEL.issuperset(text)
 
 
 def split_label(filename: str) -> tuple[str, VariantLabel | None]:
     """Split the name of a variant wheel into the name of a plain one and the label; None if it has no label.
 
-    Both a build tag and a label are a part more than a name must have. A build tag stands behind the version and starts
-    with a digit, which a Python tag must not.
+    Both a build tag and a label are optional parts. A build tag follows the version and starts with a digit, which a
+    Python tag must not.
     """
     stem, _, label = filename.removesuffix(WHEEL_SUFFIX).rpartition("-")
     tags = stem.split("-")[2:]
@@ -57,7 +57,7 @@ def split_label(filename: str) -> tuple[str, VariantLabel | None]:
 
 
 class WheelName(Struct, frozen=True, kw_only=True, gc=False):
-    """What a wheel's file name says (PEP 427, PEP 491); an index reads hundreds of thousands."""
+    """Parts of a wheel's file name (PEP 427, PEP 491); an index reads hundreds of thousands."""
 
     project: ProjectName
     version: Version
@@ -89,17 +89,17 @@ class WheelName(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def label(self) -> Label | None:
-        """The CUDA and torch that its local version names in any form; None when it names no one release of CUDA."""
+        """CUDA and torch that its local version names in any form; None if it names no single release of CUDA."""
         return self.built_for.label
 
     @property
     def built_for(self) -> BuiltFor:
-        """Everything that its local version says."""
+        """All facts in its local version."""
         return BuiltFor.parse(self.version.local or "")
 
     @property
     def filename(self) -> str:
-        """The file name, with the tags of a compressed set sorted."""
+        """File name, with the tags of a compressed set sorted."""
         tags = (
             ".".join(sorted({getattr(tag, part) for tag in self.tags})) for part in ("interpreter", "abi", "platform")
         )
@@ -113,19 +113,16 @@ class WheelName(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def written_parts(filename: str) -> tuple[str, str, str]:
-    """The project, the version, and the build number with the tags, as the name of a wheel spells them (PEP 427).
+    """Project, version, and build number with tags, as a valid wheel name spells them (PEP 427).
 
     1.0 and 1.0.0 are equal as versions of a `WheelName`, while an index has pages for each and uv.lock keeps the text.
-
-    Args:
-        filename: what `WheelName.parse` reads.
     """
     project, version, tags = filename.removesuffix(".whl").split("-", 2)
     return project, version, tags
 
 
 def wheel_behind(url: str) -> WheelName | None:
-    """The name of the wheel that a URL leads to; None where it leads to something else."""
+    """Name of the wheel at a URL; None if the URL leads to something else."""
     try:
         return WheelName.parse(unquote(urlsplit(url).path).rpartition("/")[2])
     except ValueError:
@@ -133,7 +130,7 @@ def wheel_behind(url: str) -> WheelName | None:
 
 
 def _parts_of(filename: str) -> tuple[ProjectName, Version, BuildTag, frozenset[Tag]]:
-    """Like `parse_wheel_filename`, but the parts that names of an index share, nearly all, are parsed only once."""
+    """Parse as `parse_wheel_filename` does, but each part that nearly all names of an index share only once."""
     stem, suffix, rest = filename.rpartition(".whl")
     front, *back = stem.rsplit("-", 3)
     try:
@@ -141,7 +138,7 @@ def _parts_of(filename: str) -> tuple[ProjectName, Version, BuildTag, frozenset[
             return *_front(front), read_tags("-".join(back))
     except InvalidWheelFilename:
         pass
-    return parse_wheel_filename(filename)  # tells of the whole name
+    return parse_wheel_filename(filename)  # its error names the whole file name
 
 
 @lru_cache(maxsize=4096)
@@ -152,10 +149,10 @@ def _front(text: str) -> tuple[ProjectName, Version, BuildTag]:
 
 @lru_cache(maxsize=4096)
 def read_tags(text: str) -> frozenset[Tag]:
-    """Read a compressed set of tags (PEP 425): ``py2.py3-none-any`` are two.
+    """Read a compressed set of tags (PEP 425): ``py2.py3-none-any`` has two.
 
     Raises:
-        UnreadableError: it is none, or of more tags than any wheel has: its parts multiply.
+        UnreadableError: it is none, or has more tags than any wheel: its parts multiply.
     """
     try:
         return parse_tag(text, limit=MAX_TAGS)
@@ -188,7 +185,7 @@ VARIANTS_SUFFIX: Final = "-variants.json"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantWheelName:
-    """What a variant wheel's file name says: all that a plain wheel's says, and a label behind it."""
+    """Parts of a variant wheel's file name: those of a plain wheel, and a label behind them."""
 
     plain: WheelName
     """The name without the label."""
@@ -211,12 +208,12 @@ class VariantWheelName:
 
     @property
     def filename(self) -> str:
-        """The file name, with the tags of a compressed set sorted."""
+        """File name, with the tags of a compressed set sorted."""
         return f"{self.plain.filename.removesuffix(WHEEL_SUFFIX)}-{self.label}{WHEEL_SUFFIX}"
 
 
 def name_without_label(filename: str) -> WheelName:
-    """Read the name of a wheel, of which it does not matter whether it is a variant.
+    """Read the name of a plain or variant wheel, without the label.
 
     Raises:
         UnreadableError: it is no wheel's.
@@ -225,5 +222,5 @@ def name_without_label(filename: str) -> WheelName:
 
 
 def variants_filename(project: ProjectName, version: Version) -> str:
-    """What the list of a version's variants is called: ``flash_attn-2.8.3-variants.json``."""
+    """File name of the list of a version's variants: ``flash_attn-2.8.3-variants.json``."""
     return f"{project.replace('-', '_')}-{version}{VARIANTS_SUFFIX}"

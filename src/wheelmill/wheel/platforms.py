@@ -1,4 +1,4 @@
-"""Platforms, the tags that installers accept on them, and what a tag promises of the system (PEP 600).
+"""Platforms, the tags that installers accept on them, and the system that a tag promises (PEP 600).
 
 Tags are computed for any platform on any machine. The promises are those of the manylinux policies that auditwheel
 ships.
@@ -36,7 +36,7 @@ PUBLISHED_POLICY: Final = "manylinux_2_28"
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformFacts:
-    """What other tools call a platform."""
+    """Names of a platform in other tools."""
 
     title: str
     """Its name for people: ``Linux x86_64``."""
@@ -91,7 +91,7 @@ class Libc:
         raise ValueError(f"expected a C library such as '2.28', 'glibc 2.28' or 'musl 1.2', not {text!r}")
 
     def lacks(self, glibc: Version) -> bool:
-        """Whether it is a glibc, and an older one."""
+        """True if it is a glibc, and an older one."""
         return self.family == "glibc" and Version(f"{self.major}.{self.minor}") < glibc
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class Libc:
 
 @functools.cache
 def tag_places(python: PythonVersion, platform: Platform, libc: Libc | None) -> dict[Tag, int]:
-    """The tags that an installer for this target accepts, with their places in its order, the best at 0.
+    """Tags that an installer for this target accepts, with their ranks in its order, the best at 0.
 
     https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
     """
@@ -113,7 +113,7 @@ def tag_places(python: PythonVersion, platform: Platform, libc: Libc | None) -> 
 
 
 def platform_tags(platform: Platform, libc: Libc | None) -> Iterator[str]:
-    """The platform parts: newest manylinux or musllinux first, then the plain one."""
+    """Platform tags: newest manylinux or musllinux first, then the plain one."""
     if platform.is_linux and libc and libc.family == "glibc":
         for minor in range(libc.minor, _OLDEST_GLIBC.get(platform.machine, 17) - 1, -1):
             yield platform.tag(f"manylinux_{libc.major}_{minor}")
@@ -125,7 +125,7 @@ def platform_tags(platform: Platform, libc: Libc | None) -> Iterator[str]:
 
 
 def promised_glibc(platform: str) -> Version | None:
-    """The oldest glibc that a platform tag promises to run on; None for one that promises none.
+    """Oldest glibc that a platform tag promises to run on; None if it promises none.
 
     ``manylinux_2_28_x86_64`` gives 2.28, ``linux_x86_64`` None.
     """
@@ -140,14 +140,14 @@ def promised_glibc(platform: str) -> Version | None:
 
 
 def newest(shared_objects: Iterable[SharedObject], family: str) -> Version | None:
-    """The highest version of a family of symbols that is needed: ``GLIBC`` or ``GLIBCXX``."""
+    """Highest version of a family of symbols that is needed: ``GLIBC`` or ``GLIBCXX``."""
     named = {symbol.version for shared_object in shared_objects for symbol in shared_object.undefined}
     versions = (_in_family(text, family) for text in named if text)
     return max((version for version in versions if version), default=None)
 
 
 def version_of(symbol: Symbol, family: str) -> Version | None:
-    """``2.32`` for a symbol of version ``GLIBC_2.32``; None for other families and for ``GLIBC_PRIVATE``."""
+    """Version ``2.32`` of a symbol with ``GLIBC_2.32``; None for other families and for ``GLIBC_PRIVATE``."""
     return _in_family(symbol.version or "", family)
 
 
@@ -160,7 +160,7 @@ def _in_family(text: str, family: str) -> Version | None:
 
 
 def symbols_newer_than(floor: Version, shared_objects: Iterable[SharedObject]) -> tuple[str, ...]:
-    """Name what needs a newer glibc: ``__libc_single_threaded@GLIBC_2.32 in torch_scatter/_C.so``."""
+    """Symbols that need a newer glibc: ``__libc_single_threaded@GLIBC_2.32 in torch_scatter/_C.so``."""
     return tuple(
         f"{symbol.name}@{symbol.version} in {shared_object.name}"
         for shared_object in shared_objects
@@ -171,7 +171,7 @@ def symbols_newer_than(floor: Version, shared_objects: Iterable[SharedObject]) -
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What every system that a platform tag stands for has."""
+    """Libraries and symbols on every system that a platform tag stands for."""
 
     glibc: Version
     libraries: frozenset[str]
@@ -181,10 +181,10 @@ class Policy:
 
 
 def policy_of(platform: str) -> Policy | None:
-    """The policy of a platform tag; None where there is none: for other systems and C libraries, and newer glibcs.
+    """Policy of a platform tag; None for other systems and C libraries, and for newer glibcs.
 
-    ``linux_x86_64`` promises nothing, so the newest policy is what most can be expected. A glibc between two policies
-    has what the newer of them has.
+    ``linux_x86_64`` promises nothing, so it gets the newest policy, the most that can be expected. A glibc between two
+    policies gets the newer of them.
     """
     from auditwheel.architecture import Architecture as Machine  # noqa: PLC0415 - only the factory has it
 
@@ -199,10 +199,10 @@ def policy_of(platform: str) -> Policy | None:
 
 
 def policy_names() -> frozenset[str]:
-    """What auditwheel repairs wheels for: ``manylinux_2_28``, and older names such as ``manylinux2014``."""
+    """Policies that auditwheel repairs wheels for: ``manylinux_2_28``, and older names such as ``manylinux2014``."""
     from auditwheel.architecture import Architecture as Machine  # noqa: PLC0415 - only the factory has it
 
-    machine = Machine.x86_64  # no other one has a policy that it lacks
+    machine = Machine.x86_64  # has every policy that another machine has
     names = (name for policy in _shipped(machine) for name in (policy.name, *policy.aliases) if promised_glibc(name))
     return frozenset(name.removesuffix(f"_{machine.value}") for name in names)
 
@@ -216,7 +216,7 @@ def _shipped(machine: Machine) -> WheelPolicies:
 
 @functools.cache
 def _policies_for(machine: Machine) -> tuple[Policy, ...]:
-    """Every policy for a machine, the oldest glibc first."""
+    """All policies for a machine, the oldest glibc first."""
     known = (
         Policy(glibc=glibc, libraries=policy.whitelist, versions=policy.symbol_versions)
         for policy in _shipped(machine)

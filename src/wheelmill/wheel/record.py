@@ -24,7 +24,7 @@ from wheelmill.wheel.findings import Code, Finding
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordRow:
-    """What RECORD says of a file."""
+    """Entry of RECORD for a file."""
 
     name: str
     """Its path, from the folder that the ``.dist-info`` is in."""
@@ -56,12 +56,7 @@ def read_rows(content: bytes) -> list[RecordRow]:
 
 
 def record_of(directory: Path, dist_info: str) -> bytes:
-    """Write the RECORD of an unpacked wheel.
-
-    Args:
-        directory: the folder with the unpacked wheel.
-        dist_info: the name of its ``.dist-info`` folder.
-    """
+    """Write the RECORD of a wheel unpacked in `directory`; `dist_info` is the name of its ``.dist-info`` folder."""
     own_name = f"{dist_info}/RECORD"
     rows: list[tuple[str, str, int]] = []
     for path in sorted(directory.rglob("*")):
@@ -73,7 +68,7 @@ def record_of(directory: Path, dist_info: str) -> bytes:
 
 
 def record_of_members(members: Mapping[str, bytes], own_name: str) -> bytes:
-    """Write the RECORD of a wheel that is packed from memory, without itself among its members."""
+    """Write the RECORD of a wheel that is packed from memory; `members` does not include it."""
     return _rows_as_bytes(
         [(name, digest_of(io.BytesIO(content)), len(content)) for name, content in members.items()], own_name
     )
@@ -88,7 +83,7 @@ def _rows_as_bytes(rows: Iterable[tuple[str, str, int]], own_name: str) -> bytes
 
 
 def check_record(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Finding]:
-    """Compare RECORD with the files beside it; the archive must have been checked before."""
+    """Compare RECORD with the files beside it, in an archive that was checked before."""
     own_name = f"{dist_info}/RECORD"
     signatures = {f"{own_name}.jws", f"{own_name}.p7s"}
     try:
@@ -112,7 +107,7 @@ def check_record(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Finding]:
 
 
 def digest_of(file: IO[bytes], algorithm: str = "sha256") -> str:
-    """``sha256=`` and the digest in unpadded URL-safe base64; nothing for an algorithm that RECORD forbids."""
+    """Digest after ``sha256=``, in unpadded URL-safe base64; empty for an algorithm that RECORD forbids."""
     if algorithm not in {"sha256", "sha384", "sha512"}:
         return ""
     digest = hashlib.file_digest(file, algorithm).digest()  # type: ignore[arg-type]  # any readable file
@@ -130,7 +125,7 @@ LIBRARIES: Final = ("site-packages", "dist-packages")
 
 @dataclass(frozen=True, kw_only=True)
 class InstalledFile:
-    """A file of a wheel, and where it is installed."""
+    """File of a wheel, and its installed path."""
 
     member: str
     """Its name in the wheel."""
@@ -140,7 +135,7 @@ class InstalledFile:
 
     @property
     def top(self) -> str:
-        """The module or the folder that it belongs to: ``demo`` of ``demo/_C.so`` and of ``demo.abi3.so``."""
+        """Module or folder that it belongs to: ``demo`` of ``demo/_C.so`` and of ``demo.abi3.so``."""
         return self.path.parts[0] if len(self.path.parts) > 1 else self.path.name.partition(".")[0]
 
 
@@ -162,7 +157,7 @@ def _place_of(parts: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
 
 
 def _place_in_prefix(parts: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
-    """Look for the other places in the folder of the whole environment, which has them all."""
+    """Find the place of a file in the folder of the whole environment, which contains the other places."""
     for number, part in enumerate(parts[:-1]):
         if part in LIBRARIES:
             return "library", parts[number + 1 :]

@@ -1,4 +1,4 @@
-"""Shared objects: what they need, and which symbols they leave open or define.
+"""Shared objects: the libraries that they need, and the symbols that they leave undefined or define.
 
 https://refspecs.linuxfoundation.org/LSB_5.0.0/LSB-Core-generic/LSB-Core-generic/symversion.html
 """
@@ -50,7 +50,7 @@ _MACHINES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class SharedObject:
-    """What one shared object of a wheel says of itself."""
+    """Linking facts of one shared object of a wheel."""
 
     name: str
     """Its path in the wheel."""
@@ -74,18 +74,13 @@ class SharedObject:
 
     @property
     def holds_cuda_runtime(self) -> bool:
-        """Whether the CUDA runtime is linked into it: it has GPU code, and asks nobody else to register that."""
+        """True if the CUDA runtime is linked into it: it has GPU code, and needs no other library to register that."""
         has_code = bool(self.device_code.sass or self.device_code.ptx)
         return has_code and all(symbol.name != _REGISTERS_CODE for symbol in self.undefined)
 
     @classmethod
     def read(cls, path: Path, *, name: str, budget: Budget) -> Self:
-        """Read a shared object.
-
-        Args:
-            path: where its file is on this disk.
-            name: its path in the wheel.
-            budget: what may be read of it, which it uses up.
+        """Read a shared object; `name` is its path in the wheel, and `budget` is used up.
 
         Raises:
             UnreadableError: it is not a readable one.
@@ -95,7 +90,7 @@ class SharedObject:
                 return cls._of(Metered(content, budget), name=name)
         except MemoryError:  # the budgets have a hole
             raise
-        except Exception as error:  # noqa: BLE001 - pyelftools trusts what it reads: it fails in any way
+        except Exception as error:  # noqa: BLE001 - pyelftools trusts its input, and fails in any way
             raise UnreadableError("elf-invalid", f"not a readable shared object: {error}") from None
 
     @classmethod
@@ -141,7 +136,7 @@ def shared_objects_of(wheel: Path) -> tuple[SharedObject, ...]:
 
 
 def read_members(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -> tuple[SharedObject, ...]:
-    """Read those members of an archive that are shared objects.
+    """Read the shared objects among members of an archive.
 
     Raises:
         UnreadableError: one of them is not readable; names it.
@@ -162,7 +157,7 @@ def read_members(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -
 
 
 def read_folder(folder: Path) -> tuple[SharedObject, ...]:
-    """Read every shared object below a folder that a wheel was unpacked into; raises as `read_members` does."""
+    """Read every shared object in the folder of an unpacked wheel; raises as `read_members` does."""
     found: list[SharedObject] = []
     budget = Budget()
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
@@ -181,7 +176,7 @@ def _read_named(path: Path, name: str, budget: Budget) -> SharedObject:
 
 
 def open_symbols(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
-    """The symbols that some library outside the wheel must define.
+    """Symbols that some library outside the wheel must define.
 
     Versioned symbols name their library, which the dynamic linker checks; weak ones may stay undefined.
     """
@@ -195,6 +190,6 @@ def open_symbols(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
 
 
 def _compilers_in(comment: bytes) -> tuple[str, ...]:
-    """The texts of the section ``.comment``, each once and in order."""
+    """Texts of the section ``.comment``, each once and in order."""
     texts = comment[:_MAX_COMMENT].decode(errors="replace").split("\0")
     return tuple(dict.fromkeys(text for each in texts if (text := each.strip()) and text.isprintable()))

@@ -1,4 +1,4 @@
-"""What makes a wheel large: machine code for each GPU, portable assembly, code of the processor, and the rest."""
+"""Sizes of a wheel's parts: machine code for each GPU, portable assembly, code of the processor, and the rest."""
 
 from __future__ import annotations
 
@@ -44,12 +44,7 @@ class Sizes:
 
 
 def sizes_of(members: Iterable[zipfile.ZipInfo], shared_objects: Iterable[SharedObject]) -> Sizes:
-    """Add up the files of a wheel.
-
-    Args:
-        members: its files.
-        shared_objects: those of them that are shared objects, read.
-    """
+    """Add up the files of a wheel, `members`, of which `shared_objects` have been read."""
     gpu_code: dict[str, int] = {}
     files = {member.filename: member.file_size for member in members}
     host_code = debug = 0

@@ -1,4 +1,4 @@
-"""Symbols that the libraries of a wheel need of torch's, and whether they keep to the stable ABI of torch.
+"""Symbols that a wheel's libraries need of torch's, and the torches with its stable ABI.
 
 The stable ABI has functions of C and no C++.
 
@@ -36,14 +36,9 @@ _TOLD: Final = 3
 
 
 def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = None) -> TorchWindow | None:
-    """Find out in which torches the libraries of a wheel could load together.
+    """Find the torches in which the libraries of a wheel could load together, by the table or the one of wheelmill.
 
-    Args:
-        libraries: every shared object of the wheel.
-        table: what torches define; the one that ships with wheelmill, when none is given.
-
-    Returns:
-        None when they need no symbol of torch, or it cannot be told: they are for another processor.
+    None if they need no symbol of torch, or are for a processor other than the table's.
 
     Raises:
         UnreadableError: the table that ships is damaged.
@@ -74,7 +69,7 @@ def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = No
 
 
 def cxx11_abi_of(libraries: Iterable[SharedObject]) -> bool | None:
-    """Which C++ ABI code expects of torch, by the way that its symbols spell ``std::string``; None when none has one.
+    """C++ ABI that code expects of torch, by its symbols' spelling of ``std::string``; None if none has one.
 
     https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html
     """
@@ -100,7 +95,7 @@ _OF_TORCH: Final = re.compile(rf"{NESTED}(?:2at|3c10|5torch|6caffe2)")
 
 @dataclass(frozen=True, kw_only=True)
 class ShimsUsed:
-    """The functions of torch's stable ABI that a wheel calls."""
+    """Functions of torch's stable ABI that a wheel calls."""
 
     oldest: TorchVersion | None
     """The first torch that has all of them; None where it calls none that is known."""
@@ -111,7 +106,7 @@ class ShimsUsed:
 
 
 def shims_in(symbols: Iterable[str]) -> ShimsUsed:
-    """Say which torch has the shims among the symbols that a wheel leaves open."""
+    """Find the torch that has the shims among a wheel's undefined symbols."""
     from torch_abi_audit import minimum_version  # noqa: PLC0415 - slow to import, and few wheels use shims
 
     oldest, newest_ones, unknown = minimum_version(sorted(name for name in symbols if name.startswith(_SHIMS)))
@@ -119,10 +114,6 @@ def shims_in(symbols: Iterable[str]) -> ShimsUsed:
 
 
 def beyond_stable_abi(symbols: Iterable[str]) -> tuple[str, ...]:
-    """What a wheel leaves open and only torch's C++ can define, by names that people know: ``at::_ops::empty::call``.
-
-    That is every name of C++ but those of its own runtime: what the wheel and its libraries define is not open, and
-    CUDA and Python have names of C.
-    """
+    """Undefined symbols of a wheel that only torch's C++ can define, by readable names: ``at::_ops::empty::call``."""
     found = (name for name in symbols if name.startswith(MANGLED))
     return tuple(sorted({name_in(name) for name in found if _OF_TORCH.search(name) or not _OF_THE_RUNTIME.match(name)}))

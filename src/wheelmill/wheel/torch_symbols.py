@@ -1,14 +1,14 @@
 """Table of the symbols that each torch exports, and the torches in which a wheel could load by it.
 
-The table is packed by gzip: a line of JSON with its sources, then a line a symbol: its name, the torches that define
-it, and, if those are fewer, the torches that define it outside of their CUDA libraries. Both are sets of bits in
-hexadecimal, the lowest for the first torch. Names are kept whole, not as hashes: none can be taken for another.
+The table is packed by gzip. A line of JSON has its sources; then each line has a symbol's name, the torches that define
+it, and, if fewer, those that define it outside of their CUDA libraries. Both are sets of bits in hexadecimal, the
+lowest for the first torch. Names are kept whole, not as hashes: none can be taken for another.
 
-That all symbols exist is necessary and not sufficient: the same name may stand for something else. So this never makes
-a wheel fit, and it says nothing of a torch that is not in the table.
+Existing symbols are necessary and not sufficient: the same name may stand for something else. So the table never makes
+a wheel fit, and it says nothing of a torch outside it.
 
-Of a name of C++ only the beginning is read: demanglers read all of it, and they are programs in C++ that foreign bytes
-would reach.
+Only the beginning of a C++ name is read. Demanglers read all of it, and are programs in C++ that foreign bytes would
+reach.
 https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling
 """
 
@@ -45,7 +45,7 @@ _FEW: Final = 10_000
 
 
 def may_be_torchs(symbol: str) -> bool:
-    """Whether a symbol could be one that torch defines, by its name: the table has no others."""
+    """True if torch could define a symbol, by its name: the table has no others."""
     return any(word in symbol for word in _WORDS)
 
 
@@ -65,7 +65,7 @@ class TorchBuild:
 
 @dataclass(frozen=True, kw_only=True)
 class Exported:
-    """The symbols of torch that one build exports."""
+    """Symbols of torch that one build exports."""
 
     everywhere: frozenset[str]
     """By the libraries that a build without CUDA has, too."""
@@ -74,7 +74,7 @@ class Exported:
 
     @classmethod
     def of(cls, libraries: tuple[SharedObject, ...]) -> Self:
-        """Sort what the libraries of a CUDA build define."""
+        """Sort the symbols that the libraries of a CUDA build define."""
         found: dict[bool, set[str]] = {True: set(), False: set()}
         for library in libraries:
             found[_needs_cuda(library.name)].update(filter(may_be_torchs, library.defined))
@@ -82,7 +82,7 @@ class Exported:
 
     @property
     def all(self) -> frozenset[str]:
-        """Both."""
+        """Symbols inside and outside of the CUDA libraries."""
         return self.everywhere | self.with_cuda
 
 
@@ -104,7 +104,7 @@ class TableSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class TorchSymbols:
-    """The table."""
+    """Table of the symbols of each build."""
 
     summary: TableSummary
     places: Mapping[str, tuple[int, int]]
@@ -112,11 +112,7 @@ class TorchSymbols:
 
     @classmethod
     def read(cls, path: Path, wanted: AbstractSet[str] | None = None) -> Self:
-        """Read a table.
-
-        Args:
-            path: the gzipped file of the table.
-            wanted: the symbols to look up; None for all of them.
+        """Read a gzipped table, or only its `wanted` symbols; None is all of them.
 
         Raises:
             UnreadableError: it is none.
@@ -141,13 +137,7 @@ class TorchSymbols:
 
     @classmethod
     def of(cls, exported: Mapping[TorchBuild, Exported], *, checked: str, source: str) -> Self:
-        """Make a table.
-
-        Args:
-            exported: the symbols of each build.
-            checked: the day on which the builds were read.
-            source: where the builds are from.
-        """
+        """Make a table of builds that were read from `source` on the day `checked`."""
         builds = sorted(exported, key=lambda build: build.torch)
         places: defaultdict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
         for number, build in enumerate(builds):
@@ -159,14 +149,14 @@ class TorchSymbols:
         return cls(summary=summary, places=dict(places))
 
     def exported_by(self, build: TorchBuild) -> Exported:
-        """The symbols of one build."""
+        """Symbols of one build."""
         bit = 1 << self.summary.builds.index(build)
         everywhere = frozenset(name for name, (_, without) in self.places.items() if without & bit)
         anywhere = frozenset(name for name, (any_of, _) in self.places.items() if any_of & bit)
         return Exported(everywhere=everywhere, with_cuda=anywhere - everywhere)
 
     def packed(self) -> bytes:
-        """The file: the same table gives the same bytes."""
+        """Content of the file: the same table gives the same bytes."""
         lines = [json.dumps(plain_of(self.summary)), *self._lines()]
         return gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
 
@@ -176,7 +166,7 @@ class TorchSymbols:
 
 
 def _lines_of(symbols: AbstractSet[str], content: bytes) -> Iterator[bytes]:
-    """The lines of those symbols that have one. They are sorted, and to split 50 MB takes longer than to unpack it."""
+    """Lines of the symbols that have one, by bisection: to split 50 MB takes longer than to unpack it."""
 
     def line_at(offset: int) -> bytes:
         return content[content.rfind(b"\n", 0, offset) + 1 : content.find(b"\n", offset)]
@@ -189,7 +179,7 @@ def _lines_of(symbols: AbstractSet[str], content: bytes) -> Iterator[bytes]:
 
 
 def shipped_symbols(wanted: AbstractSet[str]) -> TorchSymbols | None:
-    """Look symbols up in the table that ships with wheelmill; None when there is none.
+    """Look symbols up in the table that ships with wheelmill; None if there is none.
 
     Raises:
         UnreadableError: the file is damaged.
@@ -200,7 +190,7 @@ def shipped_symbols(wanted: AbstractSet[str]) -> TorchSymbols | None:
 
 @lru_cache(maxsize=4)
 def _look_up(path: Path, _changed: int, wanted: frozenset[str]) -> TorchSymbols:
-    """Look symbols up: wheels of one group need the same ones, and to unpack the table takes a third of a second."""
+    """Look symbols up, cached: wheels of one group need the same ones, and unpacking takes a third of a second."""
     return TorchSymbols.read(path, wanted)
 
 
@@ -225,7 +215,7 @@ class TorchWindow:
     """Those that are known, ascending: of any other nothing can be said."""
 
     def lacking(self, torch: TorchVersion) -> tuple[str, ...] | None:
-        """The first few symbols that a torch does not define, none when it defines all; None when it is not known."""
+        """First few symbols that a torch does not define, empty if it defines all; None if it is not known."""
         return next((fit.lacks for fit in self.torches if fit.torch == torch), None)
 
     def __str__(self) -> str:
@@ -243,7 +233,7 @@ class TorchWindow:
 
 
 def _runs(torches: Sequence[TorchFit]) -> Iterator[list[TorchVersion]]:
-    """Neighbours that define all."""
+    """Neighbouring torches that define all symbols."""
     run: list[TorchVersion] = []
     for fit in torches:
         if not fit.lacks:
@@ -269,7 +259,7 @@ _LONGEST: Final = 200
 
 
 def name_in(symbol: str) -> str:
-    """The namespaces and the name that a symbol begins with: ``c10::SymInt::sym_ne``; else the symbol itself."""
+    """Namespaces and name that a symbol begins with: ``c10::SymInt::sym_ne``; else the symbol itself."""
     symbol = symbol[:_LONGEST]
     parts = []
     at = begin.end() if (begin := _NESTED_NAME.match(symbol)) else len(symbol)
@@ -280,6 +270,6 @@ def name_in(symbol: str) -> str:
 
 
 def describe_symbol(symbol: str) -> str:
-    """A name with its symbol, which tells functions with other arguments apart: ``c10::gone (_ZN3c104goneEv)``."""
+    """Name with its symbol, which distinguishes overloaded functions: ``c10::gone (_ZN3c104goneEv)``."""
     name, whole = name_in(symbol), shown(symbol)
     return name if name == whole else f"{name} ({whole})"

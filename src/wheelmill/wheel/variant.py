@@ -1,4 +1,4 @@
-"""Variant wheels (PEP 825, a draft): how one is made of a plain wheel and back, and which machines it is for.
+"""Variant wheels (PEP 825, a draft): conversion from plain wheels and back, and the machines that they are for.
 
 Variants of one version share it, so the CUDA of the label is not in it: ``2.8.3+cu130torch2.11`` becomes
 ``2.8.3+torch2.11`` in file name, METADATA and ``.dist-info``. ``variant.json`` names the plain wheel it was, and driver
@@ -62,7 +62,7 @@ _IN_VALUE: Final = _IN_NAME | {"."}
 
 
 class Priorities(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What decides between variants that a machine could all take; the first counts most."""
+    """Order of variants that a machine could all take; the first counts most."""
 
     namespace: tuple[Text, ...]
     feature: dict[str, tuple[Text, ...]] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Priorities(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Provider(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="kebab"):
-    """Who knows what a machine has of a namespace: a distribution that an installer asks, or stands in for."""
+    """Distribution that reads a machine's properties in a namespace; an installer asks it, or stands in for it."""
 
     requires: tuple[Text, ...] = ()
     plugin_api: Text | None = None
@@ -83,7 +83,7 @@ class Provider(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="ke
 
 
 class VariantMetadata(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="kebab"):
-    """The properties of variants: of one in a wheel, of all in a list."""
+    """Properties of variants: of one in a wheel, of all in a list."""
 
     schema: Text = field(name="$schema")
     default_priorities: Priorities
@@ -94,12 +94,12 @@ class VariantMetadata(Struct, frozen=True, kw_only=True, omit_defaults=True, ren
 
     @property
     def is_known(self) -> bool:
-        """Whether it follows a draft that we read."""
+        """True if it follows a draft that we read."""
         return self.schema in KNOWN_SCHEMAS
 
 
 def read_variant_metadata(content: bytes) -> VariantMetadata:
-    """Read a ``variant.json``, or the list of a version's variants; keys that the drafts lack are passed over.
+    """Read a ``variant.json``, or the list of a version's variants; keys that the drafts lack are ignored.
 
     Raises:
         UnreadableError: it is none, or larger than any real one.
@@ -118,7 +118,7 @@ def read_variant_metadata(content: bytes) -> VariantMetadata:
 
 
 def variant_metadata_bytes(metadata: VariantMetadata) -> bytes:
-    """Write one: the same content gives the same bytes."""
+    """Encode variant metadata: the same content gives the same bytes."""
     return indented(encode(metadata, order="sorted"), indent=2) + b"\n"
 
 
@@ -180,15 +180,10 @@ class Variant:
 
     @classmethod
     def of(cls, cuda: CudaVersion, sass: Iterable[Architecture], ptx: Iterable[Architecture]) -> Self | None:
-        """The variant that a wheel is; None where these words cannot say which of the GPUs it runs on.
+        """Variant of a wheel with this CUDA and code; None if its properties cannot express the GPUs that it runs on.
 
-        A label stands for the same properties in every wheel of a version, so it ends in their hash: wheels of one CUDA
+        A label stands for the same properties in every wheel of a version, so it ends in their hash. Wheels of one CUDA
         have code for other GPUs on another platform, or since ``packages.yml`` was changed.
-
-        Args:
-            cuda: the release that it was built with.
-            sass: what it has machine code for.
-            ptx: what it has portable assembly for.
         """
         machine, portable = frozenset(sass), frozenset(ptx)
         values = [f"{each.major}{each.minor}_real" for each in sorted(machine) if _is_for_later_ones(each)]
@@ -201,7 +196,7 @@ class Variant:
 
     @classmethod
     def of_code(cls, cuda: CudaVersion, sass: Iterable[str], ptx: Iterable[str]) -> Self | None:
-        """The same, of the words in a wheel's evidence: ``sm_90``, ``compute_120``.
+        """Variant of a wheel by the words in its evidence: ``sm_90``, ``compute_120``.
 
         Raises:
             ValueError: one of them is no GPU architecture.
@@ -214,7 +209,7 @@ NULL_VARIANT: Final = Variant(label=NULL, properties={})
 
 
 def metadata_of(variants: Mapping[VariantLabel, Properties]) -> VariantMetadata:
-    """What is said of these variants, in one of them or in the list of all."""
+    """Metadata of these variants, for one of them or the list of all."""
     return VariantMetadata(
         schema=SCHEMA,
         default_priorities=Priorities(namespace=(NAMESPACE,)),
@@ -227,7 +222,7 @@ def metadata_of(variants: Mapping[VariantLabel, Properties]) -> VariantMetadata:
 
 
 def _is_for_later_ones(code: Architecture) -> bool:
-    """Whether machine code runs on all GPUs of its major release from its minor one on, as ``_real`` says."""
+    """True if machine code runs on all GPUs of its major release from its minor one on, as ``_real`` means."""
     later = (gpu for gpu in CARDS if gpu.major == code.major and gpu.minor > code.minor)
     return not is_for_one_gpu(code) or not any(later)
 
@@ -237,14 +232,14 @@ PLAIN_FILE: Final = "wheelmill-plain.json"
 
 
 class PlainWheel(Struct, frozen=True, kw_only=True):
-    """The wheel that a variant wheel was made of."""
+    """Plain wheel that a variant wheel was made of."""
 
     filename: str
     sha256: Sha256
 
 
 def variant_name(plain: WheelName, label: VariantLabel) -> VariantWheelName:
-    """The name of a wheel as a variant.
+    """Name of a wheel as a variant.
 
     Raises:
         UnreadableError: its version has no label of ours.
@@ -256,16 +251,11 @@ def variant_name(plain: WheelName, label: VariantLabel) -> VariantWheelName:
 
 
 def make_variant(wheel: WheelFile, variant: Variant, folder: Path) -> WheelFile:
-    """Make a variant wheel of one that was packed here: the same wheel and variant give the same bytes.
-
-    Args:
-        wheel: the plain wheel.
-        variant: which machines it is for.
-        folder: where the variant wheel is put.
+    """Make a variant, in `folder`, of a plain wheel that was packed here: the same input gives the same bytes.
 
     Raises:
         UnreadableError: the wheel cannot be read, or its version has no label of ours.
-        IntegrityError: the plain wheel could not be made of it again.
+        IntegrityError: the variant does not give the plain wheel again.
     """
     plain = WheelName.parse(wheel.filename)
     name = variant_name(plain, variant.label)
@@ -281,15 +271,11 @@ def make_variant(wheel: WheelFile, variant: Variant, folder: Path) -> WheelFile:
 
 
 def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
-    """Turn a variant wheel back into the plain wheel that it was made of.
-
-    Args:
-        wheel: the variant wheel, which may be anybody's.
-        folder: where the plain wheel is put.
+    """Restore, in `folder`, the plain wheel of an untrusted variant wheel.
 
     Raises:
-        UnreadableError: it is none, or nobody wrote in it what it was made of.
-        IntegrityError: what comes out is not what stands there.
+        UnreadableError: it is no variant wheel, or does not name its plain wheel.
+        IntegrityError: the result is not the wheel that it names.
     """
     name, plain = VariantWheelName.parse(wheel.name), plain_of(wheel)
     assert plain  # noqa: S101 - a name with a label
@@ -313,10 +299,10 @@ def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
 
 
 def plain_of(wheel: Path) -> PlainWheel | None:
-    """Which wheel a variant wheel was made of; None for a plain wheel.
+    """Plain wheel that a variant wheel was made of; None if it is plain itself.
 
     Raises:
-        UnreadableError: it cannot be read, or nobody wrote in it what it was made of.
+        UnreadableError: it cannot be read, or does not name its plain wheel.
     """
     if split_label(wheel.name)[1] is None:
         return None
@@ -332,7 +318,7 @@ _plain_decoder: Final = Decoder(PlainWheel)
 
 @contextmanager
 def _workspace(folder: Path, filename: str) -> Iterator[Path]:
-    """A folder for what is in a wheel; files and folders in each other's place are the wheel's fault."""
+    """Folder for a wheel's contents; files and folders in each other's place are the wheel's fault."""
     with temporary_folder(folder) as workspace:
         try:
             yield workspace
@@ -350,7 +336,7 @@ def _unpack(wheel: Path, folder: Path) -> Path:
 
 
 def _rename(unpacked: Path, old: Version, new: Version) -> Path:
-    """Give what is unpacked another version, in METADATA and the names of its folders; returns its ``.dist-info``."""
+    """Give an unpacked wheel another version, in METADATA and folder names; returns its ``.dist-info``."""
     for folder in (*unpacked.glob(f"*-{old}.dist-info"), *unpacked.glob(f"*-{old}.data")):
         renamed = folder.with_name(folder.name.replace(f"-{old}.", f"-{new}."))
         if renamed.exists():

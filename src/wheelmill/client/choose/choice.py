@@ -123,7 +123,8 @@ def preference(candidate: Candidate, target: TargetEnvironment) -> tuple[object,
 
     No other torch and no other CUDA than the target's own, a final release, a higher version, a name with a CUDA. Then
     a name with just this torch, not with any from an older one on (installers sort these labels so, too). Then a newer
-    CUDA, better tags, a higher build number; then the order of sources, since the first of equals is taken.
+    CUDA, better tags, a higher build number, a higher local version. Then the order of sources, since the first of
+    equals is taken.
     """
     label = candidate.label
     public = _public(candidate.version)

@@ -309,7 +309,7 @@ def _with_torch_place(resolution: Resolution, facts: Compatibility) -> Resolutio
 
 @contextmanager
 def open_finder(projects: Sequence[ProjectName], environment: TargetEnvironment, search: Search) -> Iterator[Finder]:
-    """Bring the pages that may list projects up to date; they are kept when the context is left."""
+    """Bring the pages that may list projects up to date, and keep each as it is read."""
     with search.open_cache() as cache:
         facts = read_facts()
         pages = Pages(cache, offline=search.offline, refresh=search.refresh, progress=search.progress)

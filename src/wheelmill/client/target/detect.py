@@ -80,8 +80,7 @@ class Overrides:
 def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvironment:
     """Detect the target. On another platform than this machine's, driver and GPUs cannot be detected.
 
-    If ``python`` is None, the interpreter is that of the project's ``.venv``, the active environment's, or the first on
-    PATH. It is never the one of wheelmill itself.
+    If ``python`` is None and the overrides leave facts open, `find_interpreter` looks for one.
 
     Raises:
         UsageError: there is no interpreter and too few facts, or the interpreter does not run.

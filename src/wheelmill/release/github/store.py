@@ -257,7 +257,7 @@ class GitHubStore:
         return False
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
-        """See `Store.assets`; the list of releases has them."""
+        """See `Releases.assets`; the list of releases has them."""
         with Calls(self.repository, self.pace, QUIET) as calls:
             releases = all_releases(calls)
         return {ReleaseTag(release.tag_name): frozenset(each.name for each in release.assets) for release in releases}

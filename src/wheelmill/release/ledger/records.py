@@ -171,7 +171,7 @@ class LedgerState:
     """The oldest count first."""
 
     def without_old(self, now: datetime) -> LedgerState:
-        """Drop expired entries: changes older than an hour, failures and runs older than a month."""
+        """Drop expired entries: changes older than an hour, failures older than 30 days, runs older than 35."""
         changes = tuple(each for each in self.work.changes if now - each.at < AN_HOUR)
         failures = {inputs: each for inputs, each in self.failures.items() if now - each.failed_at < TRIED_AGAIN}
         runs = {run: each for run, each in self.work.runs.items() if now - each.since < LONGEST_RUN}

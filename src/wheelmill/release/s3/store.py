@@ -241,7 +241,7 @@ class S3Store:
         return False
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
-        """See `Store.assets`; wheels lie under their hashes, so every release gets the names of all files."""
+        """See `Releases.assets`; wheels lie under their hashes, so every release gets the names of all files."""
         names = frozenset(key.rpartition("/")[2] for key, _ in self.bucket.keys(f"{FILES}/"))
         return dict.fromkeys(self.tags(), names)
 
