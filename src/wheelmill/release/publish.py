@@ -146,7 +146,7 @@ def assign_build_number(built: BuiltWheel, published: Mapping[str, Sha256]) -> B
         published: the hashes of all published wheels, by file name.
 
     Returns:
-        The wheel, unchanged if it is the first of its name; None if its latest build is already published byte for byte.
+        The wheel, unchanged if it is the first of its name; None if its latest build is published byte for byte.
     """
     own = WheelName.parse(built.file.filename)
     others = (WheelName.parse(filename) for filename in published)
