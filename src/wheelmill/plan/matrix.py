@@ -1,7 +1,7 @@
 """Matrix of packages x versions x Pythons x CUDAs x torches x platforms, less what cannot or need not be built.
 
-A cell without a target has an obstacle: a rule of a package, a fact about CUDA or torch, or a published wheel. A
-required package that is neither published nor planned is another.
+A cell without a target has an obstacle: a rule of a package, a fact about CUDA or torch, or a published wheel. Targets
+whose required packages are neither published nor planned are reported.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class Output:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Write to the log how it ended."""
+        """Close the log, with the number of characters that it lacks."""
         if self._file and self._size > MAX_LOGGED:
             print(f"\n[{self._size - MAX_LOGGED} more characters]", file=self._file)
         self._open.close()

@@ -1,7 +1,7 @@
 """HTTP client for all of wheelmill.
 
 Every request has a limit of bytes and one of time, is retried where that may help, and sends credentials only to
-their server. Any failure is a `NetworkError` that begins with the URL.
+their server. A request that fails raises a `NetworkError` that begins with the URL.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ Stored = Mapping[Origin, Credential | str]
 
 
 def read_credentials_file() -> Stored:
-    """Read ``credentials.toml``: a table per origin, with a ``token``, or a ``username`` and its ``password``."""
+    """Read ``credentials.toml``: a table per origin, with a ``token``, or a ``username`` and ``password``."""
     import tomllib  # noqa: PLC0415 - few users have the file
 
     named = os.environ.get(CREDENTIALS_VARIABLE)
@@ -309,7 +309,7 @@ _given: Final[dict[Origin, Credential]] = {}
 def keep_credential(url: str) -> str:
     """Remove user and password from a person's URL, and send them to its server from now on.
 
-    The returned URL may be shown and stored. A text that is no URL of http or https stays as it is.
+    The returned URL may be shown and stored. From any other text user and password are removed alone.
 
     Raises:
         UsageError: another URL had other credentials for that server.
@@ -347,7 +347,7 @@ def credential_for(url: str) -> Credential | None:
 
 
 def known_credentials() -> Mapping[Origin, Credential]:
-    """Return the credentials known before a server is named: all but those of GitHub's command and netrc.
+    """Return the credentials known before a server is named: all but ``GITHUB_TOKEN`` and those of GitHub's command and netrc.
 
     Raises:
         UsageError: see `credential_for`.

@@ -312,7 +312,7 @@ def check_archive(path: Path) -> tuple[Finding, ...]:
 
 
 def check_list(archive: zipfile.ZipFile, size: int) -> tuple[Finding, ...]:
-    """List those reasons that the list of members shows, without reading a member; `size` is the wheel's bytes."""
+    """List the reasons of `check_archive` that the list of members shows, without reading any; `size` is in bytes."""
     return tuple(islice(_refusals(archive.infolist(), size), MAX_FINDINGS))
 
 

@@ -56,7 +56,7 @@ class Signer:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``OWNER/REPO``, ``OWNER/REPO@BRANCH``, or ``OWNER/REPO:OWNER/REPO``, the second with the called workflows.
+        """Read ``OWNER/REPO``, ``OWNER/REPO@BRANCH``, or ``OWNER/REPO:OWNER/REPO``, the second with called workflows.
 
         Raises:
             ValueError: it has none of these forms.

@@ -100,7 +100,7 @@ class DynamicForm:
         return struct.Struct(f"{self.order}{'2Q' if self.wide else '2I'}")
 
     def read_links(self, entries: bytes, texts: Texts) -> Links:
-        """Read whole entries of the section ``.dynamic`` up to one that is zero; `texts` is the section ``.dynstr``."""
+        """Read the section ``.dynamic``, of whole entries up to a zero entry; `texts` is the section ``.dynstr``."""
         soname, needed, text_relocations = None, [], False
         for tag, value in takewhile(itemgetter(0), self.entry.iter_unpack(entries)):
             if tag == _NEEDED:

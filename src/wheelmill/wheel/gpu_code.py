@@ -1,9 +1,9 @@
 """GPU code of a shared object, read from ``.nv_fatbin``, and the GPUs on which it runs.
 
 NVIDIA does not document the container; this reader agrees with ``cuobjdump --list-elf --list-ptx`` on ten targets of
-CUDA 12.4 and 13.0. The section is a row of containers (u32 magic, u16 version, u16 header size, u64 size of what
-follows), each a row of entries (u16 kind, u32 header size at 4, u64 size at 8, u32 architecture at 28, u64 flags at
-40), padded with zeros.
+CUDA 12.4 and 13.0. The section is a row of containers, padded with zeros: u32 magic, u16 version, u16 header size, u64
+size of the rest. Each is a row of entries: u16 kind, u32 header size at 4, u64 size at 8, u32 architecture at 28, u64
+flags at 40.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _TEGRA: Final = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
 
 
 def read_gpu(text: str) -> Architecture:
-    """Read the name of a GPU: ``9.0``, ``90``, ``sm_90``, ``h100``, ``rtx 4090`` or the one that nvidia-smi gives.
+    """Read the name of a GPU: ``9.0``, ``90``, ``sm_90``, ``h100``, ``rtx 4090`` or that of nvidia-smi.
 
     The ``a`` of ``sm_90a`` is of code, not of a GPU.
 

@@ -164,7 +164,7 @@ class BuiltFor:
 
     @classmethod
     def of(cls, cuda: CudaVersion | None, torch: TorchVersion | None) -> Self:
-        """CUDA and torch from a page or a person; each may be open."""
+        """CUDA and torch as a page or a person names them; None if open."""
         return cls(cuda_major=cuda.major if cuda else None, cuda=cuda, torch=torch)
 
     @classmethod
@@ -298,7 +298,7 @@ class TorchKeys(TypedDict):
 
 
 def torch_in_json(torch: TorchNeed | None) -> TorchKeys:
-    """JSON form of the torch that a wheel needs."""
+    """JSON form of the torch that a wheel needs: one release, a range beside it, or neither."""
     return {
         "torch": str(torch) if isinstance(torch, TorchVersion) else None,
         "torch_abi": cast("TorchRange", torch.plain) if isinstance(torch, StableTorch) else None,

@@ -125,7 +125,7 @@ def compile_stub(functions: Iterable[str], library: Path) -> None:
 
 
 def is_in_stable_abi(symbol: str, python: PythonVersion) -> bool:
-    """True if a symbol is not Python's, or is in every Python from `python` on."""
+    """True if a symbol is not Python's, or is in the stable ABI of every Python from `python` on."""
     if not symbol.startswith(("Py", "_Py")):
         return True
     from abi3info import DATAS, FUNCTIONS  # noqa: PLC0415 - slow to import, and few wheels are for the stable ABI

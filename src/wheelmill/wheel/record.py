@@ -107,7 +107,7 @@ def check_record(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Finding]:
 
 
 def digest_of(file: IO[bytes], algorithm: str = "sha256") -> str:
-    """Digest after ``sha256=``, in unpadded URL-safe base64; empty for an algorithm that RECORD forbids."""
+    """Algorithm and digest, ``sha256=``, in unpadded URL-safe base64; empty for an algorithm that RECORD forbids."""
     if algorithm not in {"sha256", "sha384", "sha512"}:
         return ""
     digest = hashlib.file_digest(file, algorithm).digest()  # type: ignore[arg-type]  # any readable file

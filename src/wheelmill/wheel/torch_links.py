@@ -1,4 +1,4 @@
-"""Symbols that a wheel's libraries need of torch's, and the torches with its stable ABI.
+"""Symbols that a wheel's libraries need of torch's, and checks that they keep to torch's stable ABI.
 
 The stable ABI has functions of C and no C++.
 
@@ -36,9 +36,10 @@ _TOLD: Final = 3
 
 
 def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = None) -> TorchWindow | None:
-    """Find the torches in which the libraries of a wheel could load together, by the table or the one of wheelmill.
+    """Find the torches in which all the libraries of a wheel could load together.
 
-    None if they need no symbol of torch, or are for a processor other than the table's.
+    `table` is what torches define; None is the table that ships with wheelmill. The result is None if the libraries
+    need no symbol of torch, or are for another processor than the table.
 
     Raises:
         UnreadableError: the table that ships is damaged.
@@ -69,7 +70,7 @@ def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = No
 
 
 def cxx11_abi_of(libraries: Iterable[SharedObject]) -> bool | None:
-    """C++ ABI that code expects of torch, by its symbols' spelling of ``std::string``; None if none has one.
+    """True if code expects torch's new C++ ABI, by how its symbols spell ``std::string``; None if none spells it.
 
     https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html
     """
@@ -114,6 +115,10 @@ def shims_in(symbols: Iterable[str]) -> ShimsUsed:
 
 
 def beyond_stable_abi(symbols: Iterable[str]) -> tuple[str, ...]:
-    """Undefined symbols of a wheel that only torch's C++ can define, by readable names: ``at::_ops::empty::call``."""
+    """Undefined symbols of a wheel that only torch's C++ can define, by readable names: ``at::_ops::empty::call``.
+
+    These are all names of C++ but those of its own runtime. Names that the wheel and its libraries define are not
+    undefined, and CUDA and Python have names of C.
+    """
     found = (name for name in symbols if name.startswith(MANGLED))
     return tuple(sorted({name_in(name) for name in found if _OF_TORCH.search(name) or not _OF_THE_RUNTIME.match(name)}))
