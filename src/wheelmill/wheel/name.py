@@ -130,7 +130,7 @@ def wheel_behind(url: str) -> WheelName | None:
 
 
 def _parts_of(filename: str) -> tuple[ProjectName, Version, BuildTag, frozenset[Tag]]:
-    """Parse as `parse_wheel_filename` does, but each part that nearly all names of an index share only once."""
+    """Parse as `parse_wheel_filename` does; parts that nearly all names of an index share are parsed only once."""
     stem, suffix, rest = filename.rpartition(".whl")
     front, *back = stem.rsplit("-", 3)
     try:
