@@ -347,7 +347,7 @@ def credential_for(url: str) -> Credential | None:
 
 
 def known_credentials() -> Mapping[Origin, Credential]:
-    """Return the credentials known before a server is named: all but ``GITHUB_TOKEN`` and those of GitHub's command and netrc.
+    """Return credentials known before a server is named: all but ``GITHUB_TOKEN``, netrc and GitHub's own command.
 
     Raises:
         UsageError: see `credential_for`.

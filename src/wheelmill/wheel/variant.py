@@ -1,8 +1,8 @@
 """Variant wheels (PEP 825, a draft): conversion from plain wheels and back, and the machines that they are for.
 
 Variants of one version share it, so the CUDA of the label is not in it: ``2.8.3+cu130torch2.11`` becomes
-``2.8.3+torch2.11`` in file name, METADATA and ``.dist-info``. ``variant.json`` names the plain wheel it was, and driver
-and GPUs as properties, which uv and others compare.
+``2.8.3+torch2.11`` in file name, METADATA and ``.dist-info``. ``variant.json`` has driver and GPUs as properties, which
+uv and others compare; ``wheelmill-plain.json`` names the plain wheel.
 
 https://peps.python.org/pep-0825/#variant-metadata and https://peps.python.org/pep-0850/
 
