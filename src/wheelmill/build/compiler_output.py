@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final, get_args
 
 from wheelmill.build.compiler_cache import UNITS
-from wheelmill.build.parallelism import MEMORY_PER_COMPILER
 from wheelmill.config.model import Component, Package
 from wheelmill.errors import BuildError, CompileError, ProcessError
+from wheelmill.system.hardware import MEMORY_PER_COMPILER
 from wheelmill.system.process import MAX_LINE, printable
 
 NETWORK: Final = (

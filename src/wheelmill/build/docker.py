@@ -23,7 +23,6 @@ from wheelmill.build.compiler_cache import BuildPart, CompiledPart, CompilerCach
 from wheelmill.build.compiler_output import explain_failure, unit_in
 from wheelmill.build.environment import install_packages, variables_of
 from wheelmill.build.local import repair_arguments
-from wheelmill.build.parallelism import Parallelism, parallelism_for
 from wheelmill.build.provenance import BuildPlace
 from wheelmill.build.toolkit import HEADERS
 from wheelmill.config.model import Compatibility, Component, CudaImages, ImageReference, Images
@@ -32,6 +31,7 @@ from wheelmill.installers.environments import PackageFolder
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import containers, own_installation, process
 from wheelmill.system.containers import base_image, own_image
+from wheelmill.system.hardware import Parallelism, parallelism_for
 from wheelmill.system.progress import Progress, number_of
 
 PACKAGES: Final = PurePosixPath("/opt/wheelmill/packages")

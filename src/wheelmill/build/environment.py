@@ -15,7 +15,6 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from wheelmill.build import gpu_answers
-from wheelmill.build.parallelism import Parallelism
 from wheelmill.build.toolkit import install_own_wheels, library_variables
 from wheelmill.config.model import ARCHITECTURES_IN, EVERY_BUILD_NEEDS, ArchForm, LockedRequirement, Package
 from wheelmill.errors import BuildError, ProcessError
@@ -23,6 +22,7 @@ from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import Architecture, CudaVersion
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import write_bytes
+from wheelmill.system.hardware import Parallelism
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
 
 _FIRST_HEADER_TIME: Final = 1_600_000_000

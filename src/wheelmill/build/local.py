@@ -29,7 +29,6 @@ from wheelmill.build.compiler_cache import (
 )
 from wheelmill.build.compiler_output import explain_failure, unit_in
 from wheelmill.build.environment import install_packages, variables_of
-from wheelmill.build.parallelism import parallelism_for
 from wheelmill.build.provenance import BuildPlace, this_machine
 from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
 from wheelmill.config.model import Package
@@ -40,6 +39,7 @@ from wheelmill.names import Platform
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import own_installation, process
 from wheelmill.system.folders import temporary_files_in, temporary_folder
+from wheelmill.system.hardware import parallelism_for
 from wheelmill.system.progress import Progress
 from wheelmill.system.sandbox import Sandbox
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH

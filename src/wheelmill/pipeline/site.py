@@ -14,13 +14,12 @@ from typing import Final
 from wheelmill.build.provenance import known_failures
 from wheelmill.config.model import Compatibility, Config, Listing
 from wheelmill.errors import NetworkError
-from wheelmill.index.aliases import with_aliases
 from wheelmill.index.collect import idle_lines, site_of_releases
 from wheelmill.index.deployed import Deployed, ReadDeployed
+from wheelmill.index.derived import VariantFile, pages_of_variants, variant_files, with_aliases
 from wheelmill.index.render import Page, pages_of, pages_of_hashes, pages_of_sources
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue, Site
-from wheelmill.index.variants import VariantFile, pages_of_variants, variant_files
 from wheelmill.index.write import MAX_BYTES, SiteSize, write_site
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.attested import attested_part, derived_part

@@ -15,7 +15,6 @@ from tests.refusals import coded
 from tests.unit.build.conftest import CELL, TARGET
 from tests.wheels import write_wheel
 from wheelmill.build.environment import install_packages, install_requirements, install_torch, variables_of
-from wheelmill.build.parallelism import MEMORY_PER_COMPILER, Parallelism, parallelism_for
 from wheelmill.config.model import ArchVariable, LockedRequirement, Package
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.environments import PackageFolder
@@ -23,6 +22,7 @@ from wheelmill.names import Architecture, PythonVersion
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
 from wheelmill.system.files import sha256_of
+from wheelmill.system.hardware import MEMORY_PER_COMPILER, Parallelism, parallelism_for
 
 TORCH = "torch-2.11.0-py3-none-any.whl"
 CUDA_MODULE = """

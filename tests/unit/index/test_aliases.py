@@ -12,8 +12,8 @@ from tests.unit.plan.examples import CONFIG, DEMO
 from tests.unit.release.conftest import NOW
 from wheelmill.config.model import Aliases, Listing, Package, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
-from wheelmill.index.aliases import with_aliases
 from wheelmill.index.collect import site_of_releases
+from wheelmill.index.derived import with_aliases
 from wheelmill.index.render import pages_of
 from wheelmill.index.tree import Site
 from wheelmill.names import ProjectName, project_name

@@ -9,9 +9,9 @@ from packaging.version import Version
 
 from wheelmill.names import project_name
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.wheel.alias import AliasWheel
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.metadata import faults_of, read_metadata
+from wheelmill.wheel.name import AliasWheel
 from wheelmill.wheel.record import check_record
 
 SUFFIX = AliasWheel(

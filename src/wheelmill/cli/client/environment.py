@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from wheelmill.build.parallelism import parallelism_for
 from wheelmill.cli.shared.commands import JsonOption, print_json
 from wheelmill.cli.shared.options import TargetOptions, with_groups
 from wheelmill.client.install.wheel_cache import clean_cache, measure_cache
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import UsageError
+from wheelmill.system.hardware import parallelism_for
 from wheelmill.system.progress import number_of, size
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from wheelmill.client.choose.suggest import explain_absence
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName
-from wheelmill.wheel.alias import EVERYWHERE, chosen_by_extras, stands_for
+from wheelmill.wheel.name import EVERYWHERE, chosen_by_extras, stands_for
 
 Candidates = Mapping[ProjectName, Sequence[Candidate]]
 

@@ -16,11 +16,10 @@ from wheelmill.client.target.interpreter import python_of
 from wheelmill.errors import ProcessError, UnreadableError, UsageError
 from wheelmill.names import ProjectName, TorchNeed, project_name
 from wheelmill.system import process
-from wheelmill.wheel.alias import stands_for
 from wheelmill.wheel.archive import MAX_DISTRIBUTIONS, MAX_METADATA
 from wheelmill.wheel.label import BuiltFor, needed_torch
 from wheelmill.wheel.metadata import read_fields
-from wheelmill.wheel.name import wheel_behind
+from wheelmill.wheel.name import stands_for, wheel_behind
 from wheelmill.wheel.record import read_rows
 
 

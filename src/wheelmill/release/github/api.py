@@ -25,7 +25,7 @@ from github.Repository import Repository as Repo
 from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
 
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageError, WheelmillError
-from wheelmill.release.github.turn import CountedTurn
+from wheelmill.release.turn import CountedTurn
 from wheelmill.system.progress import Clock, Progress
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials

@@ -24,10 +24,10 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.api import Calls, Repository
 from wheelmill.release.github.download import downloads_from, probe
 from wheelmill.release.github.drafts import DraftFiles, draft_of, publish_draft
-from wheelmill.release.github.turn import CountedTurn
 from wheelmill.release.ledger.records import date_tags, is_date_tag
 from wheelmill.release.manifest import Manifest, ManifestEntry, entry_of, manifest_of
 from wheelmill.release.store import Asset, Publication, RefusedWheel, files_beside, files_of_release
+from wheelmill.release.turn import CountedTurn
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.name import WheelFile

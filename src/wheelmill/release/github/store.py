@@ -35,11 +35,11 @@ from wheelmill.release.github.api import Calls, Pace, Repository
 from wheelmill.release.github.download import downloads_from
 from wheelmill.release.github.drafts import all_releases, left_drafts
 from wheelmill.release.github.publisher import GitHubPublisher
-from wheelmill.release.github.turn import CountedTurn
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import is_date_tag, is_like_date_tag
 from wheelmill.release.ledger.releases import read_each
 from wheelmill.release.store import LeftDraft, Quotas
+from wheelmill.release.turn import CountedTurn
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Clock, Progress
 from wheelmill.web.transport import PATIENT

@@ -12,7 +12,7 @@ from tests.wheels import wheel_name as name
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Resolution
 from wheelmill.names import CudaVersion, Platform, TorchVersion, project_name
-from wheelmill.wheel.alias import AliasWheel
+from wheelmill.wheel.name import AliasWheel
 
 
 def test_the_targets_own_cuda_comes_before_a_higher_version_for_an_older_one(resolved: Resolve) -> None:

@@ -18,10 +18,10 @@ from wheelmill.release import store as store_module
 from wheelmill.release.github import GitHubStore, Repository
 from wheelmill.release.github.api import Pace
 from wheelmill.release.github.store import MAX_WHEELS
-from wheelmill.release.github.turn import CHANGES_AN_HOUR
 from wheelmill.release.manifest import MANIFEST, Manifest, listed_of
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Quotas
+from wheelmill.release.turn import CHANGES_AN_HOUR
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.records import record_from
 
@@ -223,7 +223,7 @@ def test_a_full_release_stays_below_the_limits(
     github: GitHub, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, most: int, changes: int
 ) -> None:
     monkeypatch.setattr("wheelmill.release.github.store.QUOTAS", Quotas(wheels=most))
-    monkeypatch.setattr("wheelmill.release.github.turn.CHANGES_AN_HOUR", changes)
+    monkeypatch.setattr("wheelmill.release.turn.CHANGES_AN_HOUR", changes)
     github.changes_an_hour = changes + 60
     wheels = [certified_wheel(tmp_path / f"demo-1.{number}-py3-none-any.whl") for number in range(most + 6)]
     (first, second) = publish(store_on(github, clock), wheels, now=NOW).releases

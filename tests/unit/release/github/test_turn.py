@@ -14,11 +14,10 @@ from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import ReleaseError
 from wheelmill.release.github.store import GitHubStore
-from wheelmill.release.github.turn import CHANGES_AN_HOUR, STALE, CountedTurn
 from wheelmill.release.ledger.records import Lease, LedgerState
 from wheelmill.release.publish import publish, publish_each
 from wheelmill.release.store import Publication
-from wheelmill.release.turn import PUBLISHING
+from wheelmill.release.turn import CHANGES_AN_HOUR, PUBLISHING, STALE, CountedTurn
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import QUIET, Clock, Progress
 
@@ -135,7 +134,7 @@ def test_who_lost_its_turn_finds_out_before_it_publishes(
 def test_what_arrived_in_time_is_published_and_the_rest_later(
     github: GitHub, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    monkeypatch.setattr("wheelmill.release.github.turn.CHANGES_AN_HOUR", changes := CHANGES_AN_HOUR * count // 170)
+    monkeypatch.setattr("wheelmill.release.turn.CHANGES_AN_HOUR", changes := CHANGES_AN_HOUR * count // 170)
     github.changes_an_hour = changes + 60
     wheels = [certified_wheel(tmp_path / f"demo-2.{number}-py3-none-any.whl") for number in range(count)]
     deliveries = [wheels[first : first + count // 17] for first in range(0, len(wheels), count // 17)]
@@ -189,7 +188,7 @@ def steps() -> Steps:
 def turn(store: GitHubStore, clock: FakeClock, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Iterator[CountedTurn]:
     """A turn of which four changes may be made in an hour, in two reservations, and one beyond."""
     for name, count in (("CHANGES_AN_HOUR", 4), ("_AT_ONCE", 2), ("_SPARE", 1)):
-        monkeypatch.setattr(f"wheelmill.release.github.turn.{name}", count)
+        monkeypatch.setattr(f"wheelmill.release.turn.{name}", count)
     turn = CountedTurn(store.ledger, Clock(now=clock.now, sleep=clock.sleep), steps)
     with turn.taken():
         yield turn
