@@ -87,7 +87,7 @@ def run(environment: Path, server: PageServer, tmp_path: Path) -> Run:
         done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False, env=env)
         assert done.returncode == exit_code, done.stderr
         assert "Traceback" not in done.stderr
-        assert "jinja2" not in done.stderr
+        assert EXTRA in done.stderr or "jinja2" not in done.stderr
         return done
 
     return run_command

@@ -45,30 +45,24 @@ def contradictions(config: Config, folder: Path) -> tuple[str, ...]:
 
 
 def _of_cuda(config: Config) -> Iterator[tuple[KeyPath, str]]:
-    """CUDA releases that no image has, whose driver was not looked up, or that only a torch names."""
-    facts, before = config.compatibility, ""
-    for cuda, release in sorted(facts.cuda.items()):
+    """CUDA releases that no image has, or whose driver is that of an older one."""
+    before = ""
+    for cuda, release in sorted(config.compatibility.cuda.items()):
         place = ("cuda", "releases", str(cuda))
         if cuda not in config.images.cuda:
-            yield (
-                place,
-                f"images.yml pins no image for CUDA {cuda}: 'wheelmill config images --refresh --write' pins one",
-            )
-        if release.driver is None:
-            yield (*place, "driver"), f"is required: the oldest driver that knows CUDA {cuda}"
-        elif before and Version(release.driver) <= Version(before):
+            yield place, f"images.yml has no image for CUDA {cuda}: 'wheelmill config images --refresh --write' pins it"
+        if release.driver and before and Version(release.driver) <= Version(before):
             yield (*place, "driver"), f"expected a newer one than {before}, the driver of the CUDA before it"
         before = release.driver or before
-    for key, releases in (("releases", facts.torch), ("candidates", facts.torch.candidates)):
-        for torch, built in releases.items():
-            for platform, cudas in built.cuda.items():
-                if unknown := ", ".join(map(str, sorted(cudas - set(facts.cuda)))):
-                    yield ("torch", key, str(torch), "cuda", str(platform)), f"has no facts under 'cuda': {unknown}"
 
 
 def _of_pythons(facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
-    """Pythons for which cibuildwheel has no interpreter on a platform, by its own table."""
-    table = tomllib.loads(files("cibuildwheel").joinpath("resources", "build-platforms.toml").read_text("utf-8"))
+    """Pythons for which the installed cibuildwheel has no interpreter on a platform, by its own table."""
+    try:
+        resources = files("cibuildwheel")
+    except ModuleNotFoundError:  # it is part of the factory extra, and so is every build
+        return
+    table = tomllib.loads(resources.joinpath("resources", "build-platforms.toml").read_text("utf-8"))
     known = {entry["identifier"] for system in table.values() for entry in system["python_configurations"]}
     for place, python in enumerate(facts.pythons):
         absent = [str(each) for each in facts.platforms if f"{python.abi}-many{each}" not in known]
@@ -78,7 +72,7 @@ def _of_pythons(facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
 
 def _of_symbols(facts: Compatibility, path: Path) -> Iterator[tuple[KeyPath, str]]:
     """Torches that the table of symbols lacks, or has of another patch release."""
-    for torch in stale_torches(facts, TorchSymbols.read(path) if path.exists() else None):
+    for torch in stale_torches(facts, TorchSymbols.read(path)) if path.exists() else ():
         release = facts.torch[torch].release
         message = f"{TABLE} has no symbols of torch {release}: 'wheelmill config symbols --write' reads them"
         yield ("torch", "releases", str(torch)), message

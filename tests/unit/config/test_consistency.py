@@ -63,13 +63,8 @@ def test_a_cuda_needs_an_image_and_a_driver_newer_than_the_one_before(
     assert faults(added) == [f"cuda.releases.13.9{key}" for key in keys]
 
 
-def test_a_driver_that_was_not_looked_up_is_asked_for(faults: Faults) -> None:
-    assert faults(('      driver: "580.65.06"\n', "")) == ["cuda.releases.13.0.driver"]
-
-
-def test_a_torch_needs_facts_about_its_cuda_and_its_symbols(faults: Faults) -> None:
-    newest = 'cuda: {linux_x86_64: ["13.0", "13.2"]'
-    assert faults((newest, newest.replace("13.2", "13.7"))) == ["torch.releases.2.15.cuda.linux_x86_64"]
+def test_a_driver_that_was_not_looked_up_is_compared_with_nothing(faults: Faults) -> None:
+    assert faults(('      driver: "580.65.06"\n', "")) == []
 
 
 def test_symbols_of_another_patch_release_are_those_of_another_torch(faults: Faults) -> None:
