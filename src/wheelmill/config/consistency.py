@@ -10,8 +10,6 @@ import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from string import Formatter
-from typing import Final
 
 from packaging.version import Version
 
@@ -21,10 +19,7 @@ from wheelmill.config.model import Config
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.upkeep.torch_symbols import stale_torches
 from wheelmill.config.yaml import faults_at
-from wheelmill.wheel.torch_symbols import TABLE, TorchSymbols
-
-_FILLED: Final = frozenset({"cuda"})
-"""Placeholders in the URLs of torch's own indexes."""
+from wheelmill.wheel.torch_symbols import TABLE, TableSummary
 
 
 def contradictions(config: Config, folder: Path) -> tuple[str, ...]:
@@ -40,7 +35,7 @@ def contradictions(config: Config, folder: Path) -> tuple[str, ...]:
     if not (folder / COMPATIBILITY).exists():
         return ()
     facts = config.compatibility
-    found = [*_of_cuda(config), *_of_pythons(facts), *_of_symbols(facts, folder / TABLE), *_of_indexes(facts)]
+    found = [*_of_cuda(config), *_of_pythons(facts), *_of_symbols(facts, folder / TABLE)]
     return (*faults_at(folder / COMPATIBILITY, found), *_of_generated_files(folder))
 
 
@@ -72,18 +67,10 @@ def _of_pythons(facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
 
 def _of_symbols(facts: Compatibility, path: Path) -> Iterator[tuple[KeyPath, str]]:
     """Torches that the table of symbols lacks, or has of another patch release."""
-    for torch in stale_torches(facts, TorchSymbols.read(path)) if path.exists() else ():
+    for torch in stale_torches(facts, TableSummary.read(path)) if path.exists() else ():
         release = facts.torch[torch].release
         message = f"{TABLE} has no symbols of torch {release}: 'wheelmill config symbols --write' reads them"
         yield ("torch", "releases", str(torch)), message
-
-
-def _of_indexes(facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
-    """Placeholders in the URLs of torch's indexes that nothing fills."""
-    for key, url in (("index", facts.torch.index), ("test_index", facts.torch.test_index)):
-        named = {name for _, name, _, _ in Formatter().parse(url or "") if name is not None}
-        if unknown := named - _FILLED:
-            yield ("torch", key), f"expected {{cuda}} in the URL, not {{{min(unknown)}}}"
 
 
 def _of_generated_files(folder: Path) -> Iterator[str]:

@@ -252,6 +252,19 @@ def text_of(value: object) -> str:
     return value
 
 
+def filled_with(text: str, placeholders: Iterable[str]) -> str:
+    """Return a URL whose braces hold nothing but these placeholders.
+
+    Raises:
+        ValueError: nothing fills what stands between some of its braces.
+    """
+    known = [f"{{{name}}}" for name in placeholders]
+    filled = functools.reduce(lambda url, placeholder: url.replace(placeholder, "0"), known, text)
+    if "{" in filled or "}" in filled:
+        raise ValueError(f"expected {', '.join(known)} in a URL, not {text!r}: nothing fills its other braces")
+    return text
+
+
 def text_that(is_right: Callable[[str], object], expected: str) -> Read:
     """Return a text field that must pass a test; `expected` is the message for other text."""
 

@@ -14,6 +14,7 @@ https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import re
@@ -101,6 +102,22 @@ class TableSummary:
     builds: tuple[TorchBuild, ...]
     """Ascending."""
 
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read the first line of a table: to unpack all of it takes a third of a second.
+
+        Raises:
+            UnreadableError: it is none.
+        """
+        with _table_at(path) as file:
+            return cls.read_from(file)
+
+    @classmethod
+    def read_from(cls, file: gzip.GzipFile) -> Self:
+        """Read the line at the beginning of an unpacked table."""
+        summary: Self = record_of(cls, json.loads(file.readline(_MAX_TABLE)))
+        return summary
+
 
 @dataclass(frozen=True, kw_only=True)
 class TorchSymbols:
@@ -117,22 +134,16 @@ class TorchSymbols:
         Raises:
             UnreadableError: it is none.
         """
-        try:
-            with gzip.open(path) as file:
-                summary: TableSummary = record_of(TableSummary, json.loads(file.readline(_MAX_TABLE)))
-                content = file.read(_MAX_TABLE + 1)
+        with _table_at(path) as file:
+            summary = TableSummary.read_from(file)
+            if len(content := file.read(_MAX_TABLE + 1)) > _MAX_TABLE:
+                raise ValueError(f"it has more than {_MAX_TABLE} bytes")
             lines = content.splitlines() if wanted is None or len(wanted) > _FEW else _lines_of(wanted, content)
             places = {
                 name: (int(masks[0], 16), int(masks[-1], 16))
                 for name, _, bits in (line.decode().partition(" ") for line in lines)
                 if (wanted is None or name in wanted) and (masks := bits.split(" "))
             }
-        except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
-            raise UnreadableError("symbols-invalid", f"{path} is not a table of torch's symbols: {error}") from None
-        if len(content) > _MAX_TABLE:
-            raise UnreadableError(
-                "symbols-invalid", f"{path} is not a table of torch's symbols: it has more than {_MAX_TABLE} bytes"
-            )
         return cls(summary=summary, places=places)
 
     @classmethod
@@ -163,6 +174,16 @@ class TorchSymbols:
     def _lines(self) -> Iterator[str]:
         for name, (anywhere, without) in sorted(self.places.items()):
             yield f"{name} {anywhere:x}" if anywhere == without else f"{name} {anywhere:x} {without:x}"
+
+
+@contextlib.contextmanager
+def _table_at(path: Path) -> Iterator[gzip.GzipFile]:
+    """Open a table; what fails while it is read says which file is none."""
+    try:
+        with gzip.open(path) as file:
+            yield file
+    except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UnreadableError("symbols-invalid", f"{path} is not a table of torch's symbols: {error}") from None
 
 
 def _lines_of(symbols: AbstractSet[str], content: bytes) -> Iterator[bytes]:

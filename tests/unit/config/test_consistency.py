@@ -75,10 +75,6 @@ def test_a_python_needs_an_interpreter_of_cibuildwheel(faults: Faults) -> None:
     assert faults(('pythons: ["3.9"', 'pythons: ["3.13t", "3.9"')) == ["pythons.5"]
 
 
-def test_a_placeholder_needs_something_that_fills_it(faults: Faults) -> None:
-    assert faults(("/whl/cu{cuda}", "/whl/cu{toolkit}")) == ["torch.index"]
-
-
 def test_what_was_made_from_older_files_is_named(faults: Faults) -> None:
     assert faults(('"595.45.04"', '"595.45.05"'), regenerated=False) == ["is older than the files it is made from"]
 

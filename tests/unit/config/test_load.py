@@ -132,6 +132,13 @@ def test_a_platform_with_cuda_and_without_pythons_is_a_fault(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.parametrize("url", ["cu{toolkit}", "cu{cuda", "cu{{cuda}}", "cu{cuda!r}", "cu}", "cu{}"])
+def test_nothing_but_the_cuda_stands_between_the_braces_of_an_index_of_torch(url: str, tmp_path: Path) -> None:
+    index = '"https://torch.example/cu{cuda}"'
+    (fault,) = faults_of(folder(tmp_path, compatibility_yml=COMPATIBILITY.replace(index, f"'https://x.test/{url}'")))
+    assert "torch.index: expected {cuda} in a URL" in fault
+
+
 def test_release_candidates_have_a_section_of_their_own_and_an_index(tmp_path: Path) -> None:
     entry = '{release: "2.16.0", cuda: {}, python: ["3.12"], default_cuda: "13.0", glibc: "2.28"}'
     candidates = f'  candidates:\n    "2.16rc1": {entry}\n'

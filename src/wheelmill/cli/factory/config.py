@@ -113,7 +113,7 @@ def symbols(
         table = read_symbols(config.compatibility, table, today=today, tell=say)
         if table:
             write_bytes(path, table.packed())
-    stale = stale_torches(config.compatibility, table)
+    stale = stale_torches(config.compatibility, table.summary if table else None)
     if as_json:
         content: ConfigSymbols = {
             "schema": "wheelmill.config-symbols/1",

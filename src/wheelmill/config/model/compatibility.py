@@ -24,6 +24,7 @@ from wheelmill.config.fields import (
     Text,
     VersionText,
     WholeNumber,
+    filled_with,
     text_of,
     text_that,
 )
@@ -115,16 +116,19 @@ class CudaFacts(ByVersion[CudaVersion, CudaRelease]):
     releases: Annotated[Mapping[CudaVersion, CudaRelease], EachKeyOnce()]
 
 
+TorchIndex = Annotated[str, Read(lambda value: filled_with(text_of(value), ("cuda",)))]
+
+
 @dataclass(frozen=True, kw_only=True)
 class TorchFacts(ByVersion[TorchVersion, TorchRelease]):
     """torch releases, with where and when they were looked up."""
 
     checked: dt.date
     source: Text
-    index: Text
+    index: TorchIndex
     """The simple index of torch's own builds for one CUDA; ``{cuda}`` is ``130``. Projects name it where the usual
     package index has torch for another CUDA."""
-    test_index: Text | None = None
+    test_index: TorchIndex | None = None
     """The same for release candidates."""
     repository: Text | None = None
     """The git repository that has a tag for each of them: v2.16.0-rc1."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from string import Formatter
 from typing import Annotated, Final
 
-from wheelmill.config.fields import Architectures, ConfigFile, Entry, Items, KeyPath, Name, Range, Text
+from wheelmill.config.fields import Architectures, ConfigFile, Entry, Items, KeyPath, Name, Range, Text, filled_with
 from wheelmill.names import ProjectName
 from wheelmill.web.credentials import github_api
 
@@ -92,12 +91,9 @@ def listing_url(key: str, place: str) -> str:
         "huggingface": f"https://huggingface.co/api/models/{place}/tree/main?recursive=true",
     }
     if key not in urls:
-        if unknown := {name for _, name, _, _ in Formatter().parse(place) if name is not None} - set(PLACEHOLDERS):
-            known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-            raise ValueError(f"expected {known} in a URL, not {{{min(unknown)}}}")
         if key == "simple" and "?" in place:  # the pages of projects are below its path
             raise ValueError("expected the URL of a simple index without '?': credentials.toml takes tokens")
-        return place
+        return filled_with(place, PLACEHOLDERS)
     parts = place.split("/")
     if len(parts) != 2 or not all(part and set(part) <= _REPOSITORY and part.strip(".") for part in parts):  # noqa: PLR2004
         raise ValueError(f"expected OWNER/REPOSITORY, not {place!r}")

@@ -19,7 +19,7 @@ from wheelmill.system.progress import number_of
 from wheelmill.wheel.archive import open_archive
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.shared_objects import read_members
-from wheelmill.wheel.torch_symbols import Exported, TorchBuild, TorchSymbols
+from wheelmill.wheel.torch_symbols import Exported, TableSummary, TorchBuild, TorchSymbols
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -34,9 +34,9 @@ _BUDGET: Final = 4 << 30
 _SOURCE: Final = "torch's wheels for linux_x86_64 on the package index"
 
 
-def stale_torches(facts: Compatibility, table: TorchSymbols | None) -> list[TorchVersion]:
+def stale_torches(facts: Compatibility, table: TableSummary | None) -> list[TorchVersion]:
     """Return the torches of ``compatibility.yml`` that the table lacks, or has for another patch release."""
-    known = {build.torch: build.release for build in table.summary.builds} if table else {}
+    known = {build.torch: build.release for build in table.builds} if table else {}
     return [torch for torch, release in facts.torch.items() if known.get(torch) != release.release]
 
 
@@ -59,7 +59,7 @@ def read_symbols(
         NetworkError: the index does not answer.
         UnreadableError: a wheel cannot be read.
     """
-    stale = stale_torches(facts, table)
+    stale = stale_torches(facts, table.summary if table else None)
     current = [b for b in table.summary.builds if b.torch in facts.torch and b.torch not in stale] if table else []
     exported = {build: table.exported_by(build) for build in current} if table else {}
     with open_index() as web:

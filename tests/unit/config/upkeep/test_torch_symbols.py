@@ -66,7 +66,7 @@ def test_the_libraries_of_each_torch_are_read(index: Server, facts: Compatibilit
     assert {name: bits for name, (bits, _) in table.places.items()} == {"_ZN2at1aEv": 1, "_ZN2at1bEv": 2}
     assert [build.wheel for build in table.summary.builds] == [NAME.format("2.10.0"), NAME.format("2.11.0")]
     assert table.summary.checked == "2026-11-22"
-    assert stale_torches(facts, table) == []
+    assert stale_torches(facts, table.summary) == []
 
 
 def test_what_is_current_is_not_read_again(index: Server, facts: Compatibility, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_what_is_current_is_not_read_again(index: Server, facts: Compatibility, 
 def test_a_new_torch_joins_those_that_are_known(index: Server, facts: Compatibility, tmp_path: Path) -> None:
     offer(index, tmp_path, r2_10_0="_ZN2at1aEv")
     table = read(facts)
-    assert stale_torches(facts, table) == [TorchVersion(2, 11)]
+    assert stale_torches(facts, table.summary) == [TorchVersion(2, 11)]
     offer(index, tmp_path, r2_10_0="_ZN2at1zEv", r2_11_0="_ZN2at1aEv")
 
     newer = read(facts, table, today=LATER)
