@@ -1,8 +1,9 @@
 """Replacement of a site: the new one is written beside the old one, and takes its place when it is complete.
 
 While it is written, ``.site.lock`` and ``.site.new`` are beside ``site``; so is ``.site.old`` if two folders cannot be
-exchanged in one step. The next writer finishes what a killed one began: nothing is ever lost. Unchanged pages are the
-same files in both sites, so they keep their times.
+exchanged in one step. The next writer removes or finishes what a killed one began. Beside a foreign folder the pages
+and trees are exchanged one by one, so that a writer killed meanwhile leaves some of each site, until the next one has
+replaced all. Unchanged pages are the same files in both sites, so they keep their times.
 """
 
 from __future__ import annotations
@@ -218,7 +219,7 @@ def _put(entry: Path, place: Path) -> None:
 
 
 def _finish_what_was_begun(directory: Path) -> None:
-    """Finish or roll back the work of a killed writer, so that either the old site or the new one is in place."""
+    """Put the site of a killed writer back if it was between two renames, and remove what else it left."""
     new, old = _beside(directory, "new"), _beside(directory, "old")
     if old.exists() and not directory.exists():
         old.rename(directory)
