@@ -14,20 +14,9 @@ from typing import Final, get_args
 from wheelmill.build.compiler_cache import UNITS
 from wheelmill.config.model import Component, Package
 from wheelmill.errors import BuildError, CompileError, ProcessError
+from wheelmill.system.causes import DISK, MEMORY, NETWORK, Cause, any_of, find_cause
 from wheelmill.system.hardware import MEMORY_PER_COMPILER
 from wheelmill.system.process import MAX_LINE, printable
-
-NETWORK: Final = (
-    *("name resolution", "resolve host", "getaddrinfo", "name or service not known", "network is unreachable"),
-    *("connection refused", "connection reset", "connection aborted", "connection error", "max retries"),
-    *("urlopen error", "http error", "ssl:"),
-)
-MEMORY: Final = (
-    *("killed", "signal 9", "exit code 137", "exit code: 137", "memory allocation failure", "bad_alloc"),
-    *("out of memory", "memory exhausted", "cannot allocate memory"),
-)
-DISK: Final = ("no space left", "quota exceeded")
-"""Phrases that stand in what is printed where the network, memory or disk is to blame, in lower case."""
 
 _HEADER: Final = r"(?:fatal error: |cannot open source file \")"
 _SETUP: Final = "setup.py"
@@ -36,72 +25,57 @@ _MAX_SETUP: Final = 1 << 20
 """Bytes of a setup.py in which a switch is looked for."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownCause:
-    """Known cause of failed builds, with a hint."""
-
-    pattern: str
-    """A regular expression, in which case does not matter; its named groups stand in the hint."""
-    hint: str
-    """Beside the groups: {project}, {memory}, which is what a compiler is counted with, and {switch}."""
-
-
 _OTHER_NAMES: Final[Mapping[str, str]] = {"nvtx": "(?:nvtx|nvToolsExt)", "profiler-api": "cuda_?profiler"}
 """How the headers, libraries and CMake targets of a component begin, where that is not its name."""
 
 
-def any_of(phrases: Iterable[str]) -> str:
-    """Return the regular expression of phrases, none of them as a part of a word."""
-    return rf"(?<!\w)(?:{'|'.join(map(re.escape, phrases))})(?!\w)"
-
-
-def _lacks(component: str) -> KnownCause:
+def _lacks(component: str) -> Cause:
     """Return the cause for a missing component of the toolkit: by its headers, libraries or CMake targets."""
     name = _OTHER_NAMES.get(component, component)
-    return KnownCause(
+    return Cause(
         pattern=rf"{_HEADER}(?:\w+/)?{name}\w*\.h|cannot find -l{name}|\bCUDA::{name}",
         hint=f"toolkit: [{component}] in the entry of {{project}} brings that component of NVIDIA's toolkit",
     )
 
 
-def _lacks_system(headers: str, dnf: str, apt: str) -> KnownCause:
+def _lacks_system(headers: str, dnf: str, apt: str) -> Cause:
     """Return the cause for missing packages of the operating system: by one of their headers or its folder."""
-    return KnownCause(
+    return Cause(
         pattern=_HEADER + headers,
         hint=f"system_packages: {{{{dnf: [{dnf}], apt: [{apt}]}}}} in the entry of {{project}} brings that header",
     )
 
 
 KNOWN_CAUSES: Final = (
-    KnownCause(
+    Cause(
         pattern=r"would build wheel with unsupported tag \('cp3(?P<minor>\d{1,2})', 'abi3'",
         hint='its wheels are for Python 3.{minor} and newer: python: ">=3.{minor}" in its entry',
     ),
-    KnownCause(
+    Cause(
         pattern=any_of(MEMORY),
         hint="compilers are counted with {memory} GB each: raise memory_per_job of {project}, and fewer run at once",
     ),
-    KnownCause(
+    Cause(
         pattern=any_of(DISK),
         hint="the disk is full",
     ),
-    KnownCause(
+    Cause(
         pattern=any_of(NETWORK)
         + r"|unable to access 'https?:|failed to clone|'git', '(?:clone|submodule)'|No matching distribution found for",
         hint="the source downloads when it is built, and builds have no network: {switch} under 'env' in its entry "
         "usually stops that; for what belongs to the source, submodules: true or a patch",
     ),
-    KnownCause(
+    Cause(
         pattern=r"CPU version is not implemented|CUDA (?:is )?(?:not available|unavailable)|no NVIDIA driver on your"
         r"|no CUDA (?:GPUs?|devices?) (?:are |is |were )?(?:available|found|detected)|\bnvidia-smi\b",
         hint="its setup.py looks for a GPU in a way that builds do not answer, or that gpu_probe: as-is forbids: set "
         "what it reads instead, such as FORCE_CUDA: \"1\", under 'env' in its entry",
     ),
-    KnownCause(
+    Cause(
         pattern=r"No module named 'pkg_resources'",
         hint='its setup.py needs an older setuptools: "setuptools<81" among the extra_deps of {project}',
     ),
-    KnownCause(
+    Cause(
         pattern=r"(?:ModuleNotFoundError|ImportError): No module named '(?P<module>\w+)",
         hint="the build lacks {module}: name the distribution that has it among the extra_deps of {project}",
     ),
@@ -110,33 +84,33 @@ KNOWN_CAUSES: Final = (
     _lacks_system("libaio.h", "libaio-devel", "libaio-dev"),
     _lacks_system("numa.h", "numactl-devel", "libnuma-dev"),
     _lacks_system("infiniband/", "rdma-core-devel", "libibverbs-dev"),
-    KnownCause(
+    Cause(
         pattern=r"missing and no known rule to make it|fatal error: \S+\.(?:cu|cpp|cc|cxx|c): No such file"
         r"|cannot find source file:|given source \"[^\"]+\" which is not an\s+existing"
         r"|no such file or directory: '(?!/)[^']*[./]",
         hint="the source lacks that file: where it is a source distribution, take the repository, "
         "source: {{git: URL, ref: REF}}; where it is a repository, submodules: true",
     ),
-    KnownCause(
+    Cause(
         pattern=r"no such file or directory: '(?P<program>[\w+-]+)'",
         hint="the build lacks the program {program}, which extra_deps or system_packages of {project} may bring",
     ),
-    KnownCause(
+    Cause(
         pattern=r"C\+\+\d\d or later compatible compiler is required|only available with .-std="
         r"|std::(?:integral|same_as|strong_ordering|span|source_location|bit_cast)\b",
         hint="it needs a newer C++ standard: cxx_standard of {project} raises it, and as-is leaves it alone",
     ),
-    KnownCause(
+    Cause(
         pattern=r'namespace "(?:cub|thrust|cuda)" has no member',
         hint="CUDA 13 took that out of its C++ libraries: a patch of {project} takes what older ones have, too, or "
         'exclude: [{{cuda: ">=13", ...}}]',
     ),
-    KnownCause(
+    Cause(
         pattern=r"unsupported gpu architecture|is not defined for option 'gpu-architecture'|Unknown CUDA arch",
         hint="this CUDA does not compile for that GPU: take it out of the architectures of {project}; gencode: replace "
         "takes out those that its setup.py names itself",
     ),
-    KnownCause(
+    Cause(
         pattern=r"fatal error: \S+: No such file|cannot open source file|cannot find -l"
         r"|Could not find a package configuration file provided by",
         hint="system_packages, extra_deps or toolkit of {project} bring what others provide; what is the source's own "
@@ -151,12 +125,10 @@ def hint_for(printed: str, package: Package, source: Path) -> str | None:
     ``printed`` is the first error of the build, or the end of its log. The ``setup.py`` in ``source`` may name the
     variable that stops a download.
     """
-    for cause in KNOWN_CAUSES:
-        if found := re.search(cause.pattern, printed, re.IGNORECASE):
-            memory = (package.memory_per_job or MEMORY_PER_COMPILER) >> 30
-            groups = {name: value or "" for name, value in found.groupdict().items()}
-            return cause.hint.format(project=package.name, memory=memory, switch=_switch_in(printed, source), **groups)
-    return None
+    memory = (package.memory_per_job or MEMORY_PER_COMPILER) >> 30
+    switch = _switch_in(printed, source)
+    cause = find_cause(printed, KNOWN_CAUSES, project=package.name, memory=memory, switch=switch)
+    return cause.hint if cause else None
 
 
 def _switch_in(printed: str, source: Path) -> str:

@@ -16,6 +16,7 @@ from wheelmill.config.model import Expectations
 from wheelmill.errors import ProcessError
 from wheelmill.names import ProjectName
 from wheelmill.system import process
+from wheelmill.system.causes import Cause, find_cause
 from wheelmill.system.own_installation import own_document
 from wheelmill.wheel.label import BuiltFor
 
@@ -50,8 +51,8 @@ class TrialFailure:
     def telling(self) -> list[str]:
         """The line that names the cause, if known, and the last two."""
         lines = self.detail.splitlines()
-        signs = next((signs for signs, code, _ in _KNOWN if code == self.code), ())
-        return [*[line for line in lines[:-2] if any(sign in line for sign in signs)][-1:], *lines[-2:]]
+        known = [cause for cause in _CAUSES if cause.code == self.code]
+        return [*[line for line in lines[:-2] if find_cause(line, known)][-1:], *lines[-2:]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,63 +115,55 @@ def _run(interpreter: Path, code: str, arguments: Sequence[str]) -> TrialFailure
     return None
 
 
-_KNOWN: Final = (
-    (
-        ("no kernel image is available", "cudaErrorNoKernelImageForDevice"),
-        "no-kernel-image",
-        "the wheel has no code for this GPU: take one that was built for it, or 'wheelmill build --here'",
+_CAUSES: Final = (
+    Cause(
+        code="no-kernel-image",
+        pattern="no kernel image is available|cudaErrorNoKernelImageForDevice",
+        hint="the wheel has no code for this GPU: take one that was built for it, or 'wheelmill build --here'",
     ),
-    (
-        ("undefined symbol",),
-        "undefined-symbol",
-        "the wheel was compiled against another torch, or another C++ ABI, than the one that is installed",
+    Cause(
+        code="undefined-symbol",
+        pattern="undefined symbol",
+        hint="the wheel was compiled against another torch, or another C++ ABI, than the one that is installed",
     ),
-    (
-        (
-            "cudaErrorCallRequiresNewerDriver",
-            "driver version is insufficient",
-            "requires a newer driver",
-            "NVIDIA driver on your system is too old",
-            "not supported in the currently installed CUDA driver",
-            "compiled with an unsupported toolchain",
-        ),
-        "driver-too-old",
-        "the NVIDIA driver is older than the CUDA that the wheel was built with: update it, or take an older CUDA",
+    Cause(
+        code="driver-too-old",
+        pattern="cudaErrorCallRequiresNewerDriver|driver version is insufficient|requires a newer driver"
+        "|NVIDIA driver on your system is too old|not supported in the currently installed CUDA driver"
+        "|compiled with an unsupported toolchain",
+        hint="the NVIDIA driver is older than the CUDA that the wheel was built with: update it, or take an older CUDA",
     ),
-    (
-        ("GLIBC_", "GLIBCXX_"),
-        "glibc",
-        "the wheel was built on a newer Linux than this one",
+    Cause(
+        code="glibc",
+        pattern="(?-i:GLIBC|GLIBCXX)_",  # how symbols are versioned; in lower case it may be a part of a path
+        hint="the wheel was built on a newer Linux than this one",
     ),
-    (
-        ("libcudart.so", "libcublas", "libcufft.so", "libcusparse", "libcusolver", "libnvrtc", "libcurand"),
-        "cuda-library",
-        "the wheel needs libraries of another CUDA release than the one that is installed",
+    Cause(
+        code="cuda-library",
+        pattern=r"libcudart\.so|libcublas|libcufft\.so|libcusparse|libcusolver|libnvrtc|libcurand",
+        hint="the wheel needs libraries of another CUDA release than the one that is installed",
     ),
-    (
-        ("libtorch", "libc10"),
-        "torch-library",
-        "the wheel needs what this torch does not have: torch is missing, built without CUDA, or another one",
+    Cause(
+        code="torch-library",
+        pattern="libtorch|libc10",
+        hint="the wheel needs what this torch does not have: torch is missing, built without CUDA, or another one",
     ),
 )
-"""What is printed, the code, and what it means; the first that is found counts.
+"""The first that is found counts.
 
 https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html
 """
+_IMPORT_FAILED: Final = Cause(code="import", pattern="(?-i:Error)", hint="the import ends with an error")
+_CRASH: Final = Cause(code="crash", pattern="", hint="the interpreter crashes without an error message")
 
-
-FAILURES: Final = frozenset({*(code for _, code, _ in _KNOWN), "import", "crash"})
+FAILURES: Final = frozenset(cause.code for cause in (*_CAUSES, _IMPORT_FAILED, _CRASH))
 """All codes of failures."""
 
 
 def explain_failure(printed: str) -> TrialFailure:
     """Classify a traceback or a message of the dynamic linker."""
-    for signs, code, explanation in _KNOWN:
-        if any(sign in printed for sign in signs):
-            return TrialFailure(code=code, explanation=explanation, detail=printed)
-    if "Error" in printed:
-        return TrialFailure(code="import", explanation="the import ends with an error", detail=printed)
-    return TrialFailure(code="crash", explanation="the interpreter crashes without an error message", detail=printed)
+    cause = find_cause(printed, (*_CAUSES, _IMPORT_FAILED)) or _CRASH
+    return TrialFailure(code=cause.code, explanation=cause.hint, detail=printed)
 
 
 PAGE: Final = "docs/when-it-does-not-work.md"
