@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -31,7 +31,8 @@ from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, facts_json, gene
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
 from wheelmill.config.model import Config, Lock
 from wheelmill.config.model.files import Images
-from wheelmill.config.upkeep.drift import TorchDifference, find_name_differences, look_for_drift, write_differences
+from wheelmill.config.upkeep.amend import Difference
+from wheelmill.config.upkeep.drift import find_name_differences, look_for_drift, write_differences
 from wheelmill.config.upkeep.images import ImageRegistry, find_image_drift, write_image_differences
 from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
 from wheelmill.errors import ConfigurationError, FindingsError, IntegrityError, UsageError
@@ -57,30 +58,23 @@ def drift(
         raise UsageError("no-torch-listed", f"{config.directory / COMPATIBILITY} lists no torch")
     found = look_for_drift(config.compatibility)
     names = find_name_differences(config.packages.values(), config.compatibility.cuda)
-    written = [difference for difference in found.differences if write and difference.writable]
-    if written:
-        today = dt.datetime.now(tz=dt.UTC).date()
-        write_differences(config.directory / COMPATIBILITY, written, checked=today)
+    if write and any(difference.writable for difference in found.differences):
+        write_differences(config.directory / COMPATIBILITY, found.differences, checked=_today())
         if (facts := config.directory / FACTS).exists():
             write_bytes(facts, facts_json(config.directory))
-    if as_json:
-        content: ConfigDrift = {
-            "schema": "wheelmill.config-drift/1",
-            "differences": [
-                {"torch": str(each.torch), "fact": each.fact, "file": each.file, "index": each.index}
-                for each in found.differences
-            ],
-            "names": [
-                {"project": each.project, "file": each.file, "alias_of": each.alias_of, "index": each.index}
-                for each in names
-            ],
-            "unknown": list(found.unknown),
-        }
-        print_json(content)
-    lines = (*(_drift_line(each, write=write) for each in found.differences), *map(str, names))
-    _print_drift(() if as_json else lines, found.unknown)
-    if names or len(written) < len(found.differences):
-        raise typer.Exit(FindingsError.exit_code)
+    content: ConfigDrift = {
+        "schema": "wheelmill.config-drift/1",
+        "differences": [
+            {"torch": str(each.torch), "fact": each.fact, "file": each.file, "index": each.index}
+            for each in found.differences
+        ],
+        "names": [
+            {"project": each.project, "file": each.file, "alias_of": each.alias_of, "index": each.index}
+            for each in names
+        ],
+        "unknown": list(found.unknown),
+    }
+    _report((*found.differences, *names), content, write=write, as_json=as_json)
 
 
 def _config_with(name: str, directory: Path | None, *, write: bool) -> Config:
@@ -91,11 +85,23 @@ def _config_with(name: str, directory: Path | None, *, write: bool) -> Config:
     return config
 
 
-_TO_LOOK_UP: Final = """\
-  No index tells these, so look before you merge:
-  - cxx, the C++ standard that torch/all.h asks for: without a line, that of the torch before it is taken;
-  - glibc, which is what file names promise: the symbols of libc10 and libtorch_python tell what is true;
-  - old_cxx_abi, where torch._C._GLIBCXX_USE_CXX11_ABI is false: without a line it is true everywhere."""
+def _today() -> dt.date:
+    return dt.datetime.now(tz=dt.UTC).date()
+
+
+def _report(
+    differences: Sequence[Difference], content: ConfigDrift | ConfigImagesRefresh, *, write: bool, as_json: bool
+) -> None:
+    """Print what differs and what could not be compared; exit with 9 if a difference was not written."""
+    if as_json:
+        print_json(content)
+    else:
+        for difference in differences:
+            STDOUT.print(escape(difference.outcome if write else str(difference)))
+    for sentence in content["unknown"]:
+        say(sentence)
+    if not all(write and difference.writable for difference in differences):
+        raise typer.Exit(FindingsError.exit_code)
 
 
 def symbols(
@@ -109,8 +115,7 @@ def symbols(
     path = config.directory / TABLE
     table = TorchSymbols.read(path) if path.exists() else None
     if write:
-        today = dt.datetime.now(tz=dt.UTC).date()
-        table = read_symbols(config.compatibility, table, today=today, tell=say)
+        table = read_symbols(config.compatibility, table, today=_today(), tell=say)
         if table:
             write_bytes(path, table.packed())
     stale = stale_torches(config.compatibility, table.summary if table else None)
@@ -131,26 +136,6 @@ def symbols(
         raise FindingsError("symbols-absent", f"{path} lacks torch {missing}", hint="wheelmill config symbols --write")
 
 
-def _drift_line(difference: TorchDifference, *, write: bool) -> str:
-    """What differs, and what became of it."""
-    if not write:
-        return str(difference)
-    if not difference.writable:
-        return f"{difference}; not written: the index does not tell all of it"
-    if difference.fact == "missing":
-        cuda = " and ".join(f"{', '.join(own)} on {platform}" for platform, own in difference.index["cuda"].items())
-        return f"{difference}; written with CUDA {cuda}\n{_TO_LOOK_UP}"
-    return f"{difference}; written"
-
-
-def _print_drift(lines: Iterable[str], unknown: Iterable[str]) -> None:
-    """What differs, and what could not be compared."""
-    for line in lines:
-        STDOUT.print(escape(line))
-    for sentence in unknown:
-        say(sentence)
-
-
 def images(
     *,
     refresh: Annotated[bool, typer.Option("--refresh", help="Ask the registries which digests the tags have.")] = False,
@@ -168,22 +153,14 @@ def images(
         return
     with ImageRegistry(sleep=time.sleep) as registry:
         found = find_image_drift(config.images, toolkits, registry.current)
-    writable = [difference for difference in found.differences if difference.writable]
-    if write and writable:
-        write_image_differences(config.directory / IMAGES, found.differences, checked=dt.datetime.now(tz=dt.UTC).date())
-    if as_json:
-        content: ConfigImagesRefresh = {
-            "schema": "wheelmill.config-images-refresh/1",
-            "differences": [
-                {"key": each.key, "file": each.file, "registry": each.registry} for each in found.differences
-            ],
-            "unknown": list(found.unknown),
-        }
-        print_json(content)
-    lines = (f"{each}; written" if write and each.writable else str(each) for each in found.differences)
-    _print_drift(() if as_json else lines, found.unknown)
-    if len(found.differences) > (len(writable) if write else 0):
-        raise typer.Exit(FindingsError.exit_code)
+    if write and any(difference.writable for difference in found.differences):
+        write_image_differences(config.directory / IMAGES, found.differences, checked=_today())
+    content: ConfigImagesRefresh = {
+        "schema": "wheelmill.config-images-refresh/1",
+        "differences": [{"key": each.key, "file": each.file, "registry": each.registry} for each in found.differences],
+        "unknown": list(found.unknown),
+    }
+    _report(found.differences, content, write=write, as_json=as_json)
 
 
 def _list_images(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json: bool) -> None:

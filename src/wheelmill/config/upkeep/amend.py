@@ -10,8 +10,9 @@ import json
 import string
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import yaml
 
@@ -23,6 +24,33 @@ from wheelmill.errors import ConfigurationError, ProcessError, UsageError
 from wheelmill.names import ProjectName, TorchVersion
 from wheelmill.system.files import write_bytes
 from wheelmill.system.git import run_git
+
+
+class Difference:
+    """Value of a file that others publish differently; as text, one line."""
+
+    @property
+    def writable(self) -> bool:
+        """True if the value that the file needs is known."""
+        return False
+
+    @property
+    def outcome(self) -> str:
+        """The line once everything writable is written."""
+        return f"{self}; written" if self.writable else str(self)
+
+
+AnyDifference = TypeVar("AnyDifference", bound=Difference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drift(Generic[AnyDifference]):
+    """Result of a comparison."""
+
+    differences: tuple[AnyDifference, ...]
+    unknown: tuple[str, ...]
+    """What could not be compared, and why."""
+
 
 Edit = tuple[int, int, str]
 """Where a piece of text starts and ends, and what takes its place."""

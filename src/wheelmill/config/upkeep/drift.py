@@ -10,13 +10,13 @@ import datetime as dt
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Literal
 
 from packaging.version import Version
 
 from wheelmill.config.fields import KeyPath
 from wheelmill.config.model import Compatibility, Package, TorchRelease
-from wheelmill.config.upkeep.amend import amend
+from wheelmill.config.upkeep.amend import Difference, Drift, amend
 from wheelmill.config.upkeep.published import (
     LINUX_X86_64,
     OwnBuilds,
@@ -32,11 +32,15 @@ from wheelmill.errors import NetworkError, ProcessError
 from wheelmill.installers.package_index import has_project, open_index
 from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
 
-Difference = TypeVar("Difference")
+_NOT_PUBLISHED: Final = """\
+  No index tells these, so look before you merge:
+  - cxx, the C++ standard that torch/all.h asks for: without a line, that of the torch before it is taken;
+  - glibc, which is what file names promise: the symbols of libc10 and libtorch_python tell what is true;
+  - old_cxx_abi, where torch._C._GLIBCXX_USE_CXX11_ABI is false: without a line it is true everywhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TorchDifference:
+class TorchDifference(Difference):
     """One differing fact about a torch minor release, with both values as ``compatibility.yml`` writes them."""
 
     torch: TorchVersion
@@ -56,21 +60,22 @@ class TorchDifference:
         """True if the index gives every value that the file needs."""
         return self.fact != "missing" or None not in self.index.values()
 
+    @property
+    def outcome(self) -> str:
+        """The line once it is written, for a new torch with what a person has to look up."""
+        if not self.writable:
+            return f"{self}; not written: the index does not tell all of it"
+        if self.fact != "missing":
+            return super().outcome
+        cuda = " and ".join(f"{', '.join(own)} on {platform}" for platform, own in self.index["cuda"].items())
+        return f"{self}; written with CUDA {cuda}\n{_NOT_PUBLISHED}"
+
     def __str__(self) -> str:
         """Format as ``torch 2.11: release 2.11.0, the index has 2.11.1``."""
         if self.fact == "missing":
             pythons, cuda = _in_words(self.index["python"]), self.index["default_cuda"] or "unknown"
             return f"torch {self.torch}: missing (release {self.index['release']}, Python {pythons}, CUDA {cuda})"
         return f"torch {self.torch}: {self.fact} {_in_words(self.file)}, the index has {_in_words(self.index)}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Drift(Generic[Difference]):
-    """Result of a comparison."""
-
-    differences: tuple[Difference, ...]
-    unknown: tuple[str, ...]
-    """What could not be compared, and why."""
 
 
 def look_for_drift(compatibility: Compatibility) -> Drift[TorchDifference]:
@@ -152,7 +157,7 @@ def write_differences(path: Path, differences: Collection[TorchDifference], *, c
     torch = read_document(path).content["torch"]
     keys = {TorchVersion.parse(key): key for key in torch["releases"]}
     values: dict[KeyPath, Any] = {("torch", "checked"): checked.isoformat()}
-    for difference in differences:
+    for difference in (each for each in differences if each.writable):
         if difference.section not in torch:
             values.setdefault(("torch", difference.section), {})[str(difference.torch)] = difference.index
             continue
@@ -217,7 +222,7 @@ def _in_words(value: str | list[str] | dict[str, list[str]]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NameDifference:
+class NameDifference(Difference):
     """Contradiction between an entry's claim about a name and the package index."""
 
     project: ProjectName

@@ -20,8 +20,7 @@ from urllib.request import parse_http_list, parse_keqv_list
 
 from wheelmill.config.fields import KeyPath
 from wheelmill.config.model.files import CudaImages, ImageReference, Images, is_digest
-from wheelmill.config.upkeep.amend import amend
-from wheelmill.config.upkeep.drift import Drift
+from wheelmill.config.upkeep.amend import Difference, Drift, amend
 from wheelmill.config.yaml import read_document
 from wheelmill.errors import NetworkError
 from wheelmill.names import CudaVersion
@@ -37,7 +36,7 @@ _SOURCE: Final = "the registries, asked by 'wheelmill config images --refresh'"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImageDifference:
+class ImageDifference(Difference):
     """One value of ``images.yml``, as the file writes it."""
 
     key_path: KeyPath

@@ -9,7 +9,7 @@ import pytest
 
 from wheelmill.config.load import load_images
 from wheelmill.config.model.files import ImageReference, Images
-from wheelmill.config.upkeep.drift import Drift
+from wheelmill.config.upkeep.amend import Drift
 from wheelmill.config.upkeep.images import ImageDifference, find_image_drift, write_image_differences
 from wheelmill.names import CudaVersion
 from wheelmill.system import own_installation
