@@ -189,11 +189,13 @@ def _files_of(
         if wrong := faults_of_entry(entry, name, absent.get(manifest.tag, ())):
             faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
         else:
-            files.append(_file_of(entry, name, manifest, place(entry, manifest), listing))
+            yanked = listing.yank_reason(entry.filename, name.project, name.version)
+            files.append(file_of(entry, name, manifest, place(entry, manifest), yanked))
     return files
 
 
-def _file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folder: str, listing: Listing) -> IndexFile:
+def file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folder: str, yanked: str | None) -> IndexFile:
+    """Return the index entry of a wheel in a release; `yanked` is the reason, None if it is not yanked."""
     return IndexFile(
         name=name,
         filename=entry.filename,
@@ -210,7 +212,7 @@ def _file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folde
         provenance=f"{folder}{quote_name(entry.filename)}{PROVENANCE_SUFFIX}"
         if entry.provenance and is_secure(folder)
         else None,
-        yanked=listing.yank_reason(entry.filename, name.project, name.version),
+        yanked=yanked,
         external=entry.external,
     )
 

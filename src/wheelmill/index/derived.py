@@ -24,13 +24,13 @@ from packaging.version import Version
 
 from wheelmill.config.model import Package, with_suffix
 from wheelmill.errors import SiteError, UnreadableError
-from wheelmill.index.collect import Folders, folder_of
+from wheelmill.index.collect import Folders, file_of, folder_of
 from wheelmill.index.render import Page, site_templates, tree_pages
 from wheelmill.index.tree import ALIASES, VARIANTS, IndexFile, Site, Tree, VersionFiles, contradictions, faults_of_entry
 from wheelmill.names import ProjectName, ReleaseTag, Sha256, TorchVersion
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.wheel.name import EXTRAS, AliasWheel, VariantWheelName, WheelName, variants_filename
+from wheelmill.wheel.name import EXTRAS, AliasWheel, VariantWheelName, variants_filename
 from wheelmill.wheel.variant import NULL_VARIANT, Variant, metadata_of, variant_metadata_bytes, variant_name
 
 _REPLACED: Final = "there are wheels for another CUDA major since"
@@ -234,8 +234,9 @@ def variant_files(
                 wrong = [str(error)]
             else:
                 folder = folder_of(entry, manifest, base_url, folders)
-                file = _file_of(name.plain, entry, manifest, folder, made_of)
-                first = found.setdefault(entry.filename, VariantFile(file=file, variant=variant))
+                file = file_of(entry, name.plain, manifest, folder, made_of.yanked)
+                bare = structs.replace(file, certificate=None, attestation=None, provenance=None, external=None)
+                first = found.setdefault(entry.filename, VariantFile(file=bare, variant=variant))
                 if first.file.sha256 != entry.sha256:
                     wrong = [*wrong, "another release has it with other bytes"]
             faults += [f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong]
@@ -271,22 +272,6 @@ def _variant_of(name: VariantWheelName, entry: ListedWheel, plain: IndexFile) ->
     if variant is None or variant.label != name.label:
         raise UnreadableError("variant-label-differs", "its label is not that of the GPU code in it")
     return variant
-
-
-def _file_of(name: WheelName, entry: ListedWheel, manifest: ListedRelease, folder: str, plain: IndexFile) -> IndexFile:
-    return IndexFile(
-        name=name,
-        filename=entry.filename,
-        folder=folder,
-        sha256=entry.sha256,
-        size=entry.size,
-        requires_python=entry.requires_python,
-        requires_dist=entry.requires_dist,
-        metadata_sha256=entry.metadata_sha256,
-        uploaded_at=manifest.published_at,
-        release=manifest.tag,
-        yanked=plain.yanked,
-    )
 
 
 def pages_of_variants(files: Sequence[VariantFile], plain: Site) -> Iterator[Page]:
