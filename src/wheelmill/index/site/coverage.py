@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from packaging.version import Version
 
-from wheelmill.index.site.wheels import SiteWheel, WheelGroup, wheels_folder
+from wheelmill.index.site.wheels import SiteWheel, Trees, WheelGroup, wheels_folder
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import Cell, KnownFailure, Skip
@@ -217,25 +217,18 @@ class MatrixCell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatrixRow:
-    """Row of one package."""
-
-    project: ProjectName
-    cells: tuple[MatrixCell, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Matrix:
     """Matrix of all packages."""
 
     torches: tuple[TorchVersion, ...]
     """The newest first."""
-    rows: tuple[MatrixRow, ...]
+    rows: tuple[tuple[ProjectName, tuple[MatrixCell, ...]], ...]
+    """A package with its cells."""
 
 
 def matrix_of(
     groups: Mapping[ProjectName, Sequence[WheelGroup]],
-    torches: Mapping[CudaVersion, Sequence[TorchVersion]],
+    torches: Trees,
     coverage: Coverage,
 ) -> Matrix:
     """Lay all wheels over the plan; `groups` has the newest version first, `torches` those with a tree, by CUDA."""
@@ -246,14 +239,11 @@ def matrix_of(
     rows = []
     for project, of_project in groups.items():
         versions = sorted(planned[project], key=lambda each: Version(each[0]), reverse=True)
-        cells = tuple(_cell(torch, of_project, versions) for torch in columns)
-        rows.append(MatrixRow(project=project, cells=cells))
+        rows.append((project, tuple(_cell(torch, of_project, versions) for torch in columns)))
     return Matrix(torches=columns, rows=tuple(rows))
 
 
-def _newest(
-    torches: Mapping[CudaVersion, Sequence[TorchVersion]], planned: Iterable[Outcomes]
-) -> tuple[TorchVersion, ...]:
+def _newest(torches: Trees, planned: Iterable[Outcomes]) -> tuple[TorchVersion, ...]:
     """Return the newest torches of all that have a tree or a plan."""
     wanted = {axes.torch for each in planned for rows in each.values() for axes in rows}
     known = {torch for torch in wanted.union(*torches.values()) if isinstance(torch, TorchVersion)}

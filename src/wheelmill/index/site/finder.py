@@ -7,7 +7,7 @@ from typing import TypedDict, TypeVar
 
 from wheelmill.config.model import NameElsewhere
 from wheelmill.index.site.packages import dependencies_of, names_elsewhere, required_here
-from wheelmill.index.site.wheels import WheelGroup, covered_pythons
+from wheelmill.index.site.wheels import Trees, WheelGroup, covered_pythons
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import Architecture, CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
 from wheelmill.wheel.gpu_code import CARD_WORDS, CARDS, running_code
@@ -75,9 +75,6 @@ class FinderData(TypedDict):
     """What the package index has under the names of projects, where that is known."""
     wheels: dict[str, ProjectWheels]
     """Those of projects; none on the page, which asks for a project when somebody chooses it."""
-
-
-Trees = Mapping[CudaVersion, Sequence[TorchVersion]]
 
 
 def finder_data(
@@ -166,7 +163,7 @@ def _cuda_column(named: BuiltFor, cudas: Mapping[CudaVersion, int]) -> int | lis
     return cudas[named.cuda] if named.cuda else [cudas[cuda] for cuda in cudas if cuda.major == named.cuda_major]
 
 
-def _torches_for(group: WheelGroup, trees: Mapping[CudaVersion, Sequence[TorchVersion]]) -> Sequence[TorchVersion]:
+def _torches_for(group: WheelGroup, trees: Trees) -> Sequence[TorchVersion]:
     """Return the torches that wheels are for, as far as the index knows; none if they need no certain one."""
     label, needed = group.kind.label, group.kind.torch
     if label and isinstance(needed, StableTorch):

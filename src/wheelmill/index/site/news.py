@@ -21,8 +21,8 @@ from pydantic_core import to_json
 
 from wheelmill.index.rows import in_utc
 from wheelmill.index.site.packages import Wheels
-from wheelmill.index.site.wheels import WheelGroup, in_url, package_folder
-from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchVersion
+from wheelmill.index.site.wheels import Trees, WheelGroup, in_url, package_folder
+from wheelmill.names import ProjectName, StableTorch
 from wheelmill.system.progress import number_of
 from wheelmill.wheel.label import age_of, words_for
 
@@ -292,7 +292,7 @@ _NONE: Final = Badge(message="none yet", colour="#5d636b")
 def badge_of(
     project: ProjectName,
     groups: Mapping[ProjectName, Sequence[WheelGroup]],
-    torches: Mapping[CudaVersion, Sequence[TorchVersion]],
+    torches: Trees,
 ) -> Badge:
     """Return a project's badge, green if its newest version is for the newest torch of this index, or for any.
 

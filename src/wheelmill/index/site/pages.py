@@ -36,11 +36,11 @@ from wheelmill.index.site.evidence import Tried
 from wheelmill.index.site.finder import FinderData, finder_data
 from wheelmill.index.site.news import FEED, badge_of, feed_of, histories_of, newest_of, news_of
 from wheelmill.index.site.packages import PackagePage, PackageVersion, package_pages
-from wheelmill.index.site.templates import MAX_CELLS, Table, Trees, cut, templates_for
+from wheelmill.index.site.templates import MAX_CELLS, Table, cut, templates_for
 from wheelmill.index.site.wheel_pages import WheelPages
-from wheelmill.index.site.wheels import WheelGroup, package_folder, page_number, wheel_groups
+from wheelmill.index.site.wheels import Item, Trees, WheelGroup, package_folder, page_number, parts_of, wheel_groups
 from wheelmill.index.tree import DOCUMENTS, INVENTORY, Catalogue, IndexFile, Site
-from wheelmill.names import CudaVersion, ProjectName, TorchVersion
+from wheelmill.names import ProjectName
 from wheelmill.system import own_installation
 from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.platforms import PLATFORMS
@@ -95,7 +95,7 @@ _ROWS: Final = 150
 
 def more_pages(
     groups: Mapping[ProjectName, Sequence[WheelGroup]],
-    torches: Mapping[CudaVersion, Sequence[TorchVersion]],
+    torches: Trees,
     coverage: Coverage,
     failures: Mapping[ProjectName, Failures],
     *,
@@ -122,17 +122,17 @@ def more_pages(
 
 def _matrix(matrix: Matrix, templates: Environment) -> Iterator[Page]:
     template = templates.get_template("site/matrix.html")
-    for number, first in enumerate(range(0, max(len(matrix.rows), 1), _ROWS), start=1):
-        path = f"matrix/{page_number(number)}index.html"
-        page = template.render(
-            root="../" * path.count("/"),
-            base="../" if number > 1 else "",
-            torches=matrix.torches,
-            rows=matrix.rows[first : first + _ROWS],
-            number=number,
-            more=first + _ROWS < len(matrix.rows),
-        )
-        yield path, [page.encode()]
+    for path, rows, ways in _numbered("matrix/", parts_of(matrix.rows, _ROWS)):
+        yield path, [template.render(ways, torches=matrix.torches, rows=rows).encode()]
+
+
+def _numbered(folder: str, parts: Sequence[Item]) -> Iterator[tuple[str, Item, Mapping[str, object]]]:
+    """Yield the path of every page of a folder, its part, and what its template says of the way to others."""
+    for number, part in enumerate(parts, start=1):
+        path = f"{folder}{page_number(number)}index.html"
+        base = "../" if number > 1 else ""
+        root = "../" * path.count("/")
+        yield path, part, {"root": root, "base": base, "number": number, "more": number < len(parts)}
 
 
 MAX_VERSIONS: Final = 300
@@ -178,19 +178,10 @@ def _newest_of(versions: Sequence[PackageVersion], grids: dict[str, tuple[Grid, 
 
 def _of_package(package: PackagePage, shown: dict[str, Shown], templates: Environment) -> Iterator[Page]:
     template = templates.get_template("site/package.html")
-    versions = package.versions
-    for number, first in enumerate(range(0, max(len(versions), 1), MAX_VERSIONS), start=1):
-        path = f"{package_folder(package.name)}{page_number(number)}index.html"
-        text = template.render(
-            root="../" * path.count("/"),
-            base="../" if number > 1 else "",
-            package=package,
-            newest=next((version for version in versions if version.groups), None),
-            contents=versions[first : first + MAX_VERSIONS],
-            shown=shown if number == 1 else {},
-            number=number,
-            more=first + MAX_VERSIONS < len(versions),
-        )
+    newest = next((version for version in package.versions if version.groups), None)
+    for path, versions, ways in _numbered(package_folder(package.name), parts_of(package.versions, MAX_VERSIONS)):
+        first = shown if ways["number"] == 1 else {}
+        text = template.render(ways, package=package, newest=newest, contents=versions, shown=first)
         yield path, [rows_for_page(path, text.encode())]
 
 
@@ -198,19 +189,9 @@ def _of_version(
     package: PackagePage, version: PackageVersion, grids: Sequence[Grid], templates: Environment
 ) -> Iterator[Page]:
     template = templates.get_template("site/version.html")
-    pages = list(cut(grids))
-    for number, tables in enumerate(pages, start=1):
-        path = f"{package_folder(package.name)}{version.number}/{page_number(number)}index.html"
-        text = template.render(
-            root="../" * path.count("/"),
-            folder="../" * (path.count("/") - 2),
-            base="../" if number > 1 else "",
-            package=package,
-            version=version,
-            tables=tables,
-            number=number,
-            more=number < len(pages),
-        )
+    for path, tables, ways in _numbered(f"{package_folder(package.name)}{version.number}/", list(cut(grids))):
+        folder = "../" * (path.count("/") - 2)
+        text = template.render(ways, folder=folder, package=package, version=version, tables=tables)
         yield path, [rows_for_page(path, text.encode())]
 
 

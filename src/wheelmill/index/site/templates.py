@@ -6,7 +6,7 @@ would become too long. A second table shows what makes the wheels of a version l
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby, islice
@@ -19,8 +19,8 @@ from wheelmill.index.render import site_templates
 from wheelmill.index.rows import escape
 from wheelmill.index.site.coverage import Grid, Outcome, Row, State, platform_order, platform_title
 from wheelmill.index.site.packages import by_topic, dependencies_of, install_command
-from wheelmill.index.site.wheels import Kind, WheelGroup, in_url, page_number, wheel_anchor, wheels_folder
-from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchNeed, TorchVersion
+from wheelmill.index.site.wheels import Kind, Trees, WheelGroup, in_url, page_number, wheel_anchor, wheels_folder
+from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchNeed
 from wheelmill.release.manifest import ListedSizes
 from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.label import words_for
@@ -34,8 +34,6 @@ WORDS: Final[Mapping[State, str]] = {
     State.FAILED: "build failed",
     State.SKIPPED: "not planned",
 }
-Trees = Mapping[CudaVersion, Sequence[TorchVersion]]
-"""The torches that have a tree, by CUDA."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +53,14 @@ class Table:
     @property
     def cells(self) -> int:
         """Number of cells, with the heads of its rows."""
-        return len(self.rows) * (len(self.grid.pythons or (None,)) + _HEADS)
+        return len(self.rows) * _width(self.grid)
 
 
 _HEADS: Final = 2
+
+
+def _width(grid: Grid) -> int:
+    return len(grid.pythons or (None,)) + _HEADS
 
 
 def cut(grids: Iterable[Grid], limit: int = MAX_CELLS) -> Iterator[tuple[Table, ...]]:
@@ -66,7 +68,7 @@ def cut(grids: Iterable[Grid], limit: int = MAX_CELLS) -> Iterator[tuple[Table, 
     page: list[Table] = []
     free = limit
     for grid in grids:
-        width = len(grid.pythons or (None,)) + _HEADS
+        width = _width(grid)
         rows, first = grid.rows, True
         while first or rows:
             if free < width and page:

@@ -37,6 +37,7 @@ from wheelmill.index.site.wheels import (
     order_of,
     package_folder,
     page_number,
+    parts_of,
     platform_of,
     pythons_of,
     wheel_anchor,
@@ -91,9 +92,9 @@ class WheelPages:
         for exact, alike in files.items():
             places = [(_place_of(file.name.tags), file) for file in alike]
             listed = sorted(places, key=lambda each: (each[0].order, each[1].filename))
-            for number, first in enumerate(range(0, len(listed), MAX_WHEELS), start=1):
-                content = self._content(package, exact, listed[first : first + MAX_WHEELS])
-                content += _ways(number, more=first + MAX_WHEELS < len(listed))
+            parts = parts_of(listed, MAX_WHEELS)
+            for number, wheels in enumerate(parts, start=1):
+                content = self._content(package, exact, wheels) + _ways(number, more=number < len(parts))
                 yield self._page(package.name, version, exact, number, content)
 
     def _page(self, project: ProjectName, version: str, exact: str, number: int, content: str) -> Page:

@@ -8,11 +8,11 @@ label has a hyphen.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -20,11 +20,15 @@ from packaging.tags import Tag
 from packaging.version import Version
 
 from wheelmill.index.tree import IndexFile
-from wheelmill.names import Architecture, Platform, ProjectName, PythonVersion, TorchNeed
+from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, PythonVersion, TorchNeed, TorchVersion
 from wheelmill.release.manifest import ListedCertificate
 from wheelmill.wheel.label import BuiltFor, Label, age_of
 from wheelmill.wheel.name import written_parts
 from wheelmill.wheel.platforms import promised_glibc
+
+Trees = Mapping[CudaVersion, Sequence[TorchVersion]]
+"""The torches that have a tree, by CUDA."""
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -286,6 +290,11 @@ def wheel_anchor(file: IndexFile) -> str:
 def page_number(number: int) -> str:
     """Return the folder of a further page; empty for the first."""
     return f"page-{number}/" if number > 1 else ""
+
+
+def parts_of(items: Sequence[Item], most: int) -> Sequence[Sequence[Item]]:
+    """Split items into those of one page after another; one empty part if there are none."""
+    return [items[first : first + most] for first in range(0, max(len(items), 1), most)]
 
 
 def in_url(path: str) -> str:

@@ -144,13 +144,13 @@ def matrix(release: Release, *wheels: str, requires: tuple[str, ...] = (), plann
 
 
 def versions(found: Matrix) -> dict[str, str | None]:
-    return {str(torch): cell.version for torch, cell in zip(found.torches, found.rows[0].cells, strict=True)}
+    return {str(torch): cell.version for torch, cell in zip(found.torches, found.rows[0][1], strict=True)}
 
 
 def test_each_torch_has_the_newest_version_with_wheels_for_it(release: Release) -> None:
     found = matrix(release, "1.0+cu130torch2.9", "1.0+cu130torch2.10", "2.0+cu130torch2.10", "1.10+cu130torch2.11")
     assert versions(found) == {"2.11": "1.10", "2.10": "2.0", "2.9": "1.0", "2.8": None}
-    assert [cell.is_newest for cell in found.rows[0].cells[:3]] == [False, True, False]
+    assert [cell.is_newest for cell in found.rows[0][1][:3]] == [False, True, False]
 
 
 def test_a_candidate_is_no_column_and_there_are_not_too_many(release: Release) -> None:
@@ -170,8 +170,8 @@ def test_any_torch_of_a_range_is_each_of_them(release: Release) -> None:
 
 def test_what_is_not_built_is_planned_failed_or_cannot_be(release: Release) -> None:
     found = matrix(release, planned=catalogue())
-    assert found.rows[0].cells[0] == MatrixCell(state=State.MISSING, version="2.0")
-    assert {cell.state for cell in found.rows[0].cells} == {State.MISSING, State.SKIPPED}
+    assert found.rows[0][1][0] == MatrixCell(state=State.MISSING, version="2.0")
+    assert {cell.state for cell in found.rows[0][1]} == {State.MISSING, State.SKIPPED}
 
 
 def test_a_cell_that_failed_leads_to_the_reason() -> None:
