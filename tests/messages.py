@@ -32,7 +32,6 @@ CODES: Final = {"Code": (Code, "Findings of smoke"), "DefectCode": (DefectCode, 
 CALLS: Final = {
     "ValueError": "Values",
     "Skip": "Skips of plan",
-    "KnownCause": "Hints about builds",
     **dict.fromkeys(("warn", "say_warning"), "Warnings"),
     **dict.fromkeys(("fault", "note", "phrase_fault"), "ConfigurationError: exit 2"),
 }
@@ -123,6 +122,9 @@ class Speech:
                     if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id in CODES:
                         codes, section = CODES[each.value.id]
                         code = codes[each.attr].value
+            case ast.Name(id="Cause"):
+                code = str(getattr(given.get("code"), "value", ""))
+                section = "Failed imports" if code else "Hints about builds"
             case ast.Name(id=name) | ast.Attribute(attr=name) if name in CALLS:
                 section = CALLS[name]
             case ast.Name(id=name) if name.endswith("Error") and hasattr(errors, name):

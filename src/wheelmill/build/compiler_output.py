@@ -117,6 +117,8 @@ KNOWN_CAUSES: Final = (
         "may be in a submodule (submodules: true)",
     ),
 )
+"""The first that is found counts. Hints may name the {project}, the {memory} in GB that a compiler is counted with, and
+the {switch} that stops a download."""
 
 
 def hint_for(printed: str, package: Package, source: Path) -> str | None:
