@@ -32,7 +32,7 @@ from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, w
 from wheelmill.config.model import Config, Lock
 from wheelmill.config.model.files import Images
 from wheelmill.config.upkeep.amend import Difference
-from wheelmill.config.upkeep.drift import find_name_differences, look_for_drift, write_differences
+from wheelmill.config.upkeep.drift import find_name_differences, find_torch_drift, write_differences
 from wheelmill.config.upkeep.images import ImageRegistry, find_image_drift, write_image_differences
 from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
 from wheelmill.errors import ConfigurationError, FindingsError, IntegrityError, UsageError
@@ -56,7 +56,7 @@ def drift(
     config = _config_with(COMPATIBILITY, directory, write=write)
     if not config.compatibility.torch:
         raise UsageError("no-torch-listed", f"{config.directory / COMPATIBILITY} lists no torch")
-    found = look_for_drift(config.compatibility)
+    found = find_torch_drift(config.compatibility)
     names = find_name_differences(config.packages.values(), config.compatibility.cuda)
     if write and any(difference.writable for difference in found.differences):
         write_differences(config.directory / COMPATIBILITY, found.differences, checked=_today())

@@ -1,4 +1,4 @@
-"""Edits of single values in YAML files that keep comments and layout, and the effect of a git change.
+"""Differences between a file and what is published, edits that keep its comments, and the effect of a git change.
 
 A push or a pull request builds the packages that it changes and the torches that it adds.
 """

@@ -78,7 +78,7 @@ class TorchDifference(Difference):
         return f"torch {self.torch}: {self.fact} {_in_words(self.file)}, the index has {_in_words(self.index)}"
 
 
-def look_for_drift(compatibility: Compatibility) -> Drift[TorchDifference]:
+def find_torch_drift(compatibility: Compatibility) -> Drift[TorchDifference]:
     """Compare torch releases with the package index, and candidates and new builds with torch's own indexes.
 
     Raises:
