@@ -14,9 +14,20 @@ from typing import Final, get_args
 from wheelmill.build.compiler_cache import UNITS
 from wheelmill.config.model import Component, Package
 from wheelmill.errors import BuildError, CompileError, ProcessError
-from wheelmill.system.causes import DISK, MEMORY, NETWORK, Cause, any_of, find_cause
 from wheelmill.system.hardware import MEMORY_PER_COMPILER
-from wheelmill.system.process import MAX_LINE, printable
+from wheelmill.system.process import MAX_LINE, Cause, find_cause, printable
+
+NETWORK: Final = (
+    *("name resolution", "resolve host", "getaddrinfo", "name or service not known", "network is unreachable"),
+    *("connection refused", "connection reset", "connection aborted", "connection error", "max retries"),
+    *("urlopen error", "http error", "ssl:"),
+)
+MEMORY: Final = (
+    *("killed", "signal 9", "exit code 137", "exit code: 137", "memory allocation failure", "bad_alloc"),
+    *("out of memory", "memory exhausted", "cannot allocate memory"),
+)
+DISK: Final = ("no space left", "quota exceeded")
+"""Phrases that stand in what is printed where the network, memory or disk is to blame, in lower case."""
 
 _HEADER: Final = r"(?:fatal error: |cannot open source file \")"
 _SETUP: Final = "setup.py"
@@ -27,6 +38,11 @@ _MAX_SETUP: Final = 1 << 20
 
 _OTHER_NAMES: Final[Mapping[str, str]] = {"nvtx": "(?:nvtx|nvToolsExt)", "profiler-api": "cuda_?profiler"}
 """How the headers, libraries and CMake targets of a component begin, where that is not its name."""
+
+
+def any_of(phrases: Iterable[str]) -> str:
+    """Return the regular expression of phrases, none of them as a part of a word."""
+    return rf"(?<!\w)(?:{'|'.join(map(re.escape, phrases))})(?!\w)"
 
 
 def _lacks(component: str) -> Cause:

@@ -1,6 +1,6 @@
 """Execution of other programs, only here: argument lists, never a shell.
 
-Their output is limited, and escaped before a person or a CI runner sees it.
+Their output is limited, and escaped before a person or a CI runner sees it. Known causes of failures are found in it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import threading
 import time
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final, Self
 
@@ -35,6 +36,8 @@ MAX_LOGGED: Final = 256 << 20
 """Bytes that one program may add to a log; the rest is counted."""
 MAX_LINE: Final = 16 << 10
 """Characters of a line that is only shown."""
+MAX_SEARCHED: Final = 1 << 20
+"""Characters at the end of a text that are searched for causes; more than an error has of a program's last lines."""
 
 _COMMAND: Final = re.compile(r"^([^!-~\n]*:):", re.MULTILINE)
 """A workflow command of GitHub's runner, which ignores spaces and zero-width characters before it."""
@@ -61,6 +64,27 @@ def printable(text: str) -> str:
     visible before it, and ``##[...]`` anywhere. ``std::vector`` stays.
     """
     return _COMMAND.sub(r"\1 :", text.translate(_escapes)).replace("##[", "## [")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """Known cause of a failure."""
+
+    pattern: str
+    """A regular expression, in which case does not matter."""
+    hint: str
+    """What it means, and what to do; the pattern's named groups and the caller's facts stand in braces."""
+    code: str = ""
+    """Its name in JSON; empty if no output has it."""
+
+
+def find_cause(printed: str, causes: Iterable[Cause], **facts: object) -> Cause | None:
+    """Return the first cause whose pattern is in a text, with its hint filled in; None if there is none."""
+    for cause in causes:
+        if found := re.search(cause.pattern, printed[-MAX_SEARCHED:], re.IGNORECASE):
+            groups = {name: value or "" for name, value in found.groupdict().items()}
+            return replace(cause, hint=cause.hint.format(**facts, **groups))
+    return None
 
 
 class Output:

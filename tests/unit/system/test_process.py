@@ -209,3 +209,23 @@ def test_foreign_lines_command_neither_terminals_nor_runners(printed: str, shown
     with pytest.raises(ProcessError) as caught:
         process.run(["sh", "-c", 'cat "$0"; exit 1', tmp_path / "printed"], on_line=lines.append)
     assert (lines, caught.value.tail) == ([shown], shown)
+
+
+CAUSES = (
+    process.Cause(code="first", pattern="no (?P<what>disk|room)", hint="{owner} needs more {what}"),
+    process.Cause(code="second", pattern="killed", hint="{owner} was killed"),
+)
+
+
+@pytest.mark.parametrize(
+    ("printed", "hint"),
+    [
+        ("KILLED, there is no DISK", "demo needs more DISK"),
+        ("killed", "demo was killed"),
+        ("no room" + " " * process.MAX_SEARCHED, None),
+        ("", None),
+    ],
+)
+def test_the_first_cause_in_the_end_of_a_text_counts(printed: str, hint: str | None) -> None:
+    cause = process.find_cause(printed, CAUSES, owner="demo")
+    assert (cause.hint if cause else None) == hint

@@ -16,8 +16,8 @@ from wheelmill.config.model import Expectations
 from wheelmill.errors import ProcessError
 from wheelmill.names import ProjectName
 from wheelmill.system import process
-from wheelmill.system.causes import Cause, find_cause
 from wheelmill.system.own_installation import own_document
+from wheelmill.system.process import Cause, find_cause
 from wheelmill.wheel.label import BuiltFor
 
 _SECONDS: Final = 600
