@@ -13,7 +13,6 @@ from tests.install_pages import Section, project_script, sections
 SECTIONS = sections()
 INSTALLED = {
     "pip-and-uv.md#uv": RIGHT,
-    "pip-and-uv.md#apex-with-uv": APEX,
     "many-machines.md#two-cuda-releases": RIGHT,
 }
 """What is in ``.venv`` at the end of a section."""
@@ -77,11 +76,15 @@ def test_torch_says_which_address_it_is(host: Host, tmp_path: Path) -> None:
     assert follow(torch + section.script(), tmp_path, host.variables(tmp_path / "home")).split() == ["2.11.0", "13.0"]
 
 
-@pytest.mark.parametrize(
-    "name", ["containers.md#an-image-that-is-made-without-a-gpu", "many-machines.md#chosen-on-a-laptop-for-a-cluster"]
-)
-def test_a_wheel_is_chosen_for_a_machine_that_is_not_there(name: str, host: Host, tmp_path: Path) -> None:
-    said = done(SECTIONS[name], host, tmp_path)
+def test_apex_is_installed_into_an_environment_with_torch(host: Host, tmp_path: Path) -> None:
+    environment = SECTIONS["pip-and-uv.md#uv"].script().splitlines()[:3]
+    script = "\n".join((*environment, SECTIONS["pip-and-uv.md#apex-with-uv"].script()))
+    follow(host.filled(script), tmp_path, host.variables(tmp_path / "home"))
+    assert installed_in(tmp_path / ".venv") == APEX
+
+
+def test_a_wheel_is_chosen_for_a_machine_that_is_not_there(host: Host, tmp_path: Path) -> None:
+    said = done(SECTIONS["many-machines.md#chosen-on-a-laptop-for-a-cluster"], host, tmp_path)
     chosen = said + "".join(path.read_text() for path in tmp_path.glob("pylock.toml"))
     assert RIGHT["flash-attn"] in unquote(chosen)
 

@@ -25,7 +25,6 @@ pytestmark = pytest.mark.real
 
 SECTIONS = sections()
 INSTALLED = {
-    "pip-and-uv.md#apex-with-pip": APEX,
     "pip-and-uv.md#another-cuda": {"flash-attn": "2.8.3+cu128torch2.11", "torch": "2.11.0+cu128"},
     "pip-and-uv.md#a-requirements-file": RIGHT,
     "many-machines.md#several-pythons-and-platforms": RIGHT,
@@ -66,6 +65,14 @@ def test_a_project_of_a_tool(name: str, host: Host, tools: Path, tmp_path: Path)
 def test_a_section_installs_what_it_says(name: str, host: Host, tmp_path: Path) -> None:
     follow(host.filled(SECTIONS[name].script()), tmp_path, host.variables(tmp_path / "home"))
     assert installed_in(tmp_path / ".venv") == INSTALLED[name]
+
+
+@pytest.mark.nightly
+def test_pip_installs_apex_into_an_environment_with_torch(host: Host, tmp_path: Path) -> None:
+    environment = SECTIONS["pip-and-uv.md#pip"].script().splitlines()[:4]
+    script = "\n".join((*environment, SECTIONS["pip-and-uv.md#apex-with-pip"].script()))
+    follow(host.filled(script), tmp_path, host.variables(tmp_path / "home"))
+    assert installed_in(tmp_path / ".venv") == APEX
 
 
 OFFLINE = {
