@@ -1,6 +1,8 @@
 """The page of commands."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import typer
@@ -24,17 +26,40 @@ HEAD = """\
 
 Row = tuple[str, str]
 
+SEVERAL = 3
+"""Commands with the same option, in the same words, for which it is explained once."""
+COMMON = "Options of several commands"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tables:
+    """Options that are explained once, for all commands that have them."""
+
+    common: tuple[Row, ...]
+    panels: dict[str, list[Row]] = field(default_factory=dict)
+    """By their heading in the help; filled command by command."""
+
 
 def commands_page() -> str:
     """Write the page."""
     found = list(described())
-    shared: dict[str, list[Row]] = {}
-    sections = [_section(each, shared) for each in found]
-    groups = [f"## {heading}\n\n{_table(rows)}" for heading, rows in shared.items()]
+    tables = _Tables(common=_common(found))
+    sections = [_section(each, tables) for each in found]
+    groups = [f"## {heading}\n\n{_table(rows)}" for heading, rows in {COMMON: tables.common, **tables.panels}.items()]
     root = typer.main.get_command(application([]))
     own = Described(path="", command=root, default=False)  # type: ignore[arg-type]  # a group, as it has commands
     whole = f"## wheelmill\n\n{root.help}\n\n{_table([_row(each, own.context) for each in own.parameters])}"
     return "\n".join([HEAD, _contents(found), whole, *sections, *groups])
+
+
+def _common(commands: Sequence[Described]) -> tuple[Row, ...]:
+    counts = Counter(
+        _row(option, command.context)
+        for command in commands
+        for option in command.parameters
+        if isinstance(option, TyperOption) and not option.rich_help_panel
+    )
+    return tuple(sorted(row for row, count in counts.items() if count >= SEVERAL))
 
 
 def _contents(found: Sequence[Described]) -> str:
@@ -48,30 +73,47 @@ def _contents(found: Sequence[Described]) -> str:
     return "\n".join(f"{heading}:\n\n{table(('command', 'does'), rows)}" for heading, rows in kinds.items())
 
 
-def _section(each: Described, shared: dict[str, list[Row]]) -> str:
-    group = isinstance(each.command, TyperGroup)
-    words = " ".join(each.command.collect_usage_pieces(each.context)).replace("{", "").replace("}", "")
-    group_name, _, own_name = each.path.rpartition(" ")
-    name = f"{group_name} [{own_name}]" if each.default else each.path
-    parts = [f"## wheelmill {each.path}", f"```text\nwheelmill {name} {words}\n```", _text(each.command.help or "")]
+def _section(each: Described, tables: _Tables) -> str:
+    usage = "" if isinstance(each.command, TyperGroup) else f"{_usage(each)}\\\n"
+    parts = [f"## wheelmill {each.path}", usage + _text(each.command.help or "")]
+    own: list[Row] = []
+    names: list[str] = []
     panels: dict[str, list[Row]] = {}
     for parameter in each.parameters:
-        panels.setdefault(getattr(parameter, "rich_help_panel", None) or "", []).append(_row(parameter, each.context))
-    if own := panels.pop("", None):
-        parts.append(_table(own))
+        row = _row(parameter, each.context)
+        if heading := getattr(parameter, "rich_help_panel", None):
+            panels.setdefault(heading, []).append(row)
+        elif row in tables.common:
+            names.append(f"`{parameter.opts[-1]}`")
+        else:
+            own.append(row)
     for heading, rows in panels.items():
-        assert shared.setdefault(heading, rows) == rows, f"{each.path}: '{heading}' differs between commands"
-    if panels:
-        links = " and ".join(f"[{heading}](#{_anchor(heading)})" for heading in panels)
-        parts.append(f"And the options of {links}.")
-    if not group:
-        parts += _ends(each)
+        assert tables.panels.setdefault(heading, rows) == rows, f"{each.path}: '{heading}' differs between commands"
+    if own:
+        parts.append(_table(own))
+    links = {COMMON: ", ".join(names)} if names else {}
+    links |= {heading: heading for heading in panels}
+    if ends := [*_further(links), *_ends(each)]:
+        parts.append("\n".join(ends))
     return "\n\n".join(map(str.rstrip, parts)) + "\n"
 
 
+def _usage(each: Described) -> str:
+    words = " ".join(each.command.collect_usage_pieces(each.context)).replace("{", "").replace("}", "")
+    group, _, own = each.path.rpartition(" ")
+    return f"`wheelmill {f'{group} [{own}]' if each.default else each.path} {words}`"
+
+
+def _further(links: Mapping[str, str]) -> Iterator[str]:
+    """The options that another section explains: what they are called here, by its heading."""
+    if links:
+        yield f"Also: {'; '.join(f'[{names}](#{_anchor(heading)})' for heading, names in links.items())}."
+
+
 def _ends(each: Described) -> Iterator[str]:
+    """What it prints for programs, and how it can end."""
     yield from lines_of_outputs(each.path)
-    if codes := EXITS[each.path]:
+    if codes := EXITS.get(each.path):
         yield f"[Exit codes](exit-codes.md) beside 0, 1 and 2: {', '.join(map(str, codes))}."
 
 
