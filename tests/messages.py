@@ -46,6 +46,10 @@ ROOMS: Final = {
 }
 """Headings in a long section, by the folder whose messages stand below."""
 MANY: Final = 150
+ROOM: Final = 118
+"""Columns of a line in a list."""
+SEPARATOR: Final = " · "
+HINT: Final = "hint: "
 WORDS: Final = {
     "tail": "OUTPUT",
     "error": "REASON",
@@ -211,16 +215,51 @@ def listed(found: list[Message]) -> str:
     rooms = ROOMS if len(found) > MANY else dict.fromkeys([""], "")
     text = ""
     for room, title in rooms.items():
-        lines = dict.fromkeys(line(each) for each in found if each.room == room or len(rooms) == 1)
-        text += (f"\n### {title}\n" if title and lines else "") + ("\n" + "".join(lines) if lines else "")
+        own = [each for each in found if each.room == room or len(rooms) == 1]
+        codes = itertools.groupby(own, key=lambda each: each.code)
+        lines = "".join(f"- {line}\n" for line in packed([item(code, list(same)) for code, same in codes]))
+        text += (f"\n### {title}\n" if title and lines else "") + (f"\n{lines}" if lines else "")
     return text
 
 
-def line(message: Message) -> str:
-    """A message with its code before it and its hint below, as code, which Markdown does not change."""
-    code = f"**{message.code}** " if message.code else ""
-    hint = f"\\\n  hint: `{message.hint}`" if message.hint else ""
-    return f"- {code}`{message.text}`{hint}\n"
+def item(code: str, found: list[Message]) -> str:
+    """The messages of a code, those with the same hints together; without a code, a list of them.
+
+    Each is code, which Markdown does not change.
+    """
+    hints: dict[str, dict[str, None]] = defaultdict(dict)
+    for message in found:
+        hints[message.text] |= {message.hint: None} if message.hint else {}
+    same: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for text, given in sorted(hints.items(), key=lambda each: not each[1]):  # the last hint is for what is before it
+        same[tuple(given)].append(f"`{text}`")
+    if not code:
+        return "\n- ".join(packed(same.pop(())))
+    first = next(iter(same.values()))
+    first[0] = f"**{code}** {first[0]}"
+    return "\\\n  ".join(line for given, texts in same.items() for line in with_hints(texts, given))
+
+
+def with_hints(texts: list[str], hints: tuple[str, ...]) -> list[str]:
+    """The lines of messages and of what they advise: one line where all fit in it."""
+    lines = packed(texts)
+    if hints:
+        advice = f"{HINT}{' or '.join(f'`{hint}`' for hint in hints)}"
+        fits = len(lines[-1]) + len(advice) < ROOM
+        lines = [*lines[:-1], f"{lines[-1]} {advice}"] if fits else [*lines, advice]
+    return lines
+
+
+def packed(texts: list[str]) -> list[str]:
+    """As many texts to a line as fit, unless they have several lines or a hint."""
+    lines = texts[:1]
+    for text in texts[1:]:
+        joined = lines[-1] + SEPARATOR + text
+        if len(joined) < ROOM and "\n" not in joined and HINT not in joined:
+            lines[-1] = joined
+        else:
+            lines.append(text)
+    return lines
 
 
 if __name__ == "__main__":
