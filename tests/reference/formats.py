@@ -13,15 +13,13 @@ JSON_HEAD = """\
 
 # JSON
 
-`--json` prints one object on stdout and nothing else; everything that is said to people goes to stderr. The exit
-code is the same as without it, and where a command cannot begin nothing is printed. The key `schema` says what the
-object is.
+`--json` prints one object on stdout and nothing else; messages go to stderr. The exit code is the same as without it,
+and where a command cannot begin nothing is printed. The key `schema` names the object.
 
-A name such as `wheelmill.resolve/1` is a promise. As long as it ends with 1, its keys stay, keep their types, and
-are there wherever they are required now. Keys may be added, and values of an enumeration: pass over what you do not
-know. Any other change gets the number 2, and a file of its own. Each file below is a
-[JSON Schema](https://json-schema.org/draft/2020-12) with a line about every key that needs one. An index with these
-documents keeps it below `docs/reference/schemas/`, and its `$id` is its name there.
+A name such as `wheelmill.resolve/1` is a promise: its keys stay, keep their types, and are there wherever they are
+required now. Keys may be added, and values of an enumeration: ignore those that you do not know. Any other change gets
+the number 2, and a file of its own. Each file is a [JSON Schema](https://json-schema.org/draft/2020-12); an index with
+these documents keeps it below `docs/reference/schemas/`, and its `$id` is its name there.
 """
 HEADINGS = ("name", "of", "is")
 
@@ -39,12 +37,17 @@ MANIFEST_HEAD = """\
 # manifest.json
 
 Each release has one, beside its wheels: it says what each wheel is, how it was built and what its test showed.
-[Releases](../releases.md) says how a release comes to be, and the index is made from manifests alone:
-[what an index has](../what-an-index-has.md) describes `wheels.json`, which has the most useful part of all of them.
+[Releases](../releases.md) says how a release comes to be. The index is made from manifests alone; its
+[`wheels.json`](../what-an-index-has.md#wheelsjson) has the most useful part of all of them.
 
-Published manifests never change: older ones lack keys that were added since, which are *not required* below. As in
-every [JSON of wheelmill](json.md), pass over keys that you do not know.
+Published manifests never change: older ones lack keys that were added since, which are *not required* below.
 """
+OF_A_WHEEL = """\
+## wheels
+
+The keys of each wheel; `[]` stands for the items of a list.
+"""
+KEYS = ("key", "holds", "means")
 
 _KINDS = {"string": "text", "integer": "integer", "number": "number", "boolean": "true or false", "null": "null"}
 
@@ -74,71 +77,70 @@ def _anchor(command: str) -> str:
 
 
 def manifest_page() -> str:
-    """Write the keys of a manifest: a table for each kind of object."""
+    """Write the keys of a manifest, and those of each wheel: objects before what is in them."""
     schema = schema_of(SCHEMA)
-    parts = [MANIFEST_HEAD, f"Its [schema](schemas/{file_of(SCHEMA)}) is `{SCHEMA}`.\n", _keys(schema)]
-    for name in _reached(schema, schema):
-        node = schema["$defs"][name]
-        parts.append(f"## {name}\n\n{node['description']}\n\n{_keys(node)}")
-    return "\n".join(parts)
+    wheel, *_ = _objects_in(schema["properties"]["wheels"], schema)
+    own = [row for row in _keys(schema, schema) if "[]" not in row[0]]
+    link = f"Its [schema](schemas/{file_of(SCHEMA)}) is `{SCHEMA}`."
+    return "\n".join([MANIFEST_HEAD, link, "", table(KEYS, own), OF_A_WHEEL, table(KEYS, _keys(wheel, schema))])
 
 
-def _reached(node: object, schema: Schema, known: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The kinds of objects in a node, in the order in which a reader meets them."""
-    match node:
-        case {"$ref": str(reference)} if (name := reference.rpartition("/")[2]) not in known:
-            found = schema["$defs"][name]
-            if "properties" not in found:
-                return known
-            return _reached(found, schema, (*known, name))
-        case dict():
-            for key, each in node.items():
-                known = known if key == "$defs" else _reached(each, schema, known)
-        case list():
-            for each in node:
-                known = _reached(each, schema, known)
-        case _:
-            pass
-    return known
-
-
-def _keys(node: Schema) -> str:
+def _keys(node: Schema, root: Schema, path: str = "") -> Iterator[tuple[str, str, str]]:
     required = node.get("required", ())
-    rows = (
-        (f"`{key}`", f"{_kind(each)}{'' if key in required else ', not required'}", each.get("description", ""))
-        for key, each in node["properties"].items()
-    )
-    return table(("key", "holds", "means"), rows)
+    for key, value in node["properties"].items():
+        kind = _kind(value, root)
+        yield f"`{path}{key}`", f"{kind}{'' if key in required else ', not required'}", _meaning(value, root)
+        for inside in _objects_in(value, root):
+            yield from _keys(inside, root, f"{path}{key}{'[]' if kind.startswith('list') else ''}.")
 
 
-def _kind(node: Schema) -> str:  # noqa: PLR0911 - one line a kind
+def _meaning(node: Schema, root: Schema) -> str:
+    """What is said of a key, and then of the kind of object that it holds."""
+    own = node.get("description", "")
+    kinds = [kind["description"] for kind in _objects_in(node, root)]
+    return " ".join(filter(None, [own, *(text for text in kinds if text.rstrip(".") not in own)]))
+
+
+def _objects_in(node: Schema, root: Schema) -> list[Schema]:
+    """The kinds of objects, with keys of their own, that a key can hold, or a list of them."""
+    match node:
+        case {"$ref": str(reference)} if "properties" in (found := _definition(reference, root)):
+            return [found]
+        case {"anyOf": list(nodes)}:
+            return [found for each in nodes for found in _objects_in(each, root)]
+        case {"type": "array", "items": dict(items)}:
+            return _objects_in(items, root)
+        case _:
+            return []
+
+
+def _definition(reference: str, root: Schema) -> Schema:
+    definition: Schema = root["$defs"][reference.rpartition("/")[2]]
+    return definition
+
+
+def _kind(node: Schema, root: Schema) -> str:  # noqa: PLR0911 - one line a kind
     match node:
         case {"$ref": str(reference)}:
-            name = reference.rpartition("/")[2]
-            return f"[{name}](#{name.lower()})" if name in _linked() else "text"
+            return "object" if "properties" in _definition(reference, root) else "text"
         case {"anyOf": list(nodes)}:
-            return " or ".join(dict.fromkeys(map(_kind, nodes)))
+            return " or ".join(dict.fromkeys(_kind(each, root) for each in nodes))
         case {"const": value}:
             return f"`{value}`"
         case {"enum": list(values)}:
             return " or ".join(f"`{value}`" for value in values)
         case {"type": "array", "items": items}:
-            return f"list: {_kind(items)}"
+            return f"list: {_kind(items, root)}"
         case {"type": "array", "prefixItems": items}:
-            return f"list: {', '.join(map(_kind, items))}"
+            return f"list: {', '.join(_kind(each, root) for each in items)}"
         case {"type": "object", "additionalProperties": dict(values)}:
-            return f"object, by name: {_kind(values)}"
+            return f"object, by name: {_kind(values, root)}"
         case {"type": "string", "format": "date-time"}:
             return "time (RFC 3339)"
         case {"type": str(kind)}:
             return _KINDS.get(kind, kind)
         case _:
             return "anything"
-
-
-def _linked() -> tuple[str, ...]:
-    schema = schema_of(SCHEMA)
-    return _reached(schema, schema)
 
 
 def lines_of_outputs(command: str) -> Iterator[str]:
