@@ -79,14 +79,22 @@ _adapter: Final[Callable[[type], TypeAdapter[Any]]] = functools.cache(_new_adapt
 """Kept: making one takes as long as reading a thousand wheels."""
 
 
+def json_default(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """Convert a record to its fields, also those that are None, and a word to its text: for `json.dumps`."""
+    return str(value) if hasattr(value, "parse") else _fields_of(value)
+
+
+def _fields_of(record: Any) -> dict[str, Any]:  # noqa: ANN401 - any record
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
 def plain_of(value: object) -> Any:  # noqa: ANN401 - JSON
     """Convert a record, or a value in one, to JSON values: equal for equal records, without fields that are None."""
     match value:
         case None | bool() | int() | float() | str():
             return value
         case _ if is_dataclass(value) and not hasattr(value, "parse"):
-            own = {field.name: getattr(value, field.name) for field in fields(value)}
-            return {name: plain_of(item) for name, item in own.items() if item is not None}
+            return {name: plain_of(item) for name, item in _fields_of(value).items() if item is not None}
         case Mapping():
             return {str(key): plain_of(item) for key, item in value.items()}
         case frozenset():

@@ -14,7 +14,7 @@ from packaging.specifiers import SpecifierSet
 from tests.refusals import coded
 from wheelmill.errors import IntegrityError
 from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, project_name
-from wheelmill.system.records import plain_of, read_record, record_of, write_record
+from wheelmill.system.records import json_default, plain_of, read_record, record_of, write_record
 
 
 @dataclass(frozen=True)
@@ -82,3 +82,13 @@ def test_a_record_comes_back_through_json(record: Outer) -> None:
 
 def test_what_is_none_is_left_out_and_sets_are_sorted() -> None:
     assert plain_of(Inner(platforms={LINUX: CUDAS})) == {"platforms": {"linux_x86_64": ["12.8", "13.0"]}}
+
+
+def test_a_printed_record_has_every_field() -> None:
+    printed = json.loads(json.dumps({"inner": Inner(platforms={}), "platform": LINUX}, default=json_default))
+    assert printed == {"inner": {"platforms": {}, "since": None}, "platform": "linux_x86_64"}
+
+
+def test_what_is_no_record_is_not_printed() -> None:
+    with pytest.raises(TypeError):
+        json.dumps(CUDAS, default=json_default)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from packaging.utils import canonicalize_name
@@ -20,7 +19,6 @@ from wheelmill.client.variants.explain import explain_variants
 from wheelmill.client.variants.machine import property_text
 from wheelmill.names import StableTorch
 from wheelmill.system.progress import number_of
-from wheelmill.system.records import plain_of
 from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
@@ -216,10 +214,6 @@ def _totals(explanation: Explanation) -> str:
     return f"{number_of(len(explanation.verdicts), 'wheel')}: {fits} fitting{aspects}"
 
 
-def _inside_content(inside: Inside) -> Any:  # noqa: ANN401 - the record as JSON has it
-    return asdict(inside) | {"torch_window": plain_of(inside.torch_window)}
-
-
 def _verdict_content(verdict: Assessment) -> Candidate:
     candidate, inside = verdict.candidate, verdict.inside
     return {
@@ -229,6 +223,6 @@ def _verdict_content(verdict: Assessment) -> Candidate:
         **torch_in_json(candidate.torch),
         "fits": not verdict.against,
         "refusals": [{"stage": mismatch.aspect, "reason": mismatch.reason} for mismatch in verdict.against],
-        "inside": None if isinstance(inside, str | None) else _inside_content(inside),
+        "inside": inside if isinstance(inside, Inside) else None,
         "note": inside if isinstance(inside, str) else None,
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wheelmill.cli.client.change import settle
-from wheelmill.cli.shared.commands import JsonOption, plain, print_json, say
+from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import TargetOptions, projects_of, with_groups
 from wheelmill.client.install.distributions import Distribution, installed_in
 from wheelmill.client.install.installer import interpreter_of
@@ -51,7 +51,7 @@ def test(
         trials.append(trial)
         _print_trial(trial)
     if as_json:
-        content: Test = {"schema": "wheelmill.test/1", "packages": [plain(trial) for trial in trials]}
+        content: Test = {"schema": "wheelmill.test/1", "packages": trials}
         print_json(content)
     if not trials:
         say("nothing to test: no installed version names a CUDA or a torch")

@@ -283,7 +283,7 @@ class WheelShown(TorchKeys):
     variants: dict[str, Any]
     built: BuildFacts | None
     """How wheelmill built it."""
-    sboms: list[Sbom]
+    sboms: Sequence[Sbom]
     sizes: Sizes | None
     files: dict[str, int]
     """Bytes of each, unpacked."""

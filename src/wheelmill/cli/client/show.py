@@ -9,13 +9,12 @@ from urllib.parse import urlsplit
 
 import typer
 
-from wheelmill.cli.shared.commands import JsonOption, plain, print_json
+from wheelmill.cli.shared.commands import JsonOption, print_json
 from wheelmill.client.choose.contents import Code, WheelContents, contents_at, contents_behind
 from wheelmill.client.variants.machine import property_text
 from wheelmill.errors import UsageError
 from wheelmill.system.process import printable
 from wheelmill.system.progress import number_of, size
-from wheelmill.system.records import plain_of
 from wheelmill.wheel.build_facts import BuildFacts, Sbom, SourceFacts
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.gpu_code import CARDS
@@ -222,9 +221,9 @@ def _content(contents: WheelContents) -> WheelShown:
         "code": None if code is None else _code_content(code),
         "bundled": list(contents.bundled),
         "variants": dict(contents.variants),
-        "built": plain(contents.built),
-        "sboms": plain(contents.sboms),
-        "sizes": plain(contents.sizes),
+        "built": contents.built,
+        "sboms": contents.sboms,
+        "sizes": contents.sizes,
         "files": dict(contents.files),
     }
 
@@ -240,7 +239,7 @@ def _code_content(code: Code) -> CodeInside:
         "glibc": inside.glibc,
         "cuda_major": inside.cuda_major,
         "cxx11_abi": inside.cxx11_abi,
-        "torch_window": plain_of(inside.torch_window),
+        "torch_window": inside.torch_window,
         "holds_cuda_runtime": code.holds_cuda_runtime,
         "compilers": list(code.compilers),
     }

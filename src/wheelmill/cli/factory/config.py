@@ -39,7 +39,6 @@ from wheelmill.errors import ConfigurationError, FindingsError, IntegrityError, 
 from wheelmill.names import CudaVersion
 from wheelmill.system.files import write_bytes
 from wheelmill.system.progress import number_of
-from wheelmill.system.records import plain_of
 from wheelmill.wheel.torch_symbols import TABLE, TorchSymbols
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def symbols(
     if as_json:
         content: ConfigSymbols = {
             "schema": "wheelmill.config-symbols/1",
-            "table": plain_of(table.summary) if table else None,
+            "table": table.summary if table else None,
             "missing": list(map(str, stale)),
         }
         print_json(content)

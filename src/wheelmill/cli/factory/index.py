@@ -30,7 +30,7 @@ from wheelmill.cli.factory.inputs import (
     place_at,
     store_at,
 )
-from wheelmill.cli.shared.commands import JsonOption, plain, print_json, say, say_warning
+from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import of_a_size, signer_of, with_groups
 from wheelmill.cli.shared.terminal import STDOUT, progress
 from wheelmill.config.load import load_compatibility, load_listing
@@ -341,7 +341,7 @@ def _print_json(report: ConformanceReport) -> None:
         "pages": report.pages,
         "files": report.files,
         "examined": report.examined,
-        "observations": plain(report.observations),
+        "observations": report.observations,
     }
     print_json(content)
 

@@ -230,7 +230,7 @@ class Release(TypedDict):
 
     schema: Literal["wheelmill.release/1"]
     tags: list[str]
-    refused: list[RefusedWheel]
+    refused: Sequence[RefusedWheel]
 
 
 class LedgerRelease(TypedDict):
@@ -316,7 +316,7 @@ class IndexCheck(TypedDict):
     files: int
     examined: int
     """Files whose bytes were looked at."""
-    observations: list[Observation]
+    observations: Sequence[Observation]
 
 
 class WrongSetting(TypedDict):

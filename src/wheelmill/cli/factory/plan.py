@@ -16,7 +16,7 @@ from rich.table import Table
 from wheelmill.build.provenance import known_failures
 from wheelmill.cli.factory.filters import FilterOptions, read_values
 from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, PlaceOptions, StoreOption, config_at, store_at
-from wheelmill.cli.shared.commands import JsonOption, plain, print_json, say, say_warning
+from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.config.model import Config
@@ -306,7 +306,7 @@ def plan(
             "schema": PLAN_SCHEMA,
             **plan_content(planned),
             "missing": list(map(_missing_content, missing)),
-            "estimate": plain(cost),
+            "estimate": cost,
         }
         print_json(content)
     else:

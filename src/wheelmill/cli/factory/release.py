@@ -23,7 +23,7 @@ from wheelmill.cli.factory.inputs import (
     store_at,
     tell,
 )
-from wheelmill.cli.shared.commands import CommandsWithDefault, JsonOption, plain, print_json, say, say_warning
+from wheelmill.cli.shared.commands import CommandsWithDefault, JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import of_a_size, signer_of, with_groups
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import FindingsError, UsageError
@@ -177,7 +177,7 @@ def publish(
         )
     if as_json:
         tags: list[str] = [manifest.tag for manifest in done.releases]
-        content: Release = {"schema": "wheelmill.release/1", "tags": tags, "refused": plain(done.refusals)}
+        content: Release = {"schema": "wheelmill.release/1", "tags": tags, "refused": done.refusals}
         print_json(content)
     if options.manifests:
         pipeline.write_manifest_checksums(options.manifests, done.releases)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wheelmill.cli.factory.inputs import ConfigOption, SandboxKind, SandboxOption, config_at, environments_in, store_at
-from wheelmill.cli.shared.commands import JsonOption, plain, print_json, say, say_warning
+from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import SmokeError
 from wheelmill.release.ledger.releases import published
-from wheelmill.smoke.verdict import GPU_SUFFIX, SUFFIX, Evidence, Verdict, certify, kernels_in
-from wheelmill.system.records import plain_of
+from wheelmill.smoke.verdict import GPU_SUFFIX, SUFFIX, Verdict, certify, kernels_in
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
 
@@ -89,10 +87,6 @@ def _finding_content(finding: Finding) -> FindingOf:
     return content
 
 
-def _evidence_content(evidence: Evidence) -> Any:  # noqa: ANN401 - the record as JSON has it
-    return asdict(evidence) | {"torch_window": plain_of(evidence.torch_window)}
-
-
 def verdict_content(verdict: Verdict) -> VerdictOf:
     """A verdict as the JSON of the contract."""
     return {
@@ -101,7 +95,7 @@ def verdict_content(verdict: Verdict) -> VerdictOf:
         "ok": verdict.ok,
         "findings": [_finding_content(finding) for finding in verdict.findings if finding.refuses],
         "warnings": [_finding_content(finding) for finding in verdict.findings if not finding.refuses],
-        "evidence": _evidence_content(verdict.evidence) if verdict.evidence else None,
-        "sizes": plain(verdict.sizes),
+        "evidence": verdict.evidence,
+        "sizes": verdict.sizes,
         "kernels": kernels_in(verdict.clean_rooms) if verdict.ok else None,
     }

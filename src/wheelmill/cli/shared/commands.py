@@ -7,9 +7,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TextIO
 
 import typer
@@ -153,12 +152,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 def print_json(content: Mapping[str, object]) -> None:
     """Print the one JSON object of a command; what a runner would take for an order is written in another way."""
-    print_quoted(json.dumps(content, indent=2))
+    from wheelmill.system.records import json_default  # noqa: PLC0415 - help needs no records
 
-
-def plain(record: Any) -> Any:  # noqa: ANN401 - JSON
-    """A record, several, or None as JSON has them, every field with its name."""
-    return [asdict(each) for each in record] if isinstance(record, Sequence) else record and asdict(record)
+    print_quoted(json.dumps(content, indent=2, default=json_default))
 
 
 def print_quoted(text: str) -> None:

@@ -14,6 +14,7 @@ from wheelmill.names import TorchVersion
 from wheelmill.release.github import store
 from wheelmill.release.store import Quotas
 from wheelmill.smoke.verdict import Evidence, Verdict
+from wheelmill.system.records import json_default
 from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
 
@@ -45,6 +46,6 @@ def test_a_torch_is_written_as_everywhere_else(tmp_path: Path) -> None:
     )
     file = WheelFile.at(write_wheel(tmp_path / "demo-1.0-py3-none-any.whl"))
     verdict = Verdict(file=file, provenance=None, findings=(), evidence=evidence, clean_rooms=(), sizes=None)
-    printed = json.loads(json.dumps(verdict_content(verdict)))
+    printed = json.loads(json.dumps(verdict_content(verdict), default=json_default))
     strict_validator("wheelmill.smoke/1").validate({"schema": "wheelmill.smoke/1", "wheels": [printed]})
     assert printed["evidence"]["torch_window"]["torches"] == [{"torch": "2.11", "lacks": ["_Z1f"]}]
