@@ -48,8 +48,10 @@ def schema_of(name: str) -> Schema:
 
 
 def _tidy(node: Any) -> Any:
-    """Say it as JSON does: no titles, no defaults, null for None."""
+    """Say it as JSON does: no titles, no defaults, null for None; and outputs may gain keys, as files may not."""
     match node:
+        case {"additionalProperties": False, **rest}:
+            return _tidy(rest)
         case {"properties": dict(properties), **rest}:
             return {**_tidy(rest), "properties": {key: _tidy(each) for key, each in properties.items()}}
         case dict():
