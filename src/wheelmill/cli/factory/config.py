@@ -63,10 +63,7 @@ def drift(
             write_bytes(facts, facts_json(config.directory))
     content: ConfigDrift = {
         "schema": "wheelmill.config-drift/1",
-        "differences": [
-            {"torch": str(each.torch), "fact": each.fact, "file": each.file, "index": each.index}
-            for each in found.differences
-        ],
+        "differences": found.differences,
         "names": [
             {"project": each.project, "file": each.file, "alias_of": each.alias_of, "index": each.index}
             for each in names
@@ -167,12 +164,9 @@ def _list_images(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json
     if as_json:
         content: ConfigImages = {
             "schema": "wheelmill.config-images/1",
-            "manylinux": {str(platform): str(image) for platform, image in pinned.manylinux.images.items()},
-            "plain": str(pinned.plain.image),
-            "cuda": {
-                str(cuda): {"toolkit": each.toolkit, "devel": str(each.devel), "runtime": str(each.runtime)}
-                for cuda, each in pinned.cuda.items()
-            },
+            "manylinux": {str(platform): image for platform, image in pinned.manylinux.images.items()},
+            "plain": pinned.plain.image,
+            "cuda": {str(cuda): of_cuda for cuda, of_cuda in pinned.cuda.items()},
             "missing": list(map(str, missing)),
         }
         print_json(content)

@@ -54,7 +54,7 @@ def check(
                 {"code": each.code, "what": each.what, "why": each.code.why, "remedy": [*each.remedy]}
                 for each in findings
             ],
-            "unseen": [{"what": each.what, "needs": each.needs} for each in unseen],
+            "unseen": unseen,
         }
         print_json(content)
     else:

@@ -5,8 +5,11 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from wheelmill.config.model.files import CudaImages, ImageReference
+from wheelmill.config.upkeep.drift import TorchDifference
 from wheelmill.conformance.rule import Observation, Severity
 from wheelmill.hosting.rules import SettingCode
+from wheelmill.hosting.settings import Unseen
 from wheelmill.pipeline.outputs import CellOf
 from wheelmill.plan.groups import Estimate
 from wheelmill.plan.targets import Obstacle
@@ -97,15 +100,6 @@ class ConfigAdd(TypedDict):
     guesses: list[Guess]
 
 
-class TorchDiffers(TypedDict):
-    """A fact about a torch, as compatibility.yml and the package index have it."""
-
-    torch: str
-    fact: Literal["missing", "release", "python", "default_cuda"]
-    file: Any
-    index: Any
-
-
 class NameDiffers(TypedDict):
     """What packages.yml says of a name."""
 
@@ -119,7 +113,7 @@ class ConfigDrift(TypedDict):
     """What differs between the configuration and the package index."""
 
     schema: Literal["wheelmill.config-drift/1"]
-    differences: list[TorchDiffers]
+    differences: Sequence[TorchDifference]
     names: list[NameDiffers]
     unknown: list[str]
     """What could not be compared."""
@@ -133,21 +127,13 @@ class ConfigSymbols(TypedDict):
     missing: list[str]
 
 
-class CudaImages(TypedDict):
-    """The base images for a CUDA."""
-
-    toolkit: str
-    devel: str
-    runtime: str
-
-
 class ConfigImages(TypedDict):
     """The base images of Docker builds."""
 
     schema: Literal["wheelmill.config-images/1"]
-    manylinux: dict[str, str]
+    manylinux: dict[str, ImageReference]
     """By platform."""
-    plain: str
+    plain: ImageReference
     """The one without CUDA."""
     cuda: dict[str, CudaImages]
     missing: list[str]
@@ -329,19 +315,12 @@ class WrongSetting(TypedDict):
     """Commands."""
 
 
-class UnseenSetting(TypedDict):
-    """A setting that the token may not see."""
-
-    what: str
-    needs: str
-
-
 class GithubCheck(TypedDict):
     """What is wrong with the settings of a repository."""
 
     schema: Literal["wheelmill.github-check/1"]
     findings: list[WrongSetting]
-    unseen: list[UnseenSetting]
+    unseen: Sequence[Unseen]
 
 
 class Summary(TypedDict):
