@@ -170,10 +170,10 @@ class EnvironmentChange:
         """Report it, one line per package, and say what to do next."""
         for diff in diffs_of(self.plan or {}).values():
             say(diff)
-        for change in self.changes:
-            known = f" ({size(change.size)})" if change.size is not None else ""
+        for each in self.changes:
+            known = f" ({size(each.size)})" if each.size is not None else ""
             will = "would be " if self.plan is not None else ""
-            say(f"  {change.sign} {will}{change.kind}: {change.project} {change.versions}{known}")
+            say(f"  {each.sign} {will}{each.change}: {each.project} {each.versions}{known}")
         if self.plan is not None:
             say("nothing was changed" if self.plan or self.changes else "there is nothing to change")
         elif any(change.after for change in self.changes):
@@ -182,18 +182,7 @@ class EnvironmentChange:
     @property
     def content(self) -> Changed:
         """What happened, as JSON has it."""
-        content: Changed = {
-            "packages": [
-                {
-                    "project": change.project,
-                    "change": change.kind,
-                    "before": change.before,
-                    "after": change.after,
-                    "size": change.size,
-                }
-                for change in self.changes
-            ]
-        }
+        content: Changed = {"packages": self.changes}
         if self.plan is not None:
             content |= {"dry_run": True, "diff": diffs_of(self.plan)}
         return content

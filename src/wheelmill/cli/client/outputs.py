@@ -10,7 +10,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from wheelmill.client.install.distributions import ChangeKind
+from wheelmill.client.install.distributions import PackageChange
 from wheelmill.client.install.trial import Trial
 from wheelmill.client.records import Inside, Outcome, SourceKind
 from wheelmill.wheel.build_facts import BuildFacts, Sbom
@@ -296,23 +296,10 @@ class Show(WheelShown):
     beside: NotRequired[WheelShown]
 
 
-class PackageChange(TypedDict):
-    """What happened to a package of an environment, or would happen."""
-
-    project: str
-    change: ChangeKind
-    before: str | None
-    """The version; null where it was not installed."""
-    after: str | None
-    """The version; null where it is removed."""
-    size: int | None
-    """Bytes of the file that is installed; null where that is not known."""
-
-
 class Changed(TypedDict):
     """What a command did to an environment and to files."""
 
-    packages: list[PackageChange]
+    packages: Sequence[PackageChange]
     dry_run: NotRequired[Literal[True]]
     """There with ``--dry-run``: nothing was changed."""
     diff: NotRequired[dict[str, str]]
@@ -381,7 +368,7 @@ class Installation(TypedDict):
 
     installed: dict[str, InstalledWheel]
     removed: list[str]
-    packages: list[PackageChange]
+    packages: Sequence[PackageChange]
     dry_run: NotRequired[Literal[True]]
     diff: NotRequired[dict[str, str]]
 

@@ -192,21 +192,21 @@ class InstalledPackage:
 
 @dataclass(frozen=True, kw_only=True)
 class PackageChange:
-    """Change to one package."""
+    """Change to one package of an environment."""
 
     project: ProjectName
-    kind: ChangeKind
+    change: ChangeKind
     before: str | None
-    """The version that is replaced or removed."""
+    """The version that is replaced or removed; None if it was not installed."""
     after: str | None
-    """The version that is there afterwards."""
+    """The version that is there afterwards; None if it is removed."""
     size: int | None
-    """Bytes of what comes; of a package that is removed, of what goes."""
+    """Bytes of the installed file, or of what is removed; None if not known."""
 
     @property
     def sign(self) -> str:
         """The mark that uv prints for it."""
-        return {ChangeKind.INSTALLED: "+", ChangeKind.REMOVED: "-"}.get(self.kind, "~")
+        return {ChangeKind.INSTALLED: "+", ChangeKind.REMOVED: "-"}.get(self.change, "~")
 
     @property
     def versions(self) -> str:
@@ -246,17 +246,17 @@ def _changes(
 ) -> Iterator[PackageChange]:
     for project in sorted({*before, *after}):
         old, new = before.get(project), after.get(project)
-        if kind := _kind_of(old, new):
+        if change := _change_of(old, new):
             yield PackageChange(
                 project=project,
-                kind=kind,
+                change=change,
                 before=old.version if old else None,
                 after=new.version if new else None,
                 size=(new or old or InstalledPackage(version="", size=None)).size,
             )
 
 
-def _kind_of(old: InstalledPackage | None, new: InstalledPackage | None) -> ChangeKind | None:
+def _change_of(old: InstalledPackage | None, new: InstalledPackage | None) -> ChangeKind | None:
     if new is None:
         return ChangeKind.REMOVED
     if old is None:

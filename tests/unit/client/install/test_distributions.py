@@ -100,13 +100,13 @@ TORCH = project_name("torch")
 def test_a_change_in_words(before: str | None, after: str | None, kind: ChangeKind, sign: str, versions: str) -> None:
     old, new = (({TORCH: InstalledPackage(version=each, size=8)} if each else {}) for each in (before, after))
     (change,) = compare_packages(old, new)
-    assert (change.kind, change.sign, change.versions, change.size) == (kind, sign, versions, 8)
+    assert (change.change, change.sign, change.versions, change.size) == (kind, sign, versions, 8)
 
 
 def test_another_build_of_a_version_is_a_change() -> None:
     one, other, unknown = (InstalledPackage(version="1.0", size=8, identity=number) for number in (1, 2, None))
     (change,) = compare_packages({TORCH: one}, {TORCH: other})
-    assert (change.kind, change.versions) == (ChangeKind.REPLACED, "1.0")
+    assert (change.change, change.versions) == (ChangeKind.REPLACED, "1.0")
     assert compare_packages({TORCH: one}, {TORCH: unknown}) == ()
     assert compare_packages({TORCH: one}, {TORCH: one}) == ()
 
