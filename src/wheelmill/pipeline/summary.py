@@ -38,9 +38,9 @@ class ReportedFailure:
     """Target without a wheel in a job's report."""
 
     id: str
-    stage: str
+    stage: Literal["build", "smoke", "release"]
     message: str
-    compiler: str | None = None
+    compiler: str | None
     """The compiler's error; None if the compiler is not to blame, so that another try may succeed."""
 
     @property

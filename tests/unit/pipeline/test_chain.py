@@ -263,6 +263,6 @@ def test_a_failure_is_kept_with_its_inputs_and_log_and_believed_of_its_own_group
 
 def test_a_failure_of_something_else_than_the_compiler_is_not_kept() -> None:
     (first, *_) = make_plan(CONFIG, Filters(), {}).targets
-    failure = ReportedFailure(id=first.cell.id, stage="build", message="no network")
+    failure = ReportedFailure(id=first.cell.id, stage="build", message="no network", compiler=None)
     failed = outcome(first.cell.group, JobReport(failures=(failure,)))[1]
     assert known_failures_in([failed], CONFIG, lambda _: BuildPlace(sandbox="docker", compilers=()), "x", now=NOW) == {}

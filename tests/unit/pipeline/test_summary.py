@@ -23,8 +23,8 @@ TAG = ReleaseTag("v2026-11-21")
 NOTHING = Published(wheels={}, unreleased={}, refused=())
 
 
-def failure(name: str, message: str = "it does not build:\nerror: no such file") -> dict[str, str]:
-    return {"id": name, "stage": "build", "message": message}
+def failure(name: str, message: str = "it does not build:\nerror: no such file") -> dict[str, Any]:
+    return {"id": name, "stage": "build", "message": message, "compiler": None}
 
 
 def wheel(name: str, *, ok: bool = True) -> dict[str, object]:

@@ -11,6 +11,7 @@ from wheelmill.conformance.rule import Observation, Severity
 from wheelmill.hosting.rules import SettingCode
 from wheelmill.hosting.settings import Unseen
 from wheelmill.pipeline.outputs import CellOf
+from wheelmill.pipeline.summary import ReportedFailure
 from wheelmill.plan.groups import Estimate
 from wheelmill.plan.targets import Obstacle
 from wheelmill.release.store import RefusedWheel
@@ -180,16 +181,6 @@ class Smoke(TypedDict):
     wheels: list[VerdictOf]
 
 
-class Failure(TypedDict):
-    """A wheel that was not made."""
-
-    id: str
-    stage: Literal["build", "smoke", "release"]
-    message: str
-    compiler: str | None
-    """The compiler's own error."""
-
-
 class CompilerCache(TypedDict):
     """Where the objects of a build came from."""
 
@@ -205,7 +196,7 @@ class Run(Planned):
     wheels: list[VerdictOf]
     releases: list[str]
     """Tags."""
-    failures: list[Failure]
+    failures: list[ReportedFailure]
     compiler_cache: list[CompilerCache]
     left: list[str]
     """What the time was not enough for."""

@@ -173,18 +173,20 @@ def plan_run(
 
 
 def _content(planned: Plan, outcome: RunOutcome) -> Run:
+    from wheelmill.pipeline.summary import ReportedFailure  # noqa: PLC0415 - needs the factory extra
+
     return {
         "schema": "wheelmill.run/1",
         **plan_content(planned),
         "wheels": [verdict_content(verdict) for verdict in outcome.verdicts],
         "releases": [*outcome.releases],
         "failures": [
-            {
-                "id": failure.id,
-                "stage": _STAGES[failure.error.exit_code][1],
-                "message": failure.error.explained,
-                "compiler": failure.error.line if isinstance(failure.error, CompileError) else None,
-            }
+            ReportedFailure(
+                id=failure.id,
+                stage=_STAGES[failure.error.exit_code][1],
+                message=failure.error.explained,
+                compiler=failure.error.line if isinstance(failure.error, CompileError) else None,
+            )
             for failure in outcome.failures
         ],
         "compiler_cache": [
