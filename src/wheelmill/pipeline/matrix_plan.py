@@ -20,9 +20,7 @@ from wheelmill.system.records import read_record
 from wheelmill.wheel.label import torch_in_json
 
 if TYPE_CHECKING:
-    from wheelmill.pipeline.outputs import CellOf, PlanMatrix
-    from wheelmill.pipeline.outputs import Load as LoadContent
-    from wheelmill.pipeline.outputs import PlannedGroup as GroupContent
+    from wheelmill.pipeline.outputs import CellOf, MatrixGroup, PlanMatrix, ShardLoad
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,15 +145,15 @@ def matrix_content(
     }
 
 
-def _load_content(load: Load) -> LoadContent:
+def _load_content(load: Load) -> ShardLoad:
     """Describe a shard's load for people."""
     return {"wheels": int(load.wheels), "size": int(load.size), "machine_hours": round(load.machine_hours, 1)}
 
 
-def group_content(group: Group, run: str = "", ledger: str | None = None) -> GroupContent:
+def group_content(group: Group, run: str = "", ledger: str | None = None) -> MatrixGroup:
     """Return a group in the form that a job reads."""
     cell = cell_content(group.targets[0].cell)
-    content: GroupContent = {
+    content: MatrixGroup = {
         "project": cell["project"],
         "version": cell["version"],
         "cuda": cell["cuda"],

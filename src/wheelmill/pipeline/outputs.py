@@ -30,7 +30,7 @@ class Part(TypedDict):
     """``2/4``"""
 
 
-class PlannedGroup(TorchKeys):
+class MatrixGroup(TorchKeys):
     """What one job builds."""
 
     project: str
@@ -49,13 +49,13 @@ class PlannedGroup(TorchKeys):
     """The state of the ledger that was planned with."""
 
 
-class Shard(TypedDict):
+class MatrixShard(TypedDict):
     """One matrix of jobs."""
 
-    include: list[PlannedGroup]
+    include: list[MatrixGroup]
 
 
-class Load(TypedDict):
+class ShardLoad(TypedDict):
     """What a shard is thought to be."""
 
     wheels: int
@@ -68,8 +68,8 @@ class PlanMatrix(TypedDict):
     """Job matrices."""
 
     schema: Literal["wheelmill.plan-matrix/1"]
-    shards: list[Shard]
-    loads: list[Load]
+    shards: list[MatrixShard]
+    loads: list[ShardLoad]
     """One for each shard."""
     waiting: list[str]
     """Groups for a later run."""

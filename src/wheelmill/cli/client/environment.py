@@ -20,7 +20,7 @@ from wheelmill.system.hardware import parallelism_for
 from wheelmill.system.progress import number_of, size
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.outputs import CacheClean, CacheInfo, Environment
+    from wheelmill.cli.client.outputs import CacheClean, CacheInfo, DetectedTarget
 
 
 _SHOWN: Final = (
@@ -58,7 +58,7 @@ def environment(
         _print_lines(found)
 
 
-def environment_content(found: TargetEnvironment) -> Environment:
+def environment_content(found: TargetEnvironment) -> DetectedTarget:
     """The environment as JSON shows it; what is not known is null."""
     return {
         "schema": "wheelmill.environment/1",

@@ -24,7 +24,7 @@ from wheelmill.wheel.label import torch_in_json, words_for
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-    from wheelmill.cli.client.outputs import Candidate, Explain, ExplainVariants, VariantWheel
+    from wheelmill.cli.client.outputs import AssessedVariantWheel, AssessedWheel, Explain, ExplainVariants
     from wheelmill.client.choose.resolve import Search
     from wheelmill.client.records import TargetEnvironment
     from wheelmill.client.variants.explain import VariantExplanation, VariantVerdict
@@ -122,7 +122,7 @@ def _content(explanation: VariantExplanation, listed: Sequence[VariantVerdict]) 
     }
 
 
-def _variant_content(verdict: VariantVerdict) -> VariantWheel:
+def _variant_content(verdict: VariantVerdict) -> AssessedVariantWheel:
     candidate = verdict.wheel.candidate
     return {
         "filename": candidate.filename,
@@ -214,7 +214,7 @@ def _totals(explanation: Explanation) -> str:
     return f"{number_of(len(explanation.verdicts), 'wheel')}: {fits} fitting{aspects}"
 
 
-def _verdict_content(verdict: Assessment) -> Candidate:
+def _verdict_content(verdict: Assessment) -> AssessedWheel:
     candidate, inside = verdict.candidate, verdict.inside
     return {
         "filename": candidate.filename,

@@ -32,7 +32,7 @@ from wheelmill.system.progress import number_of
 from wheelmill.wheel.name import WheelName
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.outputs import Installation as InstallationContent
+    from wheelmill.cli.client.outputs import InstallationContent
 
 LockOption = Annotated[
     Path | None, typer.Option("--lock", help="A pylock.toml, written by any tool (PEP 751).", metavar="FILE")

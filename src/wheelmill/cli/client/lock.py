@@ -35,7 +35,7 @@ from wheelmill.system.progress import number_of
 if TYPE_CHECKING:
     from packaging.pylock import Pylock
 
-    from wheelmill.cli.client.outputs import Lock
+    from wheelmill.cli.client.outputs import LockContent
     from wheelmill.client.lock.environments import EnvironmentLock
     from wheelmill.client.project.project import Project
     from wheelmill.client.records import Resolution
@@ -107,7 +107,7 @@ def lock(
     else:
         say(f"{'wrote' if changed else 'nothing to change in'} {written}: {number_of(len(merged.packages), 'package')}")
     if as_json:
-        content: Lock = {
+        content: LockContent = {
             "schema": "wheelmill.lock/1",
             "lock": str(written),
             "changed": changed,

@@ -40,7 +40,7 @@ class Refusal(TypedDict):
     reason: str
 
 
-class Gpu(TypedDict):
+class DetectedGpu(TypedDict):
     """A GPU of a target."""
 
     name: str | None
@@ -48,7 +48,7 @@ class Gpu(TypedDict):
     """``9.0``"""
 
 
-class Environment(TypedDict):
+class DetectedTarget(TypedDict):
     """What wheels are chosen to fit; null is what is not known."""
 
     schema: Literal["wheelmill.environment/1"]
@@ -76,7 +76,7 @@ class Environment(TypedDict):
     """``580.65.06``"""
     driver_cuda: str | None
     """The newest CUDA that the driver knows."""
-    gpus: list[Gpu]
+    gpus: list[DetectedGpu]
     tags: list[str]
     """Those of wheels that may be installed, the best first."""
     origins: dict[str, str]
@@ -106,7 +106,7 @@ class Chosen(TorchKeys):
     notes: list[str]
 
 
-class Resolution(TypedDict):
+class ResolutionContent(TypedDict):
     """The wheels for one target."""
 
     environment: ResolvedFor
@@ -120,7 +120,7 @@ class Resolution(TypedDict):
     sources: list[SourceLooked]
 
 
-class Resolve(Resolution):
+class Resolve(ResolutionContent):
     """The wheels that were chosen."""
 
     schema: Literal["wheelmill.resolve/1"]
@@ -139,7 +139,7 @@ class KnownSource(TypedDict):
     """The only ones that its wheels are for; empty where it does not say."""
 
 
-class Search(TypedDict):
+class SearchContent(TypedDict):
     """The sources in which wheels are looked for."""
 
     schema: Literal["wheelmill.search/1"]
@@ -170,7 +170,7 @@ class Available(TypedDict):
     sources: list[SourceLooked]
 
 
-class Candidate(TorchKeys):
+class AssessedWheel(TorchKeys):
     """A wheel, compared with the target."""
 
     filename: str
@@ -191,12 +191,12 @@ class Explain(TypedDict):
     namesake: bool
     """Whether the package index has another project of this name."""
     environment: str
-    candidates: list[Candidate]
+    candidates: list[AssessedWheel]
     suggestion: str | None
     sources: list[SourceLooked]
 
 
-class VariantWheel(TypedDict):
+class AssessedVariantWheel(TypedDict):
     """A wheel with or without a variant, compared with the target."""
 
     filename: str
@@ -219,7 +219,7 @@ class ExplainVariants(TypedDict):
     environment: str
     machine: dict[str, str]
     """What it is to each provider of variants."""
-    wheels: list[VariantWheel]
+    wheels: list[AssessedVariantWheel]
     gets: str | None
     """The file that this machine gets."""
     uv_takes: str | None
@@ -314,7 +314,7 @@ class ProjectChange(Changed):
     changed: bool
     """Whether files were changed."""
     notes: list[str]
-    environments: list[Resolution]
+    environments: list[ResolutionContent]
     """One for each target."""
 
 
@@ -345,7 +345,7 @@ class LockedPackage(TypedDict):
     version: str
 
 
-class Lock(TypedDict):
+class LockContent(TypedDict):
     """What was locked."""
 
     schema: Literal["wheelmill.lock/1"]
@@ -363,7 +363,7 @@ class InstalledWheel(TypedDict):
     size: int
 
 
-class Installation(TypedDict):
+class InstallationContent(TypedDict):
     """What was installed and removed."""
 
     installed: dict[str, InstalledWheel]
@@ -373,13 +373,13 @@ class Installation(TypedDict):
     diff: NotRequired[dict[str, str]]
 
 
-class Install(Installation):
+class Install(InstallationContent):
     """What was installed."""
 
     schema: Literal["wheelmill.install/1"]
 
 
-class Sync(Installation):
+class Sync(InstallationContent):
     """What was installed and removed, so that an environment holds what its lock does."""
 
     schema: Literal["wheelmill.sync/1"]

@@ -38,9 +38,14 @@ from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelFile, WheelName
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.outputs import Chosen, KnownSource, Resolve, SourceLooked
-    from wheelmill.cli.client.outputs import Resolution as ResolutionContent
-    from wheelmill.cli.client.outputs import Search as SearchContent
+    from wheelmill.cli.client.outputs import (
+        Chosen,
+        KnownSource,
+        ResolutionContent,
+        Resolve,
+        SearchContent,
+        SourceLooked,
+    )
     from wheelmill.config.model import Config
 
 

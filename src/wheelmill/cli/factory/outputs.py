@@ -81,7 +81,7 @@ class VerdictOf(TypedDict):
     """Where its kernels ran, or why they did not; null for a wheel that was refused."""
 
 
-class Guess(TypedDict):
+class GuessedKey(TypedDict):
     """What a source says of a key."""
 
     key: str | None
@@ -98,7 +98,7 @@ class ConfigAdd(TypedDict):
     project: str
     entry: dict[str, Any]
     """As packages.yml has it."""
-    guesses: list[Guess]
+    guesses: list[GuessedKey]
 
 
 class NameDiffers(TypedDict):
@@ -166,7 +166,7 @@ class MissingPackage(TypedDict):
     targets: list[str]
 
 
-class Plan(Planned):
+class PlanContent(Planned):
     """What would be built, and why the rest would not."""
 
     schema: Literal["wheelmill.plan/1"]
@@ -189,7 +189,7 @@ class CompilerCache(TypedDict):
     compiled: int
 
 
-class Run(Planned):
+class RunContent(Planned):
     """What became of a plan on one machine."""
 
     schema: Literal["wheelmill.run/1"]
@@ -210,7 +210,7 @@ class Release(TypedDict):
     refused: Sequence[RefusedWheel]
 
 
-class LedgerRelease(TypedDict):
+class ReleaseEntry(TypedDict):
     """A published release."""
 
     tag: str
@@ -220,7 +220,7 @@ class LedgerRelease(TypedDict):
     wheels: list[str]
 
 
-class KnownFailure(TypedDict):
+class FailureEntry(TypedDict):
     """A build that is not tried again."""
 
     id: str
@@ -232,8 +232,8 @@ class ReleaseLedger(TypedDict):
     """What the ledger says."""
 
     schema: Literal["wheelmill.release-ledger/1"]
-    releases: list[LedgerRelease]
-    failures: list[KnownFailure]
+    releases: list[ReleaseEntry]
+    failures: list[FailureEntry]
     claims: dict[str, str]
     """The run that builds a group."""
     leases: dict[str, str]
@@ -253,7 +253,7 @@ class ReleaseDownloads(TypedDict):
     projects: dict[str, int]
 
 
-class Effect(TypedDict):
+class Effects(TypedDict):
     """What installers do about a broken rule."""
 
     pip: str
@@ -277,7 +277,7 @@ class IndexFinding(TypedDict):
     url: str
     severity: Severity
     message: str
-    effect: Effect
+    effect: Effects
     count: int
     """How many places there are."""
     examples: list[Example]
@@ -296,7 +296,7 @@ class IndexCheck(TypedDict):
     observations: Sequence[Observation]
 
 
-class WrongSetting(TypedDict):
+class SettingFinding(TypedDict):
     """A setting that the workflows cannot do with."""
 
     code: SettingCode
@@ -310,11 +310,11 @@ class GithubCheck(TypedDict):
     """What is wrong with the settings of a repository."""
 
     schema: Literal["wheelmill.github-check/1"]
-    findings: list[WrongSetting]
+    findings: list[SettingFinding]
     unseen: Sequence[Unseen]
 
 
-class Summary(TypedDict):
+class SummaryContent(TypedDict):
     """What became of a plan that many jobs worked on."""
 
     schema: Literal["wheelmill.summary/1"]

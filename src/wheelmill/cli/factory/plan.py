@@ -44,8 +44,7 @@ from wheelmill.system.progress import number_of
 from wheelmill.wheel.platforms import AUTO_POLICY
 
 if TYPE_CHECKING:
-    from wheelmill.cli.factory.outputs import MissingPackage, Planned
-    from wheelmill.cli.factory.outputs import Plan as PlanContent
+    from wheelmill.cli.factory.outputs import MissingPackage, PlanContent, Planned
 
 
 _REASONS: Final = 3

@@ -47,7 +47,7 @@ from wheelmill.system.progress import number_of
 
 if TYPE_CHECKING:
     from wheelmill.build.provenance import Provenance
-    from wheelmill.cli.factory.outputs import Run
+    from wheelmill.cli.factory.outputs import RunContent
     from wheelmill.pipeline.run import RunOutcome
 
 _STAGES: Final[Mapping[int, tuple[type[WheelmillError], Literal["build", "smoke", "release"]]]] = {
@@ -172,7 +172,7 @@ def plan_run(
     return planned
 
 
-def _content(planned: Plan, outcome: RunOutcome) -> Run:
+def _content(planned: Plan, outcome: RunOutcome) -> RunContent:
     from wheelmill.pipeline.summary import ReportedFailure  # noqa: PLC0415 - needs the factory extra
 
     return {

@@ -17,7 +17,7 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.release.ledger.releases import published
 
 if TYPE_CHECKING:
-    from wheelmill.cli.factory.outputs import Summary as SummaryContent
+    from wheelmill.cli.factory.outputs import SummaryContent
     from wheelmill.pipeline.summary import Summary
     from wheelmill.pipeline.summary_text import RunText
 
