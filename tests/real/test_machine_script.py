@@ -19,6 +19,7 @@ from wheelmill.names import Architecture, CudaVersion, Gpu, project_name
 from wheelmill.plan.targets import Plan
 from wheelmill.release.publish import publish
 from wheelmill.system import own_installation
+from wheelmill.system.records import json_default
 from wheelmill.wheel.gpu_code import read_gpu
 
 pytestmark = pytest.mark.real
@@ -190,7 +191,7 @@ def test_the_json_of_environment_is_read(data: FinderData) -> None:
         gpus=(Gpu(name="H200", capability=Architecture(9, 0)),),
     )
     content = {"schema": "wheelmill.environment/1", **environment_content(target)}
-    said = answer("tried(given.text)", data=data, text=json.dumps(content))
+    said = answer("tried(given.text)", data=data, text=json.dumps(content, default=json_default))
     assert said["gpus"] == [{"name": "H200", "capability": "9.0"}]
     assert [said[key] for key in ("python", "cuda", "torch", "platform", "driverCuda")] == [
         *(str(each) for each in (target.python, target.cuda, target.torch, target.platform, target.driver_cuda)),

@@ -215,7 +215,7 @@ def _add(
         content: ProjectChange = {
             "project": str(project.path),
             "changed": bool(edit.contents),
-            "notes": list(edit.notes),
+            "notes": edit.notes,
             **outcome.content,
             "environments": [resolution_content(resolution) for resolution in resolutions],
         }

@@ -45,7 +45,7 @@ def available(
     if as_json:
         content: Available = {
             "schema": "wheelmill.available/1",
-            "platform": str(platform),
+            "platform": platform,
             "projects": {name: list(map(_combination_content, offer.combinations)) for name, offer in found.items()},
             "sources": outcomes_content(outcomes),
         }
@@ -71,8 +71,8 @@ def _combination_content(combination: Combination) -> Offered:
         "cuda": combination.cuda,
         "torch": text,
         "torch_abi": torch_in_json(torch)["torch_abi"],
-        "pythons": list(combination.pythons),
-        "sources": list(combination.sources),
+        "pythons": combination.pythons,
+        "sources": combination.sources,
         "smallest": combination.smallest,
         "largest": combination.largest,
     }

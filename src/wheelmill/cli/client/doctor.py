@@ -82,7 +82,7 @@ def doctor(
         content: Doctor = {
             "schema": "wheelmill.doctor/1",
             "faults": [
-                {"code": each.code, "subject": each.subject, "detail": each.detail, "mended_by": list(remedy.lines)}
+                {"code": each.code, "subject": each.subject, "detail": each.detail, "mended_by": remedy.lines}
                 for each, remedy in found.faults
             ],
             "looked_at": dict(found.looked_at),

@@ -117,7 +117,7 @@ def _content(explanation: VariantExplanation, listed: Sequence[VariantVerdict]) 
         "gets": best.wheel.candidate.filename if best else None,
         "uv_takes": taken.wheel.candidate.filename if taken else None,
         "command": explanation.command,
-        "warnings": list(explanation.warnings),
+        "warnings": explanation.warnings,
         "sources": outcomes_content(explanation.sources),
     }
 
@@ -133,7 +133,7 @@ def _variant_content(verdict: VariantVerdict) -> AssessedVariantWheel:
         "properties": verdict.variant.properties if verdict.variant else None,
         "fits": not verdict.against,
         "refusals": [{"stage": mismatch.aspect, "reason": mismatch.reason} for mismatch in verdict.against],
-        "notes": list(verdict.notes),
+        "notes": verdict.notes,
     }
 
 

@@ -149,7 +149,7 @@ def _print_installation(installed: Installation, outcome: EnvironmentChange, com
                 wheel.project: {"filename": wheel.path.name, "sha256": wheel.sha256, "size": wheel.size}
                 for wheel in installed.wheels
             },
-            "removed": list(installed.removed),
+            "removed": installed.removed,
             **outcome.content,
         }
         print_json({"schema": f"wheelmill.{command}/1", **content})

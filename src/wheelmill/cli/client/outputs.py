@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 from wheelmill.client.install.distributions import PackageChange
 from wheelmill.client.install.trial import Trial
 from wheelmill.client.records import Inside, Outcome, SourceKind
+from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.wheel.build_facts import BuildFacts, Sbom
 from wheelmill.wheel.label import TorchKeys, TorchRange
 from wheelmill.wheel.sizes import Sizes
@@ -52,20 +53,20 @@ class DetectedTarget(TypedDict):
     """What wheels are chosen to fit; null is what is not known."""
 
     schema: Literal["wheelmill.environment/1"]
-    python: str
+    python: PythonVersion
     """``3.12``, ``3.13t``"""
     python_release: str | None
     """``3.12.1``"""
     free_threaded: bool
     interpreter: str | None
-    platform: str
+    platform: Platform
     libc: str | None
     """``glibc 2.36``"""
-    torch: str | None
+    torch: TorchVersion | None
     """``2.11``"""
     torch_release: str | None
     """``2.11.0+cu130``"""
-    cuda: str | None
+    cuda: CudaVersion | None
     """Of torch: ``13.0``."""
     cuda_major: int | None
     cpu_only: bool
@@ -74,7 +75,7 @@ class DetectedTarget(TypedDict):
     """The C++ ABI of torch."""
     driver: str | None
     """``580.65.06``"""
-    driver_cuda: str | None
+    driver_cuda: CudaVersion | None
     """The newest CUDA that the driver knows."""
     gpus: list[DetectedGpu]
     tags: list[str]
@@ -86,10 +87,10 @@ class DetectedTarget(TypedDict):
 class ResolvedFor(TypedDict):
     """The target."""
 
-    python: str
-    platform: str
-    torch: str | None
-    cuda: str | None
+    python: PythonVersion
+    platform: Platform
+    torch: TorchVersion | None
+    cuda: CudaVersion | None
 
 
 class Chosen(TorchKeys):
@@ -103,7 +104,7 @@ class Chosen(TorchKeys):
     size: int | None
     """Bytes."""
     source: str
-    notes: list[str]
+    notes: Sequence[str]
 
 
 class ResolutionContent(TypedDict):
@@ -116,7 +117,7 @@ class ResolutionContent(TypedDict):
     """Why a project has none."""
     suggestions: dict[str, str | None]
     """What may help, for each of them."""
-    warnings: list[str]
+    warnings: Sequence[str]
     sources: list[SourceLooked]
 
 
@@ -153,9 +154,9 @@ class Offered(TypedDict):
     torch: str
     """``2.11``; of a range ``2.9+``; empty for none."""
     torch_abi: TorchRange | None
-    pythons: list[str]
+    pythons: Sequence[str]
     """``cp312``, ``abi3``"""
-    sources: list[str]
+    sources: Sequence[str]
     smallest: int | None
     """Bytes of the smallest wheel."""
     largest: int | None
@@ -165,7 +166,7 @@ class Available(TypedDict):
     """The combinations that packages have wheels for."""
 
     schema: Literal["wheelmill.available/1"]
-    platform: str
+    platform: Platform
     projects: dict[str, list[Offered]]
     sources: list[SourceLooked]
 
@@ -209,7 +210,7 @@ class AssessedVariantWheel(TypedDict):
     """By namespace and feature."""
     fits: bool
     refusals: list[Refusal]
-    notes: list[str]
+    notes: Sequence[str]
 
 
 class ExplainVariants(TypedDict):
@@ -226,7 +227,7 @@ class ExplainVariants(TypedDict):
     """The file that uv would take."""
     command: str | None
     """What installs it."""
-    warnings: list[str]
+    warnings: Sequence[str]
     sources: list[SourceLooked]
 
 
@@ -234,26 +235,26 @@ class OnGpu(TypedDict):
     """How a wheel runs on GPUs of one compute capability."""
 
     runs: str
-    cards: list[str]
+    cards: Sequence[str]
 
 
 class CodeInside(TypedDict):
     """The compiled code of a wheel."""
 
     shared_objects: int
-    sass: list[str]
+    sass: Sequence[str]
     """Machine code for: ``9.0``."""
-    ptx: list[str]
+    ptx: Sequence[str]
     """Portable assembly for: ``12.0``."""
     gpus: dict[str, OnGpu]
-    needed: list[str]
+    needed: Sequence[str]
     """Libraries from outside."""
     glibc: str | None
     cuda_major: int | None
     cxx11_abi: bool | None
     torch_window: TorchWindow | None
     holds_cuda_runtime: bool
-    compilers: list[str]
+    compilers: Sequence[str]
 
 
 class WheelShown(TorchKeys):
@@ -267,18 +268,18 @@ class WheelShown(TorchKeys):
     version: str
     build: str | None
     tags: list[str]
-    cuda: str | None
+    cuda: CudaVersion | None
     cuda_major: int | None
     driver: str | None
     """The oldest that loads its code."""
     summary: str | None
     requires_python: str | None
-    requires_dist: list[str]
+    requires_dist: Sequence[str]
     licence: str | None
-    licence_files: list[str]
+    licence_files: Sequence[str]
     code: CodeInside | None
     """Null where it was not read."""
-    bundled: list[str]
+    bundled: Sequence[str]
     """Libraries of others that lie in it."""
     variants: dict[str, Any]
     built: BuildFacts | None
@@ -313,7 +314,7 @@ class ProjectChange(Changed):
     """The file."""
     changed: bool
     """Whether files were changed."""
-    notes: list[str]
+    notes: Sequence[str]
     environments: list[ResolutionContent]
     """One for each target."""
 
@@ -367,7 +368,7 @@ class InstallationContent(TypedDict):
     """What was installed and removed."""
 
     installed: dict[str, InstalledWheel]
-    removed: list[str]
+    removed: Sequence[str]
     packages: Sequence[PackageChange]
     dry_run: NotRequired[Literal[True]]
     diff: NotRequired[dict[str, str]]
@@ -414,7 +415,7 @@ class Fault(TypedDict):
     subject: str
     """What is at fault, such as a package."""
     detail: str
-    mended_by: list[str]
+    mended_by: Sequence[str]
     """Commands, one after the other."""
 
 

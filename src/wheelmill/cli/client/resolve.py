@@ -280,15 +280,15 @@ def resolution_content(resolution: Resolution) -> ResolutionContent:
     target = resolution.environment
     return {
         "environment": {
-            "python": str(target.python),
-            "platform": str(target.platform),
-            "torch": str(target.torch) if target.torch else None,
-            "cuda": str(target.cuda) if target.cuda else None,
+            "python": target.python,
+            "platform": target.platform,
+            "torch": target.torch,
+            "cuda": target.cuda,
         },
         "resolved": {name: _choice_content(choice) for name, choice in resolution.choices.items()},
         "unresolved": {name: missing.reason for name, missing in resolution.unresolved.items()},
         "suggestions": {name: missing.suggestion for name, missing in resolution.unresolved.items()},
-        "warnings": list(resolution.warnings),
+        "warnings": resolution.warnings,
         "sources": outcomes_content(resolution.sources),
     }
 
@@ -317,7 +317,7 @@ def _choice_content(choice: Choice) -> Chosen:
         "size": candidate.size,
         "source": candidate.source.name,
         **torch_in_json(candidate.torch),
-        "notes": list(choice.notes),
+        "notes": choice.notes,
     }
 
 

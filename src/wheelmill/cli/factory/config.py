@@ -68,7 +68,7 @@ def drift(
             {"project": each.project, "file": each.file, "alias_of": each.alias_of, "index": each.index}
             for each in names
         ],
-        "unknown": list(found.unknown),
+        "unknown": found.unknown,
     }
     _report((*found.differences, *names), content, write=write, as_json=as_json)
 
@@ -119,7 +119,7 @@ def symbols(
         content: ConfigSymbols = {
             "schema": "wheelmill.config-symbols/1",
             "table": table.summary if table else None,
-            "missing": list(map(str, stale)),
+            "missing": stale,
         }
         print_json(content)
     elif table:
@@ -154,7 +154,7 @@ def images(
     content: ConfigImagesRefresh = {
         "schema": "wheelmill.config-images-refresh/1",
         "differences": [{"key": each.key, "file": each.file, "registry": each.registry} for each in found.differences],
-        "unknown": list(found.unknown),
+        "unknown": found.unknown,
     }
     _report(found.differences, content, write=write, as_json=as_json)
 
@@ -167,7 +167,7 @@ def _list_images(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json
             "manylinux": {str(platform): image for platform, image in pinned.manylinux.images.items()},
             "plain": pinned.plain.image,
             "cuda": {str(cuda): of_cuda for cuda, of_cuda in pinned.cuda.items()},
-            "missing": list(map(str, missing)),
+            "missing": missing,
         }
         print_json(content)
         return

@@ -10,6 +10,7 @@ from wheelmill.config.upkeep.drift import TorchDifference
 from wheelmill.conformance.rule import Observation, Severity
 from wheelmill.hosting.rules import SettingCode
 from wheelmill.hosting.settings import Unseen
+from wheelmill.names import Architecture, CudaVersion, TorchVersion
 from wheelmill.pipeline.outputs import CellOf
 from wheelmill.pipeline.summary import ReportedFailure
 from wheelmill.plan.groups import Estimate
@@ -35,7 +36,7 @@ class TargetOf(CellOf):
     policy: str
     group: str
     """What one job builds."""
-    architectures: list[str]
+    architectures: Sequence[Architecture]
     """GPU architectures: ``9.0``, ``12.0+PTX``."""
 
 
@@ -116,7 +117,7 @@ class ConfigDrift(TypedDict):
     schema: Literal["wheelmill.config-drift/1"]
     differences: Sequence[TorchDifference]
     names: list[NameDiffers]
-    unknown: list[str]
+    unknown: Sequence[str]
     """What could not be compared."""
 
 
@@ -125,7 +126,7 @@ class ConfigSymbols(TypedDict):
 
     schema: Literal["wheelmill.config-symbols/1"]
     table: TableSummary | None
-    missing: list[str]
+    missing: Sequence[TorchVersion]
 
 
 class ConfigImages(TypedDict):
@@ -137,7 +138,7 @@ class ConfigImages(TypedDict):
     plain: ImageReference
     """The one without CUDA."""
     cuda: dict[str, CudaImages]
-    missing: list[str]
+    missing: Sequence[CudaVersion]
     """CUDA releases without images."""
 
 
@@ -155,7 +156,7 @@ class ConfigImagesRefresh(TypedDict):
 
     schema: Literal["wheelmill.config-images-refresh/1"]
     differences: list[ImageDiffers]
-    unknown: list[str]
+    unknown: Sequence[str]
 
 
 class MissingPackage(TypedDict):

@@ -335,7 +335,7 @@ def plan_content(planned: Plan) -> Planned:
                 **cell_content(target.cell),
                 "policy": AUTO_POLICY,
                 "group": target.cell.group,
-                "architectures": list(map(str, target.architectures)),
+                "architectures": target.architectures,
             }
             for target in planned.targets
         ],
