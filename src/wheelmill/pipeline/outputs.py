@@ -22,7 +22,7 @@ class CellOf(TorchKeys):
     """``linux_x86_64``"""
 
 
-class Part(TypedDict):
+class JobPart(TypedDict):
     """A part of a source that one of several jobs compiles."""
 
     number: int
@@ -42,7 +42,7 @@ class MatrixGroup(TorchKeys):
     """With commas between them."""
     wheels: int
     runner: str
-    parts: list[Part]
+    parts: list[JobPart]
     run: str
     """The run that has built them; empty where nothing is built yet."""
     ledger: NotRequired[str]

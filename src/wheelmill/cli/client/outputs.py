@@ -339,7 +339,7 @@ class Remove(Changed):
     removed: list[str]
 
 
-class LockedPackage(TypedDict):
+class LockedVersion(TypedDict):
     """A package of a lock."""
 
     name: str
@@ -353,7 +353,7 @@ class LockContent(TypedDict):
     lock: str
     """The file."""
     changed: bool
-    packages: list[LockedPackage]
+    packages: list[LockedVersion]
 
 
 class InstalledWheel(TypedDict):
@@ -408,7 +408,7 @@ class Test(TypedDict):
     packages: list[Trial]
 
 
-class Fault(TypedDict):
+class DoctorFault(TypedDict):
     """Something that is wrong."""
 
     code: str
@@ -423,7 +423,7 @@ class Doctor(TypedDict):
     """What is wrong with an environment, its project and its lock."""
 
     schema: Literal["wheelmill.doctor/1"]
-    faults: list[Fault]
+    faults: list[DoctorFault]
     looked_at: dict[str, str]
 
 

@@ -182,7 +182,7 @@ class Smoke(TypedDict):
     wheels: list[VerdictOf]
 
 
-class CompilerCache(TypedDict):
+class CompilerCacheUse(TypedDict):
     """Where the objects of a build came from."""
 
     id: str
@@ -198,7 +198,7 @@ class RunContent(Planned):
     releases: list[str]
     """Tags."""
     failures: list[ReportedFailure]
-    compiler_cache: list[CompilerCache]
+    compiler_cache: list[CompilerCacheUse]
     left: list[str]
     """What the time was not enough for."""
 
