@@ -22,7 +22,7 @@ from wheelmill.config.model import Listing, Package, Status, StatusEntry
 from wheelmill.errors import SiteError
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import Plan
-from wheelmill.release.manifest import ListedCertificate, ListedExternal, ListedWheel, faults_of_wheel
+from wheelmill.release.manifest import External, ListedCertificate, ListedWheel, faults_of_wheel
 from wheelmill.web.credentials import without_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.label import Label, needed_torch, runs_beside
@@ -98,7 +98,7 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
     """The address of its provenance object (PEP 740)."""
     yanked: str | None = None
     """Why it is yanked; None when it is not (PEP 592)."""
-    external: ListedExternal | None = None
+    external: External | None = None
     """What it needs that no package index has; None if unknown."""
 
     @property

@@ -18,9 +18,9 @@ from wheelmill.names import Architecture, ReleaseTag
 from wheelmill.release.manifest import (
     MANIFEST,
     SBOM_SUFFIX,
+    External,
     ListedCertificate,
     ListedEvidence,
-    ListedExternal,
     ListedFinding,
     ListedProvenance,
     ListedRoom,
@@ -179,7 +179,7 @@ def build_facts(made: ListedProvenance | None) -> Iterator[tuple[str, str]]:
 
 
 @lru_cache(maxsize=1024)
-def external_facts(external: ListedExternal | None) -> tuple[tuple[str, str], ...]:
+def external_facts(external: External | None) -> tuple[tuple[str, str], ...]:
     """Return the requirements of a wheel that package indexes do not have."""
     if external is None or not external.dependencies:
         return ()

@@ -2,9 +2,9 @@
 
 from wheelmill.release.manifest.listed import (
     SCHEMA,
+    External,
     ListedCertificate,
     ListedEvidence,
-    ListedExternal,
     ListedFinding,
     ListedProvenance,
     ListedRelease,
@@ -27,9 +27,9 @@ __all__ = [
     "SBOM_SUFFIX",
     "SCHEMA",
     "WHEEL_FILENAME",
+    "External",
     "ListedCertificate",
     "ListedEvidence",
-    "ListedExternal",
     "ListedFinding",
     "ListedProvenance",
     "ListedRelease",

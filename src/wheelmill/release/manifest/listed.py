@@ -7,6 +7,7 @@ to check. Equal parts of manifests are kept once: an index holds all releases in
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Annotated, Any, Final, Literal
@@ -217,12 +218,16 @@ class ListedCertificate(_Part, frozen=True, kw_only=True):
     sizes: ListedSizes | None = None
 
 
-class ListedExternal(_Part, frozen=True, kw_only=True):
-    """Dependencies of a wheel that no package index has."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class External:
+    """The keys that the table ``[external]`` has in a pyproject.toml."""
 
     build_requires: tuple[str, ...] = ()
+    """Programs of its build: ``dep:generic/cuda-toolkit@13.0.2``."""
     host_requires: tuple[str, ...] = ()
+    """Libraries of its build: ``dep:rpm/almalinux/libaio-devel``."""
     dependencies: tuple[str, ...] = ()
+    """What must be present when it is imported: ``dep:generic/nvidia-driver@>=580.65.06``."""
 
 
 class ListedWheel(_Part, frozen=True, kw_only=True):
@@ -241,7 +246,7 @@ class ListedWheel(_Part, frozen=True, kw_only=True):
     attested: bool = False
     provenance: bool = False
     plain: Sha256 | None = None
-    external: ListedExternal | None = None
+    external: External | None = None
 
 
 class ListedRelease(_Part, frozen=True, kw_only=True):

@@ -21,24 +21,12 @@ from pydantic import AwareDatetime
 
 from wheelmill.build.provenance import Provenance
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.manifest.listed import Schema
+from wheelmill.release.manifest.listed import External, Schema
 from wheelmill.smoke.verdict import Certificate, TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.label import torch_requirement
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.variant import plain_of
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class External:
-    """The keys that the table ``[external]`` has in a pyproject.toml."""
-
-    build_requires: tuple[str, ...] = ()
-    """Programs of its build: ``dep:generic/cuda-toolkit@13.0.2``."""
-    host_requires: tuple[str, ...] = ()
-    """Libraries of its build: ``dep:rpm/almalinux/libaio-devel``."""
-    dependencies: tuple[str, ...] = ()
-    """What must be present when it is imported: ``dep:generic/nvidia-driver@>=580.65.06``."""
 
 
 def external_of(certificate: Certificate, requires_dist: tuple[str, ...]) -> External:

@@ -16,7 +16,7 @@ from wheelmill.build.provenance import Provenance
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.evidence import build_facts, build_key, evidence_facts, external_facts
 from wheelmill.names import project_name
-from wheelmill.release.manifest import ListedCertificate, ListedExternal, ListedProvenance, ListedRelease
+from wheelmill.release.manifest import External, ListedCertificate, ListedProvenance, ListedRelease
 from wheelmill.release.manifest.listed import ListedFinding, ListedRoom, ListedSizes
 from wheelmill.system.records import record_bytes
 from wheelmill.wheel.build_facts import SourceFacts
@@ -167,6 +167,6 @@ def test_the_oldest_driver_and_the_commit_are_said_and_tell_wheels_apart() -> No
 
 
 def test_what_no_package_index_has_is_said() -> None:
-    facts = dict(external_facts(ListedExternal(dependencies=("dep:generic/glibc@>=2.28",))))
+    facts = dict(external_facts(External(dependencies=("dep:generic/glibc@>=2.28",))))
     assert facts == {"Needs from the system": "<code>dep:generic/glibc@&gt;=2.28</code>"}
-    assert external_facts(None) == external_facts(ListedExternal()) == ()
+    assert external_facts(None) == external_facts(External()) == ()

@@ -1,5 +1,6 @@
 """What must not be said of a wheel: an index would be refused by installers, or believed where it must not be."""
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from datetime import timedelta
@@ -8,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from tests.refusals import coded
 from tests.releases import manifests_in, store_in
@@ -54,7 +55,8 @@ def faults_of(wheel: ListedWheel) -> list[str]:
 def changed(part: Any, path: str, value: object) -> Any:
     """A part of a manifest with another value at a key below: ``certificate.sha256``."""
     key, _, below = path.partition(".")
-    return replace(part, **{key: changed(getattr(part, key), below, value) if below else value})
+    copy = dataclasses.replace if dataclasses.is_dataclass(part) else replace
+    return copy(part, **{key: changed(getattr(part, key), below, value) if below else value})
 
 
 def test_nothing_is_wrong_with_what_was_released(wheel: ListedWheel) -> None:
@@ -418,27 +420,20 @@ def test_every_manifest_that_is_none_is_left_out_with_a_warning(released: Direct
 
 def differences(read: Any, written: Any, path: str = "") -> Iterator[str]:
     """Compare a part that was read with the JSON that was written, key by key."""
-    if isinstance(read, msgspec.Struct):
-        assert isinstance(written, dict)
-        for each in fields(read):
-            below = f"{path}.{each.encode_name}"
-            if each.encode_name not in written:
-                yield f"{below} is not written"
-            else:
-                yield from differences(getattr(read, each.name), written[each.encode_name], below)
-    elif isinstance(read, tuple):
-        assert isinstance(written, list)
-        assert len(read) == len(written)
+    if isinstance(read, dict):
+        for key, one in read.items():
+            yield from differences(one, written.get(key, "nothing"), f"{path}.{key}")
+    elif isinstance(read, list | tuple):
         for number, (one, other) in enumerate(zip(read, written, strict=True)):
             yield from differences(one, other, f"{path}[{number}]")
-    elif path != ".published_at" and read != written:
+    elif read != written:
         yield f"{path}: {written!r} was read as {read!r}"
 
 
 def test_what_is_read_is_a_part_of_what_is_written(plain: Any) -> None:
     """The two models have one form; a key that is renamed in one of them is found here."""
     release = msgspec.json.decode(json.dumps(plain), type=ListedRelease)
-    assert list(differences(release, plain)) == []
+    assert list(differences(msgspec.to_builtins(release), plain)) == []
     (wheel,) = release.wheels
     made = wheel.certificate.provenance
     assert made is not None
