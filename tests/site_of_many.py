@@ -29,10 +29,10 @@ from wheelmill.release.manifest.listed import (
     ListedFit,
     ListedProvenance,
     ListedRoom,
-    ListedSizes,
     ListedWindow,
 )
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.sizes import Sizes
 
 PAIRS: Final = tuple(
     (CudaVersion(*cuda), TorchVersion(2, torch))
@@ -52,7 +52,7 @@ _WINDOW: Final = ListedWindow(
     cuda=True,
     torches=(ListedFit(torch="2.10", lacks=("_ZN3c106detail14torchCheckFailEPKcS2_jS2_",)), ListedFit(torch="2.11")),
 )
-_SIZES: Final = ListedSizes(
+_SIZES: Final = Sizes(
     gpu_code={"sm_90": 8_900_000, "sm_100": 9_100_000, "sm_80": 7_400_000, "compute_120": 1_200_000},
     host_code=1_780_000,
     debug=338,

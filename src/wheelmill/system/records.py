@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Meta
 
 from wheelmill.errors import IntegrityError
 from wheelmill.system.files import write_bytes
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 
 Record = TypeVar("Record")
+
+Count = Annotated[int, Meta(ge=0, le=(1 << 53) - 1)]
+"""Programs that read JSON agree only about integers up to here (RFC 8259, section 6)."""
 
 _MAX_TOLD: Final = 3
 """Faults of a file. One that is no record at all has many."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wheelmill.system.progress import size
+from wheelmill.system.records import Count
 
 if TYPE_CHECKING:
     import zipfile
@@ -18,14 +19,18 @@ if TYPE_CHECKING:
 class Sizes:
     """The files of a wheel as they are installed, in bytes. The wheel itself is smaller, because it is packed."""
 
-    gpu_code: Mapping[str, int]
+    gpu_code: Mapping[str, Count]
     """GPU code by architecture: ``sm_90``, or ``compute_120`` for portable assembly; as compressed by nvcc."""
-    host_code: int
+    host_code: Count
     """The rest of all shared objects."""
-    debug: int
+    debug: Count
     """The part of them that is never loaded: symbol names and debug information, most of which ``strip`` removes."""
-    other: int
+    other: Count
     """All other files."""
+
+    def __hash__(self) -> int:
+        """Hash all but the mapping, which has no hash."""
+        return hash((self.host_code, self.debug, self.other))
 
     @property
     def parts(self) -> Mapping[str, int]:

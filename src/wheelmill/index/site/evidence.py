@@ -24,11 +24,11 @@ from wheelmill.release.manifest import (
     ListedFinding,
     ListedProvenance,
     ListedRoom,
-    ListedSizes,
 )
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.gpu_code import CARDS, running_code
+from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_symbols import TorchWindow
 
 
@@ -206,7 +206,7 @@ def _certificate_rows(certificate: ListedCertificate) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _size_row(sizes: ListedSizes) -> str:
+def _size_row(sizes: Sizes) -> str:
     return f"\n<tr><th>Unpacked<td>{escape(str(sizes))}"
 
 

@@ -21,9 +21,9 @@ from wheelmill.index.site.coverage import Grid, Outcome, Row, State, platform_or
 from wheelmill.index.site.packages import by_topic, dependencies_of, install_command
 from wheelmill.index.site.wheels import Kind, Trees, WheelGroup, in_url, page_number, wheel_anchor, wheels_folder
 from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchNeed
-from wheelmill.release.manifest import ListedSizes
 from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.label import words_for
+from wheelmill.wheel.sizes import Sizes
 
 MAX_CELLS: Final = 700
 """Of all tables on one page: one has at most two elements, and a row three beside them."""
@@ -147,17 +147,17 @@ def size_rows(groups: Iterable[WheelGroup]) -> Markup:
     return Markup("\n".join(islice(rows, MAX_ROWS)))  # noqa: S704 - escaped
 
 
-def _known(group: WheelGroup) -> Iterator[tuple[int, ListedSizes]]:
+def _known(group: WheelGroup) -> Iterator[tuple[int, Sizes]]:
     for wheel in group.wheels:
         if (certificate := wheel.file.certificate) and certificate.sizes:
             yield wheel.file.size, certificate.sizes
 
 
-def _first(known: tuple[int, ListedSizes]) -> int:
+def _first(known: tuple[int, Sizes]) -> int:
     return known[0]
 
 
-def _size_row(kind: Kind, packed: int, sizes: ListedSizes) -> str:
+def _size_row(kind: Kind, packed: int, sizes: Sizes) -> str:
     folder = wheels_folder(kind.version, kind.exact_version)
     code = ", ".join([f"{escape(name)} {size(number)}" for name, number in sizes.gpu_code.items()])
     return (

@@ -9,7 +9,6 @@ from wheelmill.release.manifest.listed import (
     ListedProvenance,
     ListedRelease,
     ListedRoom,
-    ListedSizes,
     ListedWheel,
 )
 from wheelmill.release.manifest.record import MANIFEST, SBOM_SUFFIX, Manifest, ManifestEntry, entry_of, manifest_of
@@ -34,7 +33,6 @@ __all__ = [
     "ListedProvenance",
     "ListedRelease",
     "ListedRoom",
-    "ListedSizes",
     "ListedWheel",
     "Manifest",
     "ManifestEntry",

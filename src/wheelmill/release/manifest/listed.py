@@ -29,14 +29,13 @@ from wheelmill.names import (
 )
 from wheelmill.plan.targets import Cell
 from wheelmill.smoke.verdict import THIS_MACHINE
+from wheelmill.system.records import Count
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
 
 SCHEMA: Final = "wheelmill.manifest/1"
 Schema = Literal["wheelmill.manifest/1"]
-Count = Annotated[int, Meta(ge=0, le=(1 << 53) - 1)]
-"""Programs that read JSON agree only about integers up to here (RFC 8259, section 6)."""
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 
 
@@ -190,23 +189,6 @@ class ListedFinding(_Part, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-class ListedSizes(_Part, frozen=True, kw_only=True):
-    """Sizes of the parts of a wheel, in bytes."""
-
-    gpu_code: dict[str, Count]
-    host_code: Count
-    debug: Count
-    other: Count
-
-    def __hash__(self) -> int:
-        """Hash all but the dictionary, which has no hash."""
-        return hash((self.host_code, self.debug, self.other))
-
-    def __str__(self) -> str:
-        """Format as `Sizes` does."""
-        return str(Sizes(gpu_code=self.gpu_code, host_code=self.host_code, debug=self.debug, other=self.other))
-
-
 class ListedCertificate(_Part, frozen=True, kw_only=True):
     """Certificate that a wheel passed."""
 
@@ -215,7 +197,7 @@ class ListedCertificate(_Part, frozen=True, kw_only=True):
     clean_rooms: tuple[ListedRoom, ...]
     provenance: ListedProvenance | None
     findings: tuple[ListedFinding, ...] = ()
-    sizes: ListedSizes | None = None
+    sizes: Sizes | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -319,7 +301,7 @@ class Shared:
 
     def __init__(self) -> None:
         self._one_of: Final = _First()
-        self._sizes: Final[dict[str, ListedSizes]] = {}
+        self._sizes: Final[dict[str, Sizes]] = {}
 
     def release(self, release: ListedRelease) -> ListedRelease:
         """Return an equal release, so that the bytes and parts of the given one can be dropped."""

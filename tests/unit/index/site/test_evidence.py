@@ -17,9 +17,10 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.evidence import build_facts, build_key, evidence_facts, external_facts
 from wheelmill.names import project_name
 from wheelmill.release.manifest import External, ListedCertificate, ListedProvenance, ListedRelease
-from wheelmill.release.manifest.listed import ListedFinding, ListedRoom, ListedSizes
+from wheelmill.release.manifest.listed import ListedFinding, ListedRoom
 from wheelmill.system.records import record_bytes
 from wheelmill.wheel.build_facts import SourceFacts
+from wheelmill.wheel.sizes import Sizes
 
 ROOM = ListedRoom(python="3.11.7", skipped=())
 IMAGE = "almalinux:8@sha256:1"
@@ -76,7 +77,7 @@ def test_only_what_was_imported_is_said_to_be(
 def test_the_page_of_a_wheel_says_what_makes_it_large_where_that_is_known(release: Release) -> None:
     (manifest,) = release(*EVERY_KIND[:1])
     certificate = manifest.wheels[0].certificate
-    sizes = ListedSizes(gpu_code={"sm_90": 490_000}, host_code=1_780_000, debug=0, other=60_000)
+    sizes = Sizes(gpu_code={"sm_90": 490_000}, host_code=1_780_000, debug=0, other=60_000)
     page = pages_of(manifest, [with_certificate(certificate, sizes=sizes)])[WHEELS]
     assert "<th>Unpacked<td>sm_90 490 kB, host code 1.8 MB, other files 60.0 kB" in page
     assert "Unpacked" not in pages_of(manifest, [certificate])[WHEELS]
@@ -85,7 +86,7 @@ def test_the_page_of_a_wheel_says_what_makes_it_large_where_that_is_known(releas
 def test_the_page_of_a_version_says_what_the_largest_wheel_of_a_label_holds(release: Release) -> None:
     (manifest,) = release(EVERY_KIND[0], EVERY_KIND[0].replace("cp311", "cp312"))
     small, large = (
-        ListedSizes(gpu_code={"sm_90": 490_000, "compute_120": 90_000}, host_code=host, debug=0, other=0)
+        Sizes(gpu_code={"sm_90": 490_000, "compute_120": 90_000}, host_code=host, debug=0, other=0)
         for host in (1_000, 1_780_000)
     )
     one, other = manifest.wheels

@@ -8,8 +8,9 @@ from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.names import ReleaseTag
 from wheelmill.release.manifest import ListedRelease, listed_of
-from wheelmill.release.manifest.listed import ListedSizes, Shared
+from wheelmill.release.manifest.listed import Shared
 from wheelmill.release.manifest.record import entry_of, manifest_of
+from wheelmill.wheel.sizes import Sizes
 
 NAMES = (
     "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl",
@@ -40,7 +41,7 @@ def test_equal_parts_of_two_releases_are_one_object(tmp_path: Path) -> None:
 def test_sizes_that_read_alike_are_one_object(tmp_path: Path) -> None:
     release = released(tmp_path)
 
-    def shared_of(*host_code: int) -> list[ListedSizes | None]:
+    def shared_of(*host_code: int) -> list[Sizes | None]:
         sized = tuple(
             replace(wheel, certificate=replace(wheel.certificate, sizes=sizes_with(number)))
             for number, wheel in zip(host_code, release.wheels, strict=True)
@@ -53,5 +54,5 @@ def test_sizes_that_read_alike_are_one_object(tmp_path: Path) -> None:
     assert shared_of(1_780_000, 1_980_000) == [sizes_with(1_780_000), sizes_with(1_980_000)]
 
 
-def sizes_with(host_code: int) -> ListedSizes:
-    return ListedSizes(gpu_code={"sm_90": 1000}, host_code=host_code, debug=0, other=0)
+def sizes_with(host_code: int) -> Sizes:
+    return Sizes(gpu_code={"sm_90": 1000}, host_code=host_code, debug=0, other=0)

@@ -22,7 +22,6 @@ from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.manifest import (
     MANIFEST,
     ListedRelease,
-    ListedSizes,
     ListedWheel,
     Manifest,
     entry_of,
@@ -34,6 +33,7 @@ from wheelmill.release.manifest import (
 from wheelmill.release.publish import publish
 from wheelmill.system.records import record_bytes
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_symbols import TorchWindow
 
 NAME = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
@@ -123,7 +123,7 @@ WRONG: list[tuple[str, object, str]] = [
     ),
     ("certificate.evidence.ptx", ("junk",), "certificate.evidence.ptx: expected a GPU architecture, not 'junk'"),
     (
-        *("certificate.sizes", ListedSizes(gpu_code={"sm_90": 1, "junk": 1}, host_code=0, debug=0, other=0)),
+        *("certificate.sizes", Sizes(gpu_code={"sm_90": 1, "junk": 1}, host_code=0, debug=0, other=0)),
         "certificate.sizes.gpu_code: expected a GPU architecture, not 'junk'",
     ),
     ("certificate.evidence.glibc", "new", "certificate.evidence.glibc: expected a version, not 'new'"),
