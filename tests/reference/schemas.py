@@ -10,6 +10,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 from pydantic import ConfigDict, TypeAdapter
+from pydantic._internal._docs_extraction import extract_docstrings_from_cls
 from pydantic.json_schema import GenerateJsonSchema
 
 from tests.reference.outputs import outputs
@@ -23,6 +24,15 @@ class _Described(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - as pydantic calls it
         """Never."""
         return False
+
+    def dataclass_schema(self, schema: Any) -> Schema:
+        """A record, with the texts of inherited fields: pydantic reads those of one class alone."""
+        made = super().dataclass_schema(schema)
+        for base in schema["cls"].__mro__[1:-1]:
+            for name, text in extract_docstrings_from_cls(base, use_inspect=True).items():
+                if name in made["properties"]:
+                    made["properties"][name].setdefault("description", text)
+        return made
 
     def function_plain_schema(self, schema: Any) -> Schema:
         """What is read by a function of ours: what people write, also where it is written."""

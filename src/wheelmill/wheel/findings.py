@@ -119,13 +119,20 @@ class Code(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
-    """One fault of one wheel."""
+class ListedFinding:
+    """Finding in a manifest, which a newer wheelmill may have written: its code may be none of `Code`."""
 
-    code: Code
+    code: str
     detail: str
     reason: str | None = None
     """Why packages.yml allows it; None if it does not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding(ListedFinding):
+    """One fault of one wheel."""
+
+    code: Code
 
     @property
     def refuses(self) -> bool:

@@ -21,12 +21,12 @@ from wheelmill.release.manifest import (
     External,
     ListedCertificate,
     ListedEvidence,
-    ListedFinding,
     ListedProvenance,
     ListedRoom,
 )
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system.progress import duration, number_of, size
+from wheelmill.wheel.findings import ListedFinding
 from wheelmill.wheel.gpu_code import CARDS, running_code
 from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_symbols import TorchWindow

@@ -30,6 +30,8 @@ from wheelmill.names import (
 from wheelmill.plan.targets import Cell
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system.records import Count
+from wheelmill.wheel.build_facts import SourceFacts
+from wheelmill.wheel.findings import ListedFinding
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
@@ -134,16 +136,6 @@ class ListedExpectations(_Part, frozen=True, kw_only=True):
     requires: tuple[ProjectName, ...] = ()
 
 
-class ListedSource(_Part, frozen=True, kw_only=True):
-    """Source that was compiled."""
-
-    kind: Literal["sdist", "commit", "folder"]
-    sdist: str | None = None
-    repository: str | None = None
-    commit: str | None = None
-    ref: str | None = None
-
-
 class ListedProvenance(_Part, frozen=True, kw_only=True):
     """Build of a wheel."""
 
@@ -160,7 +152,7 @@ class ListedProvenance(_Part, frozen=True, kw_only=True):
     seconds: Seconds
     cxx_standard: Count | None = None
     driver: str | None = None
-    source: ListedSource | None = None
+    source: SourceFacts | None = None
 
     @property
     def cell(self) -> Cell:
@@ -179,14 +171,6 @@ class ListedProvenance(_Part, frozen=True, kw_only=True):
             ValueError: it cannot be parsed.
         """
         return _torch_of(self.built_for.torch, self.built_for.torch_abi)
-
-
-class ListedFinding(_Part, frozen=True, kw_only=True):
-    """Warning, or an exception that packages.yml allows."""
-
-    code: str
-    detail: str
-    reason: str | None = None
 
 
 class ListedCertificate(_Part, frozen=True, kw_only=True):
