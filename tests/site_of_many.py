@@ -26,13 +26,12 @@ from wheelmill.release.manifest.listed import (
     ListedCertificate,
     ListedEvidence,
     ListedExpectations,
-    ListedFit,
     ListedProvenance,
-    ListedRoom,
-    ListedWindow,
 )
+from wheelmill.smoke.verdict import ListedRoom
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.sizes import Sizes
+from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
 
 PAIRS: Final = tuple(
     (CudaVersion(*cuda), TorchVersion(2, torch))
@@ -47,10 +46,10 @@ PAIRS: Final = tuple(
 PYTHONS: Final = tuple(map(PythonVersion.parse, ("3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t")))
 PLATFORMS: Final = (("linux", "x86_64"), ("linux", "aarch64"), ("win", "amd64"))
 _WHEN: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
-_WINDOW: Final = ListedWindow(
+_WINDOW: Final = TorchWindow(
     symbols=148,
     cuda=True,
-    torches=(ListedFit(torch="2.10", lacks=("_ZN3c106detail14torchCheckFailEPKcS2_jS2_",)), ListedFit(torch="2.11")),
+    torches=(TorchFit(torch="2.10", lacks=("_ZN3c106detail14torchCheckFailEPKcS2_jS2_",)), TorchFit(torch="2.11")),
 )
 _SIZES: Final = Sizes(
     gpu_code={"sm_90": 8_900_000, "sm_100": 9_100_000, "sm_80": 7_400_000, "compute_120": 1_200_000},
@@ -121,7 +120,7 @@ def _evidence(policy: str, cell: Cell) -> ListedEvidence:
         cuda_major=cell.cuda.major,
         sass=("sm_80", "sm_90", "sm_100"),
         ptx=("compute_120",),
-        window=_WINDOW,
+        torch_window=_WINDOW,
     )
 
 

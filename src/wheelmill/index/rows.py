@@ -18,7 +18,8 @@ from packaging.tags import Tag
 
 from wheelmill.index.tree import IndexFile, VersionFiles
 from wheelmill.names import Sha256
-from wheelmill.release.manifest import ListedEvidence, ListedProvenance, ListedRoom
+from wheelmill.release.manifest import ListedEvidence, ListedProvenance
+from wheelmill.smoke.verdict import ListedRoom
 from wheelmill.wheel.label import torch_in_json
 
 ROOT: Final = "\0"
@@ -245,7 +246,7 @@ def _evidence(seen: ListedEvidence) -> _Evidence:
         cuda_major=seen.cuda_major,
         sass=seen.sass,
         ptx=seen.ptx,
-        torch_window={fit.torch: not fit.lacks for fit in seen.window.torches} if seen.window else None,
+        torch_window={fit.torch: not fit.lacks for fit in window.torches} if (window := seen.torch_window) else None,
     )
 
 

@@ -58,19 +58,30 @@ def _share(evidence: Evidence) -> Evidence:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CleanRoom:
-    """Clean environment in which a wheel was installed and imported."""
+class ListedRoom:
+    """Clean environment, without what is installed in it, which would take most of an index's memory."""
 
     place: str = THIS_MACHINE
     """Or the base image of a container: ``docker.io/library/almalinux:8@sha256:...``."""
     python: str
     """The interpreter's version: ``3.12.1``."""
-    installed: dict[str, str]
-    """Every distribution in it, by name."""
     skipped: tuple[str, ...]
     """What was not tried in it, and why: ``import demo: this machine has no NVIDIA driver``."""
     gpus: tuple[str, ...] = ()
     """Where the smoke script launched kernels: ``NVIDIA H200, driver 580.65.06``."""
+
+    @property
+    def imported(self) -> bool:
+        """True if its modules were imported with all their dependencies, without a stub."""
+        return not any(reason.startswith("import") for reason in self.skipped)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CleanRoom(ListedRoom):
+    """Clean environment in which a wheel was installed and imported."""
+
+    installed: dict[str, str]
+    """Every distribution in it, by name."""
 
 
 def kernels_in(rooms: Collection[CleanRoom]) -> str:

@@ -60,7 +60,7 @@ def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = No
         cuda=any(not without and anywhere for anywhere, without in needed.values()),
         torches=tuple(
             TorchFit(
-                torch=build.torch,
+                torch=str(build.torch),
                 lacks=tuple(sorted(name for name, (any_of, _) in needed.items() if not any_of >> number & 1)[:_TOLD]),
             )
             for number, build in enumerate(table.summary.builds)

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Final, Self
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectVersion, TorchVersion
 from wheelmill.system import own_installation
-from wheelmill.system.records import plain_of, record_of
+from wheelmill.system.records import Count, plain_of, record_of
 from wheelmill.web.pages import shown
 
 if TYPE_CHECKING:
@@ -219,7 +219,8 @@ def _look_up(path: Path, _changed: int, wanted: frozenset[str]) -> TorchSymbols:
 class TorchFit:
     """What one torch has of the symbols that a wheel needs."""
 
-    torch: TorchVersion
+    torch: str
+    """``2.11`` or ``2.16rc1``."""
     lacks: tuple[str, ...] = ()
     """The first few that it does not define, mangled; none when it defines all."""
 
@@ -228,7 +229,7 @@ class TorchFit:
 class TorchWindow:
     """In which torches a wheel could load."""
 
-    symbols: int
+    symbols: Count
     """How many of torch's it needs."""
     cuda: bool
     """Whether some of them are only in torches that are built with CUDA."""
@@ -237,7 +238,7 @@ class TorchWindow:
 
     def lacking(self, torch: TorchVersion) -> tuple[str, ...] | None:
         """First few symbols that a torch does not define, empty if it defines all; None if it is not known."""
-        return next((fit.lacks for fit in self.torches if fit.torch == torch), None)
+        return next((fit.lacks for fit in self.torches if fit.torch == str(torch)), None)
 
     def __str__(self) -> str:
         """``its symbols exist in torch 2.10 and 2.11 only``."""
@@ -249,13 +250,13 @@ class TorchWindow:
             return f"its symbols exist in no torch from {known}"
         if all(not fit.lacks for fit in self.torches):
             return f"its symbols exist in every torch from {known}"
-        texts = [f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(map(str, run)) for run in runs]  # noqa: PLR2004
+        texts = [f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(run) for run in runs]  # noqa: PLR2004
         return f"its symbols exist in torch {', '.join(texts)} only"
 
 
-def _runs(torches: Sequence[TorchFit]) -> Iterator[list[TorchVersion]]:
+def _runs(torches: Sequence[TorchFit]) -> Iterator[list[str]]:
     """Neighbouring torches that define all symbols."""
-    run: list[TorchVersion] = []
+    run: list[str] = []
     for fit in torches:
         if not fit.lacks:
             run.append(fit.torch)

@@ -18,7 +18,8 @@ from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.write import write_site
 from wheelmill.names import project_name
-from wheelmill.release.manifest.listed import ListedRelease, ListedRoom
+from wheelmill.release.manifest.listed import ListedRelease
+from wheelmill.smoke.verdict import ListedRoom
 from wheelmill.wheel.findings import ListedFinding
 
 pytestmark = pytest.mark.real

@@ -229,7 +229,7 @@ def test_wheels_json_has_everything(release: Release) -> None:
 
 def test_wheels_json_says_which_torches_have_the_symbols_of_a_wheel() -> None:
     entry = entry_named(EVERY_KIND[0])
-    fits = (TorchFit(torch=TorchVersion(2, 10), lacks=("_ZN2at",)), TorchFit(torch=TorchVersion(2, 11)))
+    fits = (TorchFit(torch="2.10", lacks=("_ZN2at",)), TorchFit(torch="2.11"))
     evidence = replace(entry.certificate.evidence, torch_window=TorchWindow(symbols=7, cuda=True, torches=fits))
     known = replace(entry, certificate=replace(entry.certificate, evidence=evidence))
     (wheel,) = json.loads(rendered(site_of_releases([release_of("v2026-11-21", [known])], ""))["wheels.json"])["wheels"]

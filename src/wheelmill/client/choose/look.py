@@ -19,7 +19,7 @@ from packaging.version import Version
 
 from wheelmill.client.records import Candidate, Inside, Resolution, SourceKind
 from wheelmill.errors import IntegrityError, NetworkError, UnreadableError, WheelmillError
-from wheelmill.names import Architecture, read_requirement
+from wheelmill.names import Architecture, TorchVersion, read_requirement
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.archive import MAX_METADATA
@@ -170,6 +170,8 @@ def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
 def inside_of_entry(entry: ListedWheel) -> Inside:
     """Convert an entry of a manifest into a record of the client."""
     evidence = entry.certificate.evidence
+    for fit in evidence.torch_window.torches if evidence.torch_window else ():
+        TorchVersion.parse(fit.torch)  # refuses what is none
     return Inside(
         requires_dist=tuple(str(read_requirement(text)) for text in entry.requires_dist),
         requires_python=entry.requires_python,

@@ -22,9 +22,8 @@ from wheelmill.release.manifest import (
     ListedCertificate,
     ListedEvidence,
     ListedProvenance,
-    ListedRoom,
 )
-from wheelmill.smoke.verdict import THIS_MACHINE
+from wheelmill.smoke.verdict import THIS_MACHINE, ListedRoom
 from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.findings import ListedFinding
 from wheelmill.wheel.gpu_code import CARDS, running_code
@@ -145,7 +144,7 @@ def _window(window: TorchWindow) -> str:
         if fit.lacks
     ]
     cuda = " built with CUDA" if window.cuda else ""
-    found = [str(fit.torch) for fit in window.torches if not fit.lacks]
+    found = [fit.torch for fit in window.torches if not fit.lacks]
     torches = f"torch {', '.join(found)}{cuda}" if found else "no torch that is known here"
     why = f", by the {number_of(window.symbols, 'symbol')} of torch that it needs" if found and window.symbols else ""
     more = f'<ul class="plain">{"".join(lacking)}</ul>' if lacking else ""

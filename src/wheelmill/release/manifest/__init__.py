@@ -7,7 +7,6 @@ from wheelmill.release.manifest.listed import (
     ListedEvidence,
     ListedProvenance,
     ListedRelease,
-    ListedRoom,
     ListedWheel,
 )
 from wheelmill.release.manifest.record import MANIFEST, SBOM_SUFFIX, Manifest, ManifestEntry, entry_of, manifest_of
@@ -30,7 +29,6 @@ __all__ = [
     "ListedEvidence",
     "ListedProvenance",
     "ListedRelease",
-    "ListedRoom",
     "ListedWheel",
     "Manifest",
     "ManifestEntry",

@@ -28,13 +28,13 @@ from wheelmill.names import (
     TorchVersion,
 )
 from wheelmill.plan.targets import Cell
-from wheelmill.smoke.verdict import THIS_MACHINE
+from wheelmill.smoke.verdict import ListedRoom
 from wheelmill.system.records import Count
 from wheelmill.wheel.build_facts import SourceFacts
 from wheelmill.wheel.findings import ListedFinding
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.sizes import Sizes
-from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
+from wheelmill.wheel.torch_symbols import TorchWindow
 
 SCHEMA: Final = "wheelmill.manifest/1"
 Schema = Literal["wheelmill.manifest/1"]
@@ -43,21 +43,6 @@ Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 
 class _Part(Struct, frozen=True, gc=False):
     """Part of a manifest; without cycles, so that the garbage collector need not track it."""
-
-
-class ListedFit(_Part, frozen=True, kw_only=True):
-    """Symbols that a wheel needs and one torch release lacks."""
-
-    torch: str
-    lacks: tuple[str, ...] = ()
-
-
-class ListedWindow(_Part, frozen=True, kw_only=True):
-    """Torch releases in which a wheel could load."""
-
-    symbols: Count
-    cuda: bool
-    torches: tuple[ListedFit, ...]
 
 
 class ListedEvidence(_Part, frozen=True, kw_only=True, cache_hash=True):
@@ -70,26 +55,7 @@ class ListedEvidence(_Part, frozen=True, kw_only=True, cache_hash=True):
     cuda_major: Count | None
     sass: tuple[str, ...]
     ptx: tuple[str, ...]
-    window: ListedWindow | None = field(name="torch_window", default=None)
-
-    @property
-    def torch_window(self) -> TorchWindow | None:
-        """Torch releases whose symbols suffice; None if it needs no symbols, or they were not checked."""
-        return _window_of(self.window) if self.window else None
-
-
-class ListedRoom(_Part, frozen=True, kw_only=True, cache_hash=True):
-    """Clean environment that the wheel was installed into and imported in."""
-
-    python: str
-    place: str = THIS_MACHINE
-    skipped: tuple[str, ...]
-    gpus: tuple[str, ...] = ()
-
-    @property
-    def imported(self) -> bool:
-        """True if its modules were imported with all their dependencies, without a stub."""
-        return not any(reason.startswith("import") for reason in self.skipped)
+    torch_window: TorchWindow | None = None
 
 
 class ListedRange(_Part, frozen=True, kw_only=True):
@@ -261,12 +227,6 @@ def _torch_of(torch: str | None, torch_abi: ListedRange | None) -> TorchNeed | N
         oldest=TorchVersion.parse(torch_abi.stable),
         below=TorchVersion.parse(torch_abi.below) if torch_abi.below is not None else None,
     )
-
-
-@lru_cache(maxsize=4096)
-def _window_of(window: ListedWindow) -> TorchWindow:
-    fits = (TorchFit(torch=TorchVersion.parse(each.torch), lacks=each.lacks) for each in window.torches)
-    return TorchWindow(symbols=window.symbols, cuda=window.cuda, torches=tuple(fits))
 
 
 class _First(dict[Any, Any]):

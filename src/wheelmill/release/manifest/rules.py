@@ -263,7 +263,7 @@ def _is_https(url: str) -> bool:
 
 @lru_cache(maxsize=4096)  # wheels that were built alike have the same
 def _faults_of_evidence(evidence: ListedEvidence) -> tuple[str, ...]:
-    torches = tuple(fit.torch for fit in evidence.window.torches) if evidence.window else ()
+    torches = tuple(fit.torch for fit in window.torches) if (window := evidence.torch_window) else ()
     glibcs = tuple(each for each in (evidence.glibc, evidence.glibcxx) if each is not None)
     asked = (
         ("sass", "a GPU architecture", _strange(Architecture.of_code, evidence.sass)),

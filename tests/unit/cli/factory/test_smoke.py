@@ -10,7 +10,6 @@ from tests.refusals import coded
 from tests.wheels import write_wheel
 from wheelmill.cli.factory.smoke import smoke, verdict_content
 from wheelmill.errors import SmokeError
-from wheelmill.names import TorchVersion
 from wheelmill.release.github import store
 from wheelmill.release.store import Quotas
 from wheelmill.smoke.verdict import Evidence, Verdict
@@ -32,7 +31,7 @@ def test_what_github_would_not_take_is_refused(
 
 
 def test_a_torch_is_written_as_everywhere_else(tmp_path: Path) -> None:
-    window = TorchWindow(symbols=1, cuda=False, torches=(TorchFit(torch=TorchVersion(2, 11), lacks=("_Z1f",)),))
+    window = TorchWindow(symbols=1, cuda=False, torches=(TorchFit(torch="2.11", lacks=("_Z1f",)),))
     evidence = Evidence(
         policy="manylinux_2_28_x86_64",
         needed=("libc10.so",),

@@ -97,7 +97,7 @@ def test_a_group_of_wheels_fits_as_each_of_them_does(
 
 def window(*lacking: str) -> TorchWindow:
     """What the target's torch has of the symbols of a wheel."""
-    return TorchWindow(symbols=1, cuda=False, torches=(TorchFit(torch=TorchVersion(2, 8), lacks=lacking),))
+    return TorchWindow(symbols=1, cuda=False, torches=(TorchFit(torch="2.8", lacks=lacking),))
 
 
 HOPPER = (Gpu(capability=Architecture.parse("9.0")),)

@@ -76,8 +76,8 @@ WINDOW = TorchWindow(
     symbols=2,
     cuda=False,
     torches=(
-        TorchFit(torch=TorchVersion(2, 10)),
-        TorchFit(torch=TorchVersion(2, 11), lacks=("gone",)),
+        TorchFit(torch="2.10"),
+        TorchFit(torch="2.11", lacks=("gone",)),
     ),
 )
 

@@ -17,7 +17,7 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.evidence import build_facts, build_key, evidence_facts, external_facts
 from wheelmill.names import project_name
 from wheelmill.release.manifest import External, ListedCertificate, ListedProvenance, ListedRelease
-from wheelmill.release.manifest.listed import ListedRoom
+from wheelmill.smoke.verdict import ListedRoom
 from wheelmill.system.records import record_bytes
 from wheelmill.wheel.build_facts import SourceFacts
 from wheelmill.wheel.findings import ListedFinding
