@@ -21,14 +21,8 @@ from wheelmill.names import (
     project_version,
 )
 from wheelmill.plan.targets import Cell
-from wheelmill.release.manifest.listed import (
-    ListedCell,
-    ListedCertificate,
-    ListedEvidence,
-    ListedExpectations,
-    ListedProvenance,
-)
-from wheelmill.smoke.verdict import ListedRoom
+from wheelmill.release.manifest.listed import ListedCell, ListedCertificate, ListedExpectations, ListedProvenance
+from wheelmill.smoke.verdict import ListedEvidence, ListedRoom
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow

@@ -18,8 +18,8 @@ from packaging.tags import Tag
 
 from wheelmill.index.tree import IndexFile, VersionFiles
 from wheelmill.names import Sha256
-from wheelmill.release.manifest import ListedEvidence, ListedProvenance
-from wheelmill.smoke.verdict import ListedRoom
+from wheelmill.release.manifest import ListedProvenance
+from wheelmill.smoke.verdict import ListedEvidence, ListedRoom
 from wheelmill.wheel.label import torch_in_json
 
 ROOT: Final = "\0"

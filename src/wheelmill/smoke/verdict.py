@@ -13,7 +13,7 @@ from pydantic import AfterValidator
 from wheelmill.build.provenance import Provenance
 from wheelmill.errors import SmokeError
 from wheelmill.names import Sha256
-from wheelmill.system.records import read_record, write_record
+from wheelmill.system.records import Count, read_record, write_record
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.sizes import Sizes
@@ -28,8 +28,8 @@ THIS_MACHINE: Final = "this machine"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
-    """Facts that a wheel's bytes show."""
+class ListedEvidence:
+    """Facts that a wheel's bytes show, as far as wheels that were built alike share them."""
 
     policy: str
     """The platform that its tags promise: ``manylinux_2_34_x86_64``."""
@@ -39,16 +39,22 @@ class Evidence:
     """The newest glibc that a symbol asks for: ``2.32``."""
     glibcxx: str | None
     """The newest libstdc++ that a symbol asks for: ``3.4.29``."""
-    cuda_major: int | None
+    cuda_major: Count | None
     """The major release of the CUDA libraries it names; None when it is linked to none, or statically."""
     sass: tuple[str, ...]
     """GPU architectures with machine code: ``sm_90``."""
     ptx: tuple[str, ...]
     """GPU architectures with portable assembly: ``compute_120``."""
-    undefined_symbols: int
-    """The number of unversioned symbols that it expects from Python, torch, CUDA or the driver."""
     torch_window: TorchWindow | None = None
     """In which torches it could load by its symbols of torch; None when it needs none, or that was not looked for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence(ListedEvidence):
+    """Facts that a wheel's bytes show."""
+
+    undefined_symbols: int
+    """The number of unversioned symbols that it expects from Python, torch, CUDA or the driver."""
 
 
 @lru_cache(maxsize=1024)

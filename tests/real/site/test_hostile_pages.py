@@ -41,7 +41,7 @@ PATHS = (
 def spoilt(release: ListedRelease) -> ListedRelease:
     """The release, with hostile text wherever a manifest has text that is not read as something."""
     (first, *others) = release.wheels
-    seen = structs.replace(first.certificate.evidence, policy=HOSTILE, needed=(TURNED, "libc.so.6", HOSTILE))
+    seen = replace(first.certificate.evidence, policy=HOSTILE, needed=(TURNED, "libc.so.6", HOSTILE))
     certificate = structs.replace(
         first.certificate,
         evidence=seen,

@@ -15,15 +15,8 @@ from typing import Final, Self
 from wheelmill.index.rows import escape, href, in_utc
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, ReleaseTag
-from wheelmill.release.manifest import (
-    MANIFEST,
-    SBOM_SUFFIX,
-    External,
-    ListedCertificate,
-    ListedEvidence,
-    ListedProvenance,
-)
-from wheelmill.smoke.verdict import THIS_MACHINE, ListedRoom
+from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, External, ListedCertificate, ListedProvenance
+from wheelmill.smoke.verdict import THIS_MACHINE, ListedEvidence, ListedRoom
 from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.findings import ListedFinding
 from wheelmill.wheel.gpu_code import CARDS, running_code

@@ -45,7 +45,8 @@ from wheelmill.index.site.wheels import (
 )
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import ProjectName
-from wheelmill.release.manifest import ListedEvidence, ListedProvenance
+from wheelmill.release.manifest import ListedProvenance
+from wheelmill.smoke.verdict import ListedEvidence
 from wheelmill.wheel.label import words_for
 
 MAX_WHEELS: Final = 48

@@ -28,13 +28,12 @@ from wheelmill.names import (
     TorchVersion,
 )
 from wheelmill.plan.targets import Cell
-from wheelmill.smoke.verdict import ListedRoom
+from wheelmill.smoke.verdict import ListedEvidence, ListedRoom
 from wheelmill.system.records import Count
 from wheelmill.wheel.build_facts import SourceFacts
 from wheelmill.wheel.findings import ListedFinding
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.sizes import Sizes
-from wheelmill.wheel.torch_symbols import TorchWindow
 
 SCHEMA: Final = "wheelmill.manifest/1"
 Schema = Literal["wheelmill.manifest/1"]
@@ -43,19 +42,6 @@ Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 
 class _Part(Struct, frozen=True, gc=False):
     """Part of a manifest; without cycles, so that the garbage collector need not track it."""
-
-
-class ListedEvidence(_Part, frozen=True, kw_only=True, cache_hash=True):
-    """Inspection of a wheel. The hash is cached: it is used often, and covers many words."""
-
-    policy: str
-    needed: tuple[str, ...]
-    glibc: str | None
-    glibcxx: str | None
-    cuda_major: Count | None
-    sass: tuple[str, ...]
-    ptx: tuple[str, ...]
-    torch_window: TorchWindow | None = None
 
 
 class ListedRange(_Part, frozen=True, kw_only=True):

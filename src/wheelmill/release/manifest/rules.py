@@ -31,8 +31,9 @@ from wheelmill.names import (
     read_range,
     read_requirement,
 )
-from wheelmill.release.manifest.listed import SCHEMA, ListedEvidence, ListedProvenance, ListedRelease, ListedWheel
+from wheelmill.release.manifest.listed import SCHEMA, ListedProvenance, ListedRelease, ListedWheel
 from wheelmill.release.manifest.record import MANIFEST, Manifest
+from wheelmill.smoke.verdict import ListedEvidence
 from wheelmill.system.records import record_bytes
 from wheelmill.web.credentials import Origin
 from wheelmill.web.pages import MAX_DIGITS

@@ -135,7 +135,7 @@ def test_what_differs_between_wheels_of_a_platform_is_said_of_each() -> None:
 
 def test_code_that_runs_is_told_from_code_that_is_there(release: Release) -> None:
     (manifest,) = release(EVERY_KIND[0])
-    evidence = structs.replace(manifest.wheels[0].certificate.evidence, sass=("sm_80", "sm_90a"), ptx=("compute_90",))
+    evidence = replace(manifest.wheels[0].certificate.evidence, sass=("sm_80", "sm_90a"), ptx=("compute_90",))
     facts = dict(evidence_facts(evidence))
     assert facts["Has machine code for"] == "8.0, 9.0a"
     lines = re.findall(r"<b>([\d.]+)</b> [^<]*: ([^<]+)", facts["Runs on"])

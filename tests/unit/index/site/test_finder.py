@@ -91,7 +91,7 @@ def test_wheels_that_differ_in_python_share_a_row(release: Release) -> None:
 def test_machine_code_and_portable_code_are_told_apart(release: Release) -> None:
     (manifest,) = release(EVERY_KIND[0])
     (entry,) = manifest.wheels
-    evidence = structs.replace(entry.certificate.evidence, sass=("sm_120", "sm_90a"), ptx=("compute_120",))
+    evidence = replace(entry.certificate.evidence, sass=("sm_120", "sm_90a"), ptx=("compute_120",))
     entry = structs.replace(entry, certificate=structs.replace(entry.certificate, evidence=evidence))
     found = data((structs.replace(manifest, wheels=(entry,)),))
     (code,) = found["wheels"]["demo"]["code"]
@@ -107,7 +107,7 @@ def test_machine_code_and_portable_code_are_told_apart(release: Release) -> None
 def test_of_wheels_that_nobody_looked_into_no_gpu_is_known(release: Release) -> None:
     (manifest,) = release(EVERY_KIND[0])
     (entry,) = manifest.wheels
-    evidence = structs.replace(entry.certificate.evidence, sass=(), ptx=())
+    evidence = replace(entry.certificate.evidence, sass=(), ptx=())
     entry = structs.replace(entry, certificate=structs.replace(entry.certificate, evidence=evidence))
     (code,) = data((structs.replace(manifest, wheels=(entry,)),))["wheels"]["demo"]["code"]
     assert code["runs"] == {}

@@ -69,7 +69,7 @@ def test_a_hostile_description_stays_text(release: Release) -> None:
 def test_hostile_reasons_and_evidence_stay_text(release: Release) -> None:
     (manifest,) = release(EVERY_KIND[0])
     (entry,) = manifest.wheels
-    evidence = structs.replace(entry.certificate.evidence, needed=(HOSTILE,))
+    evidence = replace(entry.certificate.evidence, needed=(HOSTILE,))
     entry = structs.replace(entry, certificate=structs.replace(entry.certificate, evidence=evidence))
     package = replace(CONFIG.packages[DEMO], redistributable=False, licence=HOSTILE)
     site = site_of_releases((structs.replace(manifest, wheels=(entry,)),), "")
