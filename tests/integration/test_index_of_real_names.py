@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.unit.index.conftest import entry_named, release_of
 from wheelmill.config.model import Listing, Removed
@@ -32,7 +33,7 @@ def manifests() -> list[ListedRelease]:
         sha256 = Sha256(hashlib.sha256(asset.encode()).hexdigest())
         entry = entry_named(name)
         certificate = replace(entry.certificate, sha256=sha256)
-        entry = replace(entry, sha256=sha256, certificate=certificate, requires_dist=("einops", "torch"))
+        entry = structs.replace(entry, sha256=sha256, certificate=certificate, requires_dist=("einops", "torch"))
         by_tag[tag].append(entry)
     return [release_of(tag, entries) for tag, entries in by_tag.items()]
 

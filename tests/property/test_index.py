@@ -19,7 +19,7 @@ from wheelmill.index.render import pages_of
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Site
 from wheelmill.names import ReleaseTag, Sha256, project_name
-from wheelmill.release.manifest import ListedRelease, Manifest, ManifestEntry, listed_of
+from wheelmill.release.manifest import ListedRelease, ManifestEntry, listed_of, record
 from wheelmill.smoke.verdict import Certificate, Evidence
 from wheelmill.wheel.name import WheelName
 
@@ -69,7 +69,7 @@ entries = st.lists(names, max_size=12, unique_by=lambda name: name.filename).fla
 
 def manifest_of(wheels: tuple[ManifestEntry, ...], day: int) -> ListedRelease:
     published = datetime(2026, 11, 20 + day, tzinfo=UTC)
-    return listed_of(Manifest(tag=ReleaseTag(f"v2026-11-2{day}"), published_at=published, wheels=wheels))
+    return listed_of(record.manifest_of(ReleaseTag(f"v2026-11-2{day}"), wheels, now=published))
 
 
 def site_of(wheels: tuple[ManifestEntry, ...], listing: Listing) -> Site:

@@ -3,17 +3,18 @@
 import functools
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, NotRequired, get_args, get_origin, get_type_hints
 
 from msgspec import Struct, structs
-from pydantic import Field
+from pydantic import AwareDatetime, Field
+from pydantic._internal._docs_extraction import extract_docstrings_from_cls
 from typing_extensions import TypedDict, is_typeddict
 
 from wheelmill.cli.client import outputs as client_outputs
 from wheelmill.cli.factory import outputs as factory_outputs
 from wheelmill.index import rows
 from wheelmill.pipeline import outputs as job_outputs
-from wheelmill.release.manifest import Manifest
+from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.wheel.build_facts import BuildFacts
 from wheelmill.wheel.label import TorchRange
 
@@ -24,7 +25,12 @@ def _said(kind: Any, text: str) -> Any:
 
 def _keys_of(struct: type[Struct], name: str, text: str, **own: Any) -> Any:
     """A struct of the source as pydantic knows it, with types and texts of its own for what is encoded before."""
-    keys: Any = {field.name: own.get(field.name, field.type) for field in structs.fields(struct)}
+    texts = extract_docstrings_from_cls(get_origin(struct) or struct, use_inspect=True)
+    keys: Any = {}
+    for field in structs.fields(struct):
+        kind = own.get(field.name, field.type)
+        kind = _said(kind, texts[field.name]) if field.name in texts else kind
+        keys[field.name] = kind if field.required else NotRequired[kind]
     made = TypedDict(name, keys)  # type: ignore[misc]
     made.__doc__ = text
     return made
@@ -64,6 +70,16 @@ _INDEXED = _keys_of(
 )
 
 
+_ENTRY = _keys_of(ManifestEntry, "ManifestEntry", "One wheel of a release.")
+_MANIFEST = _keys_of(
+    Manifest,
+    "Manifest",
+    "What ``manifest.json`` of a release says. The index is computed from manifests alone.",
+    published_at=AwareDatetime,
+    wheels=tuple[_ENTRY, ...],  # type: ignore[valid-type]
+)
+
+
 class ProjectStatus(TypedDict):
     """Of a project (PEP 792)."""
 
@@ -94,7 +110,7 @@ def outputs() -> Mapping[str, type]:
     modules = (client_outputs, factory_outputs, job_outputs)
     kinds = [kind for module in modules for kind in vars(module).values()]
     printed = [kind for kind in kinds if is_typeddict(kind) and "schema" in kind.__annotations__]
-    return {_name_of(kind): kind for kind in (*printed, Manifest, BuildFacts, Wheels, Hashes)}
+    return {_name_of(kind): kind for kind in (*printed, _MANIFEST, BuildFacts, Wheels, Hashes)}
 
 
 def _name_of(output: Any) -> str:

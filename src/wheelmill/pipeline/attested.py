@@ -16,14 +16,13 @@ from wheelmill.errors import IntegrityError, NetworkError, RejectedError, Releas
 from wheelmill.names import Sha256
 from wheelmill.pipeline.gate import Gate, delivered_in, subjects_of
 from wheelmill.pipeline.matrix_plan import MatrixPlan, Shard
-from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, Manifest
+from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, Manifest, manifest_bytes
 from wheelmill.release.publish import publish_each
 from wheelmill.release.store import Publication, RefusedWheel, Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes, write_bytes
 from wheelmill.system.folders import remove_tree, temporary_folder
 from wheelmill.system.progress import Progress
-from wheelmill.system.records import record_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.archive import open_archive
 from wheelmill.wheel.attestation import MAX_BUNDLE, WHEELS_WORKFLOW, Attested, Signer, verify_bundles
@@ -43,7 +42,7 @@ def write_wheel_checksums(path: Path, wheels: Iterable[TestedWheel]) -> None:
 
 def write_manifest_checksums(path: Path, manifests: Iterable[Manifest]) -> None:
     """Write the checksums of releases for their attestation, in the form of sha256sum; no file if there are none."""
-    subjects = ((f"{each.tag}/{MANIFEST}", sha256_of_bytes(record_bytes(each))) for each in manifests)
+    subjects = ((f"{each.tag}/{MANIFEST}", sha256_of_bytes(manifest_bytes(each))) for each in manifests)
     _write_checksums(path, subjects)
 
 

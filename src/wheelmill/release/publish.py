@@ -18,13 +18,12 @@ from wheelmill.errors import NetworkError, ReleaseError, TimeIsOver
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.records import LedgerRelease
 from wheelmill.release.ledger.releases import line_of, published, with_releases
-from wheelmill.release.manifest import entry_of, faults_of_wheel, listed_of, manifest_of
+from wheelmill.release.manifest import entry_of, faults_of_wheel, listed_of, manifest_bytes, manifest_of
 from wheelmill.release.store import Publication, Publisher, RefusedWheel, Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import QUIET, Progress
-from wheelmill.system.records import record_bytes
 from wheelmill.wheel.archive import pack, unpack
 from wheelmill.wheel.name import WheelFile, WheelName, name_without_label
 from wheelmill.wheel.record import record_of
@@ -100,7 +99,7 @@ def _finish(
     """Publish a release; record it in the ledger, with earlier releases that the ledger may lack."""
     publication = publisher.publish()
     new = {
-        manifest.tag: line_of(listed_of(manifest), sha256_of_bytes(record_bytes(manifest)))
+        manifest.tag: line_of(listed_of(manifest), sha256_of_bytes(manifest_bytes(manifest)))
         for manifest in publication.releases
     }
     try:

@@ -17,12 +17,11 @@ from typing import BinaryIO, Final, Protocol, Self
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.releases import Releases
-from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest, listed_of
+from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest, listed_of, manifest_bytes
 from wheelmill.release.manifest.record import provenance_of, shared_bundles
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import Progress
-from wheelmill.system.records import record_bytes
 from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
 from wheelmill.wheel.archive import MAX_WHEEL, open_archive, read_member
 from wheelmill.wheel.attestation import ATTESTATIONS
@@ -91,7 +90,7 @@ class Asset:
 def files_of_release(manifest: Manifest, wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
     """Return the files that a release has once: its manifest, and the attestations of its wheels if any."""
     listed_of(manifest)
-    return {MANIFEST: record_bytes(manifest), **attestations_of(wheels)}
+    return {MANIFEST: manifest_bytes(manifest), **attestations_of(wheels)}
 
 
 def attestations_of(wheels: Iterable[TestedWheel]) -> dict[str, bytes]:

@@ -13,9 +13,8 @@ from wheelmill.index.render import pages_of
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import line_of, with_releases
-from wheelmill.release.manifest import Manifest, ManifestEntry, manifest_from
+from wheelmill.release.manifest import ManifestEntry, manifest_bytes, manifest_from, manifest_of
 from wheelmill.smoke.verdict import Certificate, CleanRoom, Evidence
-from wheelmill.system.records import record_bytes
 
 TAG = ReleaseTag("v2026-11-21")
 ENTRY = ManifestEntry(
@@ -43,7 +42,7 @@ ENTRY = ManifestEntry(
         provenance=None,
     ),
 )
-MANIFEST = record_bytes(Manifest(tag=TAG, published_at=datetime(2026, 11, 21, tzinfo=UTC), wheels=(ENTRY,)))
+MANIFEST = manifest_bytes(manifest_of(TAG, [ENTRY], now=datetime(2026, 11, 21, tzinfo=UTC)))
 WORDS = rb"""" { } [ ] , : null true 1e999 \ud800 \u0000 ../ - + . sm_ >= javascript: 99999-01-01T00:00:00Z""".split()
 WORDS += [b"9" * 5000, b"[" * 500, b"(" * 900, b"\xff"]
 

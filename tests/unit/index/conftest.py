@@ -15,7 +15,7 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.tree import IndexFile, Site
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.manifest import ListedRelease, Manifest, ManifestEntry, listed_of
+from wheelmill.release.manifest import ListedRelease, ManifestEntry, listed_of, manifest_of
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import Certificate, Evidence
 
@@ -75,7 +75,7 @@ def page_of_500() -> dict[str, bytes]:
 
 
 def release_of(tag: str, entries: Iterable[ManifestEntry]) -> ListedRelease:
-    return listed_of(Manifest(tag=ReleaseTag(tag), published_at=NOW, wheels=tuple(entries)))
+    return listed_of(manifest_of(ReleaseTag(tag), [*entries], now=NOW))
 
 
 def entry_named(filename: str) -> ManifestEntry:

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
+from msgspec import structs
 from pypi_simple import IndexPage, ProjectPage
 
 from tests.unit.index.conftest import EVERY_KIND, Release, entry_named, page_of_500, release_of, rendered
@@ -231,7 +232,7 @@ def test_wheels_json_says_which_torches_have_the_symbols_of_a_wheel() -> None:
     entry = entry_named(EVERY_KIND[0])
     fits = (TorchFit(torch="2.10", lacks=("_ZN2at",)), TorchFit(torch="2.11"))
     evidence = replace(entry.certificate.evidence, torch_window=TorchWindow(symbols=7, cuda=True, torches=fits))
-    known = replace(entry, certificate=replace(entry.certificate, evidence=evidence))
+    known = structs.replace(entry, certificate=replace(entry.certificate, evidence=evidence))
     (wheel,) = json.loads(rendered(site_of_releases([release_of("v2026-11-21", [known])], ""))["wheels.json"])["wheels"]
     assert wheel["evidence"]["torch_window"] == {"2.10": False, "2.11": True}
 

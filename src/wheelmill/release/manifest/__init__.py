@@ -8,7 +8,15 @@ from wheelmill.release.manifest.listed import (
     ListedRelease,
     ListedWheel,
 )
-from wheelmill.release.manifest.record import MANIFEST, SBOM_SUFFIX, Manifest, ManifestEntry, entry_of, manifest_of
+from wheelmill.release.manifest.record import (
+    MANIFEST,
+    SBOM_SUFFIX,
+    Manifest,
+    ManifestEntry,
+    entry_of,
+    manifest_bytes,
+    manifest_of,
+)
 from wheelmill.release.manifest.rules import (
     WHEEL_FILENAME,
     faults_of_wheel,
@@ -33,6 +41,7 @@ __all__ = [
     "entry_of",
     "faults_of_wheel",
     "listed_of",
+    "manifest_bytes",
     "manifest_from",
     "manifest_of",
     "name_faults",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
@@ -148,33 +148,51 @@ class External:
     """What must be present when it is imported: ``dep:generic/nvidia-driver@>=580.65.06``."""
 
 
-class ListedWheel(_Part, frozen=True, kw_only=True):
+CertificateOf = TypeVar("CertificateOf")
+
+
+class EntryOf(_Part, Generic[CertificateOf], frozen=True, kw_only=True):
     """One wheel of a release."""
 
     filename: str
     sha256: Sha256
     size: int
+    """Bytes."""
     metadata_sha256: Sha256
+    """The hash of the sidecar."""
     name: str
+    """The name of the project, as METADATA writes it."""
     version: str
+    """The version, as METADATA writes it."""
     requires_python: str | None
     requires_dist: tuple[str, ...]
-    certificate: ListedCertificate
+    """The requirements in METADATA, each in canonical form (PEP 508)."""
+    certificate: CertificateOf
+    """What smoke saw, and how the wheel was built."""
     attestation: str | None = None
+    """The address of its attestation, which ``gh attestation verify`` also finds by the wheel's hash."""
     attested: bool = False
+    """Whether the release itself has its attestation, in ``attestations.jsonl``."""
     provenance: bool = False
+    """Whether its provenance object lies beside it (PEP 740)."""
     plain: Sha256 | None = None
+    """The hash of the plain wheel that a variant wheel was made of; None for a plain wheel."""
     external: External | None = None
+    """What it needs that no package index has; None for wheels of earlier versions of wheelmill."""
 
 
-class ListedRelease(_Part, frozen=True, kw_only=True):
-    """Content of ``manifest.json`` of a release."""
+class ManifestOf(_Part, Generic[CertificateOf], frozen=True, kw_only=True):
+    """What ``manifest.json`` of a release says. The index is computed from manifests alone."""
 
     schema: Schema
     tag: ReleaseTag
     published_at: Annotated[datetime, Meta(tz=True)]
-    wheels: tuple[ListedWheel, ...]
+    """In UTC, to the second."""
+    wheels: tuple[EntryOf[CertificateOf], ...]
 
+
+ListedWheel = EntryOf[ListedCertificate]
+ListedRelease = ManifestOf[ListedCertificate]
 
 # Thousands of wheels share few distinct values.
 
@@ -239,7 +257,7 @@ class Shared:
 
     def _wheel(self, wheel: ListedWheel) -> ListedWheel:
         one = self._one_of
-        return ListedWheel(
+        return EntryOf(
             filename=wheel.filename,
             sha256=wheel.sha256,
             size=wheel.size,

@@ -13,17 +13,18 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from pydantic import AwareDatetime
+import msgspec
+from msgspec.structs import replace
 
 from wheelmill.build.provenance import Provenance
-from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.manifest.listed import External, Schema
+from wheelmill.names import ReleaseTag
+from wheelmill.release.manifest.listed import SCHEMA, EntryOf, External, ManifestOf
 from wheelmill.smoke.verdict import Certificate, TestedWheel
 from wheelmill.system.files import sha256_of_bytes
+from wheelmill.system.records import record_bytes
 from wheelmill.wheel.label import torch_requirement
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.variant import plain_of
@@ -116,51 +117,19 @@ SBOM_SUFFIX: Final = ".cdx.json"
 """A wheel's bill of materials lies beside it; https://cyclonedx.org/specification/overview/#recognized-file-patterns"""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ManifestEntry:
-    """One wheel of a release."""
-
-    filename: str
-    sha256: Sha256
-    size: int
-    """Bytes."""
-    metadata_sha256: Sha256
-    """The hash of the sidecar."""
-    name: str
-    """The name of the project, as METADATA writes it."""
-    version: str
-    """The version, as METADATA writes it."""
-    requires_python: str | None
-    requires_dist: tuple[str, ...]
-    """The requirements in METADATA, each in canonical form (PEP 508)."""
-    certificate: Certificate
-    """What smoke saw, and how the wheel was built."""
-    attestation: str | None = None
-    """The address of its attestation, which ``gh attestation verify`` also finds by the wheel's hash."""
-    attested: bool = False
-    """Whether the release itself has its attestation, in ``attestations.jsonl``."""
-    provenance: bool = False
-    """Whether its provenance object lies beside it (PEP 740)."""
-    plain: Sha256 | None = None
-    """The hash of the plain wheel that a variant wheel was made of; None for a plain wheel."""
-    external: External | None = None
-    """What it needs that no package index has; None for wheels of earlier versions of wheelmill."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Manifest:
-    """What ``manifest.json`` of a release says. The index is computed from manifests alone."""
-
-    schema: Schema = "wheelmill.manifest/1"
-    tag: ReleaseTag
-    published_at: AwareDatetime
-    """In UTC, to the second."""
-    wheels: tuple[ManifestEntry, ...]
+ManifestEntry = EntryOf[Certificate]
+Manifest = ManifestOf[Certificate]
 
 
 def manifest_of(tag: ReleaseTag, wheels: Sequence[ManifestEntry], *, now: datetime) -> Manifest:
     """Describe a release of these wheels."""
-    return Manifest(tag=tag, published_at=now.replace(microsecond=0), wheels=tuple(wheels))
+    return ManifestOf(schema=SCHEMA, tag=tag, published_at=now.replace(microsecond=0), wheels=tuple(wheels))
+
+
+def manifest_bytes(manifest: Manifest) -> bytes:
+    """Encode a manifest as indented JSON."""
+    wheels = [replace(wheel, certificate=msgspec.Raw(record_bytes(wheel.certificate))) for wheel in manifest.wheels]
+    return msgspec.json.format(msgspec.json.encode(replace(manifest, wheels=wheels)), indent=2) + b"\n"
 
 
 def entry_of(wheel: TestedWheel) -> ManifestEntry:
@@ -169,7 +138,7 @@ def entry_of(wheel: TestedWheel) -> ManifestEntry:
     metadata = read_metadata(content)
     plain = plain_of(wheel.file.path)
     requires_dist = tuple(str(each) for each in metadata.requires_dist or ())
-    return ManifestEntry(
+    return EntryOf(
         filename=wheel.file.filename,
         sha256=wheel.file.sha256,
         size=wheel.file.size,

@@ -32,9 +32,8 @@ from wheelmill.names import (
     read_requirement,
 )
 from wheelmill.release.manifest.listed import SCHEMA, ListedProvenance, ListedRelease, ListedWheel
-from wheelmill.release.manifest.record import MANIFEST, Manifest
+from wheelmill.release.manifest.record import MANIFEST, Manifest, manifest_bytes
 from wheelmill.smoke.verdict import ListedEvidence
-from wheelmill.system.records import record_bytes
 from wheelmill.web.credentials import Origin
 from wheelmill.web.pages import MAX_DIGITS
 from wheelmill.wheel.archive import MAX_WHEEL
@@ -348,7 +347,7 @@ def manifest_from(content: bytes, *, source: str, now: datetime, tag: str | None
 def listed_of(manifest: Manifest) -> ListedRelease:
     """Read back a manifest that is about to be written, as its readers will."""
     source, now = f"{manifest.tag}/{MANIFEST}", manifest.published_at
-    return manifest_from(record_bytes(manifest), source=source, tag=manifest.tag, now=now)
+    return manifest_from(manifest_bytes(manifest), source=source, tag=manifest.tag, now=now)
 
 
 def _faults_of_content(release: ListedRelease, tag: str | None, now: datetime) -> Iterator[Fault]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec import structs
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer
@@ -14,9 +15,8 @@ from wheelmill.client.choose.explain import explain
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Inside, Resolution
 from wheelmill.names import Architecture, CudaVersion, Gpu, ReleaseTag, Sha256, TorchVersion, project_version
-from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.release.manifest import ManifestEntry, manifest_bytes, manifest_of
 from wheelmill.smoke.verdict import Certificate, Evidence
-from wheelmill.system.records import record_bytes
 
 WHEEL = "demo-1.1+cu128torch2.8-cp312-cp312-linux_x86_64.whl"
 SHA = Sha256("ab" * 32)
@@ -57,8 +57,8 @@ def released(server: PageServer) -> Released:
     def publish(entry: ManifestEntry = ENTRY, wheel: str = WHEEL) -> Search:
         link = f'<a href="../../v1/{wheel.replace("+", "%2B")}#sha256={SHA}">{wheel}</a>'
         server.pages["/simple/demo/"] = Answer(link.encode())
-        manifest = Manifest(tag=ReleaseTag("v1"), published_at=datetime(2026, 11, 21, tzinfo=UTC), wheels=(entry,))
-        server.pages["/v1/manifest.json"] = Answer(record_bytes(manifest))
+        manifest = manifest_of(ReleaseTag("v1"), [entry], now=datetime(2026, 11, 21, tzinfo=UTC))
+        server.pages["/v1/manifest.json"] = Answer(manifest_bytes(manifest))
         server.pages[f"/v1/{wheel.replace('+', '%2B')}"] = Answer(status=403)
         return Search(named=(f"{server.url}/simple/",))
 
@@ -72,7 +72,7 @@ def resolved(search: Search) -> Resolution:
 def test_a_driver_that_its_code_needs_is_heeded(released: Released) -> None:
     """It may be newer than what the CUDA of its label needs."""
     made = replace(PROVENANCE, sha256=SHA, cell=OWN_CELL, driver="550.54.14")
-    search = released(replace(ENTRY, certificate=replace(ENTRY.certificate, provenance=made)))
+    search = released(structs.replace(ENTRY, certificate=replace(ENTRY.certificate, provenance=made)))
     for driver, reasons in (("550.54.14", []), ("545.10", ["its code needs driver 550.54.14, the target has 545.10"])):
         target = replace(TARGET, driver=driver)
         (verdict,) = explain(Requirement("demo"), target, search).verdicts
@@ -82,7 +82,7 @@ def test_a_driver_that_its_code_needs_is_heeded(released: Released) -> None:
 @pytest.mark.parametrize("driver", ["new", "580.65.06; rm", "9" * 5000])
 def test_a_driver_that_is_none_is_not_believed(driver: str, released: Released) -> None:
     made = replace(PROVENANCE, sha256=SHA, cell=OWN_CELL, driver=driver)
-    search = released(replace(ENTRY, certificate=replace(ENTRY.certificate, provenance=made)))
+    search = released(structs.replace(ENTRY, certificate=replace(ENTRY.certificate, provenance=made)))
     (verdict,) = explain(Requirement("demo"), replace(TARGET, driver="580.65.06"), search).verdicts
     assert isinstance(verdict.inside, str)
 
@@ -122,10 +122,10 @@ def test_explain_shows_what_is_inside_and_what_speaks_against_it(released: Relea
 @pytest.mark.parametrize(
     "entry",
     [
-        replace(ENTRY, sha256=Sha256("cd" * 32)),
-        replace(ENTRY, requires_dist=("not a requirement!",)),
-        replace(ENTRY, certificate=replace(ENTRY.certificate, evidence=replace(EVIDENCE, sass=("sm_",)))),
-        replace(ENTRY, certificate=replace(ENTRY.certificate, evidence=replace(EVIDENCE, glibc="new"))),
+        structs.replace(ENTRY, sha256=Sha256("cd" * 32)),
+        structs.replace(ENTRY, requires_dist=("not a requirement!",)),
+        structs.replace(ENTRY, certificate=replace(ENTRY.certificate, evidence=replace(EVIDENCE, sass=("sm_",)))),
+        structs.replace(ENTRY, certificate=replace(ENTRY.certificate, evidence=replace(EVIDENCE, glibc="new"))),
     ],
 )
 def test_what_is_not_of_these_bytes_or_says_nonsense_is_not_believed(released: Released, entry: ManifestEntry) -> None:

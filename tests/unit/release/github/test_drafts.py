@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.names import ReleaseTag
 from wheelmill.release.github import Repository
@@ -18,7 +20,9 @@ def manifest(folder: Path, *names: str, sass: str = "sm_90") -> Manifest:
     made = manifest_of(TAG, [entry_of(certified_wheel(folder / name)) for name in names], now=NOW)
     (entry, *others) = made.wheels
     evidence = replace(entry.certificate.evidence, sass=(sass,), ptx=("compute_120",))
-    return replace(made, wheels=(replace(entry, certificate=replace(entry.certificate, evidence=evidence)), *others))
+    return structs.replace(
+        made, wheels=(structs.replace(entry, certificate=replace(entry.certificate, evidence=evidence)), *others)
+    )
 
 
 def test_a_title_names_a_few_projects(tmp_path: Path) -> None:
@@ -41,7 +45,9 @@ def test_a_wheel_is_a_row_and_the_first_one_an_example(tmp_path: Path) -> None:
 def test_a_row_names_the_torches_that_one_wheel_is_for(tmp_path: Path) -> None:
     made = manifest(tmp_path, "demo-1.0+cu130-cp312-cp312-manylinux_2_28_x86_64.whl")
     (entry,) = made.wheels
-    rows = body_of(replace(made, wheels=(replace(entry, requires_dist=("torch<2.16,>=2.10",)),)), REPOSITORY)
+    rows = body_of(
+        structs.replace(made, wheels=(structs.replace(entry, requires_dist=("torch<2.16,>=2.10",)),)), REPOSITORY
+    )
     assert "| `13.0` | `>=2.10,<2.16` |" in rows
 
 
@@ -56,4 +62,4 @@ def test_the_longest_body_fits(tmp_path: Path) -> None:
         "{:a<150}-1.0+cu130torch2.11-cp312-cp312-manylinux_2_17_x86_64.manylinux2014_x86_64.manylinux_2_28_x86_64.whl"
     )
     one = manifest(tmp_path, name.format("x"), sass=" ".join(f"sm_{number}a" for number in range(75, 125, 5)))
-    assert len(body_of(replace(one, wheels=one.wheels * MAX_WHEELS), REPOSITORY)) < 125_000
+    assert len(body_of(structs.replace(one, wheels=one.wheels * MAX_WHEELS), REPOSITORY)) < 125_000

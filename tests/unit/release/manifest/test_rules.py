@@ -23,15 +23,14 @@ from wheelmill.release.manifest import (
     MANIFEST,
     ListedRelease,
     ListedWheel,
-    Manifest,
     entry_of,
     faults_of_wheel,
     listed_of,
+    manifest_bytes,
     manifest_from,
     manifest_of,
 )
 from wheelmill.release.publish import publish
-from wheelmill.system.records import record_bytes
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_symbols import TorchWindow
@@ -458,5 +457,5 @@ def test_words_of_a_part_are_read_when_they_are_asked_for(plain: Any) -> None:
 
 def test_reading_passes_what_it_writes(released: DirectoryStore) -> None:
     (manifest,) = manifests_in(released)
-    empty = Manifest(tag=manifest.tag, published_at=manifest.published_at, wheels=())
-    assert manifest_from(record_bytes(empty), source="here", now=NOW).wheels == ()
+    empty = manifest_of(manifest.tag, [], now=manifest.published_at)
+    assert manifest_from(manifest_bytes(empty), source="here", now=NOW).wheels == ()
