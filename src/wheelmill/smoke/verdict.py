@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Final
-
-from pydantic import AfterValidator
+from typing import Final
 
 from wheelmill.build.provenance import Provenance
 from wheelmill.errors import SmokeError
@@ -55,12 +52,6 @@ class Evidence(ListedEvidence):
 
     undefined_symbols: int
     """The number of unversioned symbols that it expects from Python, torch, CUDA or the driver."""
-
-
-@lru_cache(maxsize=1024)
-def _share(evidence: Evidence) -> Evidence:
-    """Return one record for all wheels with equal evidence: an index of many holds them all at once."""
-    return evidence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,7 +126,7 @@ class Certificate:
     """Proof that a wheel passed, stored beside it and bound to it by its hash."""
 
     sha256: Sha256
-    evidence: Annotated[Evidence, AfterValidator(_share)]
+    evidence: Evidence
     clean_rooms: tuple[CleanRoom, ...]
     provenance: Provenance | None
     """None for a wheel that was not built here."""

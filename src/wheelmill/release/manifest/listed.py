@@ -1,8 +1,8 @@
-"""Manifest as it is read: only the keys that listing, planning and choosing wheels needs.
+"""Manifest of a release, and its certificates as they are read: only what listing, planning and choosing wheels needs.
 
-The keys and their meanings are those of `record.Manifest`, which is written; a test compares the two. Evidence of build
-and test, most of a manifest's bytes, is skipped: so a wheel takes 6 µs. Words such as ``13.0`` stay texts for `rules`
-to check. Equal parts of manifests are kept once: an index holds all releases in memory at the same time.
+Most of a manifest's bytes are evidence of build and test, which is skipped: so a wheel takes 7 µs. Words such as
+``13.0`` stay texts for `rules` to check. Equal parts of manifests are kept once: an index holds all releases in memory
+at the same time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from wheelmill.smoke.verdict import ListedEvidence, ListedRoom
 from wheelmill.system.records import Count
 from wheelmill.wheel.build_facts import SourceFacts
 from wheelmill.wheel.findings import ListedFinding
-from wheelmill.wheel.label import Label
 from wheelmill.wheel.sizes import Sizes
 
 SCHEMA: Final = "wheelmill.manifest/1"
@@ -52,7 +51,7 @@ class ListedRange(_Part, frozen=True, kw_only=True):
 
 
 class ListedCell(_Part, frozen=True, kw_only=True):
-    """Cell that a wheel was built for."""
+    """Cell that a wheel was built for, as texts: an invalid one is a fault of its wheel, not of the whole release."""
 
     project: str
     version: str
@@ -63,22 +62,13 @@ class ListedCell(_Part, frozen=True, kw_only=True):
     platform: str
 
     @property
-    def label(self) -> Label:
-        """Label of its wheels in their local version.
-
-        Raises:
-            ValueError: a value in it cannot be parsed.
-        """
-        return _label_of(self.python, self.cuda, self.torch, self.torch_abi, self.platform)
-
-    @property
     def exact_version(self) -> str:
         """Version of its wheels: ``2.8.3+cu128torch2.8``.
 
         Raises:
             ValueError: a value in it cannot be parsed.
         """
-        label = _label_text_of(self.python, self.cuda, self.torch, self.torch_abi, self.platform)
+        label = _label_of(self.python, self.cuda, self.torch, self.torch_abi, self.platform)
         return f"{self.version}{'.' if '+' in self.version else '+'}{label}"
 
 
@@ -89,7 +79,7 @@ class ListedExpectations(_Part, frozen=True, kw_only=True):
 
 
 class ListedProvenance(_Part, frozen=True, kw_only=True):
-    """Build of a wheel."""
+    """Build of a wheel: the half of `Provenance` that readers need, a struct because every wheel has its own."""
 
     sha256: Sha256
     built_for: ListedCell = field(name="cell")
@@ -126,7 +116,7 @@ class ListedProvenance(_Part, frozen=True, kw_only=True):
 
 
 class ListedCertificate(_Part, frozen=True, kw_only=True):
-    """Certificate that a wheel passed."""
+    """Certificate that a wheel passed: `Certificate` with the short form of each part, as quick to read as they are."""
 
     sha256: Sha256
     evidence: ListedEvidence
@@ -152,7 +142,7 @@ CertificateOf = TypeVar("CertificateOf")
 
 
 class EntryOf(_Part, Generic[CertificateOf], frozen=True, kw_only=True):
-    """One wheel of a release."""
+    """One wheel of a release, with its certificate as it is written or as it is read."""
 
     filename: str
     sha256: Sha256
@@ -209,16 +199,12 @@ def _cell_of(cell: ListedCell) -> Cell:
     )
 
 
-def _label_of(python: str, cuda: str, torch: str | None, torch_abi: ListedRange | None, platform: str) -> Label:
+@lru_cache(maxsize=4096)
+def _label_of(python: str, cuda: str, torch: str | None, torch_abi: ListedRange | None, platform: str) -> str:
     cell = ListedCell(
         project="any", version="0", python=python, cuda=cuda, torch=torch, torch_abi=torch_abi, platform=platform
     )
-    return _cell_of(cell).label
-
-
-@lru_cache(maxsize=4096)
-def _label_text_of(python: str, cuda: str, torch: str | None, torch_abi: ListedRange | None, platform: str) -> str:
-    return str(_label_of(python, cuda, torch, torch_abi, platform))
+    return str(_cell_of(cell).label)
 
 
 @lru_cache(maxsize=4096)

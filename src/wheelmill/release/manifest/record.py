@@ -1,4 +1,4 @@
-"""Manifest as it is written: all known facts about the wheels of a release.
+"""Writing a manifest: all known facts about the wheels of a release.
 
 External dependencies of wheels and of their builds are DepURLs (PEP 725, a draft). Attestations are provenance objects,
 as an index links to them (PEP 740). Each is about one file, so only those bundles of a wheel count that have no other
@@ -127,7 +127,7 @@ def manifest_of(tag: ReleaseTag, wheels: Sequence[ManifestEntry], *, now: dateti
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
-    """Encode a manifest as indented JSON."""
+    """Encode a manifest as indented JSON, with the certificates as `record_bytes` writes them."""
     wheels = [replace(wheel, certificate=msgspec.Raw(record_bytes(wheel.certificate))) for wheel in manifest.wheels]
     return msgspec.json.format(msgspec.json.encode(replace(manifest, wheels=wheels)), indent=2) + b"\n"
 
