@@ -23,9 +23,11 @@ DEMO = "demo"
 
 def example_of(key: str) -> tuple[str, dict[str, Any]]:
     """The package that an example is of, and what it says there."""
-    (block,) = re.findall(r"```yaml\n(.*?)```", SECTIONS[key], re.DOTALL)
-    ((package, entry),) = yaml.safe_load(block).items()
-    return package, entry
+    if blocks := re.findall(r"```yaml\n(.*?)```", SECTIONS[key], re.DOTALL):
+        ((package, entry),) = yaml.safe_load(blocks[0]).items()
+        return package, entry
+    ((package, text),) = re.findall(r"Example(?:\s\((\S+)\))?:\s`([^`]+)`", SECTIONS[key])
+    return package or DEMO, yaml.safe_load(text)
 
 
 def test_every_key_has_a_section_and_a_place_in_the_first_table_and_no_other_has() -> None:
