@@ -19,7 +19,6 @@ from tests import install_pages
 from tests.shown_commands import shown_in
 from wheelmill.cli import application
 from wheelmill.cli.shared.commands import CommandsWithDefault
-from wheelmill.hosting.rules import SettingCode
 from wheelmill.pipeline.summary_text import WORDS
 from wheelmill.wheel.findings import Code
 
@@ -244,11 +243,6 @@ def test_every_job_that_can_be_red_has_a_row() -> None:
     files = (ROOT / ".github" / "workflows").glob("*.yml")
     jobs = {name for path in files for name, job in yaml.safe_load(path.read_text())["jobs"].items()}
     assert set(itertools.chain(*first_cells("By job"))) == jobs
-
-
-def test_every_finding_of_the_check_of_settings_has_a_row_that_says_why() -> None:
-    rows = re.findall(r"^\| `([a-z-]+)` \| (.+?) \|$", RED.partition("\n## Findings")[2], re.MULTILINE)
-    assert dict(rows) == {code.value: code.why for code in SettingCode}
 
 
 def test_every_state_of_a_group_has_a_row() -> None:
