@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz [--seconds S] [--first ROUND] [FORMAT...]`` prints the table of docs/security.md."""
+"""``python -m tests.fuzz [--seconds S] [--first ROUND] [FORMAT...]`` prints what each reader refused, and how long and how much it took."""
 
 import argparse
 

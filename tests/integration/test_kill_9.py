@@ -153,7 +153,7 @@ def kill_and_repeat(scenario: Scenario, place: Path, moments: int) -> None:
             assert content_of(folder / name) == content_of(whole / name)
         shutil.rmtree(folder)
     row = (" ".join(scenario.argv[:2]), f"{seconds:.1f}", moments, f"{most:,}", f"{total // moments:,}", 0)
-    print(f"| {' | '.join(map(str, row))} |")  # noqa: T201 - of the table in docs/security.md
+    print(f"| {' | '.join(map(str, row))} |")  # noqa: T201 - a row for people to read
 
 
 @pytest.fixture
