@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz [--seconds S] [--first ROUND] [FORMAT...]`` prints what each reader refused, and how long and how much it took."""
+"""``python -m tests.fuzz [--seconds S] [--first ROUND] [FORMAT...]`` prints how each reader takes damaged inputs."""
 
 import argparse
 
