@@ -14,52 +14,51 @@ from wheelmill.names import project_name
 from wheelmill.system import own_installation
 
 TEXT = (Path(__file__).parents[2] / "docs" / "package-keys.md").read_text()
-KEYS = {field.name for field in dataclasses.fields(PackageEntry)}
+KEYS = sorted(field.name for field in dataclasses.fields(PackageEntry))
 SECTIONS = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", TEXT, re.MULTILINE | re.DOTALL))
+ROWS = [
+    (re.findall(r"`(\w+)`", keys), default, example)
+    for keys, _, default, example in re.findall(r"^\| (.+) \| (.+) \| (.+) \| (.+) \|$", TEXT, re.MULTILINE)
+    if keys.startswith(("`", "["))
+]
+CELLS = {
+    key: text
+    for keys, _, example in ROWS
+    for key, text in zip(keys, re.findall(r"`([^`]+)`", example) or [""], strict=True)
+}
 SHIPPED: dict[str, dict[str, Any]] = yaml.safe_load((own_installation.CONFIG / "packages.yml").read_text())["packages"]
-DEMO = "demo"
-"""What has the example of a key that no shipped entry has."""
+IN_NO_ENTRY = sorted(set(KEYS) - {key for entry in SHIPPED.values() for key in entry})
 
 
-def example_of(key: str) -> tuple[str, dict[str, Any]]:
-    """The package that an example is of, and what it says there."""
-    if blocks := re.findall(r"```yaml\n(.*?)```", SECTIONS[key], re.DOTALL):
-        ((package, entry),) = yaml.safe_load(blocks[0]).items()
-        return package, entry
-    ((package, text),) = re.findall(r"Example(?:\s\((\S+)\))?:\s`([^`]+)`", SECTIONS[key])
-    return package or DEMO, yaml.safe_load(text)
-
-
-def test_every_key_has_a_section_and_a_place_in_the_first_table_and_no_other_has() -> None:
-    first_table = TEXT.partition("\n## ")[0]
-    assert set(SECTIONS) == KEYS
-    assert sorted(re.findall(r"\[`(\w+)`\]\(#\1\)", first_table)) == sorted(KEYS)
-
-
-@pytest.mark.parametrize("key", sorted(KEYS))
-def test_a_key_says_what_it_is_where_nobody_writes_it(key: str) -> None:
-    assert "**Default:**" in SECTIONS[key] or "**Required**" in SECTIONS[key]
-
-
-@pytest.mark.parametrize("key", sorted(KEYS))
-def test_an_example_is_of_a_shipped_entry_where_one_has_the_key(key: str) -> None:
-    package, entry = example_of(key)
+def example_of(key: str) -> Any:
+    """The value in the key's row, or below its heading."""
+    if text := CELLS[key]:
+        return yaml.safe_load(text)
+    (block,) = re.findall(r"```yaml\n(.*?)```", SECTIONS[key], re.DOTALL)
+    ((_, entry),) = yaml.safe_load(block).items()
     assert list(entry) == [key]
-    if package == DEMO:
-        assert [name for name, each in SHIPPED.items() if key in each] == []
-    else:
-        assert SHIPPED[package][key] == entry[key]
+    return entry[key]
+
+
+def test_every_key_has_a_row_and_nothing_else_has() -> None:
+    assert sorted(key for keys, _, _ in ROWS for key in keys) == KEYS
+
+
+def test_a_row_leads_to_what_is_said_below() -> None:
+    assert re.findall(r"^\| \[`(\w+)`\]\(#\1\)", TEXT, re.MULTILINE) == list(SECTIONS)
+
+
+@pytest.mark.parametrize("key", sorted(set(KEYS) - set(IN_NO_ENTRY)))
+def test_an_example_is_of_a_shipped_entry(key: str) -> None:
+    assert example_of(key) in [entry[key] for entry in SHIPPED.values() if key in entry]
 
 
 def test_examples_that_no_shipped_entry_has_are_no_faults(tmp_path: Path) -> None:
-    examples = {
-        key: value for key in KEYS for name, entry in [example_of(key)] for value in entry.values() if name == DEMO
-    }
+    examples = {key: example_of(key) for key in IN_NO_ENTRY}
     entry = {"versions": ["1.0"], "extra_deps": ["torch"], **examples}
-    (tmp_path / "packages.yml").write_text(yaml.safe_dump({"packages": {DEMO: entry}}))
+    (tmp_path / "packages.yml").write_text(yaml.safe_dump({"packages": {"demo": entry}}))
     script = tmp_path / entry["smoke_script"]
     script.parent.mkdir()
     script.write_text("")
-    package = load_config(tmp_path).packages[project_name(DEMO)]
-    assert examples.keys() <= KEYS
+    package = load_config(tmp_path).packages[project_name("demo")]
     assert package.timeout == entry["timeout"] * 60
