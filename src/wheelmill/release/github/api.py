@@ -10,26 +10,26 @@ https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-
 
 from __future__ import annotations
 
-import json
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from http import HTTPStatus
-from typing import Any, BinaryIO, Final, Self, TypeVar
+from typing import Any, BinaryIO, Final, Self, TypeVar, cast
 from urllib.parse import quote, urlsplit
 
 from github import BadAttributeException, GithubException, RateLimitExceededException
 from github.Auth import Token
 from github.Repository import Repository as Repo
-from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
+from github.Requester import Requester
 
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageError, WheelmillError
 from wheelmill.release.turn import CountedTurn
 from wheelmill.system.progress import Clock, Progress
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
-from wheelmill.web.transport import FAILED, PATIENT, Retries, asked_pause
+from wheelmill.web.transport import FAILED, PATIENT, SAFE, Retries, asked_pause
 
 _NAME_CHARACTERS: Final = frozenset(string.ascii_letters + string.digits + "-_.")
 
@@ -73,111 +73,85 @@ class Repository:
         """Return the public URL of a file of a published release."""
         return f"{self.downloads}/{quote(tag)}/{quote(filename)}"
 
+    def check_server(self, url: str) -> None:
+        """Check that a URL is of the API's server or a sibling such as ``uploads.github.com``.
 
-_PER_PAGE: Final = 100
+        Raises:
+            NetworkError: it is of another server, which must not get the token.
+        """
+        own, host = (urlsplit(place).hostname or "" for place in (self.api_url, url))
+        if host != own and not host.endswith(f".{own.removeprefix('api.')}"):
+            raise NetworkError("redirect-refused", f"{own} leads to {host}, which is another server")
+
+
 _WITH_JSON: Final = (HTTPStatus.OK, HTTPStatus.CREATED)
 """Statuses of successful answers, which must come from GitHub itself and not from a proxy."""
 _SHOWN: Final = 60
 """Characters of such a page."""
 
 
-class WebRequester(Requester):
-    """Sender of requests without PyGithub's own retries and pauses; `Web` retries safe ones that the server failed.
+class _Connection:
+    """Connection of PyGithub's requester: sends requests through `Web`, and holds the last answer."""
 
-    PyGithub calls `requestJson` for everything but uploads. Its own connections, which it still makes for other hosts,
-    are not used.
-    """
+    def __init__(
+        self, repository: Repository, web: Web, scheme: str, host: str, port: int | None = None, **_: object
+    ) -> None:
+        self._web, self._server = web, f"{scheme}://{host}{f':{port}' if port else ''}"
+        repository.check_server(self._server)
 
-    def __init__(self, repository: Repository, sleep: Callable[[float], None]) -> None:
-        super().__init__(
-            auth=Token(repository.token) if repository.token else None,
-            base_url=repository.api_url,
-            timeout=0,
-            user_agent="wheelmill",
-            per_page=_PER_PAGE,
-            verify=True,
-            retry=None,
-            pool_size=None,
-            lazy=True,
-        )
-        self._web = Web(
-            credentials=no_credentials,  # PyGithub knows the token and where it may be sent
-            retries=Retries(sleep, pauses=PATIENT, statuses=FAILED),
-        )
-        self.quota_left: int | None = None
-        """Calls that are left, according to the last answer."""
-        self.quota_resets = 0
-        """When the limit is reset, in seconds since the epoch."""
-
-    def requestJson(  # noqa: N802, PLR0917 - named by PyGithub
-        self,
-        verb: str,
-        url: str,
-        parameters: dict[str, Any] | None = None,
-        headers: dict[str, Any] | None = None,
-        input: Any | None = None,  # noqa: A002, ANN401 - the same
-        cnx: HTTPRequestsConnectionClass | HTTPSRequestsConnectionClass | None = None,  # noqa: ARG002 - the same
-        follow_302_redirect: bool = False,  # noqa: ARG002, FBT001, FBT002 - the same
-    ) -> tuple[int, dict[str, Any], str]:
-        """Send a request with a JSON body or none."""
-        body = b"" if input is None else json.dumps(input).encode()
-        return self._send(verb, url, parameters, {"Content-Type": "application/json"} | (headers or {}), body)
-
-    def requestMemoryBlobAndCheck(  # noqa: N802, PLR0917 - named by PyGithub
-        self,
-        verb: str,
-        url: str,
-        parameters: Any,  # noqa: ANN401 - the same
-        headers: dict[str, Any],
-        file_like: BinaryIO,
-        cnx: HTTPRequestsConnectionClass | HTTPSRequestsConnectionClass | None = None,  # noqa: ARG002 - the same
-    ) -> tuple[dict[str, Any], Any]:
-        """Upload a file."""
-        status, answered, text = self._send(
-            verb, url, parameters, headers, file_like, size=int(headers["Content-Length"])
-        )
-        data = json.loads(text)
-        if status >= HTTPStatus.BAD_REQUEST:
-            raise self.createException(status, answered, data)
-        return answered, data
-
-    def _send(
-        self,
-        verb: str,
-        url: str,
-        parameters: dict[str, Any] | None,
-        headers: dict[str, Any],
-        body: bytes | BinaryIO,
-        *,
-        size: int = 0,
-    ) -> tuple[int, dict[str, Any], str]:
-        if self.auth:
-            self.auth.authentication(headers)
-        place = f"{self.base_url.rstrip('/')}{url}" if url.startswith("/") else url
-        self._refuse_stranger(place)
-        place = self.add_parameters_to_url(place, parameters or {})
-        answer = self._web.send(verb, place, headers, body=body, size=size, refusals=True)
-        received = {name.lower(): value for name, value in answer.headers.items()}
-        if (left := received.get("x-ratelimit-remaining", "")).isdecimal():
-            self.quota_left = int(left)
-            self.quota_resets = int(reset) if (reset := received.get("x-ratelimit-reset", "")).isdecimal() else 0
-        text = answer.content.decode(errors="replace")
-        if answer.status in _WITH_JSON and not text.lstrip().startswith(("{", "[")):
-            said = repr(text.strip()[:_SHOWN]) if text.strip() else "nothing"
+    def request(
+        self, verb: str, path: str, body: str | BinaryIO | None, headers: Mapping[str, str], _stream: object
+    ) -> None:
+        """Send a request."""
+        content = body.encode() if isinstance(body, str) else body or b""
+        size = int(headers.get("Content-Length", 0))
+        answer = self._web.send(verb, f"{self._server}{path}", headers, body=content, size=size, refusals=True)
+        self.status, self._headers = answer.status, answer.headers
+        self._text = answer.content.decode(errors="replace")
+        is_strange = self.status in _WITH_JSON and not self._text.lstrip().startswith(("{", "["))
+        is_pending = self.status == HTTPStatus.ACCEPTED and verb in SAFE  # PyGithub would ask again without an end
+        if is_strange or is_pending:
+            said = repr(self._text.strip()[:_SHOWN]) if self._text.strip() else "nothing"
             raise NetworkError(
-                "github-unreadable", f"{place} answers {answer.status} with {said} instead of JSON; try again later"
+                "github-unreadable",
+                f"{answer.url} answers {answer.status} with {said} instead of JSON; try again later",
             )
-        return answer.status, received, text
+
+    def getresponse(self) -> Self:
+        """Return the answer, which this connection holds."""
+        return self
+
+    def getheaders(self) -> Iterable[tuple[str, str]]:
+        """Return the headers of the answer."""
+        return self._headers.items()
+
+    def read(self) -> str:
+        """Return the content of the answer."""
+        return self._text
 
     def close(self) -> None:
-        """Close all connections."""
-        self._web.close()
+        """Leave the connections of `Web` open for the next request."""
 
-    def _refuse_stranger(self, url: str) -> None:
-        """Refuse to send the token beyond the API's server and its siblings such as ``uploads.github.com``."""
-        host = urlsplit(url).hostname or ""
-        if host != self.hostname and not host.endswith(f".{self.hostname.removeprefix('api.')}"):
-            raise NetworkError("redirect-refused", f"{self.hostname} leads to {host}, which is another server")
+
+def _requester(repository: Repository, web: Web) -> Requester:
+    """Make PyGithub's requester for requests through `web`, which retries those that change nothing."""
+
+    class WebRequester(Requester):
+        """Requester with connection classes of its own; others in this process keep theirs."""
+
+    http, https = (partial(_Connection, repository, web, scheme) for scheme in ("http", "https"))
+    WebRequester.injectConnectionClasses(cast("Any", http), cast("Any", https))  # it only calls them
+    return WebRequester(
+        auth=Token(repository.token) if repository.token else None,
+        base_url=repository.api_url,
+        timeout=0,
+        user_agent="wheelmill",
+        per_page=100,
+        verify=True,
+        retry=None,
+        pool_size=None,
+        lazy=True,
+    )
 
 
 LIMITED: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
@@ -262,6 +236,7 @@ https://docs.github.com/en/code-security/concepts/supply-chain-security/immutabl
 """
 
 _STRANGE: Final = (
+    ArithmeticError,
     AssertionError,
     AttributeError,
     BadAttributeException,
@@ -280,9 +255,14 @@ class Calls:
 
     def __init__(self, repository: Repository, pace: Pace, progress: Progress) -> None:
         self._pace = pace
+        self.check_server = repository.check_server
         self.clock = pace.clock
         self.progress = progress
-        self._requester = WebRequester(repository, self._wait_to_try_again)
+        self._web = Web(
+            credentials=no_credentials,  # PyGithub knows the token and where it may be sent
+            retries=Retries(self._wait_to_try_again, pauses=PATIENT, statuses=FAILED),
+        )
+        self._requester = _requester(repository, self._web)
         self._url = f"/repos/{repository.full_name}"
         self.repository = Repo(self._requester, url=self._url)
 
@@ -292,7 +272,7 @@ class Calls:
 
     def __exit__(self, _class: object, error: BaseException | None, _trace: object) -> None:
         """Close them."""
-        self._requester.close()
+        self._web.close()
         if isinstance(error, GithubException | BadAttributeException):
             raise NetworkError("github-unreadable", f"GitHub gave no answer that can be read: {error!r}") from None
 
@@ -395,8 +375,8 @@ class Calls:
 
     def _wait_for_quota(self) -> None:
         """Wait if the last answer reported no remaining calls (https://docs.github.com/rest/rate-limit)."""
-        if self._requester.quota_left == 0:
-            seconds = self._requester.quota_resets + 1 - self.clock.now()
+        if self._requester.rate_limiting[0] == 0:
+            seconds = self._requester.rate_limiting_resettime + 1 - self.clock.now()
             self._pace.wait(seconds, "GitHub's quota is used up", self.progress)
 
 

@@ -265,6 +265,7 @@ class DraftFiles:
                 rejected[asset.name] = f"cannot be read: {error.strerror or error}"
 
     def _post(self, asset: Asset) -> _Listed:
+        self._calls.check_server(self._draft.upload_url)
         with asset.open() as file:
             return _Listed.of(
                 self._draft.upload_asset_from_memory(file, asset.size, asset.name, "application/octet-stream")

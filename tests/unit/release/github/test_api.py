@@ -2,7 +2,6 @@
 
 import io
 import json
-import time
 from collections import Counter
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -17,7 +16,7 @@ from tests.releases import NOW, stopped_at
 from tests.unit.release.github.conftest import FakeClock
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError
 from wheelmill.release.github import Repository
-from wheelmill.release.github.api import Calls, Pace, WebRequester
+from wheelmill.release.github.api import Calls, Pace
 from wheelmill.release.github.drafts import all_releases
 from wheelmill.system.progress import QUIET, Clock, Progress
 from wheelmill.web.transport import PATIENT
@@ -226,13 +225,25 @@ def test_a_call_without_an_answer_names_no_token(calls: Calls, github: GitHub) -
     assert github.environment["GITHUB_TOKEN"] not in repr(Repository.parse(REPOSITORY, github.environment))
 
 
-def test_the_token_is_sent_to_no_other_server(github: GitHub) -> None:
+def test_the_token_is_sent_to_no_other_server(calls: Calls) -> None:
+    headers = {"Content-Type": "text/plain", "Content-Length": "0"}
     with page_server() as stranger:
         other = stranger.url.replace("127.0.0.1", "localhost")
-        requester = WebRequester(Repository.parse(REPOSITORY, github.environment), time.sleep)
         with pytest.raises(NetworkError, check=coded("redirect-refused", "localhost")):
-            requester.requestMemoryBlobAndCheck("POST", other, {}, {"Content-Length": "0"}, io.BytesIO())
+            calls.check_server(other)
+        with pytest.raises(NetworkError):
+            calls.write(
+                "sending",
+                lambda: calls.repository.requester.requestMemoryBlobAndCheck("POST", other, {}, headers, io.BytesIO()),
+            )
         assert stranger.asked == []
+
+
+def test_an_answer_that_is_still_being_made_is_not_asked_for_without_an_end(calls: Calls, github: GitHub) -> None:
+    github.always = lambda _call: (202, {}, [])
+    with pytest.raises(NetworkError, check=coded("github-silent", "202")):
+        all_releases(calls)
+    assert len(github.calls) == 1
 
 
 def test_every_process_may_use_pygithub_in_its_own_way(github: GitHub) -> None:
