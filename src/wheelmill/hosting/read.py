@@ -3,119 +3,121 @@
 An answer that needs a missing permission is `Unseen`.
 
 https://docs.github.com/en/rest/authentication/permissions-required-for-fine-grained-personal-access-tokens
-https://docs.github.com/en/rest/repos/rules
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from fnmatch import fnmatchcase
+from dataclasses import dataclass
+from functools import cached_property
 from http import HTTPStatus
 from itertools import chain
 from pathlib import PurePosixPath
-from typing import Final, TypeVar
-from urllib.parse import quote
+from typing import Any, Final, Self, TypeVar
 
-from wheelmill.errors import IntegrityError, NetworkError, RejectedError, UsageError
-from wheelmill.hosting.settings import (
-    ENVIRONMENTS,
-    NOTIFY,
-    ORGANIZATION,
-    TAG,
-    Account,
-    ActionsPolicy,
-    AllowedActions,
-    Description,
-    Environment,
-    ForkApproval,
-    Immutability,
-    ListedRuleset,
-    NamePattern,
-    PagesSite,
-    Protection,
-    RefNames,
-    RepositorySettings,
-    Rule,
-    Ruleset,
-    SecretName,
-    SelfHostedRunner,
-    Switch,
-    TokenPolicy,
-    Unseen,
-    Variable,
-    Workflow,
-)
+from wheelmill.errors import NetworkError, RejectedError, UsageError
+from wheelmill.hosting.settings import CALLED, CALLER, Unseen
 from wheelmill.release.github import Repository
 from wheelmill.release.github.api import Calls, Pace
-from wheelmill.release.github.store import BRANCH
 from wheelmill.system.progress import QUIET, Clock
-from wheelmill.system.records import record_from
 
 ADMINISTRATION: Final = "Administration: read"
 """The permission that most settings need."""
 _PER_PAGE: Final = 100
 _MOST: Final = 5_000
 """Entries of one list that are read; GitHub takes 500 variables and 100 environments."""
+_LONGEST: Final = 60
+"""Characters of a value in an error."""
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Object in an answer of GitHub. A value of another type is a NetworkError that names its key."""
+
+    what: str
+    """The place of the object, for errors."""
+    values: Mapping[str, object]
+
+    @classmethod
+    def of(cls, what: str, content: object) -> Self:
+        """Check that a value is an object."""
+        if not isinstance(content, dict):
+            raise _unreadable(what, content, "an object")
+        return cls(what, content)
+
+    def optional(self, key: str, kind: type[Value]) -> Value | None:
+        """Return a value; None if it is absent or null."""
+        value = self.values.get(key)
+        if value is None or isinstance(value, kind):
+            return value
+        raise _unreadable(f"{self.what}: {key}", value, kind.__name__)
+
+    def value(self, key: str, kind: type[Value]) -> Value:
+        """Return a value that must be there."""
+        if (value := self.optional(key, kind)) is None:
+            raise _unreadable(f"{self.what}: {key}", value, kind.__name__)
+        return value
+
+    def word(self, key: str, *words: str, absent: str | None = None) -> str:
+        """Return one of the words that GitHub documents; `absent` if there is none."""
+        if (word := self.optional(key, str) or absent) not in words:
+            raise _unreadable(f"{self.what}: {key}", word, " or ".join(words))
+        return word
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts."""
+        texts = self.value(key, list)
+        if not all(isinstance(text, str) for text in texts):
+            raise _unreadable(f"{self.what}: {key}", texts, "texts")
+        return tuple(texts)
+
+    def part(self, key: str) -> Answer:
+        """Return an object within this one."""
+        return Answer.of(f"{self.what}: {key}", self.values.get(key))
+
+    def parts(self, key: str) -> list[Answer]:
+        """Return a list of objects within this one."""
+        return [Answer.of(f"{self.what}: {key}", each) for each in self.value(key, list)]
+
+
+def _unreadable(what: str, value: object, expected: str) -> NetworkError:
+    return NetworkError("answer-unreadable", f"reading {what}: expected {expected}, not {repr(value)[:_LONGEST]}")
 
 
 class Answers:
-    """Settings, read through the API."""
+    """Answers of GitHub about a repository.
+
+    Methods raise NetworkError if GitHub fails or gives an unreadable answer, and RejectedError if it refuses.
+    """
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    def seen(self, what: str, needs: str, read: Callable[[], Found]) -> Found | Unseen:
-        """Read a setting, if the token may see it.
-
-        Args:
-            what: the setting in words.
-            needs: the permission that shows it.
-            read: the function that reads it.
-
-        Raises:
-            NetworkError: GitHub fails, or gives an unreadable answer.
-        """
-        try:
-            return read()
-        except RejectedError:
-            return Unseen(what, needs)
-
-    def one(self, path: str, kind: type[Found], *, absent: Found | None = None) -> Found:
-        """Read one record.
+    def one(self, path: str, *, absent: Mapping[str, object] | None = None) -> Answer:
+        """Read one object.
 
         Args:
             path: below the repository.
-            kind: the record that the answer must fit.
             absent: the meaning of a 404; None if it may be a missing permission, as GitHub does not distinguish them.
-
-        Raises:
-            NetworkError: GitHub fails, or gives an unreadable answer.
-            RejectedError: GitHub refuses.
         """
+        what = path or "the repository"
         try:
-            what = path or "the repository"
-            return _record(self._calls.answer(f"reading {what}", path), kind, what)
+            return Answer.of(what, self._calls.answer(f"reading {what}", path))
         except RejectedError as error:
             if absent is None or error.status != HTTPStatus.NOT_FOUND:
                 raise
-            return absent
+            return Answer(what, absent)
 
-    def all(self, path: str, kind: type[Found], *, within: str | None = None) -> list[Found]:
-        """Read a list, page after page.
+    def all(self, path: str, *, within: str | None = None) -> list[Answer]:
+        """Read a list of objects, page after page.
 
         Args:
             path: below the repository.
-            kind: the record of one entry.
-            within: the key of the entries; None if the answer is the list itself.
-
-        Raises:
-            NetworkError: GitHub fails, or gives an unreadable answer.
-            RejectedError: GitHub refuses.
+            within: the key of the list; None if the answer is the list itself.
         """
-        found: list[Found] = []
+        found: list[Answer] = []
         for number in range(1, _MOST // _PER_PAGE + 1):
             answer = self._calls.answer(f"reading {path}", path, per_page=_PER_PAGE, page=number)
             entries = answer if within is None else answer.get(within) if isinstance(answer, dict) else None
@@ -123,121 +125,100 @@ class Answers:
                 raise NetworkError(
                     "answer-invalid", f"reading {path}: expected a list{f' of {within}' if within else ''}"
                 )
-            found += (_record(entry, kind, path) for entry in entries)
+            found += (Answer.of(path, entry) for entry in entries)
             if len(entries) < _PER_PAGE:
                 return found
         raise NetworkError("answer-too-long", f"reading {path}: there are more than {_MOST}")
 
 
-def _record(answer: object, kind: type[Found], path: str) -> Found:
-    try:
-        return record_from(json.dumps(answer).encode(), kind, source="the answer")
-    except IntegrityError as error:
-        raise NetworkError("answer-unreadable", f"reading {path}: {error}") from None
+def _setting(what: str, needs: str) -> Callable[[Callable[[Any], Value]], cached_property[Value | Unseen]]:
+    """Make a method a property that is read once; it is `Unseen` if GitHub refuses."""
+
+    def decorate(read: Callable[[Any], Value]) -> cached_property[Value | Unseen]:
+        def read_visible(settings: Settings) -> Value | Unseen:
+            try:
+                return read(settings)
+            except RejectedError:
+                return Unseen(what, needs)
+
+        return cached_property(read_visible)
+
+    return decorate
 
 
-_METADATA: Final = "Metadata: read"
+class Settings(Answers):
+    """Settings that several rules need, read when a rule first asks for them."""
+
+    def __init__(self, calls: Calls, description: Answer, server_url: str) -> None:
+        super().__init__(calls)
+        self.description = description
+        """Facts that are visible to all readers of the repository."""
+        self.full_name = description.value("full_name", str)
+        """``OWNER/REPO`` as it is now: GitHub also answers for the names that a repository had before."""
+        self.url = f"{server_url.rstrip('/')}/{self.full_name}/settings"
+        """The page on which a person changes them."""
+        Repository.parse(self.full_name, {})  # the name goes into commands that people type
+
+    @property
+    def branch(self) -> str:
+        """The default branch."""
+        return self.description.value("default_branch", str)
+
+    @property
+    def is_of_organization(self) -> bool:
+        """True if the owner is no person."""
+        return self.description.part("owner").value("type", str) == "Organization"
+
+    @property
+    def is_package(self) -> bool:
+        """True for a package's own repository, which has one workflow and calls a factory's."""
+        return not isinstance(self.workflows, Unseen) and CALLER in self.workflows and CALLED not in self.workflows
+
+    @_setting("the state of the workflows", "Actions: read")
+    def workflows(self) -> Mapping[str, str]:
+        """State of each workflow, by the name of its file."""
+        states = ("active", "deleted", "disabled_fork", "disabled_inactivity", "disabled_manually")
+        listed = self.all("/actions/workflows", within="workflows")
+        paths = ((each.value("path", str), each.word("state", *states)) for each in listed)
+        return {PurePosixPath(path).name: state for path, state in paths if path.startswith(".github/")}
+
+    @_setting("what the token of a job may do", ADMINISTRATION)
+    def token(self) -> Answer:
+        """Default permissions of a job's token."""
+        return self.one("/actions/permissions/workflow")
+
+    @property
+    def administers(self) -> bool:
+        """True if the token sees what an administrator sees, so that a 404 means that there is none."""
+        return not isinstance(self.token, Unseen)
+
+    @_setting("the environments", "Actions: read")
+    def environments(self) -> Mapping[str, Answer]:
+        """Deployment environments by name."""
+        return {each.value("name", str): each for each in self.all("/environments", within="environments")}
+
+    @_setting("the variables", "Variables: read")
+    def variables(self) -> Mapping[str, str]:
+        """Variables of the repository; those of an organization where the repository has no other value."""
+        places = [*(["/actions/organization-variables"] if self.is_of_organization else []), "/actions/variables"]
+        listed = chain.from_iterable(self.all(path, within="variables") for path in places)
+        return {each.value("name", str): each.value("value", str) for each in listed}
+
+    @_setting("the machines of the owner", ADMINISTRATION)
+    def runners(self) -> list[Answer]:
+        """Self-hosted runners."""
+        return self.all("/actions/runners", within="runners")
 
 
-def branch_rules(answers: Answers, branch: str, *, administers: bool) -> frozenset[str] | Unseen:
-    """Read the types of rules for a branch, including those of its protection.
-
-    `administers` means that the token sees protection, so that a 404 means that there is none.
-    """
-
-    def read() -> frozenset[str]:
-        path = f"/branches/{quote(branch, safe='')}/protection"
-        none = Protection(allow_force_pushes=Switch(enabled=True), allow_deletions=Switch(enabled=True))
-        protection = answers.one(path, Protection, absent=none if administers else None)
-        older = {
-            "pull_request": protection.required_pull_request_reviews is not None,
-            "non_fast_forward": not protection.allow_force_pushes.enabled,
-            "deletion": not protection.allow_deletions.enabled,
-        }
-        return _ruleset(answers, branch) | {rule for rule, holds in older.items() if holds}
-
-    return answers.seen(f"the protection of the branch {branch}", ADMINISTRATION, read)
-
-
-def _ruleset(answers: Answers, branch: str) -> frozenset[str]:
-    """Read the types of rules for a branch, which need not exist."""
-    return frozenset(rule.type for rule in answers.all(f"/rules/branches/{quote(branch, safe='')}", Rule))
-
-
-def ledger_rules(answers: Answers) -> frozenset[str] | Unseen:
-    """Read the types of rules for the branch of the ledger."""
-    return answers.seen(f"the rules for the branch {BRANCH}", _METADATA, lambda: _ruleset(answers, BRANCH))
-
-
-def tag_rules(answers: Answers) -> frozenset[str] | Unseen:
-    """Read the types of rules for the tags of releases; unlike for a branch, no single call returns them."""
-
-    def read() -> frozenset[str]:
-        listed = answers.all("/rulesets", ListedRuleset)
-        active = [each.id for each in listed if each.target == "tag" and each.enforcement == "active"]
-        rulesets = [answers.one(f"/rulesets/{number}", Ruleset) for number in active]
-        own = [each for each in rulesets if _is_for_releases(each.conditions.ref_name)]
-        return frozenset(rule.type for each in own for rule in each.rules)
-
-    return answers.seen("the rules for tags", _METADATA, read)
-
-
-def _is_for_releases(names: RefNames) -> bool:
-    def names_them(patterns: tuple[str, ...]) -> bool:
-        # In GitHub's patterns a '**/' also stands for no folder.
-        return "~ALL" in patterns or any(fnmatchcase(f"refs/tags/{TAG}", each.replace("**/", "*")) for each in patterns)
-
-    return names_them(names.include) and not names_them(names.exclude)
-
-
-def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:
-    """Read all settings that are checked.
+def read_settings(repository: Repository, calls: Calls) -> Settings:
+    """Read the description of a repository; its settings are read when they are needed.
 
     Raises:
         UsageError: there is no such repository, or the token is not valid.
         NetworkError: GitHub fails, or gives an unreadable answer.
     """
-    answers = Answers(calls)
-    description = _description(answers, repository)
-    Repository.parse(description.full_name, {})  # the name goes into commands that people type
-    token = answers.seen(
-        "what the token of a job may do",
-        ADMINISTRATION,
-        lambda: answers.one("/actions/permissions/workflow", TokenPolicy),
-    )
-    administers = not isinstance(token, Unseen)
-    actions = answers.seen(
-        "whether Actions may run", ADMINISTRATION, lambda: answers.one("/actions/permissions", ActionsPolicy)
-    )
-    environments = _environments(answers)
-    return RepositorySettings(
-        settings_url=f"{repository.server_url.rstrip('/')}/{description.full_name}/settings",
-        description=description,
-        actions=actions,
-        allowed=_allowed_actions(answers, actions),
-        token=token,
-        fork_approval=_fork_approval(answers, description),
-        pages=_pages(answers, description),
-        immutable=_immutable(answers, administers=administers),
-        environments=environments,
-        branches=_branches(answers, environments),
-        rules=branch_rules(answers, description.default_branch, administers=administers),
-        ledger_rules=ledger_rules(answers),
-        tag_rules=tag_rules(answers),
-        variables=_variables(answers, description.owner),
-        secrets=_secrets(answers, environments),
-        runners=answers.seen(
-            "the machines of the owner",
-            ADMINISTRATION,
-            lambda: tuple(answers.all("/actions/runners", SelfHostedRunner, within="runners")),
-        ),
-        workflows=_workflows(answers),
-    )
-
-
-def _description(answers: Answers, repository: Repository) -> Description:
     try:
-        return answers.one("", Description)
+        return Settings(calls, Answers(calls).one(""), repository.server_url)
     except RejectedError as error:
         if error.status == HTTPStatus.UNAUTHORIZED:
             raise UsageError(
@@ -250,104 +231,6 @@ def _description(answers: Answers, repository: Repository) -> Description:
         ) from None
 
 
-def _allowed_actions(answers: Answers, actions: ActionsPolicy | Unseen) -> AllowedActions | Unseen | None:
-    if isinstance(actions, Unseen) or actions.allowed_actions != "selected":
-        return None
-    path = "/actions/permissions/selected-actions"
-    return answers.seen("which actions are allowed", ADMINISTRATION, lambda: answers.one(path, AllowedActions))
-
-
-def _fork_approval(answers: Answers, description: Description) -> ForkApproval | Unseen | None:
-    if description.visibility != "public":
-        return None
-    path = "/actions/permissions/fork-pr-contributor-approval"
-    return answers.seen(
-        "whose pull requests wait for approval", ADMINISTRATION, lambda: answers.one(path, ForkApproval)
-    )
-
-
-def _pages(answers: Answers, description: Description) -> PagesSite | Unseen | None:
-    if not description.has_pages:
-        return None
-    return answers.seen("the source of Pages", "Pages: read", lambda: answers.one("/pages", PagesSite))
-
-
-def _immutable(answers: Answers, *, administers: bool) -> bool | Unseen:
-    absent = Immutability(enabled=False) if administers else None
-    return answers.seen(
-        "whether releases are immutable",
-        ADMINISTRATION,
-        lambda: answers.one("/immutable-releases", Immutability, absent=absent).enabled,
-    )
-
-
-def _environments(answers: Answers) -> Mapping[str, Environment] | Unseen:
-    def read() -> Mapping[str, Environment]:
-        return {each.name: each for each in answers.all("/environments", Environment, within="environments")}
-
-    return answers.seen("the environments", "Actions: read", read)
-
-
-def _branches(
-    answers: Answers, environments: Mapping[str, Environment] | Unseen
-) -> Mapping[str, tuple[NamePattern, ...]] | Unseen:
-    """Read the branches of those environments that the factory uses and that name branches."""
-    if isinstance(environments, Unseen):
-        return environments
-
-    def patterns(name: str) -> tuple[NamePattern, ...]:
-        path = f"/environments/{quote(name, safe='')}/deployment-branch-policies"
-        return tuple(answers.all(path, NamePattern, within="branch_policies"))
-
-    named = [
-        each.name
-        for each in environments.values()
-        if each.name in ENVIRONMENTS
-        and each.deployment_branch_policy
-        and each.deployment_branch_policy.custom_branch_policies
-    ]
-    return answers.seen(
-        "the branches of the environments", "Actions: read", lambda: {name: patterns(name) for name in named}
-    )
-
-
-def _variables(answers: Answers, owner: Account) -> Mapping[str, str] | Unseen:
-    """Read the variables of the repository; those of an organization where the repository has no other value."""
-    places = ["/actions/variables"]
-    if owner.type == ORGANIZATION:
-        places.insert(0, "/actions/organization-variables")
-
-    def read() -> Mapping[str, str]:
-        found = chain.from_iterable(answers.all(path, Variable, within="variables") for path in places)
-        return {each.name: each.value for each in found}
-
-    return answers.seen("the variables", "Variables: read", read)
-
-
-def _secrets(answers: Answers, environments: Mapping[str, Environment] | Unseen) -> frozenset[str] | Unseen:
-    """Read the names of the secrets of the job that reports failures."""
-    places = ["/actions/secrets"]
-    if isinstance(environments, Unseen) or NOTIFY in environments:
-        places.append(f"/environments/{NOTIFY}/secrets")
-
-    def read() -> frozenset[str]:
-        found = chain.from_iterable(answers.all(path, SecretName, within="secrets") for path in places)
-        return frozenset(each.name for each in found)
-
-    return answers.seen("the names of the secrets", "Secrets: read, Environments: read", read)
-
-
-def _workflows(answers: Answers) -> Mapping[str, str] | Unseen:
-    def read() -> Mapping[str, str]:
-        found = answers.all("/actions/workflows", Workflow, within="workflows")
-        return {PurePosixPath(each.path).name: each.state for each in found if each.path.startswith(".github/")}
-
-    return answers.seen("the state of the workflows", "Actions: read", read)
-
-
-_NO_SITE: Final = PagesSite(public=False)
-
-
 def find_site(repository: Repository, clock: Clock) -> str | None:
     """Ask GitHub for the address of a repository's site; None if Pages is off.
 
@@ -358,4 +241,6 @@ def find_site(repository: Repository, clock: Clock) -> str | None:
         NetworkError: GitHub fails, or gives an unreadable answer.
     """
     with Calls(repository, Pace(clock), QUIET) as calls:
-        return Answers(calls).one("/pages", PagesSite, absent=_NO_SITE).html_url
+        site = Answers(calls).one("/pages", absent={"public": False})
+    site.value("public", bool)  # every answer about a site has it
+    return site.optional("html_url", str)

@@ -12,15 +12,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import wraps
 from itertools import chain
 from typing import Final, Self
+from urllib.parse import quote
 
+from wheelmill.errors import RejectedError
+from wheelmill.hosting.read import ADMINISTRATION, Answer, Settings
 from wheelmill.hosting.settings import (
     ENVIRONMENTS,
     FOREIGN_ACTIONS,
     NOTIFIES,
     NOTIFY,
-    ORGANIZATION,
     PAGES,
     PREFIX,
     STORE,
@@ -28,9 +31,6 @@ from wheelmill.hosting.settings import (
     VARIABLES,
     WEBHOOK,
     WORKFLOWS,
-    Environment,
-    NamePattern,
-    RepositorySettings,
     Unseen,
     labels_asked_for,
 )
@@ -95,7 +95,27 @@ def wrong(code: SettingCode, what: str, *remedy: str) -> WrongSetting:
     return WrongSetting(code, what, remedy)
 
 
-def api_command(settings: RepositorySettings, method: str, path: str, fields: str = "") -> str:
+Rule = Callable[[Settings], Judgement]
+_METADATA: Final = "Metadata: read"
+
+
+def _reads(what: str, needs: str) -> Callable[[Rule], Rule]:
+    """Make a rule yield `Unseen` if GitHub refuses what it reads."""
+
+    def decorate(rule: Rule) -> Rule:
+        @wraps(rule)
+        def judge(settings: Settings) -> Judgement:
+            try:
+                yield from rule(settings)
+            except RejectedError:
+                yield Unseen(what, needs)
+
+        return judge
+
+    return decorate
+
+
+def api_command(settings: Settings, method: str, path: str, fields: str = "") -> str:
     """Return the command that changes a setting by the API, at a path below the repository.
 
     `method` is ``PUT`` or ``POST``; `fields` are options of ``gh api`` with the values.
@@ -111,37 +131,41 @@ _OFF_SINCE: Final = {
 """https://docs.github.com/en/actions/how-tos/manage-workflow-runs/disable-and-enable-workflows"""
 
 
-def check_actions(settings: RepositorySettings) -> Judgement:
-    """Check that Actions are on, for more than the owner's own."""
-    actions = settings.actions
-    if isinstance(actions, Unseen):
-        yield actions
-    elif not actions.enabled:
+@_reads("whether Actions may run", ADMINISTRATION)
+def check_actions(settings: Settings) -> Judgement:
+    """Check that Actions are on, for more than the owner's own.
+
+    https://docs.github.com/en/rest/actions/permissions
+    """
+    actions = settings.one("/actions/permissions")
+    # GitHub leaves the policy out where Actions are off.
+    allowed = actions.word("allowed_actions", "all", "local_only", "selected", absent="all")
+    if not actions.value("enabled", bool):
         command = api_command(settings, "PUT", "actions/permissions", "-F enabled=true -f allowed_actions=all")
         yield wrong(SettingCode.ACTIONS_OFF, "Actions are off", command)
-    elif actions.allowed_actions == "local_only":
+    elif allowed == "local_only":
         command = api_command(settings, "PUT", "actions/permissions", "-F enabled=true -f allowed_actions=selected")
         what = "only actions of the owner's own repositories may run"
         yield wrong(SettingCode.ACTIONS_REFUSED, what, command, _allowing(settings, ()))
+    if allowed == "selected":
+        yield from _check_selected_actions(settings)
 
 
-def check_allowed_actions(settings: RepositorySettings) -> Judgement:
-    """Check that, if allowed actions are selected, those of the workflows are among them."""
-    allowed = settings.allowed
-    if isinstance(allowed, Unseen):
-        yield allowed
-    elif allowed:
-        patterns = allowed.patterns_allowed
-        names = [pattern.partition("@")[0] for pattern in patterns]
-        refused = [] if allowed.github_owned_allowed else ["those of GitHub itself"]
-        foreign = () if settings.is_package else FOREIGN_ACTIONS
-        refused += [action for action in foreign if not any(fnmatchcase(action, name) for name in names)]
-        if refused:
-            what = f"actions that are not allowed: {', '.join(refused)}"
-            yield wrong(SettingCode.ACTIONS_REFUSED, what, _allowing(settings, patterns))
+@_reads("which actions are allowed", ADMINISTRATION)
+def _check_selected_actions(settings: Settings) -> Judgement:
+    """Check that the actions of the workflows are among the selected ones."""
+    selected = settings.one("/actions/permissions/selected-actions")
+    patterns = selected.texts("patterns_allowed")
+    names = [pattern.partition("@")[0] for pattern in patterns]
+    refused = [] if selected.value("github_owned_allowed", bool) else ["those of GitHub itself"]
+    foreign = () if settings.is_package else FOREIGN_ACTIONS
+    refused += [action for action in foreign if not any(fnmatchcase(action, name) for name in names)]
+    if refused:
+        what = f"actions that are not allowed: {', '.join(refused)}"
+        yield wrong(SettingCode.ACTIONS_REFUSED, what, _allowing(settings, patterns))
 
 
-def _allowing(settings: RepositorySettings, patterns: tuple[str, ...]) -> str:
+def _allowing(settings: Settings, patterns: tuple[str, ...]) -> str:
     """Allow the required actions and those allowed before, as the call replaces the list."""
     wanted = dict.fromkeys((*patterns, *(f"{action}@*" for action in FOREIGN_ACTIONS)))
     fields = " ".join(f"-f {shlex.quote(f'patterns_allowed[]={pattern}')}" for pattern in wanted)
@@ -150,7 +174,7 @@ def _allowing(settings: RepositorySettings, patterns: tuple[str, ...]) -> str:
     )
 
 
-def check_workflows(settings: RepositorySettings) -> Judgement:
+def check_workflows(settings: Settings) -> Judgement:
     """Check that no workflow is off."""
     if isinstance(settings.workflows, Unseen):
         yield settings.workflows
@@ -162,7 +186,7 @@ def check_workflows(settings: RepositorySettings) -> Judgement:
             yield wrong(SettingCode.WORKFLOW_OFF, f"{file} is off{since}: {loss}", command)
 
 
-def check_token(settings: RepositorySettings) -> Judgement:
+def check_token(settings: Settings) -> Judgement:
     """Check that a job's token is read-only, and may open pull requests."""
     token = settings.token
     if isinstance(token, Unseen):
@@ -171,25 +195,33 @@ def check_token(settings: RepositorySettings) -> Judgement:
     opens = not settings.is_package
     fields = f"-f default_workflow_permissions=read{' -F can_approve_pull_request_reviews=true' if opens else ''}"
     command = api_command(settings, "PUT", "actions/permissions/workflow", fields)
-    if token.default_workflow_permissions != "read":
+    if token.word("default_workflow_permissions", "read", "write") != "read":
         what = "the token of a job may write where its workflow does not say what it may do"
         yield wrong(SettingCode.TOKEN_WRITES, what, command)
-    if opens and not token.can_approve_pull_request_reviews:
+    # GitHub has one setting for opening and approving pull requests.
+    if not token.value("can_approve_pull_request_reviews", bool) and opens:
         yield wrong(SettingCode.NO_PULL_REQUESTS, "workflows may not open pull requests", command)
 
 
-def check_forks(settings: RepositorySettings) -> Judgement:
+_APPROVALS: Final = (
+    "first_time_contributors_new_to_github",
+    "first_time_contributors",
+    "all_external_contributors",
+)
+"""The pull requests that wait for approval, fewest first."""
+
+
+@_reads("whose pull requests wait for approval", ADMINISTRATION)
+def check_forks(settings: Settings) -> Judgement:
     """Check that pull requests from strangers wait for approval: they may change the workflows and their machines.
 
     https://docs.github.com/en/actions/how-tos/manage-workflow-runs/approve-runs-from-forks
     """
-    if isinstance(settings.fork_approval, Unseen):
-        yield settings.fork_approval
-    if isinstance(settings.fork_approval, Unseen | None):
+    if _visibility(settings) != "public":  # nobody from outside may fork it
         return
-    policy, runners = settings.fork_approval.approval_policy, settings.runners
-    has_machines = bool(runners) and not isinstance(runners, Unseen)
-    if policy == "first_time_contributors_new_to_github" or (has_machines and policy != "all_external_contributors"):
+    policy = settings.one("/actions/permissions/fork-pr-contributor-approval").word("approval_policy", *_APPROVALS)
+    has_machines = bool(settings.runners) and not isinstance(settings.runners, Unseen)
+    if policy == _APPROVALS[0] or (has_machines and policy != _APPROVALS[-1]):
         whose = "whoever is not new to GitHub" if policy.endswith("github") else "whoever contributed once"
         fields = "-f approval_policy=all_external_contributors"
         command = api_command(settings, "PUT", "actions/permissions/fork-pr-contributor-approval", fields)
@@ -209,18 +241,37 @@ _STOPS_JOBS: Final = frozenset(
 """Rules that the token of a job cannot keep when it writes to a branch."""
 
 
-def check_default_branch(settings: RepositorySettings) -> Judgement:
+def check_default_branch(settings: Settings) -> Judgement:
     """Check that the default branch changes only by pull requests."""
-    if isinstance(settings.rules, Unseen):
-        yield settings.rules
-    elif missing := [rule for rule in _NEEDED if rule not in settings.rules]:
-        what = (
-            f"the branch {settings.description.default_branch} can be {' and '.join(map(_NEEDED.__getitem__, missing))}"
-        )
+    try:
+        rules = _rules_for(settings, settings.branch) | _protection_of(settings, settings.branch)
+    except RejectedError:
+        yield Unseen(f"the protection of the branch {settings.branch}", ADMINISTRATION)
+        return
+    if missing := [rule for rule in _NEEDED if rule not in rules]:
+        what = f"the branch {settings.branch} can be {' and '.join(map(_NEEDED.__getitem__, missing))}"
         yield wrong(SettingCode.BRANCH_OPEN, what, _protecting(settings, missing))
 
 
-def _protecting(settings: RepositorySettings, missing: Sequence[str]) -> str:
+def _rules_for(settings: Settings, branch: str) -> set[str]:
+    """Read the types of rules for a branch, which need not exist."""
+    return {rule.value("type", str) for rule in settings.all(f"/rules/branches/{quote(branch, safe='')}")}
+
+
+def _protection_of(settings: Settings, branch: str) -> set[str]:
+    """Read the protection of a branch, which predates rulesets and applies in addition, as types of rules."""
+    none = {"allow_force_pushes": {"enabled": True}, "allow_deletions": {"enabled": True}}
+    path = f"/branches/{quote(branch, safe='')}/protection"
+    protection = settings.one(path, absent=none if settings.administers else None)
+    rules = {
+        "pull_request": protection.optional("required_pull_request_reviews", object) is not None,
+        "non_fast_forward": not protection.part("allow_force_pushes").value("enabled", bool),
+        "deletion": not protection.part("allow_deletions").value("enabled", bool),
+    }
+    return {rule for rule, holds in rules.items() if holds}
+
+
+def _protecting(settings: Settings, missing: Sequence[str]) -> str:
     """Make a ruleset of the missing rules. It requires no approvals: authors cannot approve their own pull requests."""
     reviews = {
         "required_approving_review_count": 0,
@@ -239,51 +290,81 @@ def _protecting(settings: RepositorySettings, missing: Sequence[str]) -> str:
     return f"echo {shlex.quote(json.dumps(ruleset))} | {api_command(settings, 'POST', 'rulesets', '--input -')}"
 
 
-def check_ledger(settings: RepositorySettings) -> Judgement:
+@_reads(f"the rules for the branch {BRANCH}", _METADATA)
+def check_ledger(settings: Settings) -> Judgement:
     """Check that jobs may write to the ledger's branch."""
-    if isinstance(settings.ledger_rules, Unseen):
-        yield settings.ledger_rules
-    elif stopping := sorted(settings.ledger_rules & _STOPS_JOBS):
+    if stopping := sorted(_rules_for(settings, BRANCH) & _STOPS_JOBS):
         what = f"rules keep workflows from writing to the branch {BRANCH}: {', '.join(stopping)}"
-        yield wrong(SettingCode.LEDGER_CLOSED, what, f"{settings.settings_url}/rules")
+        yield wrong(SettingCode.LEDGER_CLOSED, what, f"{settings.url}/rules")
 
 
-def check_tags(settings: RepositorySettings) -> Judgement:
-    """Check that jobs may make the tags of releases. Immutable releases protect them from deletion and moves."""
-    if isinstance(settings.tag_rules, Unseen):
-        yield settings.tag_rules
-    elif "creation" in settings.tag_rules:
+@_reads("the rules for tags", _METADATA)
+def check_tags(settings: Settings) -> Judgement:
+    """Check that jobs may make the tags of releases. Immutable releases protect them from deletion and moves.
+
+    Unlike for a branch, no single call returns the rules: https://docs.github.com/en/rest/repos/rules
+    """
+    listed = [
+        each.value("id", int)
+        for each in settings.all("/rulesets")
+        if each.value("target", str) == "tag" and each.value("enforcement", str) == "active"
+    ]
+    rulesets = [settings.one(f"/rulesets/{number}") for number in listed]
+    rules = chain.from_iterable(each.parts("rules") for each in rulesets if _is_for_releases(each))
+    if "creation" in {rule.value("type", str) for rule in rules}:
         what = f"rules keep workflows from making tags such as {TAG}"
-        yield wrong(SettingCode.TAGS_CLOSED, what, f"{settings.settings_url}/rules")
+        yield wrong(SettingCode.TAGS_CLOSED, what, f"{settings.url}/rules")
 
 
-def check_repository(settings: RepositorySettings) -> Judgement:
+def _is_for_releases(ruleset: Answer) -> bool:
+    names = ruleset.part("conditions").part("ref_name")
+
+    def names_them(patterns: tuple[str, ...]) -> bool:
+        # In GitHub's patterns a '**/' also stands for no folder.
+        return "~ALL" in patterns or any(fnmatchcase(f"refs/tags/{TAG}", each.replace("**/", "*")) for each in patterns)
+
+    return names_them(names.texts("include")) and not names_them(names.texts("exclude"))
+
+
+def _visibility(settings: Settings) -> str:
+    return settings.description.word("visibility", "public", "private", "internal")
+
+
+def check_repository(settings: Settings) -> Judgement:
     """Check that the public may read the repository and ask for packages, and that jobs may write to it."""
     name, description = settings.full_name, settings.description
-    if description.visibility != "public":
+    if (visibility := _visibility(settings)) != "public":
         command = f"gh repo edit {name} --visibility public --accept-visibility-change-consequences"
-        yield wrong(SettingCode.PRIVATE, f"the repository is {description.visibility}", command)
-    if description.archived:
+        yield wrong(SettingCode.PRIVATE, f"the repository is {visibility}", command)
+    if description.value("archived", bool):
         yield wrong(SettingCode.ARCHIVED, "the repository is archived", f"gh repo unarchive {name}")
-    if not description.has_issues and not settings.is_package:
-        what = f"issues are off{', as in every new fork' if description.fork else ''}"
+    if not description.value("has_issues", bool) and not settings.is_package:
+        what = f"issues are off{', as in every new fork' if description.value('fork', bool) else ''}"
         yield wrong(SettingCode.ISSUES_OFF, what, f"gh repo edit {name} --enable-issues")
 
 
-def check_pages(settings: RepositorySettings) -> Judgement:
-    """Check that a workflow deploys the site."""
-    pages = settings.pages
-    if isinstance(pages, Unseen):
-        yield pages
-    elif pages is None:
+@_reads("the source of Pages", "Pages: read")
+def check_pages(settings: Settings) -> Judgement:
+    """Check that a workflow deploys the site.
+
+    https://docs.github.com/en/rest/pages/pages
+    """
+    if not _has_pages(settings):
         command = api_command(settings, "POST", "pages", "-f build_type=workflow")
         yield wrong(SettingCode.PAGES_SOURCE, "Pages is off", command)
-    elif pages.build_type != "workflow":
+        return
+    pages = settings.one("/pages")
+    pages.value("public", bool)  # every answer about a site has it
+    if pages.word("build_type", "legacy", "workflow", absent="legacy") != "workflow":
         command = api_command(settings, "PUT", "pages", "-f build_type=workflow")
         yield wrong(SettingCode.PAGES_SOURCE, "Pages shows a branch, not what a workflow deploys", command)
 
 
-def check_environments(settings: RepositorySettings) -> Judgement:
+def _has_pages(settings: Settings) -> bool:
+    return settings.description.value("has_pages", bool)
+
+
+def check_environments(settings: Settings) -> Judgement:
     """Check that only the deploying branch or tags may use the environments."""
     environments = settings.environments
     if isinstance(environments, Unseen):
@@ -291,74 +372,83 @@ def check_environments(settings: RepositorySettings) -> Judgement:
         return
     for name in ENVIRONMENTS:
         if environment := environments.get(name):
-            yield from _check_environment(settings, environment)
+            yield from _check_environment(settings, name, environment)
         elif _is_used(settings, name):
             what = f"there is no environment {name}: the first job makes one that every branch may use"
             yield wrong(SettingCode.ENVIRONMENT_OPEN, what, *_closing(settings, name))
 
 
-def _is_used(settings: RepositorySettings, environment: str) -> bool:
+def _is_used(settings: Settings, environment: str) -> bool:
     """True if jobs will use an absent environment. GitHub makes the one of Pages together with the site."""
     if environment == PAGES:
-        return settings.pages is not None
+        return _has_pages(settings)
     variables = settings.variables
     return environment != NOTIFY or (not isinstance(variables, Unseen) and variables.get(NOTIFIES) == "true")
 
 
-def _check_environment(settings: RepositorySettings, environment: Environment) -> Judgement:
-    name, policy, source = environment.name, environment.deployment_branch_policy, _source_of(settings)
-    refused = f"the {source.type} {source.name} may not use the environment {name}"
-    if policy is None:
+def _check_environment(settings: Settings, name: str, environment: Answer) -> Judgement:
+    if environment.optional("deployment_branch_policy", dict) is None:
         # The command would remove reviewers and timers.
-        kept = any(rule.type != "branch_policy" for rule in environment.protection_rules)
-        remedy = (f"{settings.settings_url}/environments",) if kept else _closing(settings, name)
+        rules = environment.parts("protection_rules") if "protection_rules" in environment.values else []
+        kept = any(rule.value("type", str) != "branch_policy" for rule in rules)
+        remedy = (f"{settings.url}/environments",) if kept else _closing(settings, name)
         yield wrong(SettingCode.ENVIRONMENT_OPEN, f"every branch may use the environment {name}", *remedy)
-    elif not policy.custom_branch_policies:  # only protected branches
-        if source.type == "tag":
+        return
+    kind, source = _source_of(settings)
+    refused = f"the {kind} {source} may not use the environment {name}"
+    if not environment.part("deployment_branch_policy").value("custom_branch_policies", bool):
+        if kind == "tag":  # only protected branches may use it
             yield wrong(SettingCode.ENVIRONMENT_CLOSED, refused, *_closing(settings, name))
-    elif isinstance(settings.branches, Unseen):
-        yield settings.branches
-    elif not any(_admits(pattern, source) for pattern in settings.branches[name]):
+        return
+    path = f"/environments/{quote(name, safe='')}/deployment-branch-policies"
+    try:
+        patterns = settings.all(path, within="branch_policies")
+    except RejectedError:
+        yield Unseen("the branches of the environments", "Actions: read")
+        return
+    if not any(_admits(pattern, kind, source) for pattern in patterns):
         yield wrong(SettingCode.ENVIRONMENT_CLOSED, refused, _admitting(settings, name))
 
 
-def _source_of(settings: RepositorySettings) -> NamePattern:
+def _source_of(settings: Settings) -> tuple[str, str]:
     """Return the deploying refs: the default branch of a factory; for a package that calls its workflow, tags."""
-    if settings.is_package:
-        return NamePattern(name="v*", type="tag")
-    return NamePattern(name=settings.description.default_branch)
+    return ("tag", "v*") if settings.is_package else ("branch", settings.branch)
 
 
-def _admits(pattern: NamePattern, source: NamePattern) -> bool:
-    return pattern.type == source.type and fnmatchcase(source.name.replace("*", "1"), pattern.name)
+def _admits(pattern: Answer, kind: str, source: str) -> bool:
+    is_kind = pattern.word("type", "branch", "tag", absent="branch") == kind
+    return is_kind and fnmatchcase(source.replace("*", "1"), pattern.value("name", str))
 
 
-def _closing(settings: RepositorySettings, environment: str) -> tuple[str, ...]:
+def _closing(settings: Settings, environment: str) -> tuple[str, ...]:
     """Make an environment that only the deploying branch or tags may use."""
     policy = "deployment_branch_policy"
     fields = f"-F '{policy}[protected_branches]=false' -F '{policy}[custom_branch_policies]=true'"
     return api_command(settings, "PUT", f"environments/{environment}", fields), _admitting(settings, environment)
 
 
-def _admitting(settings: RepositorySettings, environment: str) -> str:
-    source = _source_of(settings)
-    fields = f"-f {shlex.quote(f'name={source.name}')} -f type={source.type}"
+def _admitting(settings: Settings, environment: str) -> str:
+    kind, source = _source_of(settings)
+    fields = f"-f {shlex.quote(f'name={source}')} -f type={kind}"
     return api_command(settings, "POST", f"environments/{environment}/deployment-branch-policies", fields)
 
 
-def check_releases(settings: RepositorySettings) -> Judgement:
-    """Check that published releases are immutable."""
+@_reads("whether releases are immutable", ADMINISTRATION)
+def check_releases(settings: Settings) -> Judgement:
+    """Check that published releases are immutable.
+
+    https://docs.github.com/en/rest/repos/repos#check-if-immutable-releases-are-enabled-for-a-repository
+    """
     own, variables = f"github:{settings.full_name}", settings.variables
     if not isinstance(variables, Unseen) and variables.get(STORE, own).casefold() != own.casefold():
         return
-    if isinstance(settings.immutable, Unseen):
-        yield settings.immutable
-    elif not settings.immutable:
+    absent = {"enabled": False} if settings.administers else None
+    if not settings.one("/immutable-releases", absent=absent).value("enabled", bool):
         command = api_command(settings, "PUT", "immutable-releases")
         yield wrong(SettingCode.RELEASES_MUTABLE, "published releases can be changed", command)
 
 
-def check_variables(settings: RepositorySettings) -> Judgement:
+def check_variables(settings: Settings) -> Judgement:
     """Check that workflows read every variable meant for them, and accept its value."""
     variables = settings.variables
     if isinstance(variables, Unseen):
@@ -374,44 +464,48 @@ def check_variables(settings: RepositorySettings) -> Judgement:
             yield wrong(SettingCode.VARIABLE_UNKNOWN, f"no workflow reads the variable {name}", command)
 
 
-def check_webhook(settings: RepositorySettings) -> Judgement:
+@_reads("the names of the secrets", "Secrets: read, Environments: read")
+def check_webhook(settings: Settings) -> Judgement:
     """Check that the webhook for failures is set if notifications are on."""
-    variables, secrets = settings.variables, settings.secrets
+    variables, environments = settings.variables, settings.environments
     if isinstance(variables, Unseen) or variables.get(NOTIFIES) != "true":
         return
-    if isinstance(secrets, Unseen):
-        yield secrets
-    elif WEBHOOK not in secrets:
+    places = ["/actions/secrets"]
+    if isinstance(environments, Unseen) or NOTIFY in environments:
+        places.append(f"/environments/{NOTIFY}/secrets")
+    secrets = chain.from_iterable(settings.all(path, within="secrets") for path in places)
+    if WEBHOOK not in {secret.value("name", str) for secret in secrets}:
         what = f"{NOTIFIES} is true, and there is no secret {WEBHOOK}"
         command = f"gh secret set {WEBHOOK} --env {NOTIFY} --repo {settings.full_name}"
         yield wrong(SettingCode.SECRET_MISSING, what, command)
 
 
-def check_runners(settings: RepositorySettings) -> Judgement:
+def check_runners(settings: Settings) -> Judgement:
     """Check that a machine has the labels that jobs will ask for."""
     if isinstance(settings.variables, Unseen):
         return
-    page = f"{settings.settings_url}/actions/runners"
+    page = f"{settings.url}/actions/runners"
     for asked in labels_asked_for(settings.variables):
         if isinstance(settings.runners, Unseen):
             yield settings.runners
             continue
         wanted = {label.casefold() for label in asked}
-        states = {
-            runner.status for runner in settings.runners if wanted <= {label.name.casefold() for label in runner.labels}
-        }
+        states = {each.value("status", str) for each in settings.runners if wanted <= _labels_of(each)}
         text = " and ".join(asked)
-        if not states and settings.description.owner.type == ORGANIZATION:
+        if not states and settings.is_of_organization:
             yield Unseen(f"whether a machine has the label {text}", f"a look at {page}, which shows the organization's")
         elif "online" not in states:
             what = f"no machine with the label {text} is {'online' if states else 'there'}"
             yield wrong(SettingCode.RUNNER_MISSING, what, page)
 
 
-_RULES: Final[tuple[Callable[[RepositorySettings], Judgement], ...]] = (
+def _labels_of(runner: Answer) -> set[str]:
+    return {label.value("name", str).casefold() for label in runner.parts("labels")}
+
+
+_RULES: Final[tuple[Rule, ...]] = (
     check_repository,
     check_actions,
-    check_allowed_actions,
     check_workflows,
     check_token,
     check_forks,
@@ -427,6 +521,6 @@ _RULES: Final[tuple[Callable[[RepositorySettings], Judgement], ...]] = (
 )
 
 
-def examine(settings: RepositorySettings) -> tuple[WrongSetting | Unseen, ...]:
+def examine(settings: Settings) -> tuple[WrongSetting | Unseen, ...]:
     """Apply every rule, and report each fault once."""
     return tuple(dict.fromkeys(chain.from_iterable(rule(settings) for rule in _RULES)))

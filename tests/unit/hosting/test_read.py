@@ -75,6 +75,25 @@ def test_an_answer_that_is_none_is_an_error_that_says_so(
     assert f"{path or 'the repository'}:" in str(failure.value)
 
 
+@pytest.mark.parametrize(
+    ("path", "key", "value"),
+    [
+        ("", "visibility", "hidden"),
+        ("/actions/permissions", "enabled", "true"),
+        ("/actions/permissions/selected-actions", "patterns_allowed", [1]),
+        ("/branches/main/protection", "allow_deletions", True),
+        ("/rulesets/2", "rules", None),
+        ("/pages", "build_type", "branch"),
+    ],
+)
+def test_a_value_of_another_type_is_an_error_that_names_its_key(
+    told: Hosted, examined: Check, path: str, key: str, value: object
+) -> None:
+    told.answers[path][key] = value
+    with pytest.raises(NetworkError, check=coded("answer-unreadable", f"{path or 'the repository'}: {key}: expected")):
+        examined()
+
+
 def test_a_list_without_an_end_is_not_read_for_ever(told: Hosted, examined: Check) -> None:
     told.answers["/actions/runners"]["runners"] *= 100
     with pytest.raises(NetworkError, check=coded("answer-too-long", "5000")):
