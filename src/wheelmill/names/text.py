@@ -25,6 +25,9 @@ ReleaseTag = NewType("ReleaseTag", str)
 Sha256 = NewType("Sha256", str)
 """64 lower-case hexadecimal digits."""
 
+_HEXADECIMAL: Final = frozenset("0123456789abcdef")
+_SHA256_DIGITS: Final = 64
+
 MAX_TEXT: Final = 4096
 """Characters of a version, a range or a requirement; Python converts no number of more than 4,300 digits."""
 
@@ -51,6 +54,11 @@ def project_version(text: str) -> ProjectVersion:
         return ProjectVersion(str(Version(bounded(text))))
     except InvalidVersion:
         raise ValueError(f"expected a version such as '2.8.3' (PEP 440), not {text!r}") from None
+
+
+def is_sha256(text: str) -> bool:
+    """Return whether a text is a `Sha256`."""
+    return len(text) == _SHA256_DIGITS and _HEXADECIMAL.issuperset(text)
 
 
 def read_range(text: str) -> SpecifierSet:

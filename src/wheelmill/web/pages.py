@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs, unquote, urldefrag, urlencode, urljoin, urlsplit
 
 from wheelmill.errors import UnreadableError
+from wheelmill.names import is_sha256
 from wheelmill.system.files import MAX_FILENAME
 from wheelmill.web.credentials import without_credentials
 
@@ -37,7 +38,6 @@ MAX_DIGITS: Final = 18
 """Digits of a number: Python converts no thousands of digits, and databases no twenty."""
 _MAX_TEXT: Final = 4096
 """Characters of a URL, and of whatever else a page says of a file."""
-_HEXADECIMAL: Final = frozenset("0123456789abcdefABCDEF")
 _FOLDER_AND_NAME: Final = re.compile(r"([^?#;\s]*[^/?#;\s]/|/)?([A-Za-z0-9_][\w.~%+-]+)", re.ASCII)
 """A URL that ends with the plain name of a file, which ``..`` is not."""
 
@@ -150,10 +150,10 @@ def _wrong(link: Link, base: str, *, from_web: bool) -> Iterator[tuple[str, str]
         yield "filename", "has a version with two '+', which no installer reads (PEP 440)"
     if fault := _fault_of_url(url, base, from_web=from_web, has_hash=sha256 is not None):
         yield "url", fault
-    if sha256 is not None and not _is_sha256(sha256):
+    if sha256 is not None and not is_sha256(sha256.lower()):
         yield "hashes", f"has the sha256 {sha256!a:.80}, which is not a sha256"
     metadata = link.core_metadata or link.legacy_metadata
-    if metadata and metadata.startswith("sha256=") and not _is_sha256(metadata.removeprefix("sha256=")):
+    if metadata and metadata.startswith("sha256=") and not is_sha256(metadata.removeprefix("sha256=").lower()):
         yield "core-metadata", f"has METADATA with {metadata!a:.80}, which is not a hash"
     if size is not None and not 0 <= size < 10**MAX_DIGITS:
         yield "size", f"has the size {size}"
@@ -184,10 +184,6 @@ def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str
 def _is_clean(text: str) -> bool:
     """Return whether all characters of a text are printable."""
     return text.isprintable() and "\ufffd" not in text
-
-
-def _is_sha256(text: str) -> bool:
-    return len(text) == 64 and _HEXADECIMAL.issuperset(text)  # noqa: PLR2004
 
 
 def _is_web(url: str) -> bool:

@@ -19,14 +19,13 @@ from wheelmill.client.sources.pages import PageCache, PageOutcome, Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.sources import PLACEHOLDERS
 from wheelmill.errors import NetworkError, UnreadableError
-from wheelmill.names import ProjectName, Sha256, project_name
+from wheelmill.names import ProjectName, Sha256, is_sha256, project_name
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, LARGEST, Link, absolute
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import VARIANTS_SUFFIX, WHEEL_SUFFIX, VariantLabel, read_tags, split_label
 
 Accepts = Callable[["Place", LinkGroup], bool]
 
-_HEXADECIMAL: Final = frozenset("0123456789abcdef")
 _NOTHING_SAID: Final = BuiltFor()
 
 
@@ -139,7 +138,7 @@ def tags_in(text: str) -> frozenset[Tag]:
 
 def sha256_in(text: str | None) -> Sha256 | None:
     """Parse a hash as pages write it; None if it is invalid."""
-    return Sha256(text.lower()) if text and len(text) == 64 and _HEXADECIMAL.issuperset(text.lower()) else None  # noqa: PLR2004
+    return Sha256(text.lower()) if text and is_sha256(text.lower()) else None
 
 
 def _build_tag(text: str) -> BuildTag:

@@ -38,7 +38,7 @@ from wheelmill.config.fields import (
 from wheelmill.config.model.package import Package
 from wheelmill.config.model.package_parts import GitSource
 from wheelmill.errors import UsageError
-from wheelmill.names import CudaVersion, ProjectName, ProjectVersion, PythonVersion, Word, read_requirement
+from wheelmill.names import CudaVersion, ProjectName, ProjectVersion, PythonVersion, Word, is_sha256, read_requirement
 from wheelmill.wheel.name import WheelName
 
 # The grammar of references, without its short forms: a registry, a tag and a digest must be there.
@@ -48,7 +48,6 @@ _REGISTRY: Final = rf"(localhost|{_LABEL}(\.{_LABEL})+|{_LABEL}(\.{_LABEL})*:[0-
 _COMPONENT: Final = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
 _NAME: Final = re.compile(rf"{_REGISTRY}(/{_COMPONENT})+")
 _TAG: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
-_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -98,7 +97,8 @@ class ImageReference(Word):
 
 def is_digest(text: str) -> bool:
     """Whether this is ``sha256:`` and 64 lower-case hexadecimal digits."""
-    return _DIGEST.fullmatch(text) is not None
+    algorithm, _, digest = text.partition(":")
+    return algorithm == "sha256" and is_sha256(digest)
 
 
 @dataclass(frozen=True, kw_only=True)
