@@ -18,17 +18,18 @@ from urllib.parse import quote
 from wheelmill.errors import ReleaseError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger, write_archive
-from wheelmill.release.ledger.records import date_tags, is_date_tag, is_like_date_tag
+from wheelmill.release.ledger.records import date_tags, is_like_date_tag
 from wheelmill.release.manifest import MANIFEST, entry_of, manifest_of
 from wheelmill.release.store import (
     Publication,
     Quotas,
     RefusedWheel,
+    checked_wheel,
     files_beside,
     files_of_release,
 )
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.files import PUBLIC_FILE, copy_file, make_public_folder, sha256_of, sha256_of_bytes, write_bytes
+from wheelmill.system.files import PUBLIC_FILE, copy_file, make_public_folder, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold, wait_silently
 from wheelmill.system.progress import Clock, Progress
@@ -101,7 +102,7 @@ class DirectoryStore:
     def tags(self) -> frozenset[ReleaseTag]:
         """See `Releases.tags`; each release is a folder."""
         names = os.listdir(self.directory) if self.directory.is_dir() else ()  # noqa: PTH208 - quick
-        return frozenset(ReleaseTag(name) for name in names if is_date_tag(name) or self._is_like_release(name))
+        return frozenset(ReleaseTag(name) for name in names if self._is_like_release(name))
 
     def _is_like_release(self, name: str) -> bool:
         return is_like_date_tag(name) or (name[0] != "." and (self.directory / name / MANIFEST).is_file())
@@ -141,9 +142,7 @@ class DirectoryStore:
             shutil.copyfile(self.directory / tag / filename, copy)
         except OSError as error:
             raise ReleaseError("release-unreadable", f"{tag}/{filename} cannot be read: {error.strerror}") from None
-        if (found := sha256_of(copy)) != sha256:
-            raise ReleaseError("hash-differs", f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
-        return WheelFile.at(copy)
+        return checked_wheel(copy, tag, sha256)
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:  # noqa: ARG002 - it takes every wheel
         """See `Store.reason_to_refuse`."""

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol, Self
 
-from wheelmill.errors import UnreadableError
+from wheelmill.errors import ReleaseError, UnreadableError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.releases import Releases
 from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest, listed_of, manifest_bytes
@@ -85,6 +85,19 @@ class Asset:
     def open(self) -> BinaryIO:
         """Open the content for reading."""
         return self.content.open("rb") if isinstance(self.content, Path) else io.BytesIO(self.content)
+
+
+def checked_wheel(copy: Path, tag: ReleaseTag, sha256: Sha256) -> WheelFile:
+    """Describe the copy of a published wheel; a copy with another hash than its manifest has is removed.
+
+    Raises:
+        ReleaseError: it has another hash.
+    """
+    wheel = WheelFile.at(copy)
+    if wheel.sha256 != sha256:
+        copy.unlink()
+        raise ReleaseError("hash-differs", f"{tag}/{copy.name} has sha256 {wheel.sha256}; its manifest says {sha256}")
+    return wheel
 
 
 def files_of_release(manifest: Manifest, wheels: Iterable[TestedWheel]) -> dict[str, bytes]:

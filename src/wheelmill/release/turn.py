@@ -68,6 +68,22 @@ class Turn:
             with suppress(NetworkError, ReleaseError):  # the lease then expires by its age
                 self._ledger.change("a publisher ends", self._end)
 
+    @contextmanager
+    def taken_now(self) -> Iterator[None]:
+        """Hold the lease while the context lasts, without waiting for another publisher or for a rate limit.
+
+        Raises:
+            ReleaseError: another publisher holds it, or `taken` raises that.
+        """
+        self.until = self._clock.now()
+        try:
+            with self.taken():
+                yield
+        except TimeIsOver:
+            raise ReleaseError(
+                "somebody-else", "somebody else is publishing now", hint="run this again later"
+            ) from None
+
     def go_on(self) -> None:
         """Renew the lease if it is due, and check that there is time left.
 

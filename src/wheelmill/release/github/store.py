@@ -29,16 +29,16 @@ from github.GithubObject import NotSet, Opt
 from github.GitTree import GitTree
 from github.InputGitTreeElement import InputGitTreeElement
 
-from wheelmill.errors import NetworkError, RejectedError, ReleaseError, TimeIsOver, UsageError, WheelmillError
+from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.api import Calls, Pace, Repository
 from wheelmill.release.github.download import downloads_from
 from wheelmill.release.github.drafts import all_releases, left_drafts
 from wheelmill.release.github.publisher import GitHubPublisher
 from wheelmill.release.ledger.ledger import Ledger
-from wheelmill.release.ledger.records import is_date_tag, is_like_date_tag
+from wheelmill.release.ledger.records import is_like_date_tag
 from wheelmill.release.ledger.releases import read_each
-from wheelmill.release.store import LeftDraft, Quotas
+from wheelmill.release.store import LeftDraft, Quotas, checked_wheel
 from wheelmill.release.turn import CountedTurn
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Clock, Progress
@@ -229,7 +229,7 @@ class GitHubStore:
         with Calls(self.repository, self.pace, QUIET) as calls:
             refs = calls.read("listing tags", lambda: list(calls.repository.get_git_matching_refs("tags/v")))
         names = (ref.ref.removeprefix("refs/tags/") for ref in refs)
-        return frozenset(ReleaseTag(name) for name in names if is_date_tag(name) or is_like_date_tag(name))
+        return frozenset(ReleaseTag(name) for name in names if is_like_date_tag(name))
 
     def is_published(self, tag: ReleaseTag) -> bool:
         """See `Releases.is_published`; a request by tag hides drafts."""
@@ -275,9 +275,8 @@ class GitHubStore:
         """See `Store.fetch`."""
         copy = folder / filename
         with downloads_from(self.repository, self.pace.clock) as downloads, atomic_write(copy) as file:
-            if (found := downloads.save(tag, filename, file)) != sha256:
-                raise ReleaseError("hash-differs", f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
-        return WheelFile.at(copy)
+            downloads.save(tag, filename, file)
+        return checked_wheel(copy, tag, sha256)
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:
         """See `Store.reason_to_refuse`."""
@@ -310,14 +309,9 @@ class GitHubStore:
     def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
         """See `Store.left_drafts`."""
         clock = self.pace.clock
-        turn = CountedTurn(self.ledger, clock, progress, until=clock.now())  # removal does not wait for a publisher
-        try:
-            with turn.taken() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
-                return left_drafts(calls, clock.utc(), remove=remove)
-        except TimeIsOver:
-            raise ReleaseError(
-                "somebody-else", "somebody else is publishing now", hint="run this again later"
-            ) from None
+        turn = CountedTurn(self.ledger, clock, progress)
+        with turn.taken_now() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
+            return left_drafts(calls, clock.utc(), remove=remove)
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""

@@ -279,5 +279,5 @@ def is_date_tag(text: str) -> bool:
 
 
 def is_like_date_tag(text: str) -> bool:
-    """True if a tag could be mistaken for a date tag: ``v2026-11-21-hotfix``."""
+    """True if a tag is a date tag or could be mistaken for one: ``v2026-11-21-hotfix``."""
     return bool(_LIKE_A_DAY.fullmatch(text))

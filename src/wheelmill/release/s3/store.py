@@ -20,7 +20,7 @@ from typing import Final
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, TimeIsOver, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger, write_archive
-from wheelmill.release.ledger.records import date_tags, is_date_tag, is_like_date_tag
+from wheelmill.release.ledger.records import date_tags, is_like_date_tag
 from wheelmill.release.ledger.releases import Releases, published, read_each
 from wheelmill.release.manifest import MANIFEST, ManifestEntry, entry_of, manifest_of
 from wheelmill.release.s3.bucket import Bucket
@@ -32,6 +32,7 @@ from wheelmill.release.store import (
     Quotas,
     RefusedWheel,
     attestations_of,
+    checked_wheel,
     files_beside,
     files_of_release,
 )
@@ -214,9 +215,7 @@ class S3Store:
 
     def tags(self) -> frozenset[ReleaseTag]:
         """See `Releases.tags`; a listing of all parts of keys before the first slash."""
-        return frozenset(
-            ReleaseTag(name) for name in self.bucket.folders() if is_date_tag(name) or is_like_date_tag(name)
-        )
+        return frozenset(ReleaseTag(name) for name in self.bucket.folders() if is_like_date_tag(name))
 
     def is_published(self, tag: ReleaseTag) -> bool:
         """See `Releases.is_published`; a release has a manifest."""
@@ -250,13 +249,7 @@ class S3Store:
         copy = folder / filename
         with atomic_write(copy) as file:
             self.bucket.save(f"{self.folder_of(sha256)}/{filename}", file)
-        wheel = WheelFile.at(copy)
-        if wheel.sha256 != sha256:
-            copy.unlink()
-            raise ReleaseError(
-                "hash-differs", f"{tag}/{filename} has sha256 {wheel.sha256}; its manifest says {sha256}"
-            )
-        return wheel
+        return checked_wheel(copy, tag, sha256)
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:
         """See `Store.reason_to_refuse`."""
@@ -279,14 +272,9 @@ class S3Store:
     def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
         """See `Store.left_drafts`; wheels that no release names."""
         clock = self.bucket.clock
-        turn = Turn(self.ledger, clock, progress, until=clock.now(), stale=_STALE)  # removal does not wait
-        try:
-            with turn.taken() if remove else nullcontext():
-                return left_wheels(self.bucket, self, clock.utc(), remove=remove)
-        except TimeIsOver:
-            raise ReleaseError(
-                "somebody-else", "somebody else is publishing now", hint="run this again later"
-            ) from None
+        turn = Turn(self.ledger, clock, progress, stale=_STALE)
+        with turn.taken_now() if remove else nullcontext():
+            return left_wheels(self.bucket, self, clock.utc(), remove=remove)
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""
