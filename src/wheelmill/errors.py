@@ -39,7 +39,7 @@ class WheelmillError(Exception):
     def __init__(self, code: str, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.code = code
-        """What kind of failure it is, in words that stay when the message is worded anew: ``no-toolkit``."""
+        """Kind of failure in words that stay when the message is reworded: ``no-toolkit``."""
         self.hint = hint
 
     @property
@@ -113,9 +113,9 @@ class RejectedError(ReleaseError):
     ) -> None:
         super().__init__(code, message, hint=hint)
         self.exists = exists
-        """Whether the reason is that such a thing exists already."""
+        """True if the reason is that such a thing exists already."""
         self.burned = burned
-        """Whether the tag belonged to a release that was removed: GitHub never gives out that name again."""
+        """True if the tag belonged to a release that was removed: GitHub never gives out that name again."""
         self.status = status
         """The HTTP status of the answer (RFC 9110, section 15)."""
 
@@ -143,7 +143,7 @@ class InstallError(WheelmillError):
 
 
 class FindingsError(WheelmillError):
-    """What was examined has faults; each was told before."""
+    """Faults in what was examined; each was told before."""
 
     exit_code = 9
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,12 @@ from tests.files import write_private
 from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page, page_server
 from tests.tls_hosts import Hosts
+from tests.unit.client.targets import LINUX
 from tests.wheels import wheel_name, write_wheel
 from wheelmill.build.provenance import identity_of, inputs_of, this_machine
+from wheelmill.cli.shared.local_builds import local_target
 from wheelmill.config.load import load_config
-from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
-from wheelmill.plan.sample import target_here
+from wheelmill.names import Architecture, Gpu
 from wheelmill.system import own_installation
 
 MACHINE = ("--python", "3.12", "--platform", "linux_x86_64", "--libc", "2.34")
@@ -248,15 +250,8 @@ def test_16_ranges_of_torch_are_ranges(taken: Taken, wheelmill: Command, server:
 def test_17_what_was_built_here_is_found_by_its_inputs(taken: Taken, wheelmill: Command, tmp_path: Path) -> None:
     """gpkg compares built wheels as text, keeps those for torch 2.8 and 2.8.0 apart, all GPUs' alike, and for ever."""
     assert taken(wheel_name("2.9.0"), wheel_name("2.10.0")) == wheel_name("2.10.0")
-    target = target_here(
-        Requirement("torch-spline-conv"),
-        load_config(own_installation.CONFIG),
-        python=PythonVersion(3, 12),
-        cuda=CudaVersion(13, 0),
-        torch=TorchVersion(2, 11),
-        platform=Platform.parse("linux_x86_64"),
-        architectures=(Architecture(9, 0),),
-    )
+    environment = replace(LINUX, gpus=(Gpu(capability=Architecture(9, 0)),))
+    target = local_target(Requirement("torch-spline-conv"), environment, load_config(own_installation.CONFIG))
     identity = identity_of(inputs_of(target, this_machine(), "auto"))
     name = wheel_name(str(target.cell.version), label="cu130torch2.11", project="torch_spline_conv")
     write_wheel(tmp_path / "cache" / "wheelmill" / "built-here" / identity / name)

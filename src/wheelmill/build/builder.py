@@ -1,8 +1,7 @@
 """Build of one target: the same steps everywhere, except for compilation.
 
 A repaired wheel gets its label in file name, METADATA and RECORD, and is packed the same way every time. The three must
-agree: pip refuses a wheel whose METADATA names another version, and uv reinstalls it on every sync. Wheels for this
-machine's own GPUs stay in its cache and are never released.
+agree: pip refuses a wheel whose METADATA names another version, and uv reinstalls it on every sync.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import Final, Protocol
 
 from msgspec import structs
 from packaging.utils import canonicalize_name
-from platformdirs import user_cache_path
 
 from wheelmill.build.compiler_cache import BuildPart, CompiledPart
 from wheelmill.build.inside import facts_of, write_inside
@@ -28,7 +26,6 @@ from wheelmill.build.provenance import (
     identity_of,
     inputs_of,
     keep_provenance,
-    this_machine,
 )
 from wheelmill.build.source import apply_patches, fetch_source
 from wheelmill.config.model import Package, RequiresDist, projects_of
@@ -42,7 +39,6 @@ from wheelmill.wheel.archive import check_archive, open_archive, pack, unpack
 from wheelmill.wheel.build_facts import BuildFacts
 from wheelmill.wheel.metadata import add_label, is_pure, metadata_in, read_metadata, wheel_file_in
 from wheelmill.wheel.name import WheelFile, WheelName, written_parts
-from wheelmill.wheel.platforms import AUTO_POLICY
 from wheelmill.wheel.record import record_of
 from wheelmill.wheel.shared_objects import shared_objects_of
 
@@ -297,26 +293,3 @@ def describe(target: BuildTarget, toolkit: str) -> str:
     torch = f", torch {target.torch_release}" if target.torch_release else ""
     architectures = ", ".join(map(str, target.architectures))
     return f"Python {target.cell.python}, CUDA {toolkit}{torch}, for {architectures}"
-
-
-def wheel_kept(target: BuildTarget) -> WheelFile | None:
-    """Return the wheel that was built from the same inputs before; None if there is none."""
-    wheels = sorted(_folder_of(target).glob("*.whl"))
-    return WheelFile.at(wheels[0]) if wheels else None
-
-
-def build_here(target: BuildTarget, builder: Builder, progress: Progress) -> WheelFile:
-    """Build a target and keep its wheel, or return the wheel that was kept.
-
-    Raises:
-        BuildError: it failed; with the first error of the log.
-    """
-    if kept := wheel_kept(target):
-        progress.step(f"{target.cell.id}: built before with the same inputs")
-        return kept
-    return build_wheel(target, builder, policy=AUTO_POLICY, output=_folder_of(target), progress=progress).file
-
-
-def _folder_of(target: BuildTarget) -> Path:
-    """Return the cache folder of a build, named by the identity of its inputs."""
-    return user_cache_path("wheelmill") / "built-here" / identity_of(inputs_of(target, this_machine(), AUTO_POLICY))

@@ -121,8 +121,8 @@ _OURS, _OTHERS = "ours", "others"
 """Beside the objects of a cache: where ``docker/through-ccache.sh`` lists what it compiled, and left to other parts."""
 
 _OBJECT: Final = re.compile("[0-9a-v]{24,}[A-Z]?")
-"""What ccache calls a file that holds a result, or the list of headers of one: by its hash, in some releases of ccache
-with a letter for its kind."""
+"""Name of a ccache file with a result or a list of headers: its hash, in some releases of ccache with a letter for its
+kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ class BuildPart:
     number: int
     """Counted from 1."""
     of: int
-    """How many there are."""
+    """Total count."""
 
     def __str__(self) -> str:
         """Format the part: ``2/4``."""

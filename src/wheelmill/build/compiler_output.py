@@ -37,7 +37,7 @@ _MAX_SETUP: Final = 1 << 20
 
 
 _OTHER_NAMES: Final[Mapping[str, str]] = {"nvtx": "(?:nvtx|nvToolsExt)", "profiler-api": "cuda_?profiler"}
-"""How the headers, libraries and CMake targets of a component begin, where that is not its name."""
+"""Prefix of the headers, libraries and CMake targets of a component, if it is not the component's name."""
 
 
 def any_of(phrases: Iterable[str]) -> str:
@@ -183,14 +183,14 @@ _TOOL_ERROR: Final = re.compile(
     re.VERBOSE,
 )
 _LEAD: Final = re.compile(r"In file included from |from \S+:\d|\S+: In |.*: required from ")
-"""What compilers print before an error to say where it is."""
+"""Lines that compilers print before an error, to locate it."""
 _END: Final = re.compile(
     r"""\[\d+/\d+\]\s | ninja:\sbuild\sstopped | make(\[\d+\])?:\s | Traceback\s | error:\s(command|subprocess)
       | [+]\s | --\s | \*\*\*\s | note:\sThis\serror\soriginates | \[end\sof\soutput\] | CMake\s(Generate|Error)
     """,
     re.VERBOSE,
 )
-"""What follows an error and does not belong to it."""
+"""Lines after an error that do not belong to it."""
 _BACKEND: Final = re.compile(r'File "[^"]*/(setuptools|pyproject_hooks|scikit_build_core|mesonpy|hatchling)/')
 """Frames of tracebacks that are the same whatever fails."""
 _EXCUSES: Final = (

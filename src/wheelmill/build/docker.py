@@ -35,11 +35,11 @@ from wheelmill.system.hardware import Parallelism, parallelism_for
 from wheelmill.system.progress import Progress, number_of
 
 PACKAGES: Final = PurePosixPath("/opt/wheelmill/packages")
-"""Where torch and the build requirements lie in the container: at one path for every Python."""
+"""Path of torch and the build requirements in the container, the same for every Python."""
 
 
 PROJECT: Final = PurePosixPath("/project")
-"""Where the container has the folder that cibuildwheel is started in."""
+"""Path in the container of the folder in which cibuildwheel is started."""
 
 
 @dataclass(frozen=True, kw_only=True)

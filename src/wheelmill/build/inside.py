@@ -136,7 +136,7 @@ def bill_for(
 
     ``metadata`` is the wheel's METADATA; ``bundled`` has the hashes of the libraries that were copied into it.
     """
-    from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes  # noqa: PLC0415 - half a second
+    from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes  # half a second
 
     fields = read_fields(metadata)
     return bill_bytes(

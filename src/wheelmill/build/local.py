@@ -62,7 +62,7 @@ class BuildEnvironment:
     variables: Mapping[str, str]
     """The whole environment of its processes."""
     sandbox: Sandbox
-    """Where they run."""
+    """Sandbox of the build's programs."""
 
 
 def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path, *, log: Path) -> BuildEnvironment:

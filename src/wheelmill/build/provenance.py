@@ -61,23 +61,23 @@ class Provenance:
     inputs: Sha256 | None = None
     """The identity of everything that decided the result; None for wheels of earlier versions of wheelmill."""
     requires_dist: RequiresDist | None = None
-    """How its requirements differ from those of the source; None where they do not."""
+    """Changes to the requirements of the source; None if there are none."""
     system_packages: SystemPackages | None = None
     """Development packages of the operating system that it was compiled with, beside the image's own."""
     cxx_standard: int | None = None
     """The C++ standard that flags for an older one were raised to; None where none was."""
     nvcc_flags: tuple[str, ...] = ()
-    """What nvcc was given after the flags of the source."""
+    """Flags passed to nvcc after those of the source."""
     driver: str | None = None
     """The oldest Linux driver that loads its GPU code; None for wheels of earlier versions of wheelmill."""
     source: SourceFacts | None = None
-    """What was compiled; None for wheels of earlier versions of wheelmill."""
+    """Compiled source; None for wheels of earlier versions of wheelmill."""
     gpus: tuple[Architecture, ...] = ()
     """The GPUs that torch was made to report to the build; none if torch was left as it is."""
     objects: CacheCounts | None = None
-    """Where its objects came from; None for wheels of earlier versions of wheelmill."""
+    """Objects by origin, compiled or from the cache; None for wheels of earlier versions of wheelmill."""
     sample: bool = False
-    """Whether it is a sample, for GPU architectures other than the package's: never released."""
+    """True for a sample: built for GPU architectures other than the package's, and never released."""
     memory: int | None = None
     """The peak memory of the largest process, usually a compiler, in bytes; None for a build in a container."""
 

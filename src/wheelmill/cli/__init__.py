@@ -118,7 +118,7 @@ def _root(
     *, show_version: Annotated[bool, typer.Option("-V", "--version", help="Print the version and exit.")] = False
 ) -> None:
     if show_version:
-        from importlib.metadata import version  # noqa: PLC0415 - takes long
+        from importlib.metadata import version
 
         typer.echo(version("wheelmill"))
         raise typer.Exit
@@ -159,7 +159,7 @@ def _run() -> None:
     except ModuleNotFoundError as error:
         if error.name not in _FACTORY_MODULES:
             raise
-        from wheelmill.system.own_installation import own_origin  # noqa: PLC0415 - only where something is missing
+        from wheelmill.system.own_installation import own_origin
 
         missing = UsageError(
             "factory-not-installed",

@@ -34,7 +34,7 @@ from wheelmill.wheel.torch_symbols import TorchWindow
 
 
 class SourceKind(StrEnum):
-    """How a source lists its wheels."""
+    """Kinds of lists in which a source has its wheels."""
 
     SIMPLE = "simple"
     """A simple index (PEP 503 or PEP 691): the URL above its projects; may have placeholders, too."""
@@ -81,7 +81,7 @@ class Outcome(StrEnum):
     NOT_ASKED = "not-asked"
     """``--offline`` was given, and the cache does not have it."""
     FOUND = "found"
-    """It lists wheels of the project, whether they fit or not."""
+    """The source lists wheels of the project, whether they fit or not."""
     HAS_NONE = "has-none"
     ABSENT = "absent"
     """The server has no such page (404, 410)."""
@@ -109,7 +109,7 @@ class SourceOutcome:
     url: str
     """The page that decided the outcome."""
     detail: str = ""
-    """What the server said, and what to do about it; empty if the outcome says everything."""
+    """The server's answer and what to do about it; empty if the outcome says everything."""
 
     @property
     def warning(self) -> str | None:
@@ -152,18 +152,18 @@ class TargetEnvironment:
     cuda_major: int | None = None
     """The only major release of CUDA that may be chosen, where the CUDA is open; None for any."""
     cpu_only: bool = False
-    """Whether the installed torch is built without CUDA."""
+    """True if the installed torch is built without CUDA."""
     cxx11_abi: bool | None = None
-    """Which C++ ABI torch is built with; None when that is not known."""
+    """True if torch has the new C++ ABI (``_GLIBCXX_USE_CXX11_ABI``); None if unknown."""
     driver: str | None = None
     """``580.65.06``; None when there is none, or it is not known."""
     driver_cuda: CudaVersion | None = None
     """The newest CUDA that the driver supports, as it reports."""
     gpus: tuple[Gpu, ...] = ()
     other_torch: bool = False
-    """Whether a wheel for another torch is accepted if this torch defines its symbols: at the user's own risk."""
+    """Accept a wheel for another torch if this torch defines its symbols, at the user's own risk."""
     origins: Mapping[str, str] = field(default_factory=dict)
-    """How each fact is known, by its field: ``--torch``, ``torch/version.py of .venv``, ``nvidia-smi``."""
+    """Origin of each fact, by its field: ``--torch``, ``torch/version.py of .venv``, ``nvidia-smi``."""
 
     @cached_property
     def tag_places(self) -> Mapping[Tag, int]:
@@ -237,7 +237,7 @@ class Candidate:
     build: BuildTag
     tags: frozenset[Tag]
     label: BuiltFor
-    """What it was built for, by its name."""
+    """Target that its name states."""
     url: str
     """Absolute, without a fragment."""
     sha256: Sha256 | None
@@ -247,14 +247,14 @@ class Candidate:
     metadata_sha256: Sha256 | None
     """The hash of the METADATA at its URL + ``.metadata`` (PEP 658); None if there is none, or no hash was given."""
     has_metadata: bool
-    """Whether that file is there."""
+    """True if the server has that file."""
     uploaded_at: str | None
     """RFC 3339."""
     yanked: str | None
     """The reason, which may be empty (PEP 592); None when it is not yanked."""
     source: Source
     inside: Inside | None = None
-    """What inspecting it showed; None if it was not inspected."""
+    """Result of the inspection; None if it was not inspected."""
 
     @property
     def torch(self) -> TorchNeed | None:
@@ -268,7 +268,7 @@ class Aspect(StrEnum):
     PLATFORM = "platform"
     """Another operating system, C library or processor."""
     GLIBC = "glibc"
-    """It needs a newer glibc than the target's."""
+    """Needs a newer glibc than the target has."""
     PYTHON = "python"
     CUDA = "cuda"
     TORCH = "torch"
@@ -277,7 +277,7 @@ class Aspect(StrEnum):
     DRIVER = "driver"
     GPU = "gpu"
     VERSION = "version"
-    """It is not a version that was asked for."""
+    """Is not a version that was asked for."""
     YANKED = "yanked"
     VARIANT = "variant"
     """The target lacks a property of its variant, or it is unknown whether it has it."""
@@ -305,7 +305,7 @@ class Choice:
     requires_dist: tuple[str, ...] | None = None
     """The requirements in its METADATA; None if that was not read."""
     notes: tuple[str, ...] = ()
-    """What could not be checked, or should be known: ``its GPU architectures are not known``."""
+    """Facts that could not be checked, and remarks: ``its GPU architectures are not known``."""
 
     @property
     def name_with_extras(self) -> str:

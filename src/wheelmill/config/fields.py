@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 KeyPath = tuple[str | int, ...]
-"""Where in a file a value stands: its keys, and the numbers of list items."""
+"""Position of a value in a file: its keys, and the numbers of list items."""
 
 Item = TypeVar("Item", bound=Hashable)
 Version = TypeVar("Version")
@@ -108,7 +108,7 @@ class Read:
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let pydantic call the function."""
-        from pydantic_core import core_schema  # noqa: PLC0415 - the client has these records without pydantic
+        from pydantic_core import core_schema  # the client has these records without pydantic
 
         written: Any = self.written or _TEXT
         read_text = functools.lru_cache(maxsize=4096)(self.function)  # most texts occur in many entries
@@ -127,7 +127,7 @@ class ReadIn:
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let pydantic call the function."""
-        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+        from pydantic_core import core_schema
 
         return core_schema.with_info_plain_validator_function(
             lambda value, info: self.function(value, info.context), json_schema_input_schema=_TEXT
@@ -143,7 +143,7 @@ class After:
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let pydantic call the function."""
-        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+        from pydantic_core import core_schema
 
         return core_schema.with_info_after_validator_function(
             lambda value, info: self.function(value, info.data), handler(source)
@@ -156,11 +156,11 @@ class Items:
 
     at_least: int = 0
     or_one: bool = False
-    """Whether one text may stand for a list of one."""
+    """True if one text may stand for a list of one."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let pydantic read the items."""
-        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+        from pydantic_core import core_schema
 
         kind: Any = get_origin(source)  # tuple or frozenset
 
@@ -185,7 +185,7 @@ class Either:
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let pydantic choose, so that faults match the intended type."""
-        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+        from pydantic_core import core_schema
 
         return core_schema.tagged_union_schema(
             {"[then]": handler.generate_schema(self.then), "[otherwise]": handler.generate_schema(self.otherwise)},
@@ -198,7 +198,7 @@ class EachKeyOnce:
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let pydantic read the mapping, and compare its keys."""
-        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+        from pydantic_core import core_schema
 
         def read(content: Any, mapping: ValidatorFunctionWrapHandler) -> object:  # noqa: ANN401 - once read, a mapping
             entries = mapping(content)

@@ -111,7 +111,7 @@ def requires_of_commit(package: Package, locked: LockedCommit) -> tuple[str, ...
 
 
 Sources = dict[ProjectVersion, LockedSdist | LockedCommit]
-"""Of one package."""
+"""Locked sources of one package."""
 
 Locked = TypeVar("Locked", LockedSdist, LockedCommit)
 

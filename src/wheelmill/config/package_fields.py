@@ -36,7 +36,7 @@ _SAID_ELSEWHERE: Final = {
 """Flags of nvcc that have a key of their own."""
 
 MAX_JOBS: Final = 256
-"""Of one matrix (https://docs.github.com/en/actions/reference/limits)."""
+"""Jobs of one matrix (https://docs.github.com/en/actions/reference/limits)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class BuildArguments:
     """Settings of ``build_args`` for the build frontend."""
 
     isolation: bool = True
-    """Whether the project's own ``build-system.requires`` are installed for the build (PEP 518)."""
+    """True installs the project's own ``build-system.requires`` for the build (PEP 518)."""
     config_settings: tuple[tuple[str, str], ...] = ()
     """Handed to the project's build backend (PEP 517)."""
 
@@ -52,15 +52,15 @@ class BuildArguments:
 ISOLATED: Final = BuildArguments()
 
 ArchForm = Literal["dotted", "digits", "cmake"]
-"""How GPU architectures are written: ``8.0;9.0``, ``80;90``, or ``80-real;90`` as CMake's own variables have it."""
+"""Forms of GPU architectures: ``8.0;9.0``, ``80;90``, or ``80-real;90`` as in CMake's own variables."""
 ARCHITECTURES_IN: Final = {form: f"{{architectures:{form}}}" for form in get_args(ArchForm)}
-"""What stands for them in ``env``."""
+"""Their placeholders in ``env``."""
 
 OwnWheel = Literal["cudnn", "nccl", "nvshmem"]
 """NVIDIA's libraries that are in no toolkit, but in wheels of their own."""
 _MathLibrary = Literal["cublas", "cufft", "curand", "cusolver", "cusparse", "npp", "nvjitlink", "nvjpeg"]
 Component = Literal[OwnWheel, _MathLibrary, "cufile", "nvml", "nvrtc", "nvtx", "profiler-api"]
-"""What a build may ask for beside CUDA's compiler, its runtime and CCCL."""
+"""Components of CUDA for builds besides the compiler, the CUDA runtime and CCCL."""
 
 
 def _build_arguments(value: object) -> BuildArguments:
@@ -162,7 +162,7 @@ def _is_module(text: str) -> bool:
 
 def _licence(value: object) -> str:
     text = text_of(value)
-    from packaging.licenses import (  # noqa: PLC0415 - a table of 700, which the client has no use for
+    from packaging.licenses import (  # a table of 700, which the client has no use for
         InvalidLicenseExpression,
         canonicalize_license_expression,
     )

@@ -147,7 +147,7 @@ class Fetcher:
 
 
 ORIGIN: Final = "http://folder.invalid"
-"""What stands for the host. No name under .invalid is ever given away (RFC 2606)."""
+"""Stand-in for the host: no name under .invalid is ever given away (RFC 2606)."""
 
 _TYPES: Final = {".html": "text/html; charset=utf-8", ".json": "application/json"}
 _CHUNK: Final = 1 << 20

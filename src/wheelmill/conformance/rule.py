@@ -20,7 +20,7 @@ from wheelmill.wheel.name import VARIANTS_SUFFIX, WheelName, split_label, writte
 
 
 class Severity(StrEnum):
-    """How bad a departure is. The values are part of the command's JSON."""
+    """Severity of a departure. The values are part of the command's JSON."""
 
     ERROR = "error"
     """An installer fails."""
@@ -33,7 +33,7 @@ class Effect:
     """Behaviour of an installer with an index that breaks a rule."""
 
     fails: bool
-    """Whether it ends with an error instead of installing."""
+    """True if it ends with an error instead of installing."""
     what: str
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Rule:
     pip: Effect
     uv: Effect
     otherwise: Severity
-    """Where neither installer fails."""
+    """Severity if neither installer fails."""
 
     @property
     def pep(self) -> str:
@@ -107,18 +107,18 @@ class Violation:
 
     rule: Rule
     url: str
-    """Of the page or the file. Without credentials."""
+    """URL of the page or the file, without credentials."""
     message: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """What an index or its host does that no rule asks for: people are told, and it is no finding."""
+    """Behaviour of an index or its host that no rule asks for: it is told, and is no finding."""
 
     topic: str
-    """What it is about, the same word for the same question: ``compression``."""
+    """Subject, the same word for the same question: ``compression``."""
     url: str
-    """Of the page or the file that was asked for. Without credentials."""
+    """URL of the page or the file that was asked for, without credentials."""
     message: str
 
 
@@ -129,11 +129,11 @@ class ConformanceReport:
     violations: tuple[Violation, ...]
     """By rule and URL; none twice."""
     projects: int
-    """That the index lists."""
+    """Projects that the index lists."""
     pages: int
-    """Of projects that were read."""
+    """Project pages that were read."""
     files: int
-    """That those pages list."""
+    """Files that those pages list."""
     examined: int
     """Files that were asked for."""
     observations: tuple[Observation, ...] = ()
@@ -179,7 +179,7 @@ class Document:
     """Answer to a request."""
 
     url: str
-    """That was asked for. Without credentials."""
+    """URL that was asked for, without credentials."""
     final_url: str
     """After redirects: what relative links are relative to."""
     status: int
@@ -233,7 +233,7 @@ class Inside:
     """The members in its ``.dist-info`` folders."""
     metadata: bytes | None = None
     variant: bytes | None = None
-    """What says which machines a variant wheel is for (PEP 825)."""
+    """Description of the machines that a variant wheel is for (PEP 825)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,11 +244,11 @@ class ExaminedFile:
     page: str
     """URL of the page that lists it, without credentials."""
     url: str
-    """Of the file itself."""
+    """URL of the file itself."""
     answer: Document
     """To a request for the file's first byte; without content."""
     digests: Mapping[str, str] | None
-    """Of the whole file, for every function that its link names."""
+    """Hashes of the whole file, for every function that its link names."""
     sidecar: Document | None
     """None where the link announces none."""
     inside: Inside | None

@@ -27,7 +27,8 @@ from wheelmill.web.json_pages import read_project_detail, read_project_list
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Form, Link, Page, absolute, parse_html
 
 LIMITS: Final = Limits()
-"""Of reading one page in its forms. A list of 700,000 projects takes a sixth of the time and half of the memory."""
+"""Limits of reading one page in its forms. A list of 700,000 projects takes a sixth of the time and half of the
+memory."""
 
 READABLE: Final = rule(
     "wheelmill.1",
@@ -138,7 +139,7 @@ class Reading:
 
     violations: Sequence[Violation] = ()
     projects: Sequence[ProjectName] = ()
-    """That a project list has, each once."""
+    """Projects of a project list, each once."""
     files: Sequence[tuple[str, Link]] = ()
     """Absolute URLs of what a project's page lists, and the links; those of the JSON first, which can say more."""
 

@@ -130,7 +130,7 @@ YANKED: Final = rule(
 )
 
 _LEGACY: Final = (".egg", ".exe", ".msi", ".rpm", ".tar.bz2", ".tgz", ".deb", ".dmg", ".tar.Z", ".tar")
-"""What indexes listed before PEP 527, and installers pass over."""
+"""Suffixes of files that indexes listed before PEP 527, and that installers pass over."""
 
 
 def check_list(shown: ProjectList) -> Iterator[Violation]:

@@ -188,7 +188,7 @@ def _unread(url: str, why: str) -> Reading:
 
 MAX_PAGES: Final = 200
 MAX_FILES: Final = 50
-"""How many pages and files are read where not all are."""
+"""Pages and files of a sample."""
 
 _Item = TypeVar("_Item")
 _Listed = tuple[str, tuple[Link, str]]
@@ -201,7 +201,7 @@ class Survey:
 
     fetcher: Fetcher
     everything: bool
-    """Whether all pages, and all bytes of all files, are read instead of a sample."""
+    """Read all pages, and all bytes of all files, instead of a sample."""
     limits: Limits
     progress: Progress
 

@@ -133,7 +133,7 @@ _SHOWN: Final = 5
 """Requirements in a message."""
 
 Requirements = dict[tuple[NormalizedName, Version], tuple[str, frozenset[Requirement]]]
-"""Of the versions that were looked at: the first wheel, and what it requires."""
+"""Requirements of each version that was read, with the first wheel that has them."""
 
 
 def check_metadata(file: ExaminedFile) -> Iterator[Violation]:

@@ -32,7 +32,7 @@ from wheelmill.wheel.shared_objects import open_symbols
 from wheelmill.wheel.torch_links import beyond_stable_abi, shims_in
 
 _OWN: Final = ("__init__.py", "metadata.json")
-"""What is written beside the files of a wheel."""
+"""Files written beside those of a wheel."""
 _SHORTEST: Final = 2
 """Characters of a kernel's name."""
 _LOADER: Final = '''"""Loads the package of this folder under its own name, by which its modules import each other."""
@@ -61,11 +61,11 @@ class Kernel:
     variant: str
     """The name of its folder: ``torch-stable-abi210-cu130-x86_64-linux``."""
     module: str
-    """What is imported of it."""
+    """Module of the kernel that is imported."""
     architectures: tuple[Architecture, ...]
     """The GPUs that it has code for."""
     version: int
-    """Of the kernel, which is not that of the wheel: people ask the Hub for a whole number."""
+    """Version of the kernel, not of the wheel: people ask the Hub for a whole number."""
 
     @property
     def files(self) -> Mapping[str, PurePosixPath]:

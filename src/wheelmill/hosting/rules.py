@@ -38,10 +38,10 @@ from wheelmill.release.github.store import BRANCH
 
 
 class SettingCode(StrEnum):
-    """What kind of setting is wrong. The values are part of the command's JSON."""
+    """Kinds of wrong settings. The values are part of the command's JSON."""
 
     why: str
-    """What goes wrong in the factory."""
+    """Consequence for the factory."""
 
     def __new__(cls, value: str, why: str) -> Self:
         """Make a text with a reason."""
@@ -81,13 +81,13 @@ class WrongSetting:
 
     code: SettingCode
     what: str
-    """What is set, and to what."""
+    """Setting and its value."""
     remedy: tuple[str, ...]
     """Commands in their order, or the page to change it on."""
 
 
 Judgement = Iterator[WrongSetting | Unseen]
-"""What a rule found, and what it could not see."""
+"""Findings of a rule, and what it could not see."""
 
 
 def wrong(code: SettingCode, what: str, *remedy: str) -> WrongSetting:

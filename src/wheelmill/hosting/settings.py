@@ -47,7 +47,7 @@ WORKFLOWS: Final[Mapping[str, str]] = {
     "newest.yml": "what others publish is not tried until somebody meets it",
     "report.yml": "no issue is opened when the runs of a night or of an hour fail",
 }
-"""What does not happen while a workflow is disabled."""
+"""Consequences of a disabled workflow."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Unseen:
     what: str
     """In words: ``the variables``."""
     needs: str
-    """What the token needs to see it, such as a permission."""
+    """Permission or the like that the token needs to see it."""
 
 
 RUNNERS: Final = "WHEELMILL_RUNNERS"

@@ -47,7 +47,7 @@ def site_files(place: str) -> Iterator[ReadFile]:
     if "://" not in place:
         yield partial(_content_in, Path(place))
         return
-    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - a tenth of a second
+    from wheelmill.web.client import ATTENDED, Web  # a tenth of a second
 
     with Web(retries=ATTENDED) as web:
 

@@ -41,7 +41,7 @@ class Aliased:
     """Site with the aliases of its wheels."""
 
     site: Site
-    """They stand in its trees, beside the wheels."""
+    """Site whose trees list them beside the wheels."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Their bytes, by their paths below the root of the site."""
 
@@ -54,7 +54,7 @@ class _Alias:
     since: datetime
     """When it was first listed."""
     is_old: bool = False
-    """Whether a later one has replaced it."""
+    """True if a later one has replaced it."""
 
 
 def with_aliases(site: Site, packages: Mapping[ProjectName, Package]) -> Aliased:

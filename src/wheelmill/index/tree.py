@@ -225,7 +225,7 @@ class Catalogue:
     gpu_drivers: Mapping[str, str] = field(default_factory=dict)
     """The oldest driver that knows each GPU, by compute capability; none if every driver that runs a CUDA does."""
     downloads: Mapping[date, Mapping[ProjectName, int]] = field(default_factory=dict)
-    """How often the wheels of packages were downloaded until some days, the first day first."""
+    """Downloads of each package up to some days, ascending."""
 
 
 def faults_of_entry(entry: ListedWheel, name: WheelName, absent: Container[str]) -> list[str]:

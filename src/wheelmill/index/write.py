@@ -233,7 +233,7 @@ _TREES: Final = (
     ("torch", "variants/simple/index.html"),
     ("variants", "*/*-variants.json"),
 )
-"""What a folder of this kind has, if it is a tree of an index."""
+"""Files by which a tree of an index is known."""
 
 
 def _is_tree(folder: Path) -> bool:

@@ -123,7 +123,7 @@ def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bo
 
 
 _VIA_SHELL: Final = b"#!/bin/sh\n'''exec' "
-"""How a script begins whose interpreter has a space in its path, or a path that is too long for ``#!``; three lines."""
+"""First bytes of a script whose interpreter has a space in its path, or a path too long for ``#!``; three lines."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ class PackageFolder:
     platform: Platform | None = None
     """The system, if it is another one; its glibc is at least 2.28."""
     sealed: bool = False
-    """Whether it is complete: then, `install` only checks that what it is asked for is there."""
+    """True if it is complete: `install` then only checks that the requirements are there."""
 
     @property
     def scripts(self) -> Path:
@@ -234,7 +234,7 @@ def mirror(
     folder.mkdir(parents=True, exist_ok=True)
     if not requirements:
         return []
-    from packaging.pylock import Pylock  # noqa: PLC0415 - takes long, and plans mirror nothing
+    from packaging.pylock import Pylock  # takes long, and plans mirror nothing
 
     lock = compile_requirements(requirements, *another_system(python, platform), *torch_options(torch_backend))
     packages = Pylock.from_dict(tomllib.loads(lock)).packages

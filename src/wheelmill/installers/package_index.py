@@ -182,7 +182,7 @@ def _configured_url() -> str | None:
 
 def open_index() -> Web:
     """Connect to the package index."""
-    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - an installer that is only run needs no client
+    from wheelmill.web.client import ATTENDED, Web  # an installer that is only run needs no client
 
     return Web(retries=ATTENDED)
 
@@ -235,7 +235,7 @@ def sdists_of(project: ProjectName) -> tuple[Link, ...]:
 
 
 def _index() -> str:
-    from pypi_simple import PYPI_SIMPLE_ENDPOINT  # noqa: PLC0415 - factory extra
+    from pypi_simple import PYPI_SIMPLE_ENDPOINT  # factory extra
 
     return configured_index() or PYPI_SIMPLE_ENDPOINT
 
@@ -246,8 +246,8 @@ def _read(answer: Answer) -> Page:
     Raises:
         ValueError: the page has another type, or a newer API version (PEP 629).
     """
-    from wheelmill.web.json_pages import read_project_detail  # noqa: PLC0415 - the same
-    from wheelmill.web.pages import read_html  # noqa: PLC0415 - its parser takes long to load
+    from wheelmill.web.json_pages import read_project_detail
+    from wheelmill.web.pages import read_html  # its parser takes long to load
 
     if not answer.ok:
         raise ValueError(answer.outcome)

@@ -33,7 +33,7 @@ def write_credentials(folder: Path, known: Mapping[Origin, Credential], own: Pat
 
     The file adds `known` to the user's own credentials, which uv keeps in the folder `own`.
     """
-    import tomlkit  # noqa: PLC0415 - only where there are credentials
+    import tomlkit  # only where there are credentials
 
     kept = own / _NAME if own else None
     text = kept.read_text(encoding="utf-8") if kept and kept.exists() else ""
@@ -56,21 +56,21 @@ PYLOCK: Final = "pylock.toml"
 """The name under which uv writes a lock of PEP 751."""
 
 _HASH_REFUSALS: Final = ("Hash mismatch", "Bad CRC", "Failed to extract archive", "DO NOT MATCH THE HASHES")
-"""How uv and pip report that a hash does not match. uv unpacks while it downloads, so that an archive may break before
-its hash is known."""
+"""Words of uv and pip for a hash that does not match. uv unpacks while it downloads, so that an archive may break
+before its hash is known."""
 
 _NETWORK: Final = re.compile(
     r"error sending request|dns error|operation timed out|HTTP status (client|server) error"  # uv
     r"|NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|SSLError"  # pip
     r"|HTTP error \d{3} while getting"
 )
-"""How uv and pip say that a server does not answer, or does not have a file that an index named. What an index does not
-list is no such case: then the requirement cannot be met."""
+"""Words of uv and pip for a server that does not answer, or lacks a file that an index named. A file that no index
+lists is another case: the requirement cannot be met."""
 
 
 def own_uv() -> Path:
     """Return the path of the uv that the factory extra installs."""
-    from uv import find_uv_bin  # noqa: PLC0415 - part of the factory extra
+    from uv import find_uv_bin  # part of the factory extra
 
     return Path(find_uv_bin())
 
@@ -126,7 +126,7 @@ def index_only_environment() -> Iterator[dict[str, str]]:
 
     They differ from `installer_environment`: no constraint of this machine chooses a version; see `uv_index_settings`.
     """
-    import tomlkit  # noqa: PLC0415 - slow, and commands that run no installer import this module
+    import tomlkit  # slow, and commands that run no installer import this module
 
     with _credentials() as credentials, temporary_folder() as folder:
         settings = folder / "uv.toml"

@@ -108,7 +108,7 @@ def bounded(text: str) -> str:
 
 def words_like(text: str, known: Iterable[str]) -> list[str]:
     """Up to three known words close to a possible misspelling, the nearest first; else those that begin with it."""
-    import difflib  # noqa: PLC0415 - for what is wrong alone
+    import difflib  # for what is wrong alone
 
     words = sorted(known)
     return difflib.get_close_matches(text, words) or [word for word in words if text and word.startswith(text)][:3]

@@ -37,7 +37,7 @@ class Word(ABC):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
         """Let pydantic read and write the text form."""
-        from pydantic_core import core_schema  # noqa: PLC0415 - the client chooses wheels without pydantic
+        from pydantic_core import core_schema  # the client chooses wheels without pydantic
 
         return core_schema.no_info_plain_validator_function(
             cls._validated,
@@ -325,7 +325,7 @@ class StableTorch:
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let pydantic read and write that form."""
-        from pydantic_core import core_schema  # noqa: PLC0415 - the client chooses wheels without pydantic
+        from pydantic_core import core_schema  # the client chooses wheels without pydantic
 
         torch = handler.generate_schema(TorchVersion)
         below = core_schema.typed_dict_field(torch, required=False)
@@ -342,4 +342,4 @@ class StableTorch:
 
 
 TorchNeed = TorchVersion | StableTorch
-"""What a wheel that links to torch needs: the minor release that it was built against, or any of a range."""
+"""Torch that a linked wheel needs: the minor release that it was built against, or any of a range."""

@@ -24,9 +24,9 @@ from wheelmill.release.ledger.records import Claim, LedgerRun, LedgerState, Unre
 MAX_ATTEMPTS: Final = 5
 """Runs in a row that produce nothing; after that, a person has to look."""
 _MAX_RELEASE_ATTEMPTS: Final = 3
-"""How many of these only release what an earlier run built; those after them build it again."""
+"""Attempts that only release what an earlier run built; later ones build it again."""
 _STALE: Final = timedelta(days=1)
-"""How long a claim holds if nobody knows whether its run has ended."""
+"""Lifetime of a claim if nobody knows whether its run has ended."""
 
 
 def begin_run(
@@ -95,7 +95,7 @@ class RunEnd:
 
     run: str
     left: LedgerRun | None
-    """What the next run continues; None when nothing is left."""
+    """Run that the next one continues; None if nothing is left."""
     continued: tuple[str, ...]
     """Runs to be continued now: this one, and earlier ones that waited for what is now done."""
 

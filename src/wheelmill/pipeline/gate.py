@@ -176,9 +176,9 @@ class Gate:
     """Requirements that a wheel must meet to be released."""
 
     targets: Sequence[BuildTarget] | None = None
-    """What was planned; None only requires that a wheel is consistent."""
+    """Planned targets; None only requires that a wheel is consistent."""
     attested: Attested | None = None
-    """What was attested; None requires no attestation."""
+    """Attested files; None requires no attestation."""
     tried: GpuTrials | None = None
     """The certificates of a machine with a GPU; None requires none."""
     max_size: int | None = None

@@ -119,7 +119,7 @@ def _required_of_others(wheels: Collection[WheelFile]) -> tuple[str, ...]:
 
 
 _MUCH: Final = 1.2
-"""How many times larger than its predecessor a wheel must be to be reported."""
+"""Factor by which a wheel must exceed its predecessor to be reported."""
 
 
 def growth_of(file: WheelFile, cell: Cell, state: LedgerState) -> Finding | None:
@@ -162,7 +162,7 @@ class Factory:
     """``auto``, or a platform policy without its machine."""
     store: Store
     config: Config
-    """What the site says of packages, and which published wheels are yanked or removed."""
+    """Facts about packages, and which published wheels are yanked or removed."""
     output: Path
     """Gets ``built``, ``wheels`` with those of them that passed, and ``site``."""
     progress: Progress
@@ -185,7 +185,7 @@ class RunOutcome:
     verdicts: tuple[Verdict, ...]
     releases: tuple[ReleaseTag, ...]
     built: tuple[Provenance, ...]
-    """What this run compiled, refused wheels included."""
+    """Wheels that this run compiled, refused ones included."""
     failures: tuple[RunFailure, ...]
     """Builds that failed, now or before, and wheels that were refused; then those that were not released."""
     left: tuple[BuildTarget, ...]
@@ -247,7 +247,7 @@ class _Run:
 
     factory: Factory
     state: LedgerState
-    """What is published."""
+    """Published wheels."""
     published: Mapping[str, Sha256]
     """The hashes of published wheels, by file name."""
     available: list[AvailableWheel]

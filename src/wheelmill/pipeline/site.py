@@ -44,7 +44,7 @@ class Mirror:
 
     store: Store
     base_url: str
-    """What lies above the folders of its wheels."""
+    """URL above the folders of its wheels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +54,11 @@ class Stores:
     store: Store
     """The store with the releases."""
     base_url: str
-    """What lies above the releases' folders; absolute, or relative to the root of the site."""
+    """URL above the folders of the releases; absolute, or relative to the root of the site."""
     listing: Listing
-    """Which wheels are yanked or removed, and the status of projects."""
+    """Yanked and removed wheels, and the status of projects."""
     facts: Compatibility
-    """Which torches are published for each CUDA."""
+    """Torches that are published for each CUDA."""
     mirrors: Sequence[Mirror] = ()
     """Stores with copies of the wheels; links lead to the first one that has a copy."""
     variants: Mirror | None = None
@@ -67,7 +67,7 @@ class Stores:
     """Reads the deployed site: no wheel of it may change or vanish, and a release whose manifest cannot be read stays
     listed as it is there."""
     signer: Signer | None = None
-    """Who must have attested a wheel that is listed; None lists all."""
+    """Required signer of listed wheels; None lists all."""
 
     def site(self, progress: Progress, warn: Callable[[str], None]) -> Site:
         """Read every release, and list its wheels; for errors and arguments, see `build_index`."""

@@ -85,7 +85,7 @@ class GroupOutcome:
     refused: tuple[RefusedWheel, ...] = ()
     """Its wheels that the release did not take."""
     is_released: bool = True
-    """Whether wheels that passed were to be released."""
+    """True if wheels that passed were to be released."""
 
     @property
     def state(self) -> State:

@@ -36,7 +36,7 @@ class RunText:
 
     end: RunEnd
     index: str
-    """How the job of the index ended, as GitHub says it: success, failure, cancelled, skipped."""
+    """Outcome of the index job in GitHub's words: success, failure, cancelled, skipped."""
     again: str
     """The command that starts another run by hand."""
 

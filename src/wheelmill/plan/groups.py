@@ -22,8 +22,8 @@ LONGEST_JOB: Final = 5 * 3600
 """Seconds after which a job of the workflows stops its builds, before its host ends it."""
 
 _FURTHER_PYTHON: Final = 0.15
-"""What a further Python of a job adds to the first one, whose objects are in the compiler cache: what
-docs/performance.md has of two Pythons in one group."""
+"""Cost of a further Python relative to the first one, whose objects are in the compiler cache (docs/performance.md, two
+Pythons in one group)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Group:
 
     id: str
     targets: tuple[BuildTarget, ...]
-    """They differ in Python only."""
+    """Targets that differ in Python only."""
 
     @property
     def runner(self) -> str:
@@ -167,10 +167,10 @@ _SET_UP: Final = 0.1
 
 
 class Basis(StrEnum):
-    """What the hours of a job are judged by: the first of these that is known."""
+    """Evidence for the hours of a job: the first of these that is known."""
 
     MEASURED = "measured"
-    """What published wheels of the project took on average."""
+    """Average of published wheels of the project."""
     PRIOR = "prior"
     """``seconds`` of its entry in ``packages.yml``."""
     GUESS = "guess"
@@ -187,24 +187,24 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """What a plan will cost, judged by the wheels that were built before as far as there are any."""
+    """Cost of a plan, judged by published wheels as far as there are any."""
 
     wheels: int
-    """Those of projects that published wheels tell of."""
+    """Wheels of projects with published wheels."""
     unknown: int
-    """Those of other projects."""
+    """Wheels of other projects."""
     jobs: int
     """Each builds a group, or compiles a part of one."""
     runners: int
     """Machines that work at the same time."""
     machine_hours: float
-    """Of all machines together."""
+    """Hours of all machines together."""
     hours: float
     """Until the last machine is done, when long jobs start first."""
     size: int
     """Bytes of the wheels that published ones tell of."""
     shares: Mapping[Basis, Share]
-    """How far the hours are to be trusted."""
+    """Share of the hours by their evidence."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Samples: a few wheels that stand for many, in pull requests and for the GPUs of one machine."""
+"""Samples: a few wheels that stand for many, in pull requests and for a new torch."""
 
 from __future__ import annotations
 
@@ -6,16 +6,11 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 from typing import Final
 
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.config.model import Config
-from wheelmill.errors import BuildError, UsageError
-from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
+from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
 from wheelmill.plan.groups import estimate
-from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import BuildTarget, Cell, Filters, Obstacle, PastBuilds, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Cell, Obstacle, PastBuilds, Plan, Skip
 
 _SAMPLED: Final = Platform("linux", "x86_64")
 _SAMPLE_SIZE: Final = 3
@@ -89,37 +84,3 @@ def age_of(target: BuildTarget) -> tuple[Version, CudaVersion, Version, PythonVe
     """Return a sort key for the age of a target: version, CUDA, torch and Python, in this order."""
     cell = target.cell
     return Version(cell.version), cell.cuda, Version(target.torch_release or "0"), cell.python
-
-
-def target_here(
-    requirement: Requirement,
-    config: Config,
-    *,
-    python: PythonVersion,
-    cuda: CudaVersion | None,
-    torch: TorchVersion | None,
-    platform: Platform,
-    architectures: tuple[Architecture, ...],
-) -> BuildTarget:
-    """Return the target for the newest requested version, for these GPUs and no others.
-
-    Raises:
-        UsageError: ``packages.yml`` does not have it, or no GPU is known.
-        BuildError: no such wheel can be built; with the reasons.
-    """
-    if not architectures:
-        raise UsageError("no-gpu", "there is no GPU to build for", hint="name one: --gpu 9.0")
-    filters = Filters(
-        projects=(canonicalize_name(requirement.name),),
-        pythons=(python,),
-        cudas=(cuda,) if cuda else (),
-        torches=(torch,) if torch else (),
-        platforms=(platform,),
-        newest_torch=True,
-    )
-    plan = make_plan(config, filters, published={})
-    wanted = [target for target in plan.targets if requirement.specifier.contains(target.cell.version)]
-    if not wanted:
-        reasons = {skip.reason for skip in plan.skips} or {f"{config.file.name} has no such version"}
-        raise BuildError("not-buildable", f"{requirement} cannot be built: {'; '.join(sorted(reasons))}")
-    return replace(max(wanted, key=age_of), architectures=architectures, sample=True)

@@ -71,7 +71,7 @@ class Cell:
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let pydantic read and write torch as `torch_in_json` does; earlier versions of wheelmill had no ranges."""
-        from pydantic_core import core_schema  # noqa: PLC0415 - the client plans without pydantic
+        from pydantic_core import core_schema  # the client plans without pydantic
 
         def read(written: object) -> object:
             match written:
@@ -106,22 +106,22 @@ class BuildTarget:
     torch_release: str | None
     """The torch release that is linked to: ``2.11.0``."""
     torch_backend: str | None
-    """Where to get it: uv's name for the index of this CUDA, or the URL of the index of release candidates; None if the
-    usual index has it."""
+    """Index of torch: uv's name for that of this CUDA, or the URL of that of release candidates; None for the usual
+    index."""
     architectures: tuple[Architecture, ...]
     """The package's GPU architectures for this cell, as far as its CUDA can compile them."""
     cxx_standard: int | None = None
     """The C++ standard that is compiled with where the source asks for an older one; None leaves it to the source."""
     nvcc_flags: tuple[str, ...] = ()
-    """What nvcc is given after the flags of the source."""
+    """Flags passed to nvcc after those of the source."""
     driver: str | None = None
     """The oldest Linux driver that loads its GPU code: ``580.65.06``."""
     requirements: tuple[LockedRequirement, ...] | None = None
     """All that the build installs beside torch and CUDA; None when nothing is locked."""
     pythons: tuple[PythonVersion, ...]
-    """Those that its wheel is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
+    """Pythons that its wheel is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
     sample: bool = False
-    """Whether it is a sample, for GPU architectures other than the package's: never released."""
+    """True for a sample: built for GPU architectures other than the package's, and never released."""
 
     @property
     def subdirectory(self) -> str:
@@ -250,10 +250,10 @@ class Filters:
     groups: tuple[str, ...] = ()
     """Names of groups, such as ``demo-1.0+cu130-linux_x86_64``."""
     force: bool = False
-    """Whether published wheels are built again, and failed builds tried again."""
+    """Build published wheels again, and try failed builds again."""
     newest_torch: bool = False
-    """Whether, if no torch is named, only the newest one for each CUDA is meant."""
+    """If no torch is named, use only the newest one for each CUDA."""
     sample: bool = False
-    """Whether the wheels are samples: never released, so built whatever is published and whatever the licence."""
+    """Build samples: never released, so built whatever is published and whatever the licence."""
     architectures: tuple[Architecture, ...] = ()
     """The GPU architectures that samples are compiled for; none means those of each package."""

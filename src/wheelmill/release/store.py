@@ -36,8 +36,8 @@ def sbom_of(wheel: TestedWheel) -> bytes:
 
     A wheel that was not built by wheelmill gets its name, its licence and its bundled libraries.
     """
-    from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes  # noqa: PLC0415 - half a second
-    from wheelmill.wheel.shared_objects import shared_objects_of  # noqa: PLC0415 - the same
+    from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes  # half a second
+    from wheelmill.wheel.shared_objects import shared_objects_of
 
     with wheel.file.path.open("rb") as file, open_archive(file) as archive:
         own = f"{dist_info_of(archive)}/{SBOMS}/{OWN_SBOM}"
@@ -129,10 +129,10 @@ class RefusedWheel:
 
     filename: str
     code: str
-    """What kind of reason it is, as an error has it."""
+    """Code of the reason, as an error has it."""
     reason: str
     unsigned: bool = False
-    """Whether the reason is a missing attestation, as when the job that attests was lost."""
+    """True if the reason is a missing attestation, as when the job that attests was lost."""
 
     def __str__(self) -> str:
         """``X.whl did not arrive``."""
@@ -146,7 +146,7 @@ class Publication:
     releases: tuple[Manifest, ...] = ()
     refusals: tuple[RefusedWheel, ...] = ()
     over: bool = False
-    """Whether the time ran out: wheels that are in no release are left for another run."""
+    """True if the time ran out: wheels in no release are left for another run."""
 
     def __add__(self, other: Publication) -> Publication:
         """Combine the outcomes of two publications."""
@@ -154,7 +154,7 @@ class Publication:
 
 
 KEPT: Final = timedelta(days=1)
-"""How long the remains of an interrupted publication are kept, since it may be resumed."""
+"""Time for which the remains of an interrupted publication are kept, since it may be resumed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +175,7 @@ class Quotas:
     asset: int = MAX_WHEEL
     """Bytes that every file must stay under."""
     wheels: int | None = None
-    """How many wheels one release holds."""
+    """Most wheels of one release."""
 
 
 class Publisher(Protocol):

@@ -46,7 +46,7 @@ class Turn:
         self._nonce = uuid.uuid4().hex
         self._heard = self._now()
         self.tag: ReleaseTag | None = None
-        """What is being published; noted in the ledger at the next renewal."""
+        """Tag that is being published; noted in the ledger at the next renewal."""
         self.draft: int | None = None
 
     @contextmanager
@@ -151,11 +151,11 @@ https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-
 """
 
 CHANGES_AN_HOUR: Final = 440
-"""Of the 500 changes that GitHub allows; the rest are for the ledger itself, and for publishing what was sent."""
+"""Changes of the 500 that GitHub allows; the rest are for the ledger itself, and for publishing what was sent."""
 _AT_ONCE: Final = 120
 """Changes that are reserved together. Those that are not made count all the same, so they are not many."""
 _VALID: Final = timedelta(minutes=10)
-"""How long reserved changes may be made. They count for an hour after that."""
+"""Time in which reserved changes may be made. They count for an hour after that."""
 _SPARE: Final = 20
 """Changes that publishing what was sent may take beside those that are reserved."""
 

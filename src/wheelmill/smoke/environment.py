@@ -51,9 +51,9 @@ class CandidateIndex:
     folder: Path
     """Holds the index, and what environments keep while the wheel is tested."""
     path: str
-    """Where the simple index is in the folder: ``site/simple/``."""
+    """Path of the simple index in the folder: ``site/simple/``."""
     url: str
-    """Where this machine serves the folder, with a slash at its end."""
+    """URL under which this machine serves the folder, with a trailing slash."""
     requires: tuple[str, ...]
     """The requirements of its wheels, without those that the index itself has."""
 
@@ -163,7 +163,7 @@ class LocalEnvironment:
     torch_place: str | None
     """See `torch_options`."""
     index_url: str
-    """Of the temporary index."""
+    """URL of the temporary index."""
     interpreter: Path
     """The folder of the Python that it was made of."""
 
@@ -252,7 +252,7 @@ class DockerEnvironment:
     python: str
     """The interpreter of its image, with pip."""
     index_url: str
-    """Of the temporary index."""
+    """URL of the temporary index."""
     beside: str
     """Holds the wheels that the candidate needs beside itself."""
 

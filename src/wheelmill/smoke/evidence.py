@@ -46,11 +46,11 @@ class Contents:
     members: tuple[zipfile.ZipInfo, ...]
     """Its files."""
     record_findings: tuple[Finding, ...]
-    """Where RECORD and the files disagree."""
+    """Findings about RECORD: where it and the files disagree."""
     shared_objects: tuple[SharedObject, ...]
     evidence: Evidence
     provenance: Provenance | None
-    """How it was built; None for a wheel that was not built here."""
+    """Facts about its build; None for a wheel that was not built here."""
 
     @functools.cached_property
     def installed(self) -> tuple[InstalledFile, ...]:

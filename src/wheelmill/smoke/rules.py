@@ -45,7 +45,7 @@ _OWN_LIBRARY: Final = re.compile(
     r"|python3\d+[dt]*\.zip"  # the zip file, which may be absent
     r"|lib(?:python|pypy)3[\d.]*[dt]*(?:-c)?\.(?:a|so|dylib)[\d.]*"
 )
-"""What Python has under ``lib``: https://docs.python.org/3/library/sys_path_init.html"""
+"""Folders of Python under ``lib``: https://docs.python.org/3/library/sys_path_init.html"""
 _CONDA_HOOKS: Final = frozenset(("activate.d", "deactivate.d", "env_vars.d"))
 """Folders under ``etc/conda`` that the shell of ``conda activate`` obeys.
 
@@ -59,7 +59,7 @@ _OF_A_SOURCE: Final = frozenset(
 )
 """Folders that sources have beside their packages, and that must not become modules of an environment."""
 _COMMANDS: Final = frozenset(("python", "pythonw", "pydoc", "pip", "uv", "uvx", "activate", "deactivate"))
-"""What an environment has, without its version."""
+"""Commands of an environment, without their version."""
 
 
 def runs_nothing_at_start(contents: Contents) -> Iterator[Finding]:
@@ -416,7 +416,7 @@ PROMISES: Final = (
 
 
 _NEARLY: Final = 0.9
-"""Of the largest size."""
+"""Share of the largest size from which a warning is due."""
 
 RULES: Final = (*PROMISES, *FILES, *MACHINE_CODE)
 

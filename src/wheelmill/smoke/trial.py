@@ -54,7 +54,7 @@ print(json.dumps(count.value))
 """https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html"""
 
 _OF_CUDA: Final = ("cu", "__cuda", "nvrtc")
-"""How the symbols of the driver, the CUDA runtime and related libraries begin."""
+"""Prefixes of the symbols of the driver, the CUDA runtime and related libraries."""
 
 _UNDEFINED: Final = """
 import ctypes, glob, json, sys, sysconfig

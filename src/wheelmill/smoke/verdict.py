@@ -95,14 +95,14 @@ class Verdict:
 
     file: WheelFile
     provenance: Provenance | None
-    """How it was built; None for a wheel that was not built here."""
+    """Facts about its build; None for a wheel that was not built here."""
     findings: tuple[Finding, ...]
     evidence: Evidence | None
     """None if the file is not a readable wheel."""
     clean_rooms: tuple[CleanRoom, ...]
     """Every clean environment that it passed, for each Python that it is for; none if it was refused."""
     sizes: Sizes | None = None
-    """What makes it large; None if the file is not a readable wheel."""
+    """Size of each part; None if the wheel has more code than is read from a server."""
 
     @property
     def ok(self) -> bool:
@@ -133,7 +133,7 @@ class Certificate:
     findings: tuple[Finding, ...] = ()
     """Warnings, and what packages.yml allows, with its reason."""
     sizes: Sizes | None = None
-    """What makes it large; None for wheels that earlier versions of wheelmill tested."""
+    """Size of each part; None if the wheel has more code than is read from a server."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -37,7 +37,7 @@ MAX_ANSWER: Final = 64 << 20
 _MAX_WAITING: Final = 256 << 20
 """Bytes of calls that lie on the disk, and one call more."""
 _SHELL: Final = 128
-"""What shells, and bubblewrap, add to the number of a signal that ended a program."""
+"""Number that shells and bubblewrap add to the signal that ended a program."""
 
 _EXCEPTION: Final = 0xC0000000
 """From here on, exit codes of Windows say what was wrong in machine code: 0xc0000005 is an address that is none."""

@@ -199,7 +199,7 @@ def exchange(first: Path, second: Path) -> bool:
     Raises:
         OSError: the folders cannot be moved, for example a mounted one.
     """
-    import ctypes  # noqa: PLC0415 - slow to import
+    import ctypes  # slow to import
 
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # glibc 2.28
     if rename is None:

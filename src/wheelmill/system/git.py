@@ -21,7 +21,7 @@ _SUBMODULE: Final = "160000"
 """The mode of another repository's commit in an index: https://git-scm.com/docs/index-format"""
 
 _clones: Final[dict[str, Path]] = {}
-"""What is fetched from this disk: folders by address; see `use_clones`."""
+"""Folders on this disk to fetch from, by address; see `use_clones`."""
 _unused: Final[set[str]] = set()
 """The addresses among them that nothing has asked for."""
 

@@ -35,7 +35,7 @@ def guarded(words: Sequence[str]) -> Sequence[str]:
 
 def main(parent: int, argv: list[str]) -> NoReturn:
     """Run a program to its end and exit as it did; `parent` is the process that started this one."""
-    import ctypes  # noqa: PLC0415 - callers of guarded() do not need it
+    import ctypes  # callers of guarded() do not need it
 
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)

@@ -82,7 +82,7 @@ def _nvidia_smi(query: str) -> list[list[str]]:
         printed = process.run([program, f"--query-gpu={query}", "--format=csv,noheader"], timeout=_SECONDS)
     except WheelmillError:  # there is no driver
         return []
-    import csv  # noqa: PLC0415 - needed only with nvidia-smi
+    import csv  # needed only with nvidia-smi
 
     width = query.count(",") + 1
     return [row for row in csv.reader(printed.splitlines(), skipinitialspace=True) if len(row) == width]
@@ -101,7 +101,7 @@ _LEVELS: Final = (
     frozenset({"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"}),
     frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
 )
-"""What each level of the x86-64 psABI adds, in Linux's words: https://gitlab.com/x86-psABIs/x86-64-ABI"""
+"""Processor flags of each level of the x86-64 psABI, in Linux's words: https://gitlab.com/x86-psABIs/x86-64-ABI"""
 
 
 def x86_64_level() -> int | None:

@@ -25,7 +25,7 @@ else:
 _LONGEST: Final = 200
 """Bytes of a lock's text that are shown."""
 _UNSUPPORTED: Final = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK)
-"""How the file systems of clusters say that they have no locks."""
+"""Errors of cluster file systems that have no locks."""
 
 _inherited: Final[set[int]] = set()
 _inheriting: Final = threading.Lock()

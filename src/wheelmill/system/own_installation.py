@@ -15,8 +15,8 @@ class Checkout(NamedTuple):
 
 def installed_from() -> Checkout | None:
     """Return the commit that wheelmill was installed from; None if it came from an index or a folder."""
-    import json  # noqa: PLC0415 - most commands need only files
-    from importlib.metadata import distribution  # noqa: PLC0415 - the same
+    import json  # most commands need only files
+    from importlib.metadata import distribution
 
     record = json.loads(distribution("wheelmill").read_text("direct_url.json") or "{}")
     commit = record.get("vcs_info", {}).get("commit_id")

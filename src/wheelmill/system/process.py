@@ -29,7 +29,7 @@ from wheelmill.system.guard import guarded
 from wheelmill.system.locks import inherited_locks
 
 TAIL_LINES: Final = 40
-"""How much of a failed program's output its error shows."""
+"""Lines of a failed program's output that its error shows."""
 MAX_RETURNED: Final = 64 << 20
 """Characters of output that a caller is given."""
 MAX_LOGGED: Final = 256 << 20
@@ -165,7 +165,7 @@ if sys.platform == "win32":
     from wheelmill.system import windows
 
 _SHOWN_WORDS: Final = 6
-"""How much of a failed command its error shows."""
+"""Words of a failed command that its error shows."""
 _CHUNK: Final = 1 << 16
 """Bytes read at once."""
 _LINGER: Final = 2.0

@@ -56,7 +56,7 @@ def record_from(content: bytes, record_type: type[Record], *, source: str) -> Re
     Raises:
         IntegrityError: the content is not such a record.
     """
-    from pydantic import ValidationError  # noqa: PLC0415 - its import takes longer than many commands
+    from pydantic import ValidationError  # its import takes longer than many commands
 
     try:
         record: Record = _adapter(record_type).validate_json(content, strict=True)
@@ -75,7 +75,7 @@ def _problems(error: ValidationError) -> str:
 
 
 def _new_adapter(record_type: type) -> TypeAdapter[Any]:
-    from pydantic import TypeAdapter  # noqa: PLC0415 - its import takes longer than many commands
+    from pydantic import TypeAdapter  # its import takes longer than many commands
 
     return TypeAdapter(record_type)
 

@@ -43,7 +43,7 @@ class Sandbox:
     readable: Sequence[Path] = ()
     """Folders and files that it may read where they are, even below a home."""
     network: bool = False
-    """Whether it reaches the network of this machine."""
+    """True if it reaches the network of this machine."""
     devices: Sequence[Path] = ()
     """Device files, such as those of a GPU."""
 

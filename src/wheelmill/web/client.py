@@ -43,7 +43,7 @@ class Answer:
     """Answer to a request, after redirects."""
 
     url: str
-    """Of the server and the page that answered, without credentials: what relative links are relative to."""
+    """URL of the page that answered, without credentials; relative links are relative to it."""
     status: int
     """The status code (RFC 9110, section 15)."""
     reason: str
@@ -101,7 +101,7 @@ SECONDS: Final = 240.0
 """For a request with all its redirects, tries and pauses; every `BYTES_PER_SECOND` bytes that arrive add a second."""
 
 ATTENDED: Final = Retries(time.sleep)
-"""What is sent again for a command that somebody waits for."""
+"""Retries for a command that somebody waits for."""
 
 _REDIRECTS: Final = 10
 _TRUST: Final = "SSL_CERT_FILE names a file of the authorities that are trusted"

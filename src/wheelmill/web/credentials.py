@@ -129,7 +129,7 @@ def without_credentials(text: str) -> str:
 def _name_in_dns(host: str) -> str:
     """Return the name of a host as DNS has it, in which lookalikes differ."""
     if not host.isascii():
-        import httpx  # noqa: PLC0415 - httpx connects, so it decides; few hosts need it
+        import httpx  # httpx connects, so it decides; few hosts need it
 
         try:
             host = httpx.URL(scheme="https", host=host).raw_host.decode()
@@ -155,7 +155,7 @@ Stored = Mapping[Origin, Credential | str]
 
 def read_credentials_file() -> Stored:
     """Read ``credentials.toml``: a table per origin, with a ``token``, or a ``username`` and ``password``."""
-    import tomllib  # noqa: PLC0415 - few users have the file
+    import tomllib  # few users have the file
 
     named = os.environ.get(CREDENTIALS_VARIABLE)
     path = Path(named) if named else user_config_path("wheelmill") / "credentials.toml"

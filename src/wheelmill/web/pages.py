@@ -33,7 +33,7 @@ JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
 SIDECAR_SUFFIX: Final = ".metadata"
 """PEP 658: a wheel's METADATA lies at the wheel's own URL with this behind it."""
 PROVENANCE_SUFFIX: Final = ".provenance"
-"""Where ours lie; PEP 740 lets the page say where."""
+"""Suffix of our provenance files; PEP 740 lets the page name any place."""
 MAX_DIGITS: Final = 18
 """Digits of a number: Python converts no thousands of digits, and databases no twenty."""
 _MAX_TEXT: Final = 4096
@@ -66,7 +66,7 @@ class Link(NamedTuple):
     core_metadata: str | None = None
     """``true`` or ``sha256=...``: METADATA lies at the URL with ``.metadata`` at its end (PEP 658, 714)."""
     legacy_metadata: str | None = None
-    """What its older name, ``data-dist-info-metadata``, says otherwise."""
+    """Value of the older attribute ``data-dist-info-metadata``, if it differs."""
     upload_time: str | None = None
     yanked: str | None = None
     """The reason, which may be empty (PEP 592); None when the file is not yanked."""
@@ -76,7 +76,7 @@ class Link(NamedTuple):
     signature: str | None = None
     """``data-gpg-sig``: ``true`` or ``false``."""
     text: str | None = None
-    """Of the anchor, or the name in JSON's project list."""
+    """Text of the anchor, or the name in JSON's project list."""
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -89,9 +89,9 @@ class Fault:
     """Value of another type than the simple API gives it."""
 
     key: str
-    """Of JSON, or ``base`` and ``size`` in HTML; empty for an entry as a whole."""
+    """Key in JSON, or ``base`` and ``size`` in HTML; empty for an entry as a whole."""
     problem: str
-    """Where it stands and what is wrong: ``files.3.size: expected int, not str``."""
+    """Place and fault: ``files.3.size: expected int, not str``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,16 +105,16 @@ class Page:
     """In the page's order. A JSON entry with a fault has none."""
     faults: Sequence[Fault] = ()
     version: str | None = None
-    """Of the API (PEP 629)."""
+    """Version of the API (PEP 629)."""
     status: str | None = None
-    """Of the project (PEP 792)."""
+    """Status of the project (PEP 792)."""
     status_reason: str | None = None
     name: str | None = None
     """The project, in JSON."""
     versions: tuple[str, ...] | None = None
-    """Of the project, in JSON (PEP 700)."""
+    """Versions of the project, in JSON (PEP 700)."""
     has_doctype: bool = True
-    """Whether HTML begins with ``<!DOCTYPE html>``."""
+    """True if HTML begins with ``<!DOCTYPE html>``."""
 
 
 def with_sound_links(page: Page, suffixes: tuple[str, ...]) -> Page:
@@ -233,7 +233,7 @@ def last_part(url: str) -> str:
 
 
 MOST_SECONDS: Final = 10
-"""Of reading a page. A list of 30,000 wheels takes a fiftieth."""
+"""Seconds for reading a page. A list of 30,000 wheels takes a fiftieth."""
 MOST_MEMORY: Final = 1 << 30
 """Bytes. A list of 30,000 wheels takes an eighth."""
 
@@ -246,7 +246,7 @@ def read_apart(read: Callable[[bytes, str], Page], content: bytes, address: str)
     Raises:
         UnreadableError: the page exceeds the limits, or `read` raises it.
     """
-    from wheelmill.system.apart import Limits, call_apart  # noqa: PLC0415 - not for cached pages
+    from wheelmill.system.apart import Limits, call_apart  # not for cached pages
 
     limits = Limits(seconds=MOST_SECONDS, memory=MOST_MEMORY)
     (parts,) = call_apart([partial(_parts_of_page, read, content, address)], limits)
@@ -294,7 +294,7 @@ def parse_html(content: bytes, address: str, *, texts: bool = False) -> Page:
     Raises:
         MemoryError: its tree does not fit; the parser has no other limit.
     """
-    from selectolax.lexbor import LexborHTMLParser, SelectolaxError  # noqa: PLC0415 - most pages are JSON or cached
+    from selectolax.lexbor import LexborHTMLParser, SelectolaxError  # most pages are JSON or cached
 
     try:
         tree = LexborHTMLParser(content)

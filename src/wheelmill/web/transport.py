@@ -109,7 +109,7 @@ _CONNECT: Final = 10.0
 _ENCODINGS: Final = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 """Encodings that expand a piece at most a thousandfold; nested ones would expand it further."""
 _TOO_LONG: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT})
-"""What gateways answer for a server that took too long."""
+"""Status of a gateway whose server took too long."""
 
 
 class TimeLeft:
@@ -137,7 +137,7 @@ class Exchange(httpx.BaseTransport):
     def __init__(self, send: Send, read: Read, time_left: TimeLeft, limit: int) -> None:
         self._send, self._read, self._time_left, self._limit = send, read, time_left, limit
         self.tries = 0
-        """How many tries were begun."""
+        """Tries that were begun."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request and read the answer; if that took the server too long, request a smaller page at once."""

@@ -192,7 +192,7 @@ MAX_WHEEL: Final = 2 << 30
 (https://docs.github.com/en/repositories/releasing-projects-on-github/about-releases#storage-and-bandwidth-quotas)."""
 
 MAX_TAGS: Final = 1_000
-"""Of a file name, whose compressed sets multiply (PEP 425). Real names stand for some dozens."""
+"""Tags of a file name, whose compressed sets multiply (PEP 425). Real names stand for some dozens."""
 
 MAX_MEMBERS: Final = 50_000
 """The largest CUDA wheels have some 15,000."""
@@ -212,7 +212,7 @@ MAX_RECORD: Final = 16 << 20
 MAX_METADATA: Final = 1 << 20
 """Bytes, also of WHEEL. Long descriptions have a quarter of it."""
 MAX_FIELDS: Final = 4_000
-"""Of METADATA. Real ones have some hundreds of requirements at most."""
+"""Fields of METADATA. Real ones have some hundreds of requirements at most."""
 MAX_CONTENT_TYPE: Final = 255
 """Characters. email's parser takes hours for a megabyte of parameters."""
 
@@ -233,7 +233,7 @@ COMPRESSIONS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 """The compression methods that a wheel may use, because every installer reads them."""
 
 _BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
-"""What zipfile raises; ``RuntimeError`` is for encrypted members, its subclass for unknown compression."""
+"""Errors of zipfile: ``RuntimeError`` is for encrypted members, its subclass for unknown compression."""
 
 
 def open_archive(file: IO[bytes] | io.RawIOBase) -> zipfile.ZipFile:

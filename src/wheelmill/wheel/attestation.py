@@ -70,7 +70,7 @@ class Signer:
 
     def policy(self, workflow: str) -> VerificationPolicy:
         """Required values in a certificate (https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md)."""
-        from sigstore.verify import policy  # noqa: PLC0415 - takes a second, and is optional
+        from sigstore.verify import policy  # takes a second, and is optional
 
         repository, ref = f"{_SERVER}/{self.repository}", f"refs/heads/{self.branch}"
         signed: list[VerificationPolicy] = [
@@ -96,7 +96,7 @@ class _Beginning:
     """Policy on the beginning of a value in a certificate; the library's own policies compare all of it."""
 
     number: int
-    """That of the extension, below Fulcio's."""
+    """Number of the extension below Fulcio's."""
     text: str
 
     def verify(self, cert: Certificate) -> None:
@@ -105,9 +105,9 @@ class _Beginning:
         Raises:
             VerificationError: it has another value, or none.
         """
-        from cryptography.hazmat import asn1  # noqa: PLC0415 - as above
-        from cryptography.x509 import ExtensionNotFound, ObjectIdentifier  # noqa: PLC0415
-        from sigstore.errors import VerificationError  # noqa: PLC0415
+        from cryptography.hazmat import asn1
+        from cryptography.x509 import ExtensionNotFound, ObjectIdentifier
+        from sigstore.errors import VerificationError
 
         try:
             extension = cert.extensions.get_extension_for_oid(ObjectIdentifier(f"{_FULCIO}.{self.number}"))
@@ -153,9 +153,9 @@ def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> A
 def _verifier(path: str | None) -> Verifier:
     """Verifier with the keys in a file, or those of the public instance if `path` is None."""
     try:
-        from sigstore.errors import Error, TUFError  # noqa: PLC0415 - as above
-        from sigstore.models import TrustedRoot  # noqa: PLC0415
-        from sigstore.verify import Verifier  # noqa: PLC0415
+        from sigstore.errors import Error, TUFError
+        from sigstore.models import TrustedRoot
+        from sigstore.verify import Verifier
     except ModuleNotFoundError:
         raise UsageError(
             "sigstore-not-installed",
@@ -180,8 +180,8 @@ def _subjects_of(line: bytes, verifier: Verifier, policy: VerificationPolicy) ->
     Raises:
         ValueError: it is no bundle, is not signed as the policy requires, or holds no statement.
     """
-    from sigstore.errors import Error  # noqa: PLC0415 - as above
-    from sigstore.models import Bundle  # noqa: PLC0415
+    from sigstore.errors import Error
+    from sigstore.models import Bundle
 
     if len(line) > MAX_BUNDLE:
         raise ValueError(f"a bundle of more than {MAX_BUNDLE} bytes")

@@ -59,11 +59,11 @@ class Bill:
     version: str
     """With its label."""
     contents: Sha256
-    """Of what tells this bill from those of other wheels."""
+    """Hash of what distinguishes this bill from those of other wheels."""
     licence: str | None
     """As METADATA says it."""
     facts: BuildFacts | None
-    """How it was built; None for a wheel that was not built here."""
+    """Facts about its build; None for a wheel that was not built here."""
     patches: tuple[bytes, ...] = ()
     """Their texts, in the order of the facts."""
     bundled: tuple[BundledLibrary, ...]

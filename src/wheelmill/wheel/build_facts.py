@@ -27,19 +27,19 @@ Schema = Literal["wheelmill.build-facts/1"]
 
 @dataclass(frozen=True, kw_only=True)
 class SourceFacts:
-    """What was compiled."""
+    """Source that was compiled."""
 
     kind: Literal["sdist", "commit", "folder"]
     """A source distribution of the package index, a commit of a repository, or a folder that somebody has."""
     sha256: Sha256
-    """Of the source distribution; else of the names and contents of all files, before patches."""
+    """Hash of the source distribution; otherwise of the names and contents of all files, before patches."""
     sdist: str | None = None
     """Its file name."""
     repository: str | None = None
     """Its URL; None where it is on somebody's disk."""
     commit: str | None = None
     ref: str | None = None
-    """What the commit was called: a tag, a branch."""
+    """Name of the commit: a tag or a branch."""
     subdirectory: str | None = None
     """The folder that was built; None for the top."""
 
@@ -54,7 +54,7 @@ class AppliedPatch:
 
 @dataclass(frozen=True, kw_only=True)
 class BuildFacts:
-    """What a wheel was made from, and with what."""
+    """Source, target and tools of a wheel's build."""
 
     schema: Schema = "wheelmill.build-facts/1"
     wheelmill: str
@@ -72,7 +72,7 @@ class BuildFacts:
     licence: str | None
     """An SPDX expression."""
     on_package_index: bool
-    """Whether the package index has this project, from the same home."""
+    """True if the package index has this project, from the same home."""
     cuda: str
     """``13.0``."""
     toolkit: str
@@ -124,12 +124,12 @@ OWN_SBOM: Final = "wheelmill.cdx.json"
 MAX_SBOM: Final = 8 << 20
 """Bytes, of one and of all in a wheel together. One of some hundred components has 100 kB."""
 _MOST: Final = 20
-"""Of a wheel, that are read."""
+"""Most bills of a wheel that are read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SbomComponent:
-    """What is in a wheel, or took part in its build."""
+    """Component of a wheel or of its build."""
 
     name: str
     version: str | None = None

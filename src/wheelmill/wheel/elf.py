@@ -28,7 +28,7 @@ _NEEDED, _SONAME, _TEXTREL, _FLAGS = 1, 14, 22, 30
 _TEXTREL_FLAG: Final = 4
 _UNDEFINED, _WEAK = 0, 2
 _SHARED: Final = 4
-"""How many times as long as their table texts may be together: some are the ends of others."""
+"""Most bytes of all names as a multiple of their table: some names are the ends of others."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +39,7 @@ class Symbol:
     version: str | None
     """``GLIBC_2.32``; None when the symbol is not versioned."""
     weak: bool
-    """Whether it may stay undefined."""
+    """True if it may stay undefined."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class Links:
     needed: tuple[str, ...] = ()
     """The libraries it names, as in ``libcudart.so.13``."""
     text_relocations: bool = False
-    """Whether its code is written to when it is loaded."""
+    """True if its code is written to when it is loaded."""
 
 
 class Texts:
@@ -85,9 +85,9 @@ class DynamicForm:
     """Byte order and word size of a file."""
 
     order: str
-    """Of bytes: ``<`` or ``>``."""
+    """Byte order: ``<`` or ``>``."""
     wide: bool
-    """Whether addresses have 64 bits."""
+    """True if addresses have 64 bits."""
 
     @property
     def symbol(self) -> struct.Struct:

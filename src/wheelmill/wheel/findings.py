@@ -8,11 +8,11 @@ from enum import StrEnum
 from typing import Final, Self
 
 _NAMED: Final = 10
-"""How many names one finding shows."""
+"""Names that one finding shows."""
 
 
 class Level(StrEnum):
-    """What a finding means for a wheel."""
+    """Consequence of a finding for a wheel."""
 
     ALWAYS = "always"
     """Refuses it, whatever packages.yml says."""
@@ -23,7 +23,7 @@ class Level(StrEnum):
 
 
 class Code(StrEnum):
-    """What kind of fault a finding names. The values are part of the commands' JSON."""
+    """Kinds of faults. The values are part of the commands' JSON."""
 
     level: Level
 
@@ -59,7 +59,7 @@ class Code(StrEnum):
     INSTALL = "install", Level.ALWAYS
     """The installer refused it, or installed something else."""
     IMPORT = "import", Level.ALWAYS
-    """It was installed and cannot be imported."""
+    """Was installed and cannot be imported."""
     SCRIPT = "script", Level.ALWAYS
     """The package's own smoke script fails with it on a GPU."""
 

@@ -28,7 +28,7 @@ from wheelmill.names import TORCH, CudaVersion, ProjectVersion, StableTorch, Tor
 from wheelmill.system.files import MAX_FILENAME
 
 ACCELERATORS: Final = {"cpu": "the CPU alone", "rocm": "ROCm", "musa": "MUSA", "vulkan": "Vulkan", "xpu": "Intel's XPU"}
-"""What a wheel is built for that needs no CUDA, by the words that say so."""
+"""Accelerators other than CUDA, by their words in labels."""
 CUDA: Final = ("cuda", "cu")
 TORCH_WORDS: Final = ("torch", "pt")
 CXX11_ABI: Final = "cxx11abi"
@@ -135,7 +135,7 @@ class BuiltFor:
     cuda: CudaVersion | None = None
     """Also None if only the major release is named: ``cu12``."""
     other_accelerator: str | None = None
-    """What it needs instead of CUDA: ``ROCm``, ``the CPU alone``; None if it names CUDA or nothing."""
+    """Accelerator other than CUDA: ``ROCm``, ``the CPU alone``; None if it names CUDA or nothing."""
     torch: TorchNeed | None = None
     cxx11_abi: bool | None = None
 

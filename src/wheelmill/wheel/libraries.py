@@ -19,7 +19,7 @@ from wheelmill.names import PythonVersion
 from wheelmill.system import process
 
 _DIGITS: Final = 8
-"""Of the hash in the name of a copied library."""
+"""Digits of the hash in the name of a copied library."""
 
 DRIVER: Final = "libcuda.so.1"
 
@@ -128,8 +128,8 @@ def is_in_stable_abi(symbol: str, python: PythonVersion) -> bool:
     """True if a symbol is not Python's, or is in the stable ABI of every Python from `python` on."""
     if not symbol.startswith(("Py", "_Py")):
         return True
-    from abi3info import DATAS, FUNCTIONS  # noqa: PLC0415 - slow to import, and few wheels are for the stable ABI
-    from abi3info.models import PyVersion, Symbol  # noqa: PLC0415 - the same
+    from abi3info import DATAS, FUNCTIONS  # slow to import, and few wheels are for the stable ABI
+    from abi3info.models import PyVersion, Symbol
 
     known = FUNCTIONS.get(Symbol(symbol)) or DATAS.get(Symbol(symbol))
     return known is not None and known.added <= PyVersion(python.major, python.minor)

@@ -35,7 +35,7 @@ NULL: Final = VariantLabel("null")
 WHEEL_SUFFIX: Final = ".whl"
 
 _TAGS: Final = 3
-"""Of Python, ABI and platform."""
+"""Tags of a file name: Python, ABI and platform."""
 _DIGITS: Final = tuple(digits)
 _IN_LABEL: Final = frozenset(f"{digits}{ascii_lowercase}_.")
 
@@ -233,7 +233,7 @@ def variants_filename(project: ProjectName, version: Version) -> str:
 EVERYWHERE: Final = frozenset({Tag("py3", "none", "any")})
 """The tags of every alias."""
 EXTRAS: Final = "extras"
-"""How the label of an alias with extras begins."""
+"""Prefix of the label of an alias with extras."""
 _WHEEL: Final = b"Wheel-Version: 1.0\nGenerator: wheelmill\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -270,8 +270,8 @@ class AliasWheel:
     @property
     def content(self) -> bytes:
         """Bytes of the wheel."""
-        from wheelmill.wheel.archive import pack_members  # noqa: PLC0415 - not for clients, which look at aliases alone
-        from wheelmill.wheel.record import record_of_members  # noqa: PLC0415 - the same
+        from wheelmill.wheel.archive import pack_members  # not for clients, which look at aliases alone
+        from wheelmill.wheel.record import record_of_members
 
         dist_info = f"{self.project.replace('-', '_')}-{self.version}.dist-info"
         members = {f"{dist_info}/METADATA": self.metadata, f"{dist_info}/WHEEL": _WHEEL}

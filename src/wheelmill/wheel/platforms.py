@@ -186,7 +186,7 @@ def policy_of(platform: str) -> Policy | None:
     ``linux_x86_64`` promises nothing, so it gets the newest policy, the most that can be expected. A glibc between two
     policies gets the newer of them.
     """
-    from auditwheel.architecture import Architecture as Machine  # noqa: PLC0415 - only the factory has it
+    from auditwheel.architecture import Architecture as Machine  # only the factory has it
 
     machine = next((each for each in Machine if platform.endswith(f"_{each.value}")), None)
     promised = promised_glibc(platform)
@@ -200,7 +200,7 @@ def policy_of(platform: str) -> Policy | None:
 
 def policy_names() -> frozenset[str]:
     """Policies that auditwheel repairs wheels for: ``manylinux_2_28``, and older names such as ``manylinux2014``."""
-    from auditwheel.architecture import Architecture as Machine  # noqa: PLC0415 - only the factory has it
+    from auditwheel.architecture import Architecture as Machine  # only the factory has it
 
     machine = Machine.x86_64  # has every policy that another machine has
     names = (name for policy in _shipped(machine) for name in (policy.name, *policy.aliases) if promised_glibc(name))
@@ -208,8 +208,8 @@ def policy_names() -> frozenset[str]:
 
 
 def _shipped(machine: Machine) -> WheelPolicies:
-    from auditwheel.libc import Libc as CLibrary  # noqa: PLC0415 - only the factory has it
-    from auditwheel.policy import WheelPolicies  # noqa: PLC0415 - the same
+    from auditwheel.libc import Libc as CLibrary  # only the factory has it
+    from auditwheel.policy import WheelPolicies
 
     return WheelPolicies(libc=CLibrary.GLIBC, arch=machine)
 

@@ -34,7 +34,7 @@ from wheelmill.wheel.gpu_code import DeviceCode, read_device_code
 _MAX_COMMENT: Final = 1 << 14
 """Bytes of what compilers say of themselves; a linker keeps each text once."""
 _REGISTERS_CODE: Final = "__cudaRegisterFatBinary"
-"""What every shared object with GPU code calls in the CUDA runtime when it is loaded."""
+"""Function of the CUDA runtime that every shared object with GPU code calls when it is loaded."""
 _MACHINES: Final = {
     "EM_X86_64": "x86_64",
     "EM_AARCH64": "aarch64",
@@ -61,16 +61,16 @@ class SharedObject:
     needed: tuple[str, ...]
     """The libraries it names, as in ``libcudart.so.13``."""
     executable_stack: bool
-    """Whether loading it makes the stack executable."""
+    """True if loading it makes the stack executable."""
     text_relocations: bool
-    """Whether its code is written to when it is loaded."""
+    """True if its code is written to when it is loaded."""
     undefined: tuple[Symbol, ...]
     defined: frozenset[str]
     device_code: DeviceCode
     unloaded: int
     """Bytes of it that nothing loads: names of symbols and debug information."""
     compilers: tuple[str, ...] = ()
-    """Those that say so, as they call themselves: ``GCC: (Debian 12.2.0-14) 12.2.0``."""
+    """Compilers in their own words: ``GCC: (Debian 12.2.0-14) 12.2.0``."""
 
     @property
     def holds_cuda_runtime(self) -> bool:

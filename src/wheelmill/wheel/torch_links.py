@@ -28,9 +28,9 @@ from wheelmill.wheel.torch_symbols import (
 
 _NAMESPACES: Final = ("2at", "3c10", "5torch", "6caffe2")
 _SURE: Final = tuple(f"_ZN{kind}{name}" for name in _NAMESPACES for kind in ("", "K"))
-"""How functions of torch's namespaces begin: one that no torch of the table defines is of a torch that it lacks."""
+"""Prefixes of functions in torch's namespaces: one that no torch of the table defines is of a torch that it lacks."""
 _MACHINE: Final = "x86_64"
-"""Of the wheels that the table was made from."""
+"""Processor of the wheels that the table was made from."""
 _TOLD: Final = 3
 """The number of missing symbols that are named; a torch that is too old lacks hundreds."""
 
@@ -101,14 +101,14 @@ class ShimsUsed:
     oldest: TorchVersion | None
     """The first torch that has all of them; None where it calls none that is known."""
     newest_ones: tuple[str, ...]
-    """Those that no older torch has; none where that is the first with a stable ABI."""
+    """Functions that no older torch has; empty if that is the first torch with a stable ABI."""
     unknown: tuple[str, ...]
-    """Those of a torch that is newer than what is known of them."""
+    """Functions of a torch newer than what is known of them."""
 
 
 def shims_in(symbols: Iterable[str]) -> ShimsUsed:
     """Find the torch that has the shims among a wheel's undefined symbols."""
-    from torch_abi_audit import minimum_version  # noqa: PLC0415 - slow to import, and few wheels use shims
+    from torch_abi_audit import minimum_version  # slow to import, and few wheels use shims
 
     oldest, newest_ones, unknown = minimum_version(sorted(name for name in symbols if name.startswith(_SHIMS)))
     return ShimsUsed(oldest=TorchVersion(*oldest[:2]) if oldest else None, newest_ones=newest_ones, unknown=unknown)

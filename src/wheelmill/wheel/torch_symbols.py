@@ -59,9 +59,9 @@ class TorchBuild:
     wheel: str
     """Its file name."""
     cxx11_abi: bool
-    """Which C++ ABI it has: the names of symbols with strings in them differ."""
+    """True if it has the new C++ ABI: the names of symbols with strings in them differ."""
     symbols: int
-    """How many of torch's it exports."""
+    """Count of torch's symbols that it exports."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +217,7 @@ def _look_up(path: Path, _changed: int, wanted: frozenset[str]) -> TorchSymbols:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TorchFit:
-    """What one torch has of the symbols that a wheel needs."""
+    """Symbols that a wheel needs and one torch lacks."""
 
     torch: str
     """``2.11`` or ``2.16rc1``."""
@@ -232,9 +232,9 @@ class TorchWindow:
     symbols: Count
     """How many of torch's it needs."""
     cuda: bool
-    """Whether some of them are only in torches that are built with CUDA."""
+    """True if some of them are only in torches built with CUDA."""
     torches: tuple[TorchFit, ...]
-    """Those that are known, ascending: of any other nothing can be said."""
+    """Known torches, ascending: of any other nothing can be said."""
 
     def lacking(self, torch: TorchVersion) -> tuple[str, ...] | None:
         """First few symbols that a torch does not define, empty if it defines all; None if it is not known."""
@@ -275,7 +275,7 @@ NESTED: Final = r"N[rVK]*[RO]?"
 
 _NESTED_NAME: Final = re.compile(ENTITY + NESTED)
 _LENGTH: Final = re.compile(r"[0-9]+")
-"""Of the part of a name that follows it."""
+"""Length of the part of a name that follows."""
 _LONGEST: Final = 200
 """Characters of a name that are looked at."""
 

@@ -51,7 +51,7 @@ KNOWN_SCHEMAS: Final = frozenset(
 MAX_VARIANT_METADATA: Final = 1 << 20
 """Bytes. A list of a hundred variants has 20,000."""
 MAX_VALUES: Final = 10_000
-"""Of all variants of a list together."""
+"""Values of all variants of a list together."""
 
 Text = Annotated[str, Meta(max_length=1_000)]
 Properties = Mapping[str, Mapping[str, tuple[Text, ...]]]
@@ -168,7 +168,7 @@ PROVIDERS: Final = {
     )
 }
 _DIGITS: Final = 8
-"""Of the hash in a label: of a version there are some dozens of variants at most."""
+"""Digits of the hash in a label: a version has some dozens of variants at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +205,7 @@ class Variant:
 
 
 NULL_VARIANT: Final = Variant(label=NULL, properties={})
-"""What a machine takes that can take no other: one without a driver, such as where an image is made."""
+"""Variant for machines that can take no other, such as those without a driver, where an image is made."""
 
 
 def metadata_of(variants: Mapping[VariantLabel, Properties]) -> VariantMetadata:

@@ -1,30 +1,25 @@
-"""Which few wheels stand for many. What is built for this machine alone."""
+"""Which few wheels stand for many."""
 
 from dataclasses import replace
-
-from packaging.requirements import Requirement
 
 from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import (
     ARM,
     BLACKWELL,
-    CONFIG,
     CUDA_12,
     CUDA_13,
-    DEMO,
     HOPPER,
     PACKAGE,
     PY_12,
     PY_13T,
-    TORCH_9,
     TORCH_12_RC,
     V1,
     V2,
     X86,
 )
 from tests.unit.plan.examples import CELL as EXAMPLE
-from wheelmill.names import PythonVersion, project_name, project_version
-from wheelmill.plan.sample import sample_of, smallest_sample_of, target_here, with_sample
+from wheelmill.names import PythonVersion, project_name
+from wheelmill.plan.sample import sample_of, smallest_sample_of, with_sample
 from wheelmill.plan.targets import BuildTarget, Cell, PastBuild, Plan
 
 PY_9, PY_10 = PythonVersion(3, 9), PythonVersion(3, 10)
@@ -106,18 +101,3 @@ def test_a_new_torch_is_tried_with_the_packages_that_cost_least() -> None:
 def test_what_is_built_anyway_is_sampled_once() -> None:
     plan = Plan(targets=(of(EXAMPLE),), skips=())
     assert with_sample(plan, plan, {}) == plan
-
-
-def test_the_newest_version_that_was_asked_for_is_built() -> None:
-    versions = tuple(map(project_version, ("2.9", "2.10", "3.0")))
-    config = replace(CONFIG, packages={DEMO: replace(PACKAGE, versions=versions)})
-    target = target_here(
-        Requirement("demo<3"),
-        config,
-        python=PY_12,
-        cuda=CUDA_12,
-        torch=TORCH_9,
-        platform=X86,
-        architectures=(HOPPER,),
-    )
-    assert (target.cell.version, target.architectures) == ("2.10", (HOPPER,))

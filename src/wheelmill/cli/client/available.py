@@ -11,10 +11,10 @@ from wheelmill.cli.client.resolve import (
     absence_error,
     outcomes_content,
     package_argument,
-    print_outcomes,
+    print_absence,
     say_warnings,
 )
-from wheelmill.cli.shared.commands import JsonOption, print_json, say
+from wheelmill.cli.shared.commands import JsonOption, print_json
 from wheelmill.cli.shared.options import TargetOptions, projects_of, with_groups
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.client.choose.explain import Combination, Offer, find_offer
@@ -55,16 +55,12 @@ def available(
             _print_table(name, offer.combinations, platform)
     if missing := [name for name, offer in found.items() if not offer.combinations]:
         for name in missing:
-            absence = found[name].absence
-            say(f"{name}: {absence.reason}")
-            if absence.suggestion:
-                say(f"    hint: {absence.suggestion}")
-            print_outcomes(found[name].sources)
+            print_absence(name, found[name].absence, found[name].sources)
         raise absence_error(missing, outcomes)
 
 
 def _combination_content(combination: Combination) -> Offered:
-    """A combination as JSON shows it, a range also as ``2.9+``, which is older than ``torch_abi``."""
+    """Return a combination as JSON; a range also as ``2.9+``, a form that is older than ``torch_abi``."""
     torch = combination.torch
     text = f"{torch.oldest}+" if isinstance(torch, StableTorch) else str(torch or "")
     return {

@@ -1,12 +1,12 @@
 """Changing a project or an environment: one command at a time, rolled back if it fails, reported if it succeeds.
 
-A project has a file, environments, and wheels for all of them. Downloads go through the cache, with progress bars.
+A project has a file, environments, and wheels for all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
@@ -14,135 +14,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from packaging.requirements import Requirement
-from platformdirs import user_cache_path
-from rich.markup import escape
-from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-from rich.progress import Progress as Bars
+from packaging.utils import canonicalize_name
 
-from wheelmill.cli.client.resolve import (
-    SearchOptions,
-    add_local_builds,
-    demand_attestations,
-    no_wheel_error,
-    print_resolution,
-)
-from wheelmill.cli.shared.commands import Waiting, say, say_warning
+from wheelmill.cli.client.downloads import wheel_cache
+from wheelmill.cli.client.resolve import SearchOptions, demand_attestations, no_wheel_error, print_resolution
+from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import TargetOptions
-from wheelmill.cli.shared.terminal import STDERR
 from wheelmill.client.choose.resolve import resolve
-from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
 from wheelmill.names import TorchVersion
-from wheelmill.system.folders import temporary_folder
-from wheelmill.system.progress import Progress, size
+from wheelmill.system.progress import size
 
 if TYPE_CHECKING:
-    from packaging.requirements import Requirement
-
     from wheelmill.cli.client.outputs import Changed
-    from wheelmill.cli.client.resolve import SearchOptions
-    from wheelmill.cli.shared.options import TargetOptions
     from wheelmill.client.install.distributions import InstalledPackage, InstallPlace, PackageChange
     from wheelmill.client.install.installer import DriverNeed
     from wheelmill.client.project.project import Project
-    from wheelmill.client.records import Resolution, TargetEnvironment
+    from wheelmill.client.records import TargetEnvironment
     from wheelmill.names import ProjectName
-
-
-class DownloadBars(Progress):
-    """A bar for each download, and the line that a running installer printed last."""
-
-    def __init__(self, bars: Bars) -> None:
-        self._bars = bars
-        self._tasks: dict[str, TaskID] = {}
-        self._last = bars.add_task("", visible=False)
-
-    def step(self, text: str) -> None:
-        """Print the step above the bars."""
-        self._bars.console.print(escape(text))
-
-    def line(self, text: str) -> None:
-        """Show what uv or pip is at."""
-        self._bars.update(self._last, description=escape(text[:100]), visible=bool(text), total=None)
-
-    def show_download(self, filename: str, done: int, total: int | None) -> None:
-        """Move a file's bar."""
-        if filename not in self._tasks:
-            self._tasks[filename] = self._bars.add_task(escape(filename), total=total)
-        self._bars.update(self._tasks[filename], completed=done)
-
-
-class DownloadLines(Waiting):
-    """Where there is no terminal: each step, and of what takes long a line now and then."""
-
-    def __init__(self) -> None:
-        super().__init__(silent=5.0)
-
-    def step(self, text: str) -> None:
-        """Print it, in the place of what is shown on a terminal that cannot show bars."""
-        self.line("")
-        say(text)
-
-    def show_download(self, filename: str, done: int, total: int | None) -> None:
-        """Say how much there is of a file."""
-        self.line(f"{filename}: {size(done)}" + (f" of {size(total)}" if total else ""))
-
-
-@contextmanager
-def download_bars() -> Iterator[Progress]:
-    """Show bars while the context is open; they go when it is left."""
-    if not STDERR.is_interactive:
-        lines = DownloadLines()
-        try:
-            yield lines
-        finally:
-            lines.line("")  # a terminal with TERM=dumb shows no bars, and keeps the last line
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bars(*columns, console=STDERR, transient=True) as bars:
-        yield DownloadBars(bars)
-
-
-@contextmanager
-def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
-    """The cache of wheels, and the bars that show downloads into it."""
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only what downloads
-
-    from wheelmill.client.sources.sources import keep_credentials  # noqa: PLC0415 - only what downloads
-    from wheelmill.installers.package_index import configured_index  # noqa: PLC0415 - the same
-    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - httpx takes longer to import than most commands
-
-    keep_credentials(search.source or (), search.extra_source or ())
-    configured_index()  # a lock may have files of it, and its URL their password
-    directory = user_cache_path("wheelmill") / "wheels"
-    if fault := None if search.offline else _fault_of(directory):
-        say(f"warning: the cache of wheels is left as it is: {fault}")
-    with (
-        temporary_folder() if fault else nullcontext(directory) as folder,
-        ThreadPoolExecutor(AT_ONCE) as threads,
-        Web(retries=ATTENDED) as web,
-        download_bars() as shown,
-    ):
-        yield WheelCache(directory=folder, web=web, threads=threads, offline=search.offline), shown
-
-
-def _fault_of(directory: Path) -> OSError | None:
-    """Why nothing can be written in a folder; None when it can."""
-    try:
-        with temporary_folder(directory):
-            return None
-    except OSError as error:
-        return error
-
-
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
 
 @dataclass
@@ -150,7 +40,7 @@ class EnvironmentChange:
     """The packages of an environment, before and after a change."""
 
     changes: Sequence[PackageChange] = ()
-    """None until the change is done."""
+    """Empty until the change is done."""
     plan: Mapping[Path, bytes] | None = None
     """The new content of files, if nothing was changed."""
 
@@ -162,13 +52,13 @@ class EnvironmentChange:
         plan: Mapping[Path, bytes] | None = None,
     ) -> EnvironmentChange:
         """Compare two states of an environment."""
-        from wheelmill.client.install.distributions import compare_packages  # noqa: PLC0415 - only what changes things
+        from wheelmill.client.install.distributions import compare_packages
 
         return cls(changes=compare_packages(before, after), plan=plan)
 
-    def tell(self) -> None:
-        """Report it, one line per package, and say what to do next."""
-        for diff in diffs_of(self.plan or {}).values():
+    def print_lines(self) -> None:
+        """Print a line for each package, and the next step."""
+        for diff in _diffs_of(self.plan or {}).values():
             say(diff)
         for each in self.changes:
             known = f" ({size(each.size)})" if each.size is not None else ""
@@ -181,19 +71,15 @@ class EnvironmentChange:
 
     @property
     def content(self) -> Changed:
-        """What happened, as JSON has it."""
+        """The change as JSON."""
         content: Changed = {"packages": self.changes}
         if self.plan is not None:
-            content |= {"dry_run": True, "diff": diffs_of(self.plan)}
+            content |= {"dry_run": True, "diff": _diffs_of(self.plan)}
         return content
 
 
-def diffs_of(contents: Mapping[Path, bytes]) -> dict[str, str]:
-    """How files would change: a unified diff of each file, by its path.
-
-    Args:
-        contents: the new content of each file.
-    """
+def _diffs_of(contents: Mapping[Path, bytes]) -> dict[str, str]:
+    """Return a unified diff between each file and its new content, by path."""
     diffs = {}
     for path, content in contents.items():
         texts = ((path.read_bytes() if path.exists() else b""), content)
@@ -202,41 +88,41 @@ def diffs_of(contents: Mapping[Path, bytes]) -> dict[str, str]:
     return diffs
 
 
-def heed_driver(needs: Iterable[DriverNeed], environment: TargetEnvironment) -> None:
+def check_driver(needs: Iterable[DriverNeed], environment: TargetEnvironment) -> None:
     """Check the driver before anything is downloaded."""
-    from wheelmill.client.install.installer import check_driver  # noqa: PLC0415 - only what installs
+    from wheelmill.client.install import installer
 
-    if warning := check_driver(needs, environment):
+    if warning := installer.check_driver(needs, environment):
         say_warning(warning)
 
 
-def alone(place: Path) -> AbstractContextManager[None]:
+def exclusive(place: Path) -> AbstractContextManager[None]:
     """Keep other commands from changing a project or an environment, and undo what a killed one left there."""
-    from wheelmill.client.project.journal import have_alone  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.project.journal import have_alone
 
     return have_alone(place, say)
 
 
-def settle(target: TargetOptions) -> None:
+def roll_back_interrupted(target: TargetOptions) -> None:
     """Undo what a killed command left of the environment that options name, before that is looked at."""
-    from wheelmill.client.install.distributions import InstallPlace  # noqa: PLC0415 - seldom needed
-    from wheelmill.client.project.journal import is_anything_left, undo_what_was_left  # noqa: PLC0415 - the same
-    from wheelmill.client.target.interpreter import find_interpreter  # noqa: PLC0415 - the same
+    from wheelmill.client.install.distributions import InstallPlace
+    from wheelmill.client.project.journal import is_anything_left, undo_what_was_left
+    from wheelmill.client.target.interpreter import find_interpreter
 
     if is_anything_left() and (interpreter := target.python_path or find_interpreter(Path.cwd())):
         undo_what_was_left(InstallPlace.of_interpreter(interpreter).base, say)
 
 
 @contextmanager
-def undoable(root: Path, files: Sequence[Path], environment: InstallPlace | None) -> Iterator[EnvironmentChange]:
+def transaction(root: Path, files: Sequence[Path], environment: InstallPlace | None) -> Iterator[EnvironmentChange]:
     """Let the context change files and an environment: all of it, or nothing when it fails.
 
     Args:
         root: the folder that is locked.
         files: every file that may be written.
-        environment: what is installed into; None when nothing is.
+        environment: None if nothing is installed.
     """
-    from wheelmill.client.project.journal import undo_on_failure  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.project.journal import undo_on_failure
 
     before, outcome = packages_of(environment), EnvironmentChange()
     with undo_on_failure(root, files, environment, say):
@@ -245,30 +131,17 @@ def undoable(root: Path, files: Sequence[Path], environment: InstallPlace | None
 
 
 @contextmanager
-def undoable_environment(target: TargetOptions) -> Iterator[EnvironmentChange]:
+def environment_transaction(target: TargetOptions) -> Iterator[EnvironmentChange]:
     """Let the context change the environment that options name: all of it, or nothing when it fails."""
-    place = environment_here(target)
-    with alone(place.base), undoable(place.base, (), place) as outcome:
+    place = install_place_of(target)
+    with exclusive(place.base), transaction(place.base, (), place) as outcome:
         yield outcome
 
 
-def environment_of(project: Project, target: TargetOptions) -> InstallPlace | None:
-    """Where packages of a project are installed; None where there is no environment yet that anybody knows.
-
-    Raises:
-        UsageError: its interpreter does not run.
-    """
-    from wheelmill.client.install.distributions import InstallPlace  # noqa: PLC0415 - only what changes things
-
-    if project.environment:
-        return InstallPlace.of_environment(project.environment)
-    return InstallPlace.of_interpreter(target.python_path) if target.python_path else None
-
-
-def environment_here(target: TargetOptions) -> InstallPlace:
-    """Where packages are installed that are no project's."""
-    from wheelmill.client.install.distributions import InstallPlace  # noqa: PLC0415 - only what changes things
-    from wheelmill.client.target.interpreter import find_interpreter  # noqa: PLC0415
+def install_place_of(target: TargetOptions) -> InstallPlace:
+    """Return where packages are installed that belong to no project."""
+    from wheelmill.client.install.distributions import InstallPlace
+    from wheelmill.client.target.interpreter import find_interpreter
 
     if interpreter := target.python_path or find_interpreter(Path.cwd()):
         return InstallPlace.of_interpreter(interpreter)
@@ -280,8 +153,8 @@ def environment_here(target: TargetOptions) -> InstallPlace:
 
 
 def packages_of(environment: InstallPlace | None) -> Mapping[ProjectName, InstalledPackage]:
-    """The packages that are installed there; none if there is no environment yet."""
-    from wheelmill.client.install.distributions import packages_in  # noqa: PLC0415 - only what changes things
+    """List the packages of an environment; none if it does not exist yet."""
+    from wheelmill.client.install.distributions import packages_in
 
     return packages_in(environment.interpreter) if environment and environment.interpreter.exists() else {}
 
@@ -297,12 +170,12 @@ def forecast(
 
     Args:
         resolution: the wheels that were chosen for it.
-        environment: where it would be installed; None when it would not.
-        search: the options that say where wheels come from.
+        environment: None if nothing would be installed.
+        search: the options of the download.
         plan: the new content of files.
         beside: the other requirements of a project.
     """
-    from wheelmill.client.lock.environments import forecast_packages  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.lock.environments import forecast_packages
 
     if environment is None:
         return EnvironmentChange(plan=plan)
@@ -312,33 +185,74 @@ def forecast(
     return EnvironmentChange.between(present, after, plan)
 
 
-ProjectOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--project",
-        help="The project: its file, folder or environment; by default the nearest, else a new one here.",
-        metavar="PATH",
-    ),
-]
+@dataclass(frozen=True, kw_only=True)
+class ProjectOptions(TargetOptions):
+    """A project, and the target of its wheels."""
+
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            "--project",
+            help="The project: its file, folder or environment; by default the nearest, else a new one here.",
+            metavar="PATH",
+        ),
+    ] = None
+
+    def find_project(self) -> Project:
+        """Return the project that was named, or that this folder or the nearest above it is; else a new one here."""
+        from wheelmill.client.project.find import find_project
+        from wheelmill.client.project.journal import undo_what_was_left
+
+        found = find_project(self.project, self.python_path)
+        undone = undo_what_was_left(found.root, say)
+        return find_project(self.project, self.python_path) if undone else found
 
 
-def project_of(given: Path | None, target: TargetOptions) -> Project:
-    """The project that was named, or that this folder or the nearest above it is; else a new one here."""
-    from wheelmill.client.project.find import find_project  # noqa: PLC0415 - tomlkit
-    from wheelmill.client.project.journal import undo_what_was_left  # noqa: PLC0415 - the same
+@dataclass(frozen=True, kw_only=True)
+class ChangeOptions(ProjectOptions):
+    """A project that a command changes, with or without its environment."""
 
-    found = find_project(given, target.python_path)
-    undone = undo_what_was_left(found.root, say)
-    return find_project(given, target.python_path) if undone else found
+    no_sync: Annotated[bool, typer.Option("--no-sync", help="Change the files and install nothing.")] = False
+
+    def environment_of(self, project: Project) -> InstallPlace | None:
+        """Return the environment that changes with a project; None with ``--no-sync``, or if there is none yet.
+
+        Raises:
+            UsageError: its interpreter does not run.
+        """
+        from wheelmill.client.install.distributions import InstallPlace
+
+        if self.no_sync:
+            return None
+        if project.environment:
+            return InstallPlace.of_environment(project.environment)
+        return InstallPlace.of_interpreter(self.python_path) if self.python_path else None
+
+
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """Options for a trial run, and for the form of the report."""
+
+    dry_run: DryRunOption = False
+    as_json: JsonOption = False
+
+    def report(self, outcome: EnvironmentChange, content: Mapping[str, object]) -> None:
+        """Report an outcome to people, and its JSON to programs."""
+        outcome.print_lines()
+        if self.as_json:
+            print_json(content)
 
 
 def lock_folder(project: Project) -> Path:
-    """Where a project's ``pylock.toml`` lies: beside its file; of an environment alone, in this folder."""
+    """Return the folder of a project's ``pylock.toml``: that of its file, or this one for an environment alone."""
     return Path.cwd() if project.root == project.environment else project.root
 
 
 def targets_for(project: Project, target: TargetOptions) -> list[TargetOptions]:
-    """One for each Python and platform; both options take several, with commas. The interpreter is the project's."""
+    """Divide a target by its Pythons and platforms, which commas separate. The interpreter is the project's."""
     pythons = target.python.split(",") if target.python else [None]
     platforms = target.platform.split(",") if target.platform else [None]
     targets = [replace(target, python=python, platform=platform) for python in pythons for platform in platforms]
@@ -352,6 +266,29 @@ def targets_for(project: Project, target: TargetOptions) -> list[TargetOptions]:
             hint="install one with 'uv python install', or name one with --python-path or --python",
         )
     return [replace(each, python_path=interpreter) for each in targets]
+
+
+def requirements_beside(asked: Iterable[Requirement], project: Project) -> list[Requirement]:
+    """List the requirements of a project, without torch and the wheels that wheelmill adds or has added."""
+    names = {canonicalize_name(each.name) for each in (*asked, *project.asked)} | {canonicalize_name("torch")}
+    return [each for each in project.requirements if canonicalize_name(each.name) not in names]
+
+
+def resolve_for_project(
+    requirements: Sequence[Requirement],
+    project: Project,
+    target: TargetOptions,
+    search: SearchOptions,
+    *,
+    build: bool = False,
+    require_attestation: str | None = None,
+) -> tuple[Resolution, ...]:
+    """Choose wheels for every environment of a project, and for the torch that it pins; see `resolve_for_all`."""
+    from wheelmill.client.project.change import find_torch_pin
+
+    torch = find_torch_pin(project.requirements)
+    targets = targets_for(project, target)
+    return resolve_for_all(requirements, targets, search, torch, build=build, require_attestation=require_attestation)
 
 
 def resolve_for_all(
@@ -370,8 +307,8 @@ def resolve_for_all(
         targets: the options that say what the wheels are for.
         search: the options that say where to look.
         torch: taken where no torch is installed and none was given.
-        build: whether a wheel that nobody has is built; what was built here before is taken in any case.
-        require_attestation: the repository that must attest the wheels; None asks for no attestation.
+        build: whether a wheel that no source has is built; one that was built here before is taken in any case.
+        require_attestation: the repository that must attest the wheels; None if none must.
     """
     found: list[Resolution] = []
     for each in targets:
@@ -383,6 +320,8 @@ def resolve_for_all(
         resolution = resolve(requirements, environment, replace(search.search(), confirm=True))
         print_resolution(resolution)
         if resolution.unresolved:
+            from wheelmill.cli.shared.local_builds import add_local_builds
+
             resolution = add_local_builds(resolution, requirements, build=build)
         found.append(resolution)
     if any(resolution.unresolved for resolution in found):

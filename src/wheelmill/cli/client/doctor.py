@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wheelmill.cli.client.change import (
-    ProjectOption,
-    download_bars,
-    project_of,
-    settle,
-    undoable_environment,
-    wheel_cache,
-)
+from wheelmill.cli.client.change import ProjectOptions, environment_transaction, roll_back_interrupted
+from wheelmill.cli.client.downloads import download_bars, wheel_cache
 from wheelmill.cli.client.resolve import SearchOptions, no_wheel_error, package_argument, print_resolution
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import TargetOptions, requirements_of, with_groups
@@ -41,9 +35,8 @@ def doctor(
         package_argument("Packages to choose, download and check instead, without a project.", "[REQUIREMENT...]"),
     ] = None,
     *,
-    target: TargetOptions,
+    target: ProjectOptions,
     search: SearchOptions,
-    project: ProjectOption = None,
     lock: Annotated[
         Path | None, typer.Option("--lock", help="The lock; pylock.toml beside the project.", metavar="FILE")
     ] = None,
@@ -65,9 +58,9 @@ def doctor(
             "nobody-to-ask", "--fix asks before it runs a command, and nobody is there", hint="give --yes, too"
         )
 
-    belongs_to = None if packages else _project(project, target)
+    belongs_to = None if packages else _project(target)
     chosen = target.here() if packages else _with_interpreter_of(belongs_to, target)
-    settle(chosen)
+    roll_back_interrupted(chosen)
 
     def look() -> Examination:
         if packages:
@@ -97,10 +90,10 @@ def _examine(
     target: TargetOptions, search: SearchOptions, project: Project | None, lock: Path | None, *, all_hashes: bool
 ) -> Examination:
     """Examine what is installed, and what a project and its lock say of it."""
-    from wheelmill.client.choose.resolve import read_facts  # noqa: PLC0415 - help needs none of these
-    from wheelmill.client.doctor.examination import examine  # noqa: PLC0415
-    from wheelmill.client.doctor.inventory import read_environment  # noqa: PLC0415
-    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415
+    from wheelmill.client.choose.resolve import read_facts
+    from wheelmill.client.doctor.examination import examine
+    from wheelmill.client.doctor.inventory import read_environment
+    from wheelmill.web.client import ATTENDED, Web
 
     environment = target.detect()
     with download_bars() as shown:
@@ -111,19 +104,19 @@ def _examine(
         return examine(examined, project, lock, web, uv=_uv())
 
 
-def _project(given: Path | None, target: TargetOptions) -> Project | None:
-    """The project that the environment belongs to; None for one that wheelmill cannot read, unless it was named."""
+def _project(target: ProjectOptions) -> Project | None:
+    """Find the project of the environment; None if wheelmill cannot read it and it was not named."""
     try:
-        return project_of(given, target)
+        return target.find_project()
     except UsageError as error:
-        if given:
+        if target.project:
             raise
         say(f"note: only the environment is examined: {error}")
         return None
 
 
 def _with_interpreter_of(project: Project | None, target: TargetOptions) -> TargetOptions:
-    """The target, with the interpreter that a project's own tool takes where none was named.
+    """Add the interpreter that a project's own tool takes, if none was named.
 
     An environment is there before anything was added to it, and so before its file is.
     """
@@ -135,11 +128,11 @@ def _with_interpreter_of(project: Project | None, target: TargetOptions) -> Targ
 
 def _examine_choice(packages: Sequence[str], target: TargetOptions, search: SearchOptions) -> Examination:
     """Choose wheels, and download them: they are in the cache then, for when they are installed."""
-    from wheelmill.client.choose.resolve import resolve  # noqa: PLC0415 - help needs none of these
-    from wheelmill.client.doctor.examination import Examination  # noqa: PLC0415
-    from wheelmill.client.doctor.promises import defects_of_wheel  # noqa: PLC0415
-    from wheelmill.client.doctor.remedies import Remedy  # noqa: PLC0415
-    from wheelmill.client.install.wheel_cache import WantedWheel  # noqa: PLC0415
+    from wheelmill.client.choose.resolve import resolve
+    from wheelmill.client.doctor.examination import Examination
+    from wheelmill.client.doctor.promises import defects_of_wheel
+    from wheelmill.client.doctor.remedies import Remedy
+    from wheelmill.client.install.wheel_cache import WantedWheel
 
     resolution = resolve(requirements_of(packages), target.detect(), search.search())
     print_resolution(resolution)
@@ -177,8 +170,8 @@ def _mend(found: Examination, look: Callable[[], Examination], target: TargetOpt
 
     Where one of the commands for a fault fails, what the others did is undone; our own commands see to that themselves.
     """
-    from wheelmill.client.doctor.remedies import started_as  # noqa: PLC0415 - only what mends
-    from wheelmill.installers.uv import run_installer  # noqa: PLC0415 - the same
+    from wheelmill.client.doctor.remedies import started_as
+    from wheelmill.installers.uv import run_installer
 
     tried: set[Remedy] = set()
     while remedy := next((each for _, each in found.faults if each.commands and each not in tried), None):
@@ -186,13 +179,13 @@ def _mend(found: Examination, look: Callable[[], Examination], target: TargetOpt
         if ask and not _agrees_to(f"run {' && '.join(remedy.lines)}"):
             continue
         try:
-            undone = nullcontext() if remedy.is_ours else undoable_environment(target)
+            undone = nullcontext() if remedy.is_ours else environment_transaction(target)
             with undone as outcome, download_bars() as shown:
                 for command, line in zip(remedy.commands, remedy.lines, strict=True):
                     say(f"running {line}")
                     run_installer(started_as(command), shown)
             if outcome:
-                outcome.tell()
+                outcome.print_lines()
         except WheelmillError as error:
             say(f"it failed: {error.explained}")
         found = look()
@@ -210,7 +203,7 @@ def _agrees_to(doing: str) -> bool:
 
 
 def _uv() -> str | None:
-    """The uv that a person would call."""
-    from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - only what mends
+    """Return the uv that a person would call."""
+    from wheelmill.installers.uv import find_uv
 
     return "uv" if shutil.which("uv") else str(program) if (program := find_uv()) else None

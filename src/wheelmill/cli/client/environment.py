@@ -51,7 +51,7 @@ def environment(
     if shell or conda:
         variables = build_variables(found) if shell else conda_variables(found)
         for name, value in variables.items():
-            print(f"export {name}={shlex.quote(value)}")  # noqa: T201 - read by a shell
+            print(f"export {name}={shlex.quote(value)}")
     elif as_json:
         print_json(environment_content(found))
     else:
@@ -59,7 +59,7 @@ def environment(
 
 
 def environment_content(found: TargetEnvironment) -> DetectedTarget:
-    """The environment as JSON shows it; what is not known is null."""
+    """Return an environment as JSON; unknown facts are null."""
     return {
         "schema": "wheelmill.environment/1",
         "python": found.python,
@@ -90,17 +90,17 @@ def _print_lines(found: TargetEnvironment) -> None:
     for name in _SHOWN:
         value = content[name] if content[name] is not None else "not known"
         origin = f"  ({found.origins[name]})" if name in found.origins else ""
-        print(f"{name:<12} {value}{origin}")  # noqa: T201 - the result
+        print(f"{name:<12} {value}{origin}")
 
 
 def conda_variables(target: TargetEnvironment) -> dict[str, str]:
-    """What tells conda, mamba and pixi of the target, where they run on another machine or see no driver.
+    """List the variables for conda, mamba and pixi that run on another machine or see no driver.
 
     An empty ``CONDA_OVERRIDE_CUDA`` says that there is none.
     https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-virtual.html
     """
-    from wheelmill.client.choose.facts import driver_cuda_of  # noqa: PLC0415 - not for what was found out
-    from wheelmill.client.choose.resolve import read_facts  # noqa: PLC0415
+    from wheelmill.client.choose.facts import driver_cuda_of
+    from wheelmill.client.choose.resolve import read_facts
 
     cuda = None if target.cpu_only else driver_cuda_of(target, read_facts()) or target.cuda
     libc = target.libc if target.libc and target.libc.family == "glibc" else None
@@ -147,11 +147,11 @@ def info(*, as_json: JsonOption = False) -> None:
         }
         print_json(content)
         return
-    print(f"{found.folder}: {number_of(found.files, 'file')}, {size(found.size)}")  # noqa: T201 - the result
+    print(f"{found.folder}: {number_of(found.files, 'file')}, {size(found.size)}")
     if found.oldest:
-        print(f"the oldest was last used {found.oldest:%Y-%m-%d %H:%M} UTC")  # noqa: T201
+        print(f"the oldest was last used {found.oldest:%Y-%m-%d %H:%M} UTC")
     if found.leftovers:
-        print(f"killed commands left {size(found.leftovers)}")  # noqa: T201
+        print(f"killed commands left {size(found.leftovers)}")
 
 
 @app.command()
@@ -177,7 +177,7 @@ def clean(
         return
     what = f"{number_of(done.files, 'file')}, {size(done.size)}"
     left = f", and {size(done.leftovers)} that killed commands left" if done.leftovers else ""
-    print(f"{'would delete' if dry_run else 'deleted'} {what}{left}")  # noqa: T201
+    print(f"{'would delete' if dry_run else 'deleted'} {what}{left}")
 
 
 def _age(text: str) -> timedelta:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wheelmill.cli.client.change import settle
+from wheelmill.cli.client.change import roll_back_interrupted
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import TargetOptions, projects_of, with_groups
 from wheelmill.client.install.distributions import Distribution, installed_in
@@ -35,11 +35,11 @@ def test(
     as_json: JsonOption = False,  # noqa: PT028 - the same
 ) -> None:
     """Import installed wheels, and launch kernels where there is a GPU. Exits with 9 when one fails."""
-    from wheelmill.config.load import load_config  # noqa: PLC0415
-    from wheelmill.system import own_installation  # noqa: PLC0415 - reads YAML
+    from wheelmill.config.load import load_config
+    from wheelmill.system import own_installation
 
     target = target.here()
-    settle(target)
+    roll_back_interrupted(target)
     environment = target.detect()
     interpreter = interpreter_of(environment)
     selected = _select_packages(projects, installed_in(interpreter))
@@ -63,7 +63,7 @@ def test(
 def _select_packages(
     projects: Sequence[str] | None, installed: Mapping[ProjectName, Distribution]
 ) -> dict[ProjectName, Distribution]:
-    """What was named, or everything compiled."""
+    """Select the packages that were named, or all that are compiled."""
     names = projects_of(projects) if projects else find_compiled_projects(installed)
     if missing := [name for name in names if name not in installed]:
         raise UsageError("not-installed", f"not installed: {', '.join(missing)}", hint="'wheelmill list' shows what is")
@@ -84,7 +84,7 @@ def list(  # noqa: A001 - the command's name
 ) -> None:
     """List installed wheels whose version names a CUDA or a torch, and what they were built for."""
     target = target.here()
-    settle(target)
+    roll_back_interrupted(target)
     selected = _select_packages(projects, installed_in(interpreter_of(target.detect())))
     if as_json:
         packages = [_listed(project, each) for project, each in selected.items()]
@@ -94,7 +94,7 @@ def list(  # noqa: A001 - the command's name
     for project, each in selected.items():
         cuda = _cuda_of(each)
         needed = f"CUDA {cuda}" if cuda else "no CUDA", words_for(each.torch) if each.torch else "no torch"
-        print("  ".join((project, each.version, *needed)))  # noqa: T201 - the result
+        print("  ".join((project, each.version, *needed)))
     if not selected:
         say("no installed version names a CUDA or a torch")
 

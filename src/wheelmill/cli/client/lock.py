@@ -17,14 +17,13 @@ from packaging.version import Version
 from wheelmill.cli.client.change import (
     DryRunOption,
     EnvironmentChange,
-    ProjectOption,
-    alone,
+    ProjectOptions,
+    exclusive,
     lock_folder,
-    project_of,
-    resolve_for_all,
-    targets_for,
-    wheel_cache,
+    requirements_beside,
+    resolve_for_project,
 )
+from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.resolve import SearchOptions, demand_attestations, package_argument
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import SignerOption, TargetOptions, requirements_of, with_groups
@@ -49,7 +48,7 @@ class LockFormat(StrEnum):
 
     @property
     def filename(self) -> str:
-        """The file of each format, by default."""
+        """The default file."""
         return "pylock.toml" if self is LockFormat.PYLOCK else "requirements.txt"
 
 
@@ -60,9 +59,8 @@ def lock(
         package_argument("Packages; by default those that were added to the project.", "[REQUIREMENT...]"),
     ] = None,
     *,
-    target: TargetOptions,
+    target: ProjectOptions,
     search: SearchOptions,
-    project: ProjectOption = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -84,26 +82,26 @@ def lock(
 
     --python and --platform take several values, separated by commas: one lock then serves all of them.
     """
-    from wheelmill.client.lock.files import merge  # noqa: PLC0415 - only what makes a lock
-    from wheelmill.client.project.project import Edit  # noqa: PLC0415 - the same
+    from wheelmill.client.lock.files import merge
+    from wheelmill.client.project.project import Edit
 
-    found = project_of(project, target)
+    project = target.find_project()
     named = requirements_of(requirements or ())
-    asked, beside = (named, []) if named else _needs_of(found)
-    written = output or lock_folder(found) / form.filename
-    known = None if upgrade else _earlier_lock(written, form, found)
-    resolutions = _resolutions(asked, known, targets_for(found, target), search, found)
+    asked, beside = (named, []) if named else (_added_to(project), requirements_beside((), project))
+    written = output or lock_folder(project) / form.filename
+    known = None if upgrade else _earlier_lock(written, form, project)
+    resolutions = _resolutions(asked, known, project, target, search)
     demand_attestations(resolutions, require_attestation)
     locks = _locks_of(resolutions, beside, known, search)
     merged = merge(locks)
     is_only_shown = check or dry_run
-    with nullcontext() if is_only_shown else alone(found.root):  # which may put an earlier file back
+    with nullcontext() if is_only_shown else exclusive(project.root):  # which may put an earlier file back
         edit = Edit.of(written, _content_of(written, form, locks, merged))
         if not is_only_shown:
             edit.write()
     changed = bool(edit.contents)
     if is_only_shown:
-        EnvironmentChange(plan=edit.contents).tell()
+        EnvironmentChange(plan=edit.contents).print_lines()
     else:
         say(f"{'wrote' if changed else 'nothing to change in'} {written}: {number_of(len(merged.packages), 'package')}")
     if as_json:
@@ -124,38 +122,37 @@ def _locks_of(
     resolutions: Sequence[Resolution], beside: Sequence[Requirement], known: Pylock | None, search: SearchOptions
 ) -> list[EnvironmentLock]:
     """Lock what was chosen, with all that it requires, and what else a project needs."""
-    from wheelmill.client.lock.environments import lock_environments  # noqa: PLC0415 - only what makes a lock
+    from wheelmill.client.lock.environments import lock_environments
 
     with wheel_cache(search) as (cache, shown):
         return lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
 
 
 def _content_of(written: Path, form: LockFormat, locks: Sequence[EnvironmentLock], merged: Pylock) -> bytes:
-    """The content of a lock; in a requirements file, what a person wrote stays."""
-    from wheelmill.client.lock.files import pylock_text, requirements_text  # noqa: PLC0415 - only what makes a lock
-    from wheelmill.client.project.requirements import put_lock  # noqa: PLC0415 - the same
+    """Return the content of a lock; lines that a person wrote into a requirements file stay."""
+    from wheelmill.client.lock.files import pylock_text, requirements_text
+    from wheelmill.client.project.requirements import put_lock
 
     if form is LockFormat.PYLOCK:
         return pylock_text(merged)
     return put_lock(written, requirements_text(locks).decode(), [package.name for package in merged.packages])
 
 
-def _needs_of(project: Project) -> tuple[list[Requirement], list[Requirement]]:
-    """What wheels of a project are chosen for, and what else goes into its lock."""
-    asked = list(project.asked)
+def _added_to(project: Project) -> Sequence[Requirement]:
+    """Return the requirements that wheels of a project were chosen for."""
+    asked = project.asked
     if not asked:
         raise UsageError(
             "nothing-to-lock",
             f"{project.path}: nothing to lock",
             hint="name packages, or add them to the project first",
         )
-    names = {canonicalize_name(each.name) for each in asked} | {canonicalize_name("torch")}
-    return asked, [each for each in project.requirements if canonicalize_name(each.name) not in names]
+    return asked
 
 
 def _earlier_lock(written: Path, form: LockFormat, project: Project) -> Pylock | None:
-    """The lock whose versions are kept: the one that is written anew, or for requirements the project's."""
-    from wheelmill.client.lock.files import check_name, read_lock  # noqa: PLC0415 - only what makes a lock
+    """Read the lock whose versions are kept: the one that is overwritten, or for requirements the project's."""
+    from wheelmill.client.lock.files import check_name, read_lock
 
     if form is LockFormat.PYLOCK:
         check_name(written)
@@ -164,27 +161,20 @@ def _earlier_lock(written: Path, form: LockFormat, project: Project) -> Pylock |
 
 
 def _resolutions(
-    asked: Sequence[Requirement],
-    known: Pylock | None,
-    targets: Sequence[TargetOptions],
-    search: SearchOptions,
-    project: Project,
+    asked: Sequence[Requirement], known: Pylock | None, project: Project, target: TargetOptions, search: SearchOptions
 ) -> tuple[Resolution, ...]:
     """Choose the versions that an earlier lock has, or others where they do not fit any longer."""
-    from wheelmill.client.project.change import find_torch_pin  # noqa: PLC0415 - only what makes a lock
-
-    torch = find_torch_pin(project.requirements)
     kept = {package.name: package.version for package in known.packages} if known else {}
     try:
-        return resolve_for_all(_pin_to_lock(asked, kept), targets, search, torch)
+        return resolve_for_project(_pin_to_lock(asked, kept), project, target, search)
     except NoWheelError:
         if not kept:
             raise
-        return resolve_for_all(asked, targets, search, torch)
+        return resolve_for_project(asked, project, target, search)
 
 
 def _pin_to_lock(asked: Sequence[Requirement], versions: Mapping[ProjectName, Version | None]) -> list[Requirement]:
-    """The requirements, narrowed to the versions that were locked before."""
+    """Narrow requirements to the versions that were locked before."""
     kept = []
     for requirement in asked:
         locked = versions.get(canonicalize_name(requirement.name))

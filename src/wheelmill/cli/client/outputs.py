@@ -30,7 +30,7 @@ class SourceLooked(TypedDict):
     url: str
     """The page that decided."""
     detail: str
-    """What the server said, and what to do about it; empty where the outcome says everything."""
+    """The server's answer and what to do about it; empty if the outcome says everything."""
 
 
 class Refusal(TypedDict):

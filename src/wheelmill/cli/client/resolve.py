@@ -1,41 +1,23 @@
-"""``wheelmill resolve`` and ``search``: wheels that fit, and the sources that are searched.
-
-A wheel that no source has can be compiled on this machine.
-"""
+"""``wheelmill resolve`` and ``search``: wheels that fit, and the sources that are searched."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from wheelmill.cli.shared.commands import JsonOption, Waiting, print_json, say, say_warning
-from wheelmill.cli.shared.options import (
-    CONFIG_VARIABLE,
-    SignerOption,
-    TargetOptions,
-    build_target,
-    requirements_of,
-    signer_of,
-    with_groups,
-)
+from wheelmill.cli.shared.options import SignerOption, TargetOptions, requirements_of, signer_of, with_groups
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
-from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, SourceOutcome, TargetEnvironment
+from wheelmill.client.records import Choice, Resolution, Source, SourceOutcome, Unresolved
 from wheelmill.client.sources.listing import known_projects
-from wheelmill.errors import BuildError, NetworkError, NoWheelError, UsageError, WheelmillError
+from wheelmill.errors import NetworkError, NoWheelError, UsageError, WheelmillError
 from wheelmill.names import ProjectName, StableTorch, project_name
-from wheelmill.plan.targets import BuildTarget
-from wheelmill.system import own_installation
-from wheelmill.wheel.label import BuiltFor, torch_in_json, words_for
-from wheelmill.wheel.metadata import requires_dist_of
-from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import (
@@ -46,7 +28,6 @@ if TYPE_CHECKING:
         SearchContent,
         SourceLooked,
     )
-    from wheelmill.config.model import Config
 
 
 def _option(name: str, text: str, metavar: str | None = None) -> object:
@@ -77,7 +58,7 @@ class SearchOptions:
     ] = False
 
     def search(self) -> Search:
-        """The options as the client takes them.
+        """Return the options as a `Search` of the client.
 
         Raises:
             UsageError: they contradict each other.
@@ -125,21 +106,15 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """List the sources where wheels are looked for: their packages, descriptions and addresses."""
-    from wheelmill.wheel.findings import some_of  # noqa: PLC0415 - not for commands that take the options alone
+    from wheelmill.wheel.findings import some_of
 
     options = where.search()
     with options.open_cache() as cache:
         known = options.sources(cache, cache.warnings.append)
     for warning in cache.warnings:
-        say(f"warning: {warning}")
-    sources = [
-        source
-        for source in known
-        if all(
-            word.lower() in " ".join((source.name, source.description, source.url, *source.projects)).lower()
-            for word in words or ()
-        )
-    ]
+        say_warning(warning)
+    asked = [word.lower() for word in words or ()]
+    sources = [source for source in known if all(word in _text_of(source) for word in asked)]
     if as_json:
         content: list[KnownSource] = [
             {
@@ -159,16 +134,17 @@ def search(
         say("no source matches all of these words")
     for source in sources:
         gpus = " ".join(architecture.sm for architecture in source.gpus)
-        meant_first = sorted(
-            source.projects, key=lambda name: (not any(word.lower() in name for word in words or ()), name)
-        )
-        print(f"{some_of(meant_first) or 'any package'}: {source.description or source.name}")  # noqa: T201
-        print(f"    {source.kind} {source.url}{f', for {gpus} only' if gpus else ''}")  # noqa: T201
+        meant_first = sorted(source.projects, key=lambda name: (not any(word in name for word in asked), name))
+        print(f"{some_of(meant_first) or 'any package'}: {source.description or source.name}")
+        print(f"    {source.kind} {source.url}{f', for {gpus} only' if gpus else ''}")
+
+
+def _text_of(source: Source) -> str:
+    return " ".join((source.name, source.description, source.url, *source.projects)).lower()
 
 
 RequirementsArgument = Annotated[
-    list[str],
-    package_argument("Packages: flash-attn, 'mamba-ssm>=2,<3'.", "REQUIREMENT..."),
+    list[str], package_argument("Packages: flash-attn, 'mamba-ssm>=2,<3'.", "REQUIREMENT...")
 ]
 
 
@@ -203,24 +179,22 @@ def resolve(
 def demand_attestations(resolutions: Iterable[Resolution], option: str | None) -> None:
     """Refuse wheels that are not attested by the repository that the option names."""
     if signer := signer_of(option):
-        from wheelmill.client.choose.look import check_attested  # noqa: PLC0415 - only where it is asked for
+        from wheelmill.client.choose.look import check_attested
 
         check_attested(resolutions, signer)
 
 
 def no_wheel_error(resolutions: Iterable[Resolution]) -> NoWheelError | NetworkError:
-    """The error for projects without a wheel, with a hint: a source that did not answer may have one."""
+    """Make the error for the projects that have no wheel; see `absence_error`."""
     found = list(resolutions)
     missing = {name for resolution in found for name in resolution.unresolved}
     return absence_error(missing, [each for resolution in found for each in resolution.sources])
 
 
 def absence_error(missing: Iterable[ProjectName], outcomes: Iterable[SourceOutcome]) -> NoWheelError | NetworkError:
-    """The error for projects without a wheel.
+    """Make the error for projects without a wheel, which a source that did not answer may have.
 
-    Args:
-        missing: the projects without a wheel.
-        outcomes: the outcomes of sources, for these projects and others.
+    ``outcomes`` are those of sources for these projects and others.
     """
     names = frozenset(missing)
     projects = ", ".join(sorted(names))
@@ -255,14 +229,19 @@ def print_resolution(resolution: Resolution) -> None:
         for note in choice.notes:
             say(f"    note: {note}")
     for name, missing in resolution.unresolved.items():
-        say(f"  {name}: {missing.reason}")
-        if missing.suggestion:
-            say(f"    hint: {missing.suggestion}")
-        print_outcomes(each for each in outcomes if each.project == name)
+        print_absence(f"  {name}", missing, [each for each in outcomes if each.project == name])
+
+
+def print_absence(heading: str, absence: Unresolved, outcomes: Iterable[SourceOutcome]) -> None:
+    """Print the reason why a project has no wheel, what would help, and the outcome of each source."""
+    say(f"{heading}: {absence.reason}")
+    if absence.suggestion:
+        say(f"    hint: {absence.suggestion}")
+    print_outcomes(outcomes)
 
 
 def say_warnings(warnings: Iterable[str], outcomes: Iterable[SourceOutcome]) -> None:
-    """Say warnings, but for those of sources whose outcomes follow, together with the error that has their URLs."""
+    """Print warnings, except for sources whose outcomes follow, together with the error that has their URLs."""
     told = {each.warning for each in outcomes if each.outcome.is_open}
     for warning in warnings:
         if warning not in told:
@@ -276,7 +255,7 @@ def print_outcomes(outcomes: Iterable[SourceOutcome]) -> None:
 
 
 def resolution_content(resolution: Resolution) -> ResolutionContent:
-    """The resolution as JSON shows it."""
+    """Return a resolution as JSON."""
     target = resolution.environment
     return {
         "environment": {
@@ -294,7 +273,7 @@ def resolution_content(resolution: Resolution) -> ResolutionContent:
 
 
 def outcomes_content(outcomes: Iterable[SourceOutcome]) -> list[SourceLooked]:
-    """The outcomes of sources as JSON shows them."""
+    """Return the outcomes of sources as JSON."""
     return [
         {
             "project": each.project,
@@ -322,8 +301,8 @@ def _choice_content(choice: Choice) -> Chosen:
 
 
 def _write_text(resolution: Resolution, name: str, output: Path | None) -> None:
-    from wheelmill.client.project.change import new_project_text  # noqa: PLC0415 - JSON needs no TOML
-    from wheelmill.system.files import write_bytes  # noqa: PLC0415 - the same
+    from wheelmill.client.project.change import new_project_text
+    from wheelmill.system.files import write_bytes
 
     try:
         text = new_project_text(resolution, project_name(name))
@@ -333,87 +312,4 @@ def _write_text(resolution: Resolution, name: str, output: Path | None) -> None:
         write_bytes(output, text.encode())
         say(f"wrote {output}")
     else:
-        print(text, end="")  # noqa: T201 - the result
-
-
-def add_local_builds(resolution: Resolution, requirements: Sequence[Requirement], *, build: bool) -> Resolution:
-    """Fill in what no source has: with wheels that were built here before, and with new ones.
-
-    Args:
-        resolution: the choices from all sources.
-        requirements: the requirements of the user, one for each project.
-        build: whether what is missing is built; otherwise only what was built before is taken.
-    """
-    from wheelmill.config.load import load_config  # noqa: PLC0415 - reads YAML
-
-    config = load_config(Path(os.environ.get(CONFIG_VARIABLE) or own_installation.CONFIG))
-    choices, missing = dict(resolution.choices), dict(resolution.unresolved)
-    for requirement in requirements:
-        project = canonicalize_name(requirement.name)
-        if project not in missing or project not in config.packages:
-            continue
-        wheel = None if build else _earlier_wheel(requirement, resolution.environment, config)
-        if build or wheel:
-            _warn_of_silent_sources(project, resolution.sources)
-        if build:
-            wheel = _build(build_target(requirement, resolution.environment, config))
-        if wheel:
-            say(f"  {project}: {wheel.filename}, built on this machine")
-            choices[project] = Choice(
-                project=project,
-                candidate=_candidate(wheel),
-                extras=frozenset(requirement.extras),
-                requires_dist=requires_dist_of(wheel.path),
-            )
-            del missing[project]
-    return replace(resolution, choices=choices, unresolved=missing)
-
-
-def _warn_of_silent_sources(project: ProjectName, outcomes: Iterable[SourceOutcome]) -> None:
-    """Print the URLs of sources without an answer: the error for a missing wheel has them, and is not raised."""
-    for each in outcomes:
-        if each.project == project and each.outcome.is_open:
-            say_warning(f"{each.warning}")
-
-
-def _earlier_wheel(requirement: Requirement, environment: TargetEnvironment, config: Config) -> WheelFile | None:
-    """The wheel that was built for an environment on this machine; None if there is none, or none can be built."""
-    from wheelmill.build.builder import wheel_kept  # noqa: PLC0415 - only where a wheel is missing
-
-    try:
-        return wheel_kept(build_target(requirement, environment, config))
-    except (BuildError, UsageError):
-        return None
-
-
-def _build(target: BuildTarget) -> WheelFile:
-    from wheelmill.build.builder import build_here  # noqa: PLC0415
-    from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
-    from wheelmill.cli.shared.terminal import progress  # noqa: PLC0415
-    from wheelmill.system.sandbox import check_confinement  # noqa: PLC0415
-
-    check_confinement(say)
-    with progress() as shown:
-        return build_here(target, LocalBuilder(), shown)
-
-
-def _candidate(wheel: WheelFile) -> Candidate:
-    name = WheelName.parse(wheel.filename)
-    source = Source(name="this machine", kind=SourceKind.FIND_LINKS, url=wheel.path.parent.as_uri())
-    return Candidate(
-        filename=wheel.filename,
-        project=name.project,
-        version=name.version,
-        build=name.build,
-        tags=name.tags,
-        label=BuiltFor.parse(name.version.local or ""),
-        url=wheel.path.as_uri(),
-        sha256=wheel.sha256,
-        size=wheel.size,
-        requires_python=None,
-        metadata_sha256=None,
-        has_metadata=False,
-        uploaded_at=None,
-        yanked=None,
-        source=source,
-    )
+        print(text, end="")

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _PACKED: Final = "wheel, packed"
 
 
-def lines_beside(wheel: WheelContents, other: WheelContents) -> Iterator[str]:
-    """A line for each part that one of them has: the wheels as they are packed, then what is in them, unpacked."""
+def _comparison(wheel: WheelContents, other: WheelContents) -> Iterator[str]:
+    """Yield a line for each part of either wheel: packed as a whole, then unpacked by content."""
     yield wheel.filename
     yield f"beside {other.filename}"
     parts, of_other = _parts(wheel), _parts(other)
@@ -74,16 +74,16 @@ def show(
         print_json({"schema": "wheelmill.show/1", **_content(contents), **beside_it})
         return
     if other:
-        print("\n".join(map(printable, lines_beside(contents, other))))  # noqa: T201 - the result
+        print("\n".join(map(printable, _comparison(contents, other))))
         return
-    print(printable(f"{contents.name.project} {contents.name.version}"))  # noqa: T201 - the result
+    print(printable(f"{contents.name.project} {contents.name.version}"))
     for heading, text in _lines(contents):
-        print(printable(f"  {heading:<13} {' '.join(text.splitlines())}"))  # noqa: T201 - no text makes lines of its own
+        print(printable(f"  {heading:<13} {' '.join(text.splitlines())}"))  # no text makes lines of its own
 
 
 def _contents_of(wheel: str) -> WheelContents:
     if urlsplit(wheel).scheme in ("http", "https"):
-        from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - not for files
+        from wheelmill.web.client import ATTENDED, Web
 
         with Web(retries=ATTENDED) as web:
             return contents_behind(wheel, web)
@@ -97,7 +97,7 @@ def _contents_of(wheel: str) -> WheelContents:
 
 
 def _lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
-    """The output for people: headings and texts."""
+    """Yield the headings and texts for people."""
     name = contents.name
     yield "file", f"{contents.filename}, {size(contents.size)}"
     if contents.sha256:
@@ -198,7 +198,7 @@ def _sbom_line(sbom: Sbom) -> str:
 
 
 def _content(contents: WheelContents) -> WheelShown:
-    """The output for programs."""
+    """Return a wheel as JSON."""
     name, code = contents.name, contents.code
     label = name.built_for
     return {

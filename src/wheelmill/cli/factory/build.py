@@ -10,16 +10,15 @@ import typer
 
 from wheelmill.cli.factory.filters import FilterOptions, read_values
 from wheelmill.cli.factory.inputs import BuildOptions, ConfigOption, check_none_left, config_at, use_clones
-from wheelmill.cli.factory.plan import tell_skips
+from wheelmill.cli.factory.plan import report_skips
 from wheelmill.cli.shared.commands import say
-from wheelmill.cli.shared.options import TargetOptions, build_target, requirements_of, with_groups
+from wheelmill.cli.shared.options import TargetOptions, requirements_of, with_groups
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, TimeIsOver, UsageError
 from wheelmill.plan.matrix import find_missing, make_plan
 from wheelmill.plan.targets import Filters
 from wheelmill.system.progress import time_limit
-from wheelmill.system.sandbox import check_confinement
 
 
 @with_groups
@@ -64,13 +63,13 @@ def build(
 
 def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Path, part: str | None) -> None:
     """Build what the filters leave, or a part of each; a failure does not hold up the others."""
-    from wheelmill.build.builder import build_part, build_wheel  # noqa: PLC0415 - part of the factory extra
-    from wheelmill.build.compiler_cache import BuildPart  # noqa: PLC0415
+    from wheelmill.build.builder import build_part, build_wheel  # needs the factory extra
+    from wheelmill.build.compiler_cache import BuildPart
 
     parts = read_values("--part", [part] if part else (), BuildPart.parse)
     policy = where.resolve_policy()
     planned = make_plan(config, filters, published={})
-    tell_skips(planned, filters)
+    report_skips(planned, filters)
     for each in find_missing(planned, published=()):
         say(f"{each.project} requires {each.requires}: smoke takes its wheel from beside this one")
     builder = where.limited_builder(config)
@@ -93,21 +92,16 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
 
 def _build_here(project: str, filters: FilterOptions, gpus: list[str] | None, config: Config) -> None:
     """Build for the environment that wheels would be chosen for; prints where the wheel is."""
-    from wheelmill.build.builder import build_here  # noqa: PLC0415
-    from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
+    from wheelmill.cli.shared.local_builds import build_locally, local_target
 
     version = _one(filters.version)
     (requirement,) = requirements_of([f"{project}=={version}" if version else project])
     options = TargetOptions(python=_one(filters.python), torch=_one(filters.torch), cuda=_one(filters.cuda), gpu=gpus)
-    target = build_target(requirement, options.here().detect(), config)
-    check_confinement(say)
-    with progress() as shown:
-        wheel = build_here(target, LocalBuilder(), shown)
-    typer.echo(wheel.path)
+    typer.echo(build_locally(local_target(requirement, options.here().detect(), config)).path)
 
 
 def _one(texts: list[str] | None) -> str | None:
-    """The only value of an option."""
+    """Return the only value of an option."""
     if texts and (len(texts) > 1 or "," in texts[0]):
         raise UsageError("one-wheel-only", "--here builds one wheel: give one value for each option")
     return texts[0] if texts else None

@@ -204,7 +204,7 @@ def check(
 
     What one file says is compared with the others, too: a CUDA needs an image, a torch its symbols.
     """
-    from wheelmill.config.consistency import contradictions  # noqa: PLC0415 - reads the symbols of every torch
+    from wheelmill.config.consistency import contradictions
 
     config = config_at(directory, check_ranges=True)
     if found := contradictions(config, place_at(directory)):

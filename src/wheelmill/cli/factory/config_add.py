@@ -67,7 +67,7 @@ def add(
 
     Says every guess with the line it comes from. Exits with 2 where a project needs no build, and says why.
     """
-    from wheelmill.config.survey.entry import survey_project  # noqa: PLC0415 - reads sources, which others do not
+    from wheelmill.config.survey.entry import survey_project
 
     if bool(project) == bool(issue):
         raise UsageError("nothing-named", "name a project or a git repository, or an issue with --from-issue")
@@ -91,7 +91,7 @@ def add(
 
 
 def _add_requested(issue: Path, directory: Path | None, *, replaces: bool, dry_run: bool, as_json: bool) -> None:
-    """Write the entry that a package request asks for; locking it is for whoever has read it."""
+    """Write the entry that a package request asks for; a person reads it before it is locked."""
     request = read_request(issue)
     if as_json:
         _print(request.name, request.entry, ())
@@ -235,7 +235,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _installed_from() -> tuple[str, str]:
-    """The repository and commit that this wheelmill was installed from (PEP 610)."""
+    """Return the repository and commit that this wheelmill was installed from (PEP 610)."""
     checkout = installed_from()
     words = checkout.url.removesuffix(".git").split("/") if checkout else []
     if not checkout or len(words) < 5 or words[0] != "https:":  # noqa: PLR2004 - https, nothing, host, owner, name

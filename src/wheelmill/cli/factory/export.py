@@ -36,7 +36,7 @@ def kernels(
 
     Prints the folders. Exits with 9 where a wheel is refused; nothing is written then.
     """
-    from wheelmill.hosting.kernels import kernel_of, write_kernels  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.hosting.kernels import kernel_of, write_kernels  # needs the factory extra
 
     found, refused = [], []
     for wheel in wheels:

@@ -1,4 +1,4 @@
-"""The options that say which combinations a command is about."""
+"""Options for the combinations that a command is about."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class FilterOptions:
         )
 
     def texts(self, projects: Sequence[str]) -> dict[str, str]:
-        """What was given, by the names of the options, so that a later run can be given the same."""
+        """Return the given texts by option, so that a later run can be given the same."""
         lists = {"project": projects} | {name: getattr(self, name) for name in _LISTS}
         given = {name: ",".join(values) for name, values in lists.items() if values}
         return given | {"channel": self.channel.value} | ({"force": "true"} if self.force else {})

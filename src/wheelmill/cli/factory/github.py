@@ -34,11 +34,11 @@ def check(
 
     What the token may not see is reported, too. Exits with 9 on findings, and where something was not seen.
     """
-    from wheelmill.hosting.read import read_settings  # noqa: PLC0415 - needs the factory extra
-    from wheelmill.hosting.rules import WrongSetting, examine  # noqa: PLC0415
-    from wheelmill.hosting.settings import Unseen  # noqa: PLC0415
-    from wheelmill.release.github import Repository  # noqa: PLC0415
-    from wheelmill.release.github.api import Calls, Pace  # noqa: PLC0415
+    from wheelmill.hosting.read import read_settings  # needs the factory extra
+    from wheelmill.hosting.rules import WrongSetting, examine
+    from wheelmill.hosting.settings import Unseen
+    from wheelmill.release.github import Repository
+    from wheelmill.release.github.api import Calls, Pace
 
     asked = Repository.parse(repository, os.environ)
     if asked.token is None:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class WheelPlaces:
-    """Where the wheels of a site are, beside its store."""
+    """Places of a site's wheels beside its store."""
 
     base_url: Annotated[
         str | None,
@@ -92,7 +92,7 @@ class WheelPlaces:
 
 @dataclass(frozen=True, kw_only=True)
 class SiteOptions:
-    """What a site was before, where it will be, and what else stands in it."""
+    """The current site, the address of the new one, and its documents."""
 
     previous: Annotated[
         str | None,
@@ -131,7 +131,7 @@ class SiteOptions:
         if self.site_url and urlsplit(self.site_url).scheme not in ("http", "https"):
             raise UsageError("site-url-invalid", f"expected an http or https URL as --site-url, not {self.site_url!r}")
         if self.documents:
-            from wheelmill.index.site.pages import pages_of_documents  # noqa: PLC0415 - needs the factory extra
+            from wheelmill.index.site.pages import pages_of_documents  # needs the factory extra
 
             next(pages_of_documents(self.documents))  # which looks at the folder first
 
@@ -147,7 +147,7 @@ def build(
     require_attestation: RequiredSignerOption = None,
 ) -> None:
     """Generate the site of all releases in a store."""
-    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+    from wheelmill import pipeline  # needs the factory extra
 
     site.check()
     place = _place_of(site.previous)
@@ -182,7 +182,7 @@ def build(
 
 def _mirror_at(option: str, text: str, site: Path) -> Mirror:
     """Open a store that a site names beside its own."""
-    from wheelmill.pipeline import Mirror  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.pipeline import Mirror  # needs the factory extra
 
     name, _, url = text.partition("=")
     store = store_at(name, option=option, must_exist=True)
@@ -190,16 +190,12 @@ def _mirror_at(option: str, text: str, site: Path) -> Mirror:
 
 
 def _place_of(previous: str | None) -> str | None:
-    """The folder or the URL of the current site; None where there is none.
-
-    Args:
-        previous: the site, as `build` takes it.
-    """
+    """Find the folder or the URL of the current site; None if there is none."""
     kind, _, name = (previous or "").partition(":")
     if kind != "github":
         return previous
-    from wheelmill.hosting.read import find_site  # noqa: PLC0415 - needs the factory extra
-    from wheelmill.release.github import Repository  # noqa: PLC0415
+    from wheelmill.hosting.read import find_site  # needs the factory extra
+    from wheelmill.release.github import Repository
 
     site = find_site(Repository.parse(name, os.environ), SYSTEM_CLOCK)
     if site is None:
@@ -208,13 +204,11 @@ def _place_of(previous: str | None) -> str | None:
 
 
 def _deployed_at(place: str | None, *, may_be_new: bool) -> ReadDeployed:
-    """What reads the current site, once nobody else writes the new one.
+    """Make the reader of the current site, which runs under the lease of the new one.
 
-    Args:
-        place: its folder or URL.
-        may_be_new: whether it may be that nothing is there yet.
+    ``place`` is its folder or URL; with ``may_be_new`` nothing need be there yet.
     """
-    from wheelmill.index.deployed import Deployed, deployed_wheels  # noqa: PLC0415 - only for building
+    from wheelmill.index.deployed import Deployed, deployed_wheels
 
     if place is None:
         return lambda _read: Deployed()
@@ -222,8 +216,8 @@ def _deployed_at(place: str | None, *, may_be_new: bool) -> ReadDeployed:
 
 
 def _sources_in(folder: Path) -> bytes | None:
-    """The list of sources of a configuration, if it has one."""
-    from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415
+    """Read the list of sources of a configuration; None if it has none."""
+    from wheelmill.client.sources.sources_file import read_sources_file
 
     path = folder / SOURCES
     if not path.exists():
@@ -235,11 +229,11 @@ def _sources_in(folder: Path) -> bytes | None:
 _SHOWN: Final = 10
 """Findings of one rule that are printed for people; other formats have all."""
 _PLACES: Final = 3
-"""Of a finding that are printed for people."""
+"""Places of one finding that are printed for people."""
 
 
 class Format(StrEnum):
-    """How a report is printed."""
+    """Format of a report."""
 
     TEXT = "text"
     JSON = "json"
@@ -275,8 +269,8 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Check an index, ours or anybody's, by every rule in docs/index-check.md. Exits with 9 on findings."""
-    from wheelmill.conformance.fetch import Politeness  # noqa: PLC0415 - its parser and client take time to load
-    from wheelmill.conformance.survey import check_folder, check_url  # noqa: PLC0415
+    from wheelmill.conformance.fetch import Politeness
+    from wheelmill.conformance.survey import check_folder, check_url
 
     if as_json and form is not Format.TEXT:
         raise UsageError("options-conflict", f"--json and --format {form} are two forms; give one of them")
@@ -302,7 +296,7 @@ def check(
 
 
 def _projects(names: list[str]) -> list[ProjectName]:
-    """The projects that a person named, each once.
+    """Read the names of projects, each once.
 
     Raises:
         UsageError: one is no name of a project.
@@ -320,15 +314,15 @@ def _print_report(report: ConformanceReport, form: Format) -> None:
         case Format.JSON:
             _print_json(report)
         case Format.SARIF:
-            from importlib.metadata import version  # noqa: PLC0415 - takes long, as what follows does
+            from importlib.metadata import version
 
-            from wheelmill.conformance.report import sarif_of  # noqa: PLC0415
+            from wheelmill.conformance.report import sarif_of
 
-            print(json.dumps(sarif_of(report, version=version("wheelmill")), indent=2))  # noqa: T201
+            print(json.dumps(sarif_of(report, version=version("wheelmill")), indent=2))
         case Format.JUNIT:
-            from wheelmill.conformance.report import junit_of  # noqa: PLC0415
+            from wheelmill.conformance.report import junit_of
 
-            print(junit_of(report))  # noqa: T201
+            print(junit_of(report))
         case _:
             assert_never(form)
 
@@ -405,8 +399,8 @@ def upload(
     if kind != "s3":
         raise UsageError("place-invalid", f"expected s3:BUCKET/PREFIX, not {place!r}")
     with needs_botocore():
-        from wheelmill.hosting.upload import upload_site  # noqa: PLC0415 - needs the s3 extra
-        from wheelmill.release.s3 import Bucket  # noqa: PLC0415 - the same
+        from wheelmill.hosting.upload import upload_site  # needs the s3 extra
+        from wheelmill.release.s3 import Bucket
     bucket = Bucket.parse(name, SYSTEM_CLOCK)
     bucket.check_credentials()
     with progress() as shown:

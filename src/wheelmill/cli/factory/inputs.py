@@ -112,7 +112,7 @@ def own_config_at(named: Path | None) -> Config | None:
 
 
 def place_at(named: Path | None) -> Path:
-    """The configuration that was named, else ``./wheelmill.yml``, else ``./config``, else the one that ships."""
+    """Return the configuration that was named, else ``./wheelmill.yml``, else ``./config``, else the one that ships."""
     here = (place for place in (Path(OWN), Path("config")) if place.exists())
     return named or next(here, own_installation.CONFIG)
 
@@ -154,8 +154,8 @@ def store_at(text: str, *, option: str = "--store", must_exist: bool = False, ba
             raise UsageError("folder-absent", f"{option}: there is no folder {directory}")
         return DirectoryStore(directory=directory, clock=SYSTEM_CLOCK)
     if kind == "github":
-        from wheelmill.release.github import GitHubStore, Repository  # noqa: PLC0415 - needs the factory extra
-        from wheelmill.release.github.api import Pace  # noqa: PLC0415
+        from wheelmill.release.github import GitHubStore, Repository  # needs the factory extra
+        from wheelmill.release.github.api import Pace
 
         with suppress(UsageError):  # what was expected is said below
             repository = Repository.parse(place, os.environ)
@@ -163,7 +163,7 @@ def store_at(text: str, *, option: str = "--store", must_exist: bool = False, ba
             return GitHubStore(repository=repository, pace=Pace(SYSTEM_CLOCK), ledger_commit=commit)
     if kind == "s3":
         with needs_botocore():
-            from wheelmill.release.s3 import Bucket, S3Store  # noqa: PLC0415 - needs the s3 extra
+            from wheelmill.release.s3 import Bucket, S3Store  # needs the s3 extra
         return S3Store(bucket=Bucket.parse(place, SYSTEM_CLOCK), address=base_url)
     raise UsageError(
         "place-invalid", f"{option}: expected dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX, not {text!r}"
@@ -172,7 +172,7 @@ def store_at(text: str, *, option: str = "--store", must_exist: bool = False, ba
 
 @contextmanager
 def needs_botocore() -> Iterator[None]:
-    """Say which extra is missing if an import fails."""
+    """Name the missing extra if an import fails."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -186,8 +186,8 @@ def needs_botocore() -> Iterator[None]:
 
 
 def artifacts_of(runs: Sequence[str]) -> JobArtifacts:
-    """The artifacts of runs, in the repository that this job runs in."""
-    from wheelmill.release.github import JobArtifacts, Repository  # noqa: PLC0415 - needs the factory extra
+    """Open the artifacts of runs, in the repository that this job runs in."""
+    from wheelmill.release.github import JobArtifacts, Repository  # needs the factory extra
 
     if wrong := [run for run in runs if not run.isdecimal()]:
         raise UsageError("run-invalid", f"--run: expected the number of a run, not {wrong[0]!r}")
@@ -200,7 +200,7 @@ def artifacts_of(runs: Sequence[str]) -> JobArtifacts:
     return JobArtifacts(Repository.parse(name, os.environ), runs, SYSTEM_CLOCK)
 
 
-def tell(done: Publication) -> None:
+def report_publication(done: Publication) -> None:
     """Report the outcome for each wheel.
 
     Raises:
@@ -225,7 +225,7 @@ def raise_for(refusals: Iterable[RefusedWheel], heading: str) -> None:
 
 
 class SandboxKind(StrEnum):
-    """Where builds and clean environments run."""
+    """Place of builds and clean environments."""
 
     LOCAL = "local"
     DOCKER = "docker"
@@ -238,7 +238,7 @@ SandboxOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceOptions:
-    """Where builds run and for which machines: what affects their result, beside their targets."""
+    """Place of builds, and the machines that they are for: what affects their result, beside their targets."""
 
     sandbox: SandboxOption = SandboxKind.LOCAL
     policy: Annotated[
@@ -260,7 +260,7 @@ class PlaceOptions:
         """
         if self.policy is None:
             return AUTO_POLICY if self.sandbox is SandboxKind.LOCAL else PUBLISHED_POLICY
-        from wheelmill.wheel.platforms import policy_names  # noqa: PLC0415 - part of the factory extra
+        from wheelmill.wheel.platforms import policy_names  # needs the factory extra
 
         if self.policy != AUTO_POLICY and self.policy not in (known := policy_names()):
             raise UsageError(
@@ -278,8 +278,8 @@ class PlaceOptions:
             memory: bytes that a container may use; None sets no limit.
             cpus: processors that a container may use; None sets no limit.
         """
-        from wheelmill.build.docker import DockerBuilder, Limits  # noqa: PLC0415 - part of the factory extra
-        from wheelmill.build.local import LocalBuilder  # noqa: PLC0415
+        from wheelmill.build.docker import DockerBuilder, Limits  # needs the factory extra
+        from wheelmill.build.local import LocalBuilder
 
         if self.sandbox is SandboxKind.LOCAL:
             check_confinement(say)
@@ -288,8 +288,8 @@ class PlaceOptions:
         return DockerBuilder(images=config.images, compatibility=config.compatibility, limits=limits)
 
     def can_build(self, target: BuildTarget, config: Config) -> bool:
-        """Whether there is a compiler for a target."""
-        from wheelmill.build.toolkit import has_toolkit  # noqa: PLC0415 - part of the factory extra
+        """True if there is a compiler for a target."""
+        from wheelmill.build.toolkit import has_toolkit  # needs the factory extra
 
         cuda = target.cell.cuda
         return has_toolkit(cuda, target.toolkit) if self.sandbox is SandboxKind.LOCAL else cuda in config.images.cuda
@@ -297,7 +297,7 @@ class PlaceOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions(PlaceOptions):
-    """Where builds run, for which machines, and what a container may use."""
+    """Place of builds, the machines that they are for, and the limits of a container."""
 
     memory: Annotated[
         float | None,
@@ -359,7 +359,7 @@ class BuildOptions(PlaceOptions):
     def limited_builder(self, config: Config) -> Builder:
         """Make the builder of wheels, with the given limits and what other jobs compiled."""
         if self.cache_from:
-            from wheelmill.build.compiler_cache import take_up  # noqa: PLC0415 - part of the factory extra
+            from wheelmill.build.compiler_cache import take_up  # needs the factory extra
 
             say(f"{number_of(take_up(self.cache_from), 'object')} of other jobs taken up")
         return self.builder(config, memory=int(self.memory * (1 << 30)) if self.memory else None, cpus=self.cpus)
@@ -377,10 +377,7 @@ def check_none_left(targets: Sequence[BuildTarget]) -> None:
 
 def environments_in(sandbox: SandboxKind, config: Config) -> SmokeEnvironments:
     """Make the clean environments; the configuration has the images."""
-    from wheelmill.smoke.environment import (  # noqa: PLC0415 - part of the factory extra
-        DockerEnvironments,
-        LocalEnvironments,
-    )
+    from wheelmill.smoke.environment import DockerEnvironments, LocalEnvironments  # needs the factory extra
 
     if sandbox is SandboxKind.LOCAL:
         check_confinement(say)

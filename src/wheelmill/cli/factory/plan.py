@@ -48,17 +48,17 @@ if TYPE_CHECKING:
 
 
 _REASONS: Final = 3
-"""How many reasons of a package stand in its line in full; more of them are put together by their kinds."""
+"""Most reasons that a package's line has in full; more of them are put together by their kinds."""
 
 _EXPLAINED: Final = 12
-"""How many packages have their reasons in their lines; those of more are put together below them, to fit a screen."""
+"""Most packages with reasons in their lines; those of more are put together below them, to fit a screen."""
 
 _BASES: Final[Mapping[Basis, tuple[str, str]]] = {
     Basis.MEASURED: ("", "as published wheels took"),
     Basis.PRIOR: ("~", "by 'seconds' in their entries"),
     Basis.GUESS: ("?", f"guessed: {GUESSED_SECONDS} seconds for each GPU architecture"),
 }
-"""How hours are marked, and what is said of them."""
+"""Mark and explanation of hours, by their basis."""
 
 
 def print_plan(planned: Plan, past: PastBuilds, cost: Estimate, *, wheels: bool, skips: bool) -> None:
@@ -115,7 +115,7 @@ def _in_words(hours: float) -> str:
 
 
 def _newest_torch(targets: Sequence[BuildTarget]) -> str:
-    """The newest torch that wheels of one package are for, or the range of them that each one serves."""
+    """Return the newest torch of a package's wheels, or the range of torches that each wheel serves."""
     torches = {target.cell.torch for target in targets}
     releases = [torch for torch in torches if isinstance(torch, TorchVersion)]
     return str(max(releases) if releases else next((torch for torch in torches if torch), "-"))
@@ -139,8 +139,8 @@ def _print_skips(planned: Plan) -> None:
     STDOUT.print(table)
 
 
-def tell_skips(plan: Plan, filters: Filters) -> None:
-    """Say which torch was taken where none was asked for, and what is not built, a line a reason; one for a sample."""
+def report_skips(plan: Plan, filters: Filters) -> None:
+    """Print the torch that was taken if none was given, and a line for each reason of skips; one for a sample."""
     if not filters.torches:
         labels = {target.cell.label for target in plan.targets}
         for cuda, torch in sorted((label.cuda, label.torch) for label in labels if label.torch):
@@ -164,7 +164,7 @@ def _by_project(planned: Plan) -> Iterator[tuple[ProjectName, Plan]]:
 
 
 def _why(skips: Sequence[Skip]) -> str:
-    """The reasons of one package, the most frequent first."""
+    """List the reasons of one package, the most frequent first."""
     reasons = Counter(skip.reason for skip in skips)
     if len(reasons) > _REASONS:
         reasons = Counter(skip.obstacle.value for skip in skips)
@@ -173,7 +173,7 @@ def _why(skips: Sequence[Skip]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PartOptions:
-    """The options that say which part of a plan is wanted."""
+    """The part of a plan that is wanted."""
 
     group: Annotated[
         list[str] | None,
@@ -214,7 +214,7 @@ class ChainOptions:
     ] = None
 
     def record(self, releases: Store) -> LedgerRun | None:
-        """What the run to be continued left; None if none is to be.
+        """Return what the run to be continued left; None if there is none to continue.
 
         Raises:
             UsageError: the ledger does not know it.
@@ -239,7 +239,7 @@ class ChainOptions:
         """Make a plan, and claim its groups where a run works on it."""
         if not self.run:
             return plan_without({})
-        from wheelmill.pipeline.chain import begin_run  # noqa: PLC0415 - needs the factory extra
+        from wheelmill.pipeline.chain import begin_run  # needs the factory extra
 
         now = datetime.now(UTC).replace(microsecond=0)
         record = before or LedgerRun(attempt=1, filters=filters, groups=(), since=now)
@@ -296,7 +296,7 @@ def plan(
     missing = find_missing(planned, cells)
     cost = estimate(planned, past, runners=runners)
     if matrix:
-        from wheelmill.pipeline.matrix_plan import matrix_content  # noqa: PLC0415 - all of the pipeline comes with it
+        from wheelmill.pipeline.matrix_plan import matrix_content
 
         unreleased = before.unreleased if before else {}
         print_json(matrix_content(planned, releases.quotas, past, unreleased, revision, force=wanted.force))
@@ -326,8 +326,8 @@ def _failure_of(failures: KnownFailures, where: PlaceOptions, config: Config) ->
 
 
 def plan_content(planned: Plan) -> Planned:
-    """The plan as the JSON of the contract."""
-    from wheelmill.pipeline.matrix_plan import cell_content  # noqa: PLC0415 - as above
+    """Return a plan as JSON."""
+    from wheelmill.pipeline.matrix_plan import cell_content
 
     return {
         "targets": [

@@ -20,8 +20,8 @@ from wheelmill.cli.factory.inputs import (
     artifacts_of,
     config_at,
     raise_for,
+    report_publication,
     store_at,
-    tell,
 )
 from wheelmill.cli.shared.commands import CommandsWithDefault, JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import of_a_size, signer_of, with_groups
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class GateOptions:
-    """The options that say which wheels may be released."""
+    """Conditions for a release of wheels."""
 
     plan: Annotated[
         Path | None,
@@ -70,7 +70,7 @@ class GateOptions:
             planned: what was to be delivered; None asks only that a wheel agrees with itself.
             max_size: bytes that a wheel must stay under; None sets no limit.
         """
-        from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+        from wheelmill import pipeline  # needs the factory extra
 
         signer = signer_of(self.require_attestation)
         return pipeline.Gate(
@@ -81,8 +81,8 @@ class GateOptions:
         )
 
     def _trials(self, directory: Path) -> GpuTrials | None:
-        """The certificates of a machine with a GPU for delivered wheels, if they are required."""
-        from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+        """Find the certificates of a GPU machine for delivered wheels; None if none are required."""
+        from wheelmill import pipeline  # needs the factory extra
 
         platforms = read_values("--require-gpu", [self.require_gpu or ""], Platform.parse)
         paths = sorted(directory.rglob(f"*{GPU_SUFFIX}"))
@@ -91,7 +91,7 @@ class GateOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicationOptions:
-    """The options that say where else wheels come from, how long it may take, and what files are written."""
+    """Another origin of wheels, the time limit, and the files that are written."""
 
     run: Annotated[
         list[str] | None,
@@ -149,7 +149,7 @@ def publish(
     as_json: JsonOption = False,
 ) -> None:
     """Publish the wheels that no release has yet, under a new date tag; each is examined once more."""
-    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+    from wheelmill import pipeline  # needs the factory extra
 
     releases = store_at(store)
     planned = pipeline.read_plan(admission.plan) if admission.plan else None
@@ -181,7 +181,7 @@ def publish(
         print_json(content)
     if options.manifests:
         pipeline.write_manifest_checksums(options.manifests, done.releases)
-    tell(done)
+    report_publication(done)
 
 
 def ledger(
@@ -286,7 +286,7 @@ def variants(
     config: ConfigOption = None,
 ) -> None:
     """Release published wheels as variant wheels, too. Experimental: PEP 825 and PEP 850 are drafts."""
-    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+    from wheelmill import pipeline  # needs the factory extra
 
     wanted = read_values("PROJECT", projects or (), project_name) or [
         name for name, package in config_at(config).packages.items() if package.variants
@@ -299,7 +299,7 @@ def variants(
         done = pipeline.publish_variants(
             store_at(store), store_at(to, option="--to"), wanted, progress=shown, warn=say_warning
         )
-    tell(done)
+    report_publication(done)
 
 
 class ReleaseCommands(CommandsWithDefault):

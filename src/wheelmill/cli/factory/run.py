@@ -29,7 +29,7 @@ from wheelmill.cli.factory.inputs import (
     store_at,
     use_clones,
 )
-from wheelmill.cli.factory.plan import plan_content, tell_skips
+from wheelmill.cli.factory.plan import plan_content, report_skips
 from wheelmill.cli.factory.smoke import verdict_content
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import with_groups
@@ -92,7 +92,7 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Plan, build, smoke, release and index: what is published already is not built again."""
-    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+    from wheelmill import pipeline  # needs the factory extra
 
     wanted = where.narrow(filters.for_this_machine(projects))
     releases = store_at(store or f"dir:{output / 'releases'}", base_url=os.environ.get(BASE_URL_VARIABLE))
@@ -134,7 +134,7 @@ def _say_what_came(outcome: RunOutcome, output: Path, *, publishes: bool) -> Non
 
 
 def smallest(where: BuildOptions, config: Config) -> Callable[[Plan], Plan]:
-    """A function that reduces a plan to the smallest sample that this machine can build, with the running Python."""
+    """Make a function that reduces a plan to the smallest sample that this machine can build."""
     python = PythonVersion(sys.version_info.major, sys.version_info.minor)
     return partial(smallest_sample_of, python=python, can_build=lambda target: where.can_build(target, config))
 
@@ -158,7 +158,7 @@ def plan_run(
     planned = make_plan(config, wanted, published, failed)
     if sampled:
         planned = sampled(planned)
-    tell_skips(planned, wanted)
+    report_skips(planned, wanted)
     missing = find_missing(planned, published)
     if forgotten := [each for each in missing if each.requires not in wanted.projects]:
         names = " ".join(dict.fromkeys((*(each.requires for each in forgotten), *wanted.projects)))
@@ -173,7 +173,7 @@ def plan_run(
 
 
 def _content(planned: Plan, outcome: RunOutcome) -> RunContent:
-    from wheelmill.pipeline.summary import ReportedFailure  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.pipeline.summary import ReportedFailure  # needs the factory extra
 
     return {
         "schema": "wheelmill.run/1",

@@ -40,10 +40,10 @@ def smoke(
     as_json: JsonOption = False,
 ) -> None:
     """Examine wheels: their bytes first, then a clean installation and import. Exits with 5 on findings."""
-    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
-    from wheelmill.pipeline.run import serve_candidate  # noqa: PLC0415
-    from wheelmill.release.github.store import QUOTAS  # noqa: PLC0415
-    from wheelmill.smoke.examine import examine_wheel, wheels_on_disk  # noqa: PLC0415
+    from wheelmill import pipeline  # needs the factory extra
+    from wheelmill.pipeline.run import serve_candidate
+    from wheelmill.release.github.store import QUOTAS
+    from wheelmill.smoke.examine import examine_wheel, wheels_on_disk
 
     suffix = GPU_SUFFIX if gpu else SUFFIX
     environments = environments_in(sandbox, config_at(config))
@@ -88,7 +88,7 @@ def _finding_content(finding: Finding) -> FindingOf:
 
 
 def verdict_content(verdict: Verdict) -> VerdictOf:
-    """A verdict as the JSON of the contract."""
+    """Return a verdict as JSON."""
     return {
         "file": verdict.file.filename,
         "sha256": verdict.file.sha256,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The options about the run that the summary ends."""
+    """The run that the summary ends."""
 
     run: Annotated[
         str | None,
@@ -55,8 +55,8 @@ def summary(
     as_json: JsonOption = False,
 ) -> None:
     """Say in Markdown what the jobs of a plan built, what failed and how, and what is left."""
-    from wheelmill.pipeline.summary import summary_of  # noqa: PLC0415 - needs the factory extra
-    from wheelmill.pipeline.summary_text import markdown_of, notice_of  # noqa: PLC0415 - the same
+    from wheelmill.pipeline.summary import summary_of  # needs the factory extra
+    from wheelmill.pipeline.summary_text import markdown_of, notice_of
 
     if ending.run:
         found, run = _end_run(ending.run, ending, where, plan, reports)
@@ -82,9 +82,9 @@ def summary(
 
 def _end_run(run: str, options: RunOptions, where: PlaceOptions, plan: Path, reports: Path) -> tuple[Summary, RunText]:
     """Compare with what is published, and write to the ledger."""
-    from wheelmill.pipeline.chain import end_run, known_failures_in  # noqa: PLC0415 - needs the factory extra
-    from wheelmill.pipeline.summary import Published, refused_in, summary_of  # noqa: PLC0415 - the same
-    from wheelmill.pipeline.summary_text import RunText  # noqa: PLC0415 - the same
+    from wheelmill.pipeline.chain import end_run, known_failures_in  # needs the factory extra
+    from wheelmill.pipeline.summary import Published, refused_in, summary_of
+    from wheelmill.pipeline.summary_text import RunText
 
     configuration = config_at(options.config)
     releases = store_at(options.store)
@@ -109,7 +109,7 @@ def _end_run(run: str, options: RunOptions, where: PlaceOptions, plan: Path, rep
 
 
 def _address_of(run: str) -> str | None:
-    """Where people read the logs of a run; None outside of GitHub.
+    """Return the address of a run's logs; None outside of GitHub.
 
     https://docs.github.com/en/actions/reference/workflows-and-actions/variables#default-environment-variables
     """

@@ -152,19 +152,19 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 def print_json(content: Mapping[str, object]) -> None:
     """Print the one JSON object of a command; what a runner would take for an order is written in another way."""
-    from wheelmill.system.records import json_default  # noqa: PLC0415 - help needs no records
+    from wheelmill.system.records import json_default  # help needs no records
 
     print_quoted(json.dumps(content, indent=2, default=json_default))
 
 
 def print_quoted(text: str) -> None:
     r"""Print JSON, or YAML with foreign text in double quotes only: both read ``\u0023`` as the # of ``##[``."""
-    print(text.replace("##[", r"\u0023#["))  # noqa: T201 - as in `printable`
+    print(text.replace("##[", r"\u0023#["))
 
 
 def say(text: str) -> None:
     """Print a line that is not part of the result; foreign text in it is made harmless for terminals and CI runners."""
-    print(printable(text), file=sys.stderr)  # noqa: T201
+    print(printable(text), file=sys.stderr)
 
 
 def say_warning(text: str) -> None:
@@ -186,7 +186,7 @@ class Waiting(Progress):
         """Show it; an empty text takes away what was shown."""
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns - 1
-            print(f"\r{printable(text)[:width]:<{width}}", end="" if text else "\r", file=sys.stderr, flush=True)  # noqa: T201
+            print(f"\r{printable(text)[:width]:<{width}}", end="" if text else "\r", file=sys.stderr, flush=True)
         elif text and time.monotonic() >= self._next:
             self._next = time.monotonic() + _HEARTBEAT
             say(text)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_type_hints
+from typing import Annotated, Any, Final, TypeVar, get_type_hints
 
 import typer
 from packaging.requirements import Requirement
@@ -22,23 +22,10 @@ from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.detect import NamedTorch, Overrides, detect_environment
 from wheelmill.client.target.interpreter import is_ours, python_in
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.names import (
-    CudaVersion,
-    Platform,
-    ProjectName,
-    PythonVersion,
-    bounded,
-    project_name,
-    read_requirement,
-)
+from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, bounded, project_name, read_requirement
 from wheelmill.wheel.attestation import Signer
 from wheelmill.wheel.gpu_code import read_gpu
 from wheelmill.wheel.platforms import PLATFORMS, Libc
-
-if TYPE_CHECKING:
-    from wheelmill.config.model import Config
-    from wheelmill.plan.targets import BuildTarget
-
 
 CONFIG_VARIABLE: Final = "WHEELMILL_CONFIG"
 """Names the configuration folder where no option does."""
@@ -232,26 +219,11 @@ def projects_of(texts: Iterable[str]) -> list[ProjectName]:
         raise UsageError("python-unusable", str(error)) from None
 
 
-def build_target(requirement: Requirement, environment: TargetEnvironment, config: Config) -> BuildTarget:
-    """Say what to build for an environment: for its GPUs only."""
-    from wheelmill.plan.sample import target_here  # noqa: PLC0415 - only what builds
-
-    return target_here(
-        requirement,
-        config,
-        python=environment.python,
-        cuda=environment.cuda,
-        torch=environment.torch,
-        platform=environment.platform,
-        architectures=tuple(sorted({gpu.capability for gpu in environment.gpus})),
-    )
-
-
 def _kept_environment() -> Path | None:
     """The environment that a project's tool keeps where it likes; None if there is no such tool, or it fails."""
-    from wheelmill.client.project.find import find_project  # noqa: PLC0415 - tomlkit
-    from wheelmill.client.project.tool_project import LockedProject  # noqa: PLC0415 - the same
-    from wheelmill.client.project.tools import HatchProject  # noqa: PLC0415 - the same
+    from wheelmill.client.project.find import find_project
+    from wheelmill.client.project.tool_project import LockedProject
+    from wheelmill.client.project.tools import HatchProject
 
     try:
         project = find_project(None)

@@ -50,12 +50,12 @@ class Code:
     """Facts from the shared objects of a wheel."""
 
     inside: Inside
-    """What they need, and the GPUs that they were compiled for."""
+    """Needs of the shared objects, and the GPUs that they were compiled for."""
     shared_objects: int
     needed: tuple[str, ...]
     """Libraries that are not in the wheel: ``libcudart.so.13``."""
     holds_cuda_runtime: bool
-    """Whether the CUDA runtime is linked into one of them."""
+    """True if the CUDA runtime is linked into one of them."""
     compilers: tuple[str, ...]
     """The compilers, by their own names: ``GCC: (Debian 12.2.0-14) 12.2.0``."""
 
@@ -84,14 +84,14 @@ class WheelContents:
     code: Code | None
     """None if it has more code than is read from a server."""
     built: BuildFacts | None
-    """How it was built; None where it does not say it."""
+    """Facts about its build; None if the wheel has none."""
     variants: Mapping[str, Properties]
     """The properties of a variant wheel, by its label (PEP 825)."""
     sboms: tuple[Sbom, ...]
     files: Mapping[str, int]
     """The bytes of each member, unpacked."""
     sizes: Sizes | None
-    """What makes it large; None where its code has more than is read from a server."""
+    """Size of each part; None if the wheel has more code than is read from a server."""
     bundled: tuple[str, ...]
     """Libraries of others that it bundles."""
 
@@ -131,7 +131,7 @@ def contents_behind(url: str, web: Web) -> WheelContents:
         NetworkError: the server does not answer a request.
         UnreadableError: it is no wheel, or must not be installed.
     """
-    from wheelmill.web.ranges import RangeFile  # noqa: PLC0415 - asks a server
+    from wheelmill.web.ranges import RangeFile  # asks a server
 
     address = urldefrag(url).url
     shown = without_credentials(address)

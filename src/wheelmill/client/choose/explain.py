@@ -38,7 +38,7 @@ class Assessment:
     against: tuple[Mismatch, ...]
     """Every reason; none when it fits."""
     inside: Inside | str | None
-    """What inspecting it showed, or why it was not inspected; None for a wheel that would not be chosen anyway."""
+    """Result of the inspection, or why there was none; None for a wheel that would not be chosen anyway."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +48,12 @@ class Explanation:
     environment: TargetEnvironment
     """The target, with the torch and CUDA that were assumed."""
     verdicts: tuple[Assessment, ...]
-    """Of every wheel: first those that fit, best first, then the others, smallest change first."""
+    """Verdicts on all wheels: those that fit first, best first, then the others, smallest change first."""
     absence: Unresolved | None
     """Why none fits, and what to change; None where one does."""
     warnings: tuple[str, ...]
     sources: tuple[SourceOutcome, ...]
-    """What became of each source that was looked in."""
+    """Outcome of each source that was asked."""
 
 
 def explain(requirement: Requirement, environment: TargetEnvironment, search: Search) -> Explanation:
@@ -103,8 +103,8 @@ def has_namesake(project: ProjectName) -> bool:
 
     Only that key is read: a client need not understand the others.
     """
-    from wheelmill.config.load import PACKAGES  # noqa: PLC0415 - the same
-    from wheelmill.config.yaml import read_document  # noqa: PLC0415 - other commands do without YAML
+    from wheelmill.config.load import PACKAGES
+    from wheelmill.config.yaml import read_document  # other commands do without YAML
 
     match read_document(own_installation.CONFIG / PACKAGES).content:
         case {"packages": {**packages}}:
@@ -148,7 +148,7 @@ class Offer:
     sources: tuple[SourceOutcome, ...]
     """The outcome of each source."""
     absence: Unresolved
-    """What to say if it has none."""
+    """Error for a package without wheels."""
 
 
 def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvironment, search: Search) -> Offer:

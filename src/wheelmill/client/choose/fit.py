@@ -278,7 +278,7 @@ class TorchPlace:
         If ``uv`` is None, the environment's pip runs. ``beside`` names installed projects that are released with torch
         for one CUDA.
         """
-        from wheelmill.installers.uv import torch_options  # noqa: PLC0415 - for advice alone
+        from wheelmill.installers.uv import torch_options  # for advice alone
 
         names = ("torch", *beside)
         wanted = (f"torch{self.torch.pin}", *beside)

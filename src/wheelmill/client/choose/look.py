@@ -67,9 +67,9 @@ def _gone(status: int | None) -> Inside | None:
 
 
 def _look_into_file(candidate: Candidate, web: Web) -> Inside:
-    from wheelmill.web.ranges import RangeFile  # noqa: PLC0415 - asks a server
-    from wheelmill.wheel.archive import open_archive  # noqa: PLC0415 - not for what the cache has
-    from wheelmill.wheel.metadata import metadata_in, read_metadata  # noqa: PLC0415 - the same
+    from wheelmill.web.ranges import RangeFile  # asks a server
+    from wheelmill.wheel.archive import open_archive  # not for what the cache has
+    from wheelmill.wheel.metadata import metadata_in, read_metadata
 
     sidecar = _sidecar(candidate, web)
     try:
@@ -105,7 +105,7 @@ def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
 
 def code_in(archive: zipfile.ZipFile, most: int = _MOST_CODE) -> tuple[SharedObject, ...] | None:
     """Read the shared objects of a wheel on a server; None if they are too large (``most`` is in packed bytes)."""
-    from wheelmill.wheel.shared_objects import read_members  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.wheel.shared_objects import read_members  # not for what the cache has
 
     members = [member for member in archive.infolist() if ".so" in Path(member.filename).suffixes]
     packed, unpacked = sum(each.compress_size for each in members), sum(each.file_size for each in members)
@@ -117,7 +117,7 @@ def code_in(archive: zipfile.ZipFile, most: int = _MOST_CODE) -> tuple[SharedObj
 def _describe(
     requires_dist: tuple[str, ...], requires_python: str | None, code: tuple[SharedObject, ...] | None
 ) -> Inside:
-    from wheelmill.wheel.torch_links import window_of  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.wheel.torch_links import window_of  # not for what the cache has
 
     if code is None:
         return Inside(requires_dist=requires_dist, requires_python=requires_python)
@@ -130,9 +130,9 @@ def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> I
 
     ``window`` is the range of torches that could load it; None if it is unknown, or not wanted.
     """
-    from wheelmill.wheel.libraries import cuda_major_of  # noqa: PLC0415 - the same
-    from wheelmill.wheel.platforms import newest  # noqa: PLC0415 - not for what the cache has
-    from wheelmill.wheel.torch_links import cxx11_abi_of  # noqa: PLC0415 - the same
+    from wheelmill.wheel.libraries import cuda_major_of
+    from wheelmill.wheel.platforms import newest  # not for what the cache has
+    from wheelmill.wheel.torch_links import cxx11_abi_of
 
     glibc = newest(code, "GLIBC")
     needed = {name for shared_object in code for name in shared_object.needed}
@@ -156,7 +156,7 @@ def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
     labelled = Label.parse(candidate.version.local or "") is not None
     if not (labelled and candidate.sha256 and candidate.source.kind is SourceKind.SIMPLE):
         return None
-    from wheelmill.release.manifest import MANIFEST, manifest_from  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.release.manifest import MANIFEST, manifest_from  # not for what the cache has
 
     url = urljoin(candidate.url, MANIFEST)
     try:
@@ -202,7 +202,7 @@ def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
         IntegrityError: names the wheels that ``signer`` does not attest.
         UsageError: this machine lacks a tool for verifying.
     """
-    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - httpx takes longer to import than most commands
+    from wheelmill.web.client import ATTENDED, Web  # httpx takes longer to import than most commands
 
     faults = []
     with Web(retries=ATTENDED) as web:

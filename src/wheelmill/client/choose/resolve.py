@@ -48,10 +48,10 @@ _ROUNDS: Final = 10
 """The most wheels of a project that are inspected."""
 
 _UNREAD: Final = Inside(requires_dist=())
-"""What is known of a wheel that could not be inspected."""
+"""Contents of a wheel that could not be inspected."""
 
 Looks = Mapping[str, Inside | str]
-"""What each inspected wheel showed, by its URL, or why it could not be inspected."""
+"""Result of each inspection by the wheel's URL, or why the wheel could not be inspected."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,9 +125,9 @@ def look_into_all(
     found: dict[str, Inside | str] = {each.url: known.get(each.url, unasked) for each in candidates}
     asked = [] if offline else [each for each in candidates if confirm or each.url not in known]
     if asked:
-        from wheelmill.client.choose.look import find_gone, look_into  # noqa: PLC0415 - not for what the cache has
-        from wheelmill.web.client import ATTENDED, PARALLEL, Web  # noqa: PLC0415 - the same
-        from wheelmill.web.concurrency import begin  # noqa: PLC0415 - the same
+        from wheelmill.client.choose.look import find_gone, look_into  # not for what the cache has
+        from wheelmill.web.client import ATTENDED, PARALLEL, Web
+        from wheelmill.web.concurrency import begin
 
         with Web(retries=ATTENDED) as web:
 
@@ -199,16 +199,16 @@ class Search:
     extra: Sequence[str] = ()
     """Sources that come before the others."""
     offline: bool = False
-    """Whether to use only what the cache has."""
+    """Use only what the cache has."""
     refresh: bool = False
-    """Whether to ask even for pages that are still fresh."""
+    """Ask the server even for pages that are still fresh."""
     use_cache: bool = True
     look: bool = True
-    """Whether to inspect wheels before they are chosen."""
+    """Inspect wheels before choosing."""
     confirm: bool = False
-    """Whether to ask the server for the file of each inspected wheel in any case, since it will be downloaded."""
+    """Ask the server for the file of each inspected wheel in any case, since it will be downloaded."""
     other_torch: bool = False
-    """Whether to take a wheel for another torch where the target's torch has its symbols."""
+    """Accept a wheel for another torch if the target's torch has its symbols."""
     progress: Progress = QUIET
     """Is told what the command waits for."""
 

@@ -28,7 +28,7 @@ _COST: Final = {
     Aspect.DRIVER: 20,
     Aspect.GLIBC: 30,
 }
-"""How hard it is for a user to change each; what is missing here cannot be changed."""
+"""Effort for a user to change each fact; a fact that is missing here cannot be changed."""
 
 _SHOWN: Final = {
     Aspect.PLATFORM: "for another platform",
@@ -165,7 +165,7 @@ def _another_build(torch: TorchVersion, cuda: CudaVersion, target: TargetEnviron
     """Suggest a change if the target's torch is built without CUDA."""
     if target.interpreter is None or target.torch_release is None:
         return f"--torch {torch} --cuda {cuda}"
-    from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - for advice alone
+    from wheelmill.installers.uv import find_uv  # for advice alone
 
     commands = TorchPlace.of(torch, cuda, target.platform, facts).commands(target.interpreter, find_uv())
     return f"put torch for CUDA {cuda} in its place: {' && '.join(map(command_line, commands))}"

@@ -55,19 +55,19 @@ class Installed:
 
     distribution: Distribution
     rows: tuple[RecordRow, ...] = ()
-    """Of its RECORD; none where it has none, as packages of the system."""
+    """Rows of its RECORD; empty if it has none, as system packages."""
     tags: frozenset[Tag] = frozenset()
-    """Those of its wheel."""
+    """Tags of its wheel."""
     unreadable: str | None = None
     """Why its RECORD or its tags cannot be read."""
     missing: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     corrupt: Mapping[str, str] = field(default_factory=dict)
-    """What is no shared object that could be loaded, with the reason."""
+    """Files that cannot be loaded as shared objects, each with the reason."""
     code: tuple[SharedObject, ...] = ()
     """With its symbols only where torch may have to define them."""
     inside: Inside | None = None
-    """What the code asks for; None where there is none."""
+    """Needs of its code; None if it has no code."""
 
     @property
     def needed(self) -> Mapping[str, str]:
@@ -93,9 +93,9 @@ class Reader:
     prefix: Path
     """The environment: what a RECORD names outside of it is not looked at."""
     all_hashes: bool
-    """Whether large files are hashed, too."""
+    """Hash large files, too."""
     reads_code: bool
-    """Whether compiled code is for a system whose format is read here."""
+    """True if the environment's compiled code has a format that is read here."""
     counts: FileCounts = field(default_factory=FileCounts)
 
     def read_all(self, distributions: Sequence[Distribution], progress: Progress) -> list[Installed]:
@@ -321,7 +321,7 @@ def _modules_in(folder: Path, module: str) -> Iterator[Path]:
 
 
 _USUAL: Final = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
-"""Where the dynamic linker looks; below them Debian has a folder for each processor."""
+"""Folders in which the dynamic linker looks; below them, Debian has a folder for each processor."""
 _MAX_CONFIGURATION: Final = 1 << 16
 """Bytes of a file that names more such folders."""
 
@@ -335,7 +335,7 @@ class Examined:
     path: ImportPath
     installed: Sequence[Installed] = ()
     broken: Sequence[Path] = ()
-    """What an installation that broke off left."""
+    """Remains of interrupted installations."""
     libraries: frozenset[str] = frozenset()
     """The names of shared objects that this system has, beside those of the environment."""
     counts: FileCounts = field(default_factory=FileCounts)

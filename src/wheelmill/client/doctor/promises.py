@@ -39,9 +39,9 @@ class Promise:
     place: Path
     """The file that names it."""
     is_needed: bool
-    """Whether it must be installed, and is not for certain environments only."""
+    """True if it must be installed, not only in certain environments."""
     any_label: bool = False
-    """Whether a version without a label stands for those with one, too, as in ``==2.8.3`` (PEP 440)."""
+    """True if a version without a label stands for those with one, too, as in ``==2.8.3`` (PEP 440)."""
 
     def is_kept_by(self, version: str) -> bool:
         """True if an installed version is the named one."""

@@ -128,7 +128,7 @@ class Remedies:
     project: Path | None = None
     """The file of the project that the environment belongs to."""
     asked: frozenset[ProjectName] = frozenset()
-    """What the project got from wheelmill."""
+    """Packages that the project got from wheelmill."""
 
     def remedy_of(self, defect: Defect) -> Remedy:
         """Find the remedy for a defect; by default, the matching wheel is chosen again."""

@@ -270,7 +270,7 @@ def against(each: Installed, code: DefectCode, detail: str) -> Defect:
 _OF_CODE: Final = {Aspect.GLIBC: DefectCode.GLIBC, Aspect.ABI: DefectCode.ABI, Aspect.GPU: DefectCode.GPU}
 _DRIVERS: Final = (DRIVER, "libnvidia-ml.so.1")
 NVIDIA: Final = "nvidia-"
-"""How NVIDIA's own packages begin; some of them hold code for a few GPUs only, and are used on no others."""
+"""Prefix of NVIDIA's own packages, some of which hold code for a few GPUs only and are used on no others."""
 _RUNTIME: Final = "libcudart.so."
 
 

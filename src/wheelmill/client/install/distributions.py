@@ -296,7 +296,7 @@ class InstallPlace:
     trees: tuple[Path, ...]
     """The folders that are written to: just that one, if it is a virtual environment."""
     interpreter: Path
-    """Of that environment; it need not be there yet."""
+    """Interpreter of that environment, which may not exist yet."""
 
     @classmethod
     def of_environment(cls, folder: Path) -> InstallPlace:

@@ -61,7 +61,7 @@ class Uv:
     python: Path
     progress: Progress
     offline: bool = False
-    """Whether to do with what uv's own cache has."""
+    """Use only what uv's own cache has."""
 
     def install(
         self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_place: str | None
@@ -141,7 +141,7 @@ class Installation:
     """Result of an installation."""
 
     wheels: Sequence[CachedWheel]
-    """Those that are in the environment now, checked against their hashes."""
+    """Wheels now in the environment, checked against their hashes."""
     removed: Sequence[ProjectName] = ()
 
 

@@ -183,7 +183,7 @@ class EnvironmentLock:
 
     resolution: Resolution
     others: Sequence[Package]
-    """What the chosen wheels require beside each other, with hashes."""
+    """Other packages that the chosen wheels require, with hashes."""
 
     @property
     def packages(self) -> list[Package]:

@@ -295,7 +295,7 @@ def _pin(choice: Choice, *, named_indexes: bool) -> Pin:
 
 
 _TOOLS = frozenset(map(canonicalize_name, ("pip", "setuptools", "wheel", "uv")))
-"""What environments are made with, and no lock lists."""
+"""Packages with which environments are made; no lock lists them."""
 
 
 def packages_of_lock(

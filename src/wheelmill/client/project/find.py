@@ -27,7 +27,7 @@ _LOCKS: Final = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock"}
 """The lock of each tool, in the order in which they decide where a folder has several."""
 _REQUIREMENTS: Final = "requirements.txt"
 _BARE: Final = "wheelmill-requirements.txt"
-"""Where an environment of no project keeps what was added to it."""
+"""File in which an environment without a project keeps what was added to it."""
 
 
 def find_project(given: Path | None, python: Path | None = None) -> Project:

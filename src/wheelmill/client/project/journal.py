@@ -37,7 +37,7 @@ class KeptFile:
     """In base64; None when there was none."""
     mode: int = 0
     link: str | None = None
-    """Where it leads, if it was a symbolic link."""
+    """Target, if it was a symbolic link."""
 
     @property
     def other_content(self) -> bytes | None:

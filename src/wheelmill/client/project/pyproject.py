@@ -29,7 +29,7 @@ from wheelmill.names import TORCH, ProjectName, read_requirement
 _MAX_TOML: Final = 1 << 20
 """Bytes of a file, which take tomlkit two seconds."""
 _MARK: Final = "\ufeff"
-"""What some editors write before the first line of UTF-8; uv reads such files."""
+"""Byte order mark that some editors write before the first line; uv reads such files."""
 
 
 class TomlTables:
@@ -151,7 +151,7 @@ class Pyproject(TomlTables):
     """Project's dependencies, and its requests to wheelmill; tools with further settings have subclasses."""
 
     names_indexes: ClassVar[bool] = False
-    """Whether it can say from which index one dependency comes; else every wheel is named by its URL."""
+    """True if it can name an index for one dependency; otherwise every wheel is named by its URL."""
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
@@ -335,7 +335,7 @@ OURS: Final = "wheelmill-"
 _PLACES: Final = frozenset(("index", "source", "url", "git", "path", "file", "workspace"))
 """The keys that say where a dependency comes from; Poetry has its version and extras in the same table."""
 _INDEX_NAME: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
-"""What uv allows in one."""
+"""Characters that uv allows in the name of an index."""
 
 
 class IndexTables(Pyproject):

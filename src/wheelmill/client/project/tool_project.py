@@ -32,7 +32,7 @@ from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import wheel_behind
 
 _IS_NO_WHEEL: Final = frozenset(("editable", "virtual", "directory", "git", "path"))
-"""How these locks say that something is built from a source tree."""
+"""Keys by which these locks mark a package that is built from a source tree."""
 
 
 @dataclass(frozen=True, kw_only=True)

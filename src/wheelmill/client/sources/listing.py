@@ -216,9 +216,9 @@ def _listed_at(url: str, cache: PageCache, *, ask: bool) -> set[ProjectName]:
 
 
 def _ask_for_list(url: str) -> set[ProjectName]:
-    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - not for what the cache has
-    from wheelmill.web.json_pages import read_project_list  # noqa: PLC0415 - the same
-    from wheelmill.web.pages import read_html  # noqa: PLC0415 - the same
+    from wheelmill.web.client import ATTENDED, Web  # not for what the cache has
+    from wheelmill.web.json_pages import read_project_list
+    from wheelmill.web.pages import read_html
 
     try:
         with Web(retries=ATTENDED, seconds=_SECONDS) as web:
@@ -257,7 +257,7 @@ class VariantWheel:
     label: VariantLabel | None
     """None for a plain wheel."""
     listed: VariantList | None = None
-    """What says the properties of its variant; None where its page has no such list."""
+    """List with the properties of its variant; None if its page has none."""
 
 
 def variant_wheels(project: ProjectName, places: Sequence[Place], pages: Pages) -> list[VariantWheel]:

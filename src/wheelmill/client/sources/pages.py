@@ -50,13 +50,13 @@ class CachedPage:
 
     id: int
     base: str
-    """What its links are relative to; `ABSENT` where the server has no such page."""
+    """URL that its links are relative to; `ABSENT` if the server has no such page."""
     following: str | None
     """The URL of the page that goes on where it ends."""
     etag: str | None
     modified: str | None
     fresh: bool
-    """Whether it may be used without asking whether it has changed (RFC 9111)."""
+    """True if it may be used without asking whether it has changed (RFC 9111)."""
 
     @property
     def absent(self) -> bool:
@@ -175,7 +175,7 @@ class PageCache:
         (kept,) = self._run(lambda database: database.execute(query, (group,)).fetchone())
         if isinstance(kept, str):
             return (Link(*row) for row in json.loads(kept))
-        from wheelmill.web.pages import parse_html  # noqa: PLC0415 - not for pages in JSON
+        from wheelmill.web.pages import parse_html  # not for pages in JSON
 
         return iter(parse_html(kept, "").links)  # plain links, so this is quick
 
@@ -266,7 +266,7 @@ class PageOutcome:
     outcome: Outcome
     url: str
     detail: str = ""
-    """What the server said, and what to do about it; empty where the outcome says everything."""
+    """The server's answer and what to do about it; empty if the outcome says everything."""
 
 
 class Pages:
@@ -334,8 +334,8 @@ class Pages:
     def _ask(self, urls: list[str]) -> None:
         if not urls:
             return
-        from wheelmill.web.client import ATTENDED, PARALLEL, Web  # noqa: PLC0415 - the same
-        from wheelmill.web.concurrency import begin, completed  # noqa: PLC0415 - the same
+        from wheelmill.web.client import ATTENDED, PARALLEL, Web
+        from wheelmill.web.concurrency import begin, completed
 
         known = {url: self.cache.page(url) for url in urls}
         with Web(retries=ATTENDED) as web:
@@ -367,7 +367,7 @@ class Pages:
         self._missed[url] = PageOutcome(outcome=outcome, url=url, detail=f"{detail}{stands_in}")
 
     def _keep(self, url: str, answer: Answer) -> None:
-        from wheelmill.client.sources.forms import read_listing  # noqa: PLC0415 - not for what is fresh
+        from wheelmill.client.sources.forms import read_listing  # not for what is fresh
 
         lifetime = _lifetime(answer.headers.get("Cache-Control", ""))
         if answer.status == HTTPStatus.NOT_MODIFIED:
@@ -409,7 +409,7 @@ def _last_change(answer: Answer) -> str | None:
 
     https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.2
     """
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - not for what is fresh
+    from email.utils import parsedate_to_datetime  # not for what is fresh
 
     modified = answer.headers.get("Last-Modified", "")
     try:

@@ -106,7 +106,7 @@ def _read_file(path: Path, cache: PageCache) -> SourceList:
     key = f"sources/4:{path.suffix}:{github_api()}:{sha256_of_bytes(content)}"
     kept = cache.fact(key)
     if kept is None:
-        from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415 - reads YAML
+        from wheelmill.client.sources.sources_file import read_sources_file  # reads YAML
 
         found = read_sources_file(path)
         kept = json.dumps(plain_of(found))
@@ -125,9 +125,9 @@ class PublishedSources:
 
     folder: Path
     offline: bool
-    """Whether to do with what the folder has."""
+    """Use only what the folder has."""
     refresh: bool
-    """Whether to ask in any case."""
+    """Ask the server in any case."""
     warn: Callable[[str], None]
     """Told when a site does not give its list; then the last one stays in use."""
     progress: Progress = QUIET
@@ -153,9 +153,9 @@ def _is_fresh(path: Path) -> bool:
 
 def _update(kept: Path, site: str) -> None:
     """Bring a list up to date, and record the time."""
-    from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415 - reads YAML
-    from wheelmill.index.tree import SOURCES, SOURCES_HASH  # noqa: PLC0415 - the same
-    from wheelmill.web.client import ATTENDED, Web  # noqa: PLC0415 - not for what is fresh
+    from wheelmill.client.sources.sources_file import read_sources_file  # reads YAML
+    from wheelmill.index.tree import SOURCES, SOURCES_HASH
+    from wheelmill.web.client import ATTENDED, Web  # not for what is fresh
 
     base = f"{site.rstrip('/')}/"
     with Web(retries=ATTENDED) as web:

@@ -31,7 +31,7 @@ class NamedTorch:
     torch: TorchVersion
     cuda: CudaVersion | None = None
     cpu_only: bool = False
-    """Whether it is a build without CUDA."""
+    """True for a build without CUDA."""
 
     @classmethod
     def parse(cls, text: str) -> Self:

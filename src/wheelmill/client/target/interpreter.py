@@ -55,7 +55,7 @@ def declared_python(folder: Path) -> Path | None:
 
     Without uv, the first Python on PATH of the named version. None if no Python on this machine fits.
     """
-    from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - not where an interpreter is named
+    from wheelmill.installers.uv import find_uv  # not where an interpreter is named
 
     request = os.environ.get("UV_PYTHON")
     if uv := find_uv():
@@ -201,9 +201,9 @@ def musl_of(interpreter: Path) -> Libc | None:
 
 def _loader_of(program: Path) -> str | None:
     """Find the dynamic linker of a program (``PT_INTERP`` of ELF)."""
-    from elftools.common.exceptions import ELFError  # noqa: PLC0415 - most machines have glibc
-    from elftools.elf.elffile import ELFFile  # noqa: PLC0415 - the same
-    from elftools.elf.segments import InterpSegment  # noqa: PLC0415 - the same
+    from elftools.common.exceptions import ELFError  # most machines have glibc
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.segments import InterpSegment
 
     try:
         with program.open("rb") as file:

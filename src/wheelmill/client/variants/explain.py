@@ -51,13 +51,13 @@ class ListedVariant:
     """One variant of a version."""
 
     properties: Properties
-    """What it asks for."""
+    """Properties that it asks for."""
     against: tuple[Mismatch, ...]
     """Every property that the machine lacks."""
     notes: tuple[str, ...]
-    """What should be known of it."""
+    """Remarks for the user."""
     place: tuple[Place, ...]
-    """Of those that fit, the lowest is taken; nothing for others."""
+    """Rank among those that fit: the lowest is taken; empty for others."""
 
 
 ListedVariants = Mapping[str, ListedVariant]
@@ -93,7 +93,7 @@ def _notes(properties: Properties, target: TargetEnvironment, machine: Machine) 
 
 
 ReadLists = Mapping[str, VariantMetadata | str]
-"""What each list says, by its URL, or why it could not be read."""
+"""Content of each list by its URL, or why it could not be read."""
 
 
 def read_lists(
@@ -106,8 +106,8 @@ def read_lists(
     wanted = {each.url: each for each in lists}
     if offline:
         return {url: _recall(url, cache) for url in wanted}
-    from wheelmill.web.client import ATTENDED, PARALLEL, Web  # noqa: PLC0415 - the same
-    from wheelmill.web.concurrency import begin  # noqa: PLC0415 - the same
+    from wheelmill.web.client import ATTENDED, PARALLEL, Web
+    from wheelmill.web.concurrency import begin
 
     found: dict[str, VariantMetadata | str] = {}
     with Web(retries=ATTENDED) as web:
@@ -155,7 +155,7 @@ class VariantVerdict:
     against: tuple[Mismatch, ...]
     """Every reason; none when it fits."""
     notes: tuple[str, ...]
-    """What should be known of it."""
+    """Remarks for the user."""
 
     @property
     def is_taken(self) -> bool:
@@ -243,14 +243,14 @@ class VariantExplanation:
     environment: TargetEnvironment
     machine: Machine
     verdicts: tuple[VariantVerdict, ...]
-    """Of every wheel, plain ones too: those that fit first, in the order in which they are taken."""
+    """Verdicts on all wheels, plain ones too: those that fit first, in the order in which they are taken."""
     taken: VariantVerdict | None
-    """What uv takes, which compares no torch; None where that is nothing."""
+    """Wheel that uv takes, which compares no torch; None if it takes none."""
     command: str | None
-    """What has uv install the wheel that this machine gets; None where uv would not, or that is a plain wheel."""
+    """Command with which uv installs the wheel for this machine; None if uv would not, or if that is a plain wheel."""
     warnings: tuple[str, ...]
     sources: tuple[SourceOutcome, ...]
-    """What became of each source that was looked in."""
+    """Outcome of each source that was asked."""
 
     @property
     def best(self) -> VariantVerdict | None:

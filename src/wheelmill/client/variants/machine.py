@@ -35,14 +35,14 @@ class Namespace:
     """The properties of a machine in one namespace."""
 
     values: Mapping[str, tuple[str, ...]]
-    """Of each feature the values that fit, the best first; the weightiest feature first."""
+    """Values of each feature that fit, best first; the weightiest feature first."""
     says: str
-    """Where that is from, or why there is nothing: ``the driver knows CUDA 12.8 (--driver), and the GPU is sm_90``."""
+    """Origin, or why there is nothing: ``the driver knows CUDA 12.8 (--driver), and the GPU is sm_90``."""
 
 
 FORCED_CUDA: Final = "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION"
 FORCED_GPU: Final = "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"
-"""What the provider takes for the driver's CUDA and the GPU, where nobody says otherwise: ``12.8`` and ``9.0``."""
+"""Variables that replace the driver's CUDA and the GPU for the provider: ``12.8`` and ``9.0``."""
 
 _OLDEST_MAJOR, _NEWEST_MAJOR, _NEWEST_MINOR = 11, 15, 20
 _OLDEST_GPU: Final = Architecture(5, 0)
@@ -226,7 +226,7 @@ def _processor_of(target: TargetEnvironment) -> Namespace:
 
 
 Place = tuple[int, int, int]
-"""Of a namespace, of a feature in it and of a value of that: lower ones are taken first."""
+"""Ranks of a namespace, of a feature in it and of its value: lower ones are taken first."""
 
 _END: Final[Place] = (sys.maxsize, 0, 0)
 """Behind the last property: of two variants that are alike up to there, the one that asks for more comes first."""
@@ -240,7 +240,7 @@ class Ranks:
     features: Mapping[str, Mapping[str, int]]
     """By namespace."""
     values: Mapping[tuple[str, str], Mapping[str, int]]
-    """Of those that the machine has, by namespace and feature."""
+    """Ranks of the values that the machine has, by namespace and feature."""
 
 
 def ranks_of(priorities: Priorities, machine: Machine) -> Ranks:

@@ -129,7 +129,7 @@ class TorchFacts(ByVersion[TorchVersion, TorchRelease]):
     """The simple index of torch's own builds for one CUDA; ``{cuda}`` is ``130``. Projects name it where the usual
     package index has torch for another CUDA."""
     test_index: TorchIndex | None = None
-    """The same for release candidates."""
+    """Index of release candidates."""
     repository: Text | None = None
     """The git repository that has a tag for each of them: v2.16.0-rc1."""
     releases: Annotated[Mapping[TorchVersion, TorchRelease], EachKeyOnce()]
@@ -250,7 +250,7 @@ class Compatibility(ConfigFile):
         return tuple((version, release.cxx) for version, release in facts.items() if release.cxx)
 
     def torch_place(self, torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> str | None:
-        """Where a build gets torch from: uv's name for the index of a CUDA, or the URL of the index of candidates."""
+        """Return the index of torch for a build: uv's name for that of a CUDA, or the URL of that of candidates."""
         if torch.is_candidate and self.torch.test_index:
             return self.torch.test_index.replace("{cuda}", cuda.tag.removeprefix("cu"))
         return self.torch_backend(torch, cuda, platform)

@@ -96,7 +96,7 @@ class ImageReference(Word):
 
 
 def is_digest(text: str) -> bool:
-    """Whether this is ``sha256:`` and 64 lower-case hexadecimal digits."""
+    """Return True for ``sha256:`` and 64 lower-case hexadecimal digits."""
     algorithm, _, digest = text.partition(":")
     return algorithm == "sha256" and is_sha256(digest)
 
@@ -109,7 +109,7 @@ class _Pinned(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class ManylinuxImages(_Pinned):
-    """What wheels are compiled in, with where and when the digests were looked up."""
+    """Images in which wheels are compiled, with when and where their digests were looked up."""
 
     images: Mapping[KnownPlatform, ImageReference]
 
@@ -202,12 +202,12 @@ class LockedSdist(Entry):
     """Its file name."""
     sha256: Hash
     requires: Requirements | None = None
-    """What its ``pyproject.toml`` asks for (PEP 518); None where a build without isolation does not ask."""
+    """Build requirements of its ``pyproject.toml`` (PEP 518); None if a build without isolation does not ask."""
     requires_python: Range | None = None
     """Its Requires-Python, as the index has it (PEP 503); None if it says nothing."""
 
     def is_for(self, python: PythonVersion) -> bool:
-        """Whether any patch release of a Python can build it."""
+        """Return True if some patch release of a Python can build it."""
         return self.requires_python is None or f"{python.major}.{python.minor}.{_ANY_PATCH}" in self.requires_python
 
 
@@ -220,7 +220,7 @@ class LockedCommit(GitSource):
     """As of `LockedSdist`."""
 
     def is_of(self, source: GitSource) -> bool:
-        """Whether it was found at this place."""
+        """Return True if it was found at this place."""
         return all(getattr(self, key.name) == getattr(source, key.name) for key in fields(GitSource))
 
 
@@ -238,7 +238,7 @@ class LockedRequirements(Entry):
     """All that the builds of one package install, torch and CUDA left out."""
 
     inputs: Requirements
-    """What they were resolved from: when that changes, they are resolved anew."""
+    """Requirements that they were resolved from: if these change, they are resolved anew."""
     pinned: tuple[LockedRequirement, ...]
 
 
@@ -264,7 +264,7 @@ class Lock(ConfigFile):
                 return folder
 
     def lacks_commit(self, package: Package, version: ProjectVersion) -> bool:
-        """Whether a version is built from git, and no commit of it is locked."""
+        """Return True if a version is built from git and no commit of it is locked."""
         return isinstance(package.source, GitSource) and self.source_of(package, version) is None
 
     def versions_in(self, project: ProjectName, versions: SpecifierSet) -> tuple[ProjectVersion, ...]:
@@ -278,7 +278,7 @@ class Status(StrEnum):
 
     ACTIVE = "active"
     ARCHIVED = "archived"
-    """It will get no new wheels."""
+    """The project will get no new wheels."""
     QUARANTINED = "quarantined"
     """Unsafe: an index lists none of its files."""
     DEPRECATED = "deprecated"
@@ -322,7 +322,7 @@ Wheels = Mapping[Annotated[str, Read(_wheel)], Reason]
 
 @dataclass(frozen=True, kw_only=True)
 class StatusEntry(Entry):
-    """What an index says of a whole project (PEP 792)."""
+    """Status of a whole project in an index (PEP 792)."""
 
     status: Annotated[Status, Read(_status)]
     """active, archived, quarantined (none of its files are listed) or deprecated (PEP 792)."""
@@ -370,7 +370,7 @@ class Removed(ConfigFile):
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """What an index says of published wheels beside what their manifests say; nothing where no file says anything."""
+    """Facts about published wheels that an index adds to their manifests."""
 
     yanked: Yanked = Yanked()
     removed: Removed = Removed()
@@ -380,6 +380,6 @@ class Listing:
         return self.yanked.wheels.get(filename) or self.yanked.reason_of_version(project, version)
 
     def is_quarantined(self, project: ProjectName) -> bool:
-        """Whether an index lists none of a project's files."""
+        """Return True if an index lists none of a project's files."""
         entry = self.yanked.projects.get(project)
         return entry is not None and entry.status is Status.QUARANTINED

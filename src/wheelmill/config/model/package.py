@@ -69,20 +69,20 @@ EVERY_BUILD_NEEDS: Final = ("setuptools", "wheel")
 """Installed for every build: most have no isolation and take them for granted."""
 
 Need = Literal["torch", "cuda", "nvrtc", "driver"]
-"""What a wheel is linked to or loads: torch, CUDA without torch, CUDA's run-time compiler, libcuda.so.1."""
+"""Libraries that a wheel links to or loads: torch, CUDA without torch, CUDA's run-time compiler, libcuda.so.1."""
 
 Topic = Literal[
     "attention", "state-space", "graph", "3d", "quantization", "inference", "moe", "communication", "training"
 ]
-"""What a package is for; pages for people are grouped by these, in this order."""
+"""Subjects of packages. Web pages group packages by them, in this order."""
 
 NameElsewhere = Literal["same", "other", "absent"]
-"""What the package index has under a package's name: it, from the same home; another project; nothing."""
+"""Project under a package's name on the package index: the same, from the same home; another; none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Expectations:
-    """What a wheel must do once it is installed, and what it may need."""
+    """Tests that an installed wheel must pass, and what they need."""
 
     imports: tuple[str, ...]
     """Modules that must be importable."""
@@ -92,9 +92,9 @@ class Expectations:
     """Packages of ours that are installed beside it, and so built before it."""
     needs: tuple[Need, ...] = ()
     import_needs: Literal["driver"] | None = None
-    """What its modules load when they are imported, so that a machine without it imports them beside a stub."""
+    """Library that its modules load on import; a machine without it imports them with a stub."""
     cudart: Literal["shared", "static"] | None = None
-    """How it is linked to the CUDA runtime; None leaves it open."""
+    """Linkage of the CUDA runtime; None accepts both."""
     allow: Mapping[Code, str] = field(default_factory=dict)
     """Findings that do not refuse it, each with the reason."""
 
@@ -145,17 +145,17 @@ class PackageEntry(Entry):
     licence: Licence | None = None
     """SPDX expression."""
     tags: Annotated[tuple[Topic, ...], Items()] = ()
-    """What it is for: attention, state-space, graph, 3d, quantization, inference, moe, communication, training."""
+    """Subjects: attention, state-space, graph, 3d, quantization, inference, moe, communication, training."""
     redistributable: Truth = True
-    """Whether the licence lets others be given the wheels; if not, they are planned as skips."""
+    """False if the licence does not let others be given the wheels: they are planned as skips."""
     source: Annotated[
         Annotated[Path | GitSource, Either(dict, GitSource, Folder)] | None, After(_of_listed_versions)
     ] = None
     """A folder inside the configuration folder, "." for that folder itself, or a git repository, instead of a source
     distribution."""
     pypi: Annotated[NameElsewhere | None, After(_as_its_source)] = None
-    """What the package index has under its name: ``same``, it, from the same home; ``other``, another project;
-    ``absent``, nothing. A git source must say it; a source distribution of the package index is the same."""
+    """Project under this name on the package index: ``same``, this one, from the same home; ``other``, another one;
+    ``absent``, none. Required of a git source; a source distribution of the package index is the same."""
     aliases: Aliases | None = None
     """Further names for its wheels, by CUDA major: {suffix: true, extras: demo-gpu}."""
     patches: tuple[File, ...] = ()
@@ -173,13 +173,13 @@ class PackageEntry(Entry):
     that the source and ``python`` allow builds it: where a source has ``py_limited_api="cp310"`` and does not say that
     it requires Python 3.10, ``python: ">=3.10"`` says it."""
     needs: Annotated[tuple[Need, ...], Items(or_one=True), After(_cuda_or_torch)] = ()
-    """What its wheels are linked to or load: torch (also when extra_deps has it), cuda alone, nvrtc, the driver."""
+    """Libraries that its wheels link to or load: torch (also if extra_deps has it), cuda alone, nvrtc, the driver."""
     import_needs: Literal["driver"] | None = None
     """Its modules load libcuda.so.1 when they are imported; where there is none, they are imported beside a stub."""
     requires_dist: RequiresDist | None = None
-    """What its wheels require, where that differs from what the source says."""
+    """Changes to the requirements that the source gives its wheels."""
     cudart: Literal["shared", "static"] | None = None
-    """How its wheels hold the CUDA runtime; a wheel that differs is refused."""
+    """Linkage of the CUDA runtime; a wheel that differs is refused."""
     allow: Mapping[AllowedCode, Text] = field(default_factory=dict)
     """Codes of docs/smoke.md for which its wheels are not refused, each with the reason why."""
     env: Annotated[Mapping[Variable, VariableText], After(_in_order)] = field(default_factory=dict)
@@ -210,24 +210,25 @@ class PackageEntry(Entry):
     torch: Range | None = None
     """torch minor releases to build for: ">=2.6"."""
     variants: Truth = False
-    """Whether `wheelmill release variants` makes variant wheels of its published wheels. Experimental: what PEP 825 and
-    850 say of them is a draft."""
+    """True lets `wheelmill release variants` make variant wheels of its published wheels. Experimental: PEP 825 and 850
+    are drafts."""
     toolkit: Annotated[tuple[Component, ...], Items()] = ()
-    """What the build needs of NVIDIA's beside the compiler, the CUDA runtime and CCCL. torch brings most of it."""
+    """Components of CUDA that the build needs besides the compiler, the CUDA runtime and CCCL. torch brings most of
+    them."""
     torch_abi: Annotated[StableTorch | None, After(_beside_torch)] = None
-    """What its wheels link to is torch's stable ABI alone, as it is from one torch on: {stable: "2.10"}, or
-    {stable: "2.10", below: "2.16"}. Torch is then no axis: one wheel serves every torch of the range."""
+    """Set if its wheels link to torch's stable ABI alone, from one torch on: {stable: "2.10"}, or {stable: "2.10",
+    below: "2.16"}. Torch is then no axis: one wheel serves every torch of the range."""
     platforms: Platforms | None = None
     exclude: tuple[MatrixRule, ...] = ()
     """Combinations that upstream cannot build, each with its reason."""
     include: tuple[MatrixRule, ...] = ()
     """Combinations that exist although compatibility.yml does not list them, each with its reason."""
     test_import: Modules | None = None
-    """What must be importable after installation: a module, or several."""
+    """Module, or several, that must be importable after installation."""
     smoke_script: Script | None = None
     """A Python file inside the configuration folder that is run with the wheel where there is a GPU."""
     runner: Runner | None = None
-    """Which of GitHub's own machines build it; by default the newest for the platform."""
+    """GitHub-hosted runner that builds it; by default the newest for the platform."""
     seconds: WholeNumber | None = None
     """Seconds that a wheel takes to build for each of its GPU architectures, until published wheels tell;
     `wheelmill run --measure` writes it."""
@@ -255,12 +256,12 @@ class Package(PackageEntry):
     version_range: SpecifierSet | None = None
     """The range that the lock resolves to `versions`; None if they are listed."""
     window: Part = field(default_factory=Part)
-    """What it is built for unless somebody asks for more: the defaults of the file, on the axes that its entry leaves
-    open."""
+    """Part of the matrix that is built unless somebody asks for more: the file's defaults on the axes that its entry
+    leaves open."""
 
     @functools.cached_property
     def expectations(self) -> Expectations:
-        """What its wheels must do and may need."""
+        """Tests that its wheels must pass, and what they need."""
         torch: set[Need] = {"torch"} if has_torch(self.extra_deps) else set()
         driver: set[Need] = {self.import_needs} if self.import_needs else set()
         return Expectations(
@@ -275,12 +276,12 @@ class Package(PackageEntry):
 
     @functools.cached_property
     def scope(self) -> Part:
-        """What it is built for."""
+        """Part of the matrix that it can be built for."""
         return Part(python=self.python, cuda=self.cuda, torch=self.torch, platform=self.platforms)
 
     @property
     def elsewhere(self) -> NameElsewhere | None:
-        """What the package index has under its name; None if the entry does not say."""
+        """Project under its name on the package index; None if the entry does not say."""
         return "same" if self.source is None else self.pypi
 
     def place_of(self, key: str) -> str:
@@ -289,12 +290,12 @@ class Package(PackageEntry):
 
     @property
     def needs_torch(self) -> bool:
-        """Whether the build links to torch."""
+        """True if the build links to torch."""
         return "torch" in self.expectations.needs
 
     @property
     def build_requirements(self) -> tuple[str, ...]:
-        """What the build needs beside torch, whose version the target decides."""
+        """Build requirements without torch, whose version the target decides."""
         return without_torch(self.extra_deps)
 
 
@@ -304,7 +305,7 @@ def without_torch(requirements: Iterable[str]) -> tuple[str, ...]:
 
 
 def has_torch(requirements: Iterable[str]) -> bool:
-    """Whether torch is among requirements."""
+    """Return True if torch is among requirements."""
     return "torch" in projects_of(requirements)
 
 
@@ -326,7 +327,7 @@ class Packages(ConfigFile):
     defaults: Defaults = field(default_factory=Defaults)
 
     def window_of(self, entry: PackageEntry) -> Part:
-        """What a package is built for unless somebody asks for more."""
+        """Return the part of the matrix that is built unless somebody asks for more."""
         defaults = self.defaults
         has_axis = has_torch(entry.extra_deps) and entry.torch_abi is None
         return Part(

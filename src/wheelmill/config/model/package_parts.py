@@ -52,7 +52,7 @@ class Aliases(Entry):
     extras: Name | None = None
     """A project with an extra for each CUDA major: demo-gpu, for demo-gpu[cuda13], which requires demo-cu13."""
     pypi: Literal["absent", "same"] = "absent"
-    """What the package index has under all of these names: ``absent``, nothing; ``same``, projects of your own, which
+    """Projects under all of these names on the package index: ``absent``, none; ``same``, projects of your own, which
     keep others from taking the names."""
 
     def names(self, project: ProjectName, majors: Iterable[int]) -> Iterator[ProjectName]:
@@ -177,7 +177,7 @@ SystemPackageNames = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class SystemPackages(Entry):
-    """The same packages by the names that they have for each package manager."""
+    """Packages of the operating system, by their names for each package manager."""
 
     dnf: SystemPackageNames | None = None
     """For AlmaLinux, which the images of Docker builds are made of, with EPEL; and for Fedora."""
@@ -194,7 +194,7 @@ class Bound:
     text: str
     """The axis and its range for people: ``Python >=3.11``."""
     admits: Callable[[Any], bool]
-    """Whether a value of the axis lies in the range. Cached, since a plan asks for 100,000 cells."""
+    """Test of a value of the axis, cached, since a plan asks for 100,000 cells."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +224,7 @@ class Part(Entry):
 
 
 def _is_in(values: SpecifierSet, value: object) -> bool:
-    """Whether a range has a version; None and a range of torches are in no range."""
+    """Return True if a range has a version; None and a range of torches are in no range."""
     match value:
         case None | StableTorch():
             return False
@@ -236,7 +236,7 @@ def _is_in(values: SpecifierSet, value: object) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Defaults(Entry):
-    """What is built of packages that say nothing of an axis. Whoever asks for a value gets it all the same."""
+    """Ranges for packages that leave an axis open. A value outside is built if it is asked for."""
 
     python: Range | None = None
     """Pythons: ">=3.10"."""

@@ -14,20 +14,20 @@ PLACES: Final = ("github", "huggingface", "simple", "find_links")
 """The keys of an entry of which there must be one."""
 
 PLACEHOLDERS: Final = ("cuda", "torch", "torch_release", "torch_packed")
-"""What stands between braces in the URL of an index or a page of links."""
+"""Placeholders in the URL of an index or a page of links."""
 
 _REPOSITORY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceFacts(Entry):
-    """What is known of a source's wheels."""
+    """Facts about the wheels of a source."""
 
     description: Text = ""
     projects: Annotated[frozenset[Name], Items()] = frozenset[ProjectName]()
-    """What it has; anything, when this is left out."""
+    """Projects that it has; any, if left out."""
     distribution: Name | None = None
-    """What its wheels are called, where that is not the project's name: nv-grouped-gemm of grouped-gemm."""
+    """Name of its wheels if it is not the project's: nv-grouped-gemm of grouped-gemm."""
     gpus: Architectures = ()
     """The only GPU architectures that its wheels are for; any, when this is left out."""
     torch: Range | None = None

@@ -40,12 +40,12 @@ class Declared:
     version: str | None
     summary: str
     requires: tuple[str, ...]
-    """What its wheels need, as far as that is said."""
+    """Requirements of its wheels, as far as they are declared."""
     urls: tuple[str, ...]
     licences: tuple[tuple[Place, str], ...]
     """Texts that may name its licence, the surest first."""
     file: str
-    """Where most of it stands."""
+    """File with most of it."""
 
     def requirement_on(self, project: str) -> str | None:
         """Return the requirement of the wheels on a project; None if there is none."""
@@ -270,7 +270,7 @@ class Facts:
 
     tree: SourceTree
     folder: str
-    """Where in it the build starts, with a slash behind it; empty at the top."""
+    """Folder in it in which the build starts, with a trailing slash; empty for the top."""
     pyproject: Pyproject
     setup: SetupScript
     declared: Declared

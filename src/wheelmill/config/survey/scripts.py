@@ -14,7 +14,7 @@ from wheelmill.config.survey.sources import SourceTree
 from wheelmill.errors import UsageError
 
 _DEEP: Final = 25
-"""How many expressions one leads through."""
+"""Expressions that one may lead through."""
 _MANY: Final = 2_000
 """Texts that one expression may be."""
 _STEPS: Final = 200_000
@@ -216,7 +216,7 @@ class ExtensionCall:
     sources: Texts
     """Files and patterns; what is computed is left out."""
     limited: bool
-    """Whether it keeps to Python's stable ABI."""
+    """True if it keeps to Python's stable ABI."""
     line: int
 
 
@@ -227,7 +227,7 @@ class VariableRead:
     name: str
     default: str
     switch: str
-    """What switches it on: what it is compared with, or the opposite of its default."""
+    """Value that switches it on: the one it is compared with, or the opposite of its default."""
     line: int
 
 

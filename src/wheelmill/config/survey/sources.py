@@ -37,7 +37,7 @@ class Origin:
     source: dict[str, object] = field(default_factory=dict)
     """The key ``source``; empty for a source distribution."""
     notes: tuple[str, ...] = ()
-    """What a person should know of it."""
+    """Remarks for the user."""
 
 
 def fetch_origin(text: str, version: str | None, subdirectory: str | None, destination: Path) -> Origin:

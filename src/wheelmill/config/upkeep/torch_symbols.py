@@ -103,7 +103,7 @@ def _is_wheel_of(release: TorchRelease, filename: str) -> bool:
 
 
 def _exported_by(file: Link, web: Web) -> Exported:
-    from wheelmill.web.ranges import RangeFile  # noqa: PLC0415 - asks a server
+    from wheelmill.web.ranges import RangeFile  # asks a server
 
     with open_archive(RangeFile(web, file.url, piece=_PIECE, budget=_BUDGET)) as archive:
         members = [member for member in archive.infolist() if _is_library(PurePosixPath(member.filename))]

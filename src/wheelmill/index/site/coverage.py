@@ -82,9 +82,9 @@ class Grid:
     counts: Mapping[State, int]
     failures: Reasons
     skips: Reasons
-    """Of cells in the grid."""
+    """Reasons of the cells in the grid."""
     outside: Reasons
-    """Of cells that no row or column is shown for."""
+    """Reasons of cells outside the rows and columns."""
 
     @property
     def title(self) -> str:
@@ -213,7 +213,7 @@ class MatrixCell:
     version: str | None = None
     """The newest that has wheels; of what is not built, the newest that is planned; None where nothing is."""
     is_newest: bool = True
-    """Whether the package has no newer version with wheels."""
+    """True if no newer version of the package has wheels."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,15 +30,15 @@ class Tried:
 
     wheels: int
     examined: int
-    """Those with a certificate."""
+    """Wheels with a certificate."""
     built: int
-    """Those of which it is known how they were built."""
+    """Wheels whose build is known."""
     imported: int
-    """Those that were installed and imported wherever they were tried."""
+    """Wheels that were installed and imported wherever they were tried."""
     ran: int
-    """Those whose kernels ran on a GPU."""
+    """Wheels whose kernels ran on a GPU."""
     allowed: int
-    """Those with a fault that does not refuse them."""
+    """Wheels with a fault that is allowed."""
 
     @classmethod
     def of(cls, files: Sequence[IndexFile]) -> Self:

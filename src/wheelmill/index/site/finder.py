@@ -43,7 +43,7 @@ class ProjectWheels(TypedDict):
     """Each with a glibc: the oldest that wheels run on."""
     code: list[GpuCode]
     dependencies: list[list[str]]
-    """What wheels require beside torch and projects of this index."""
+    """Requirements of wheels besides torch and projects of this index."""
     rows: list[list[int | list[int]]]
     """Version, exact version, CUDA, torch, platform, GPU code, dependencies, Pythons.
 
@@ -56,7 +56,7 @@ class FinderData(TypedDict):
     """Data that ``finder.js`` reads."""
 
     projects: list[str]
-    """Those with wheels."""
+    """Projects with wheels."""
     pythons: list[str]
     """Ascending, as are CUDA and torch."""
     cudas: list[str]
@@ -72,9 +72,9 @@ class FinderData(TypedDict):
     requires: dict[str, list[str]]
     """Projects of this index that others need beside them."""
     elsewhere: dict[str, NameElsewhere]
-    """What the package index has under the names of projects, where that is known."""
+    """Project under each name on the package index, where it is known."""
     wheels: dict[str, ProjectWheels]
-    """Those of projects; none on the page, which asks for a project when somebody chooses it."""
+    """Wheels by project; empty on the page, which asks for a project when somebody chooses it."""
 
 
 def finder_data(

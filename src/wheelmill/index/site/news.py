@@ -27,7 +27,7 @@ from wheelmill.system.progress import number_of
 from wheelmill.wheel.label import age_of, words_for
 
 SHOWN: Final = 50
-"""Of a page or a feed: readers look more often than that many releases are made."""
+"""Entries of a page or a feed: readers look more often than that many releases are made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +39,9 @@ class News:
     version: str
     wheels: int
     url: str
-    """Of the first of them by its name; absolute, or relative to the root of the site."""
+    """URL of the first of them by name; absolute, or relative to the root of the site."""
     facts: tuple[str, ...]
-    """What they are for: ``torch 2.8 to 2.11``, ``CUDA 12.8, 13.0``, ``Linux x86_64``."""
+    """Targets: ``torch 2.8 to 2.11``, ``CUDA 12.8, 13.0``, ``Linux x86_64``."""
 
     @property
     def day(self) -> str:
@@ -143,11 +143,11 @@ def _text(parent: Element, name: str, text: str) -> None:
 
 
 Points = tuple[tuple[date, int], ...]
-"""How many there were from a day on; ascending."""
+"""Counts, each from a day on; ascending."""
 
 _WIDTH: Final = 360
 _HEIGHT: Final = 70
-"""Of one curve, whose title stands above it."""
+"""Height of one curve, whose title stands above it."""
 _TITLE: Final = 22
 _STYLE: Final = (
     "text{font:13px system-ui,sans-serif;fill:#5d636b}"

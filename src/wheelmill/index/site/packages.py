@@ -181,16 +181,17 @@ class PackagePage(Wheels):
     description: str
     licence: str | None
     redistributable: bool
-    """Whether its licence lets others be given the wheels."""
+    """True if its licence lets others be given the wheels."""
     tags: tuple[Topic, ...]
     elsewhere: NameElsewhere | None
-    """What the package index has under its name; None where that is not known."""
+    """Project under its name on the package index; None if unknown."""
     requires: tuple[ProjectName, ...]
     """Projects of this index that it needs beside it."""
     is_shared: bool
-    """Whether the package index has it and them, all from the same home: then an installer may look there, too."""
+    """True if the package index has it and its requirements, all from the same home: then an installer may look there,
+    too."""
     dependencies: tuple[str, ...]
-    """What its newest wheels require of the package index."""
+    """Requirements of its newest wheels on the package index."""
     aliases: tuple[str, ...]
     """Other names for its wheels, which say the CUDA major: ``demo-cu13``, ``demo-gpu[cuda13]``."""
     status: StatusEntry

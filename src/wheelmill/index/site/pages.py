@@ -146,7 +146,7 @@ class Shown:
     version: PackageVersion
     tables: tuple[Table, ...]
     more: bool
-    """Whether it has others."""
+    """True if it has others."""
 
 
 def pages_of_package(

@@ -26,7 +26,7 @@ from wheelmill.wheel.label import words_for
 from wheelmill.wheel.sizes import Sizes
 
 MAX_CELLS: Final = 700
-"""Of all tables on one page: one has at most two elements, and a row three beside them."""
+"""Cells of all tables on one page: a cell has at most two elements, and a row three besides them."""
 SIGNS: Final[Mapping[State, str]] = {State.MISSING: "○", State.FAILED: "✕", State.SKIPPED: "–"}  # noqa: RUF001
 WORDS: Final[Mapping[State, str]] = {
     State.BUILT: "built",
@@ -43,7 +43,7 @@ class Table:
     grid: Grid
     rows: tuple[Row, ...]
     first: bool
-    """Whether they are its first."""
+    """True for its first ones."""
 
     @property
     def has_torch(self) -> bool:
@@ -135,7 +135,7 @@ def _empty(outcome: Outcome) -> str:
 
 
 MAX_ROWS: Final = 60
-"""Of one table, which has seven elements in each."""
+"""Rows of one table; each has seven elements."""
 
 
 def size_rows(groups: Iterable[WheelGroup]) -> Markup:

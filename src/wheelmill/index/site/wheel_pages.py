@@ -50,7 +50,7 @@ from wheelmill.smoke.verdict import ListedEvidence
 from wheelmill.wheel.label import words_for
 
 MAX_WHEELS: Final = 48
-"""Of one page."""
+"""Wheels of one page."""
 _Wheels = Sequence[tuple["_Place", IndexFile]]
 _MARK: Final = "\1"
 """Stands around the names of what differs between pages; no template and no name has this character."""
@@ -162,7 +162,7 @@ _BLOCKS: Final[Sequence[tuple[Callable[[IndexFile], object], _Rows]]] = (
     (attrgetter("external"), lambda file: rows_of(external_facts(file.external))),
     (attrgetter("release", "uploaded_at", "attestation"), release_rows),
 )
-"""What wheels of one platform usually have in common: what is compared to tell that, and the rows."""
+"""Facts that wheels of one platform usually share: how they are compared, and their rows."""
 
 
 def _platform_section(platform: str, wheels: _Wheels) -> str:

@@ -41,7 +41,7 @@ class Pythons:
     oldest: PythonVersion | None
     """None for every Python 3."""
     only: bool
-    """Whether newer ones are kept out."""
+    """True if newer ones are kept out."""
 
     @classmethod
     def of(cls, tag: Tag) -> Self:
@@ -96,11 +96,11 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
     """Common facts of one project's wheels that differ in Python only."""
 
     version: str
-    """What stands before our label: ``2.8.3``; of another's wheel all of it, ``2.8.3+cu12torch2.8cxx11abitrue``."""
+    """Version before our label: ``2.8.3``; all of it for a wheel of others, ``2.8.3+cu12torch2.8cxx11abitrue``."""
     exact_version: str
-    """What a pin names: ``2.8.3+cu128torch2.8``."""
+    """Version in a pin: ``2.8.3+cu128torch2.8``."""
     torch: TorchNeed | None = None
-    """What they need of torch."""
+    """Torch that they need."""
     platform: str
     """``linux_x86_64`` with whatever glibc; where there is none, the tag itself."""
     glibc: str | None

@@ -230,7 +230,7 @@ _HINTS: Final = {
     404: "is there such a repository, and may GITHUB_TOKEN see it?",
 }
 _BURNED: Final = ("used by an immutable release", "creations being restricted")
-"""What GitHub says of a release, and of a tag, whose name an immutable release has had that was removed.
+"""GitHub's words for the name of a release or a tag that an immutable release had before it was removed.
 
 https://docs.github.com/en/code-security/concepts/supply-chain-security/immutable-releases
 """
@@ -245,7 +245,7 @@ _STRANGE: Final = (
     TypeError,
     ValueError,
 )
-"""What PyGithub raises when it reads an answer that is not GitHub's."""
+"""Errors of PyGithub for an answer that is not GitHub's."""
 
 Found = TypeVar("Found")
 

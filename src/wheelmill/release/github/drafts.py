@@ -35,7 +35,7 @@ _PAGE: Final = SIZES[1]
 """Releases in one answer: of 30 with 962 assets each GitHub makes none in the 10 seconds of a request."""
 _OF_VARIANTS: Final = "Variant wheels (PEP 825, a draft): an installer that knows them chooses one from an index.\n"
 _SHOWN: Final = 3
-"""How many projects a title names."""
+"""Projects that a title names."""
 
 
 def title_of(manifest: Manifest) -> str:

@@ -144,7 +144,7 @@ class _Draft:
     """Current release."""
 
     contents: Sha256
-    """Of the first wheels that were put into it: a publication that broke off is known again by them."""
+    """Hash of the first wheels that were put into it, by which an interrupted publication is recognized."""
     tag: ReleaseTag
     release: GitRelease
     files: DraftFiles

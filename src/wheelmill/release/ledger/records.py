@@ -18,7 +18,7 @@ from wheelmill.release.manifest import WHEEL_FILENAME
 from wheelmill.wheel.name import WheelName
 
 AN_HOUR: Final = timedelta(hours=1)
-"""How long the host counts a change towards its limits."""
+"""Time for which the host counts a change towards its limits."""
 TRIED_AGAIN: Final = timedelta(days=30)
 """After this, a failed build is tried again even with the same inputs."""
 LONGEST_RUN: Final = timedelta(days=35)
@@ -30,12 +30,12 @@ class ReleasedWheel:
     """Published wheel, with the facts that planning, building and releasing need."""
 
     filename: Annotated[str, Field(pattern=WHEEL_FILENAME)]
-    """Who needs the wheel for a build copies it into a folder under this name."""
+    """Name of the file; builds that need the wheel copy it into a folder under this name."""
     sha256: Sha256
     size: int
     """Bytes."""
     cell: Cell | None = None
-    """What it was built for; None for a wheel that was not built by a factory."""
+    """Cell that it was built for; None for a wheel that was not built by a factory."""
     pythons: tuple[PythonVersion, ...] = ()
     """The Pythons that it is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
     requires: tuple[ProjectName, ...] = ()
@@ -50,7 +50,7 @@ class LedgerRelease:
 
     tag: ReleaseTag
     manifest: Sha256
-    """Of the bytes of its ``manifest.json``."""
+    """Hash of its ``manifest.json``."""
     published_at: AwareDatetime
     wheels: tuple[ReleasedWheel, ...]
 
@@ -118,11 +118,11 @@ class LedgerRun:
     attempt: int
     """1, plus the number of runs right before it that produced nothing."""
     filters: Mapping[str, str]
-    """What its inputs asked for, by their names."""
+    """Filters of its inputs, by name."""
     groups: tuple[str, ...]
     """The groups that are left."""
     unreleased: Mapping[str, UnreleasedGroup] = field(default_factory=dict)
-    """Those of them that are built, and only have to be released."""
+    """Groups that are built and only have to be released."""
     since: AwareDatetime
     continues: str | None = None
     """The run whose work it goes on with."""
@@ -215,7 +215,7 @@ class LedgerState:
 
 
 _EVERY_ONE: Final = timedelta(days=400)
-"""How long every count is kept; of older ones, the first of each month, since a ledger is always read whole."""
+"""Time for which every count is kept; of older ones, the first of each month, since a ledger is always read whole."""
 
 
 @runtime_checkable

@@ -72,8 +72,8 @@ def provenance_of(wheel: TestedWheel) -> bytes | None:
     own = [bundle for bundle in wheel.bundles if _is_about(bundle, wheel)]
     if not own:
         return None
-    from pypi_attestations import Attestation, AttestationBundle, GitHubPublisher, Provenance  # noqa: PLC0415 - a second
-    from sigstore.models import Bundle  # noqa: PLC0415
+    from pypi_attestations import Attestation, AttestationBundle, GitHubPublisher, Provenance
+    from sigstore.models import Bundle
 
     bundles = []
     for bundle in own:

@@ -46,7 +46,7 @@ from wheelmill.wheel.name import WheelFile
 FILES: Final = "files"
 """The folder with a folder for each wheel."""
 FOREVER: Final = "public, max-age=31536000, immutable"
-"""Of what has its hash in its address, or never changes (RFC 8246)."""
+"""Cache header of files that have their hash in their address or never change (RFC 8246)."""
 
 
 class S3Publisher:

@@ -22,12 +22,12 @@ def test_a_lock_that_another_command_changed_meanwhile_is_written(
     written.write_bytes(pylock_text(merged))
 
     @contextmanager
-    def alone(_place: Path) -> Iterator[None]:
+    def exclusive(_place: Path) -> Iterator[None]:
         written.write_text("another")
         yield
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(lock, "alone", alone)
+    monkeypatch.setattr(lock, "exclusive", exclusive)
     for name in ("_resolutions", "_locks_of"):
         monkeypatch.setattr(lock, name, lambda *_: ())
     monkeypatch.setattr("wheelmill.client.lock.files.merge", lambda _locks: merged)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.plan.conftest import target
-from wheelmill.cli.factory.plan import print_plan, tell_skips
+from wheelmill.cli.factory.plan import print_plan, report_skips
 from wheelmill.names import Architecture, TorchVersion, project_name
 from wheelmill.plan.groups import estimate
 from wheelmill.plan.targets import BuildTarget, Filters, Obstacle, PastBuild, Plan, Skip
@@ -49,7 +49,7 @@ def test_what_a_sample_leaves_out_is_one_line(capsys: pytest.CaptureFixture[str]
         Skip(cell=sampled, obstacle=Obstacle.NOT_SAMPLED, reason="not in the sample"),
         Skip(cell=other, obstacle=Obstacle.NO_TORCH, reason="no such torch"),
     )
-    tell_skips(Plan(targets=(of("sampled"),), skips=skips), Filters(torches=(TorchVersion(2, 11),)))
+    report_skips(Plan(targets=(of("sampled"),), skips=skips), Filters(torches=(TorchVersion(2, 11),)))
     assert capsys.readouterr().err.splitlines() == [
         "skipped 2 of sampled: not in the sample",
         "skipped 1 of other: no such torch",

@@ -122,7 +122,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path | None]:
         raise UsageError("value-invalid", "that is all")
 
     monkeypatch.setattr(TargetOptions, "detect", record)
-    monkeypatch.setattr("wheelmill.cli.client.install.environment_here", record)
+    monkeypatch.setattr("wheelmill.cli.client.install.install_place_of", record)
     return asked
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from wheelmill.cli.client.change import download_bars
+from wheelmill.cli.client.downloads import download_bars
 from wheelmill.cli.shared.terminal import STDERR
 
 
