@@ -18,17 +18,17 @@ _PATIENT = """
 import signal
 from wheelmill.cli import main
 from wheelmill.conformance import rules
-from wheelmill.system.apart import Limits
+from wheelmill.system.isolated_call import CallLimits
 from wheelmill.web import pages
 from wheelmill.web.transport import TimeLeft
 TimeLeft.__index__ = lambda self: 600  # for so long nothing is given up
-rules.LIMITS = Limits(seconds=600)
+rules.LIMITS = CallLimits(seconds=600)
 pages.MOST_SECONDS = 600
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and what nohup starts this one
 main()
 """
-_READS = (b"-P", b"-m", b"wheelmill.system.apart")
+_READS = (b"-P", b"-m", b"wheelmill.system.isolated_call")
 """Words of the interpreter that reads a page."""
 
 

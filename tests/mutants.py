@@ -30,7 +30,7 @@ MODULES: Final = (
     "index/tree.py",
     "pipeline/gate.py",
     "plan/matrix.py",
-    "release/turn.py",
+    "release/publish_lease.py",
     "release/manifest/rules.py",
     "smoke/rules.py",
     "web/credentials.py",

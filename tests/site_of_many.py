@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from wheelmill.index.collect import NOTHING_SAID, site_of
+from wheelmill.index.collect import EMPTY_LISTING, site_of
 from wheelmill.index.tree import IndexFile, Site
 from wheelmill.names import (
     CudaVersion,
@@ -59,7 +59,7 @@ def site_of_many(wheels: int, projects: list[ProjectName]) -> Site:
     for number, project in enumerate(projects):
         count = wheels // 2 if number == 0 else wheels // 2 // (len(projects) - 1)
         files += itertools.islice(_wheels_of(project), count)
-    return site_of(files, (), NOTHING_SAID, {}, hint="")
+    return site_of(files, (), EMPTY_LISTING, {}, hint="")
 
 
 def _wheels_of(project: ProjectName) -> Iterator[IndexFile]:

@@ -11,9 +11,9 @@ from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.lock.files import pins_of
 from wheelmill.client.records import Choice, Resolution, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.forms import group_links
-from wheelmill.client.sources.listing import Place, candidates_of
+from wheelmill.client.sources.listing import ListingPlace, candidates_of
 from wheelmill.client.sources.pages import PageCache, Pages
-from wheelmill.conformance.rule import Document, ExaminedFile, Inside, ProjectDetail
+from wheelmill.conformance.rule import Document, ExaminedFile, FileContents, ProjectDetail
 from wheelmill.conformance.rules import DETAIL_CHECKS, FILE_CHECKS
 from wheelmill.conformance.wheels import compare_requirements
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
@@ -49,7 +49,7 @@ def look_at_wheel(metadata: bytes) -> None:
         answer=answered(),
         digests=None,
         sidecar=None,
-        inside=Inside(dist_info=frozenset({"demo-1.0.dist-info/METADATA"}), metadata=metadata),
+        inside=FileContents(dist_info=frozenset({"demo-1.0.dist-info/METADATA"}), metadata=metadata),
         provenance=None,
         signature=None,
         variants=None,
@@ -67,7 +67,7 @@ def look_at(page: Page) -> Page:
     with PageCache(None) as cache:
         groups = group_links(page.links)
         cache.store(ADDRESS, base=page.base, following=None, etag=None, modified=None, lifetime=600, groups=groups)
-        for candidate in candidates_of(DEMO, [Place(source=SOURCE, filled=SOURCE, url=ADDRESS)], Pages(cache)):
+        for candidate in candidates_of(DEMO, [ListingPlace(source=SOURCE, filled=SOURCE, url=ADDRESS)], Pages(cache)):
             assert candidate.url.startswith(("https://", "http://"))
             reasons = [each.reason for each in mismatches(candidate, Requirement("demo>=1"), TARGET, FACTS)]
             assert all(reason.isprintable() for reason in reasons)

@@ -13,7 +13,7 @@ from tests.reference.schemas import check_output
 from tests.registry_server import Registry, serving
 from wheelmill.cli.factory import config
 from wheelmill.config.load import load_images
-from wheelmill.config.upkeep.images import ImageRegistry
+from wheelmill.config.maintenance.images import ImageRegistry
 from wheelmill.errors import UsageError
 
 NOW, LATER = "sha256:" + "a" * 64, "sha256:" + "b" * 64

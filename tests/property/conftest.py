@@ -21,5 +21,5 @@ def pytest_configure(config: pytest.Config) -> None:
 def no_processes_apart(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
     """Read pages in this process."""
     if not pytestconfig.getoption("--nightly"):
-        monkeypatch.setattr(survey, "call_apart", call_here)
-        monkeypatch.setattr("wheelmill.system.apart.call_apart", call_here)
+        monkeypatch.setattr(survey, "call_isolated", call_here)
+        monkeypatch.setattr("wheelmill.system.isolated_call.call_isolated", call_here)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.machine_folders import npm_modules
 from tests.real.conftest import ROOT
-from wheelmill.config.upkeep.request import workflow_text
+from wheelmill.config.maintenance.request import workflow_text
 
 pytestmark = pytest.mark.real
 

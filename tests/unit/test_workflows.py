@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from tests.programs import needs
 from wheelmill.cli import application
-from wheelmill.config.upkeep.request import workflow_text
+from wheelmill.config.maintenance.request import workflow_text
 from wheelmill.errors import UsageError
 from wheelmill.wheel.attestation import WHEELS_WORKFLOW
 

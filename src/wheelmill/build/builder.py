@@ -16,8 +16,8 @@ from typing import Final, Protocol
 from msgspec import structs
 from packaging.utils import canonicalize_name
 
+from wheelmill.build.added_files import facts_of, write_inside
 from wheelmill.build.compiler_cache import BuildPart, CompiledPart
-from wheelmill.build.inside import facts_of, write_inside
 from wheelmill.build.provenance import (
     BuildPlace,
     BuiltWheel,

@@ -142,7 +142,7 @@ _CACHE: Final = PurePosixPath("/opt/wheelmill/cache")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class ContainerLimits:
     """Resources and network of a build's container."""
 
     memory: int | None = None
@@ -159,7 +159,7 @@ class DockerBuilder:
 
     images: Images
     compatibility: Compatibility
-    limits: Limits
+    limits: ContainerLimits
 
     def place(self, target: BuildTarget, /) -> BuildPlace:
         """Describe the container of the images for the target's CUDA; see `Builder`."""

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Final
 
-from wheelmill.build import gpu_answers
+from wheelmill.build import fake_gpu
 from wheelmill.build.toolkit import install_own_wheels, library_variables
 from wheelmill.config.model import ARCHITECTURES_IN, EVERY_BUILD_NEEDS, ArchForm, LockedRequirement, Package
 from wheelmill.errors import BuildError, ProcessError
@@ -80,7 +80,7 @@ def _cuda_of_torch(packages: PackageFolder) -> str | None:
 
 def _answer_gpu_questions(torch_cuda: Path, gpus: tuple[Architecture, ...]) -> None:
     """Make the installed torch report these GPUs in every process."""
-    shutil.copyfile(gpu_answers.__file__, torch_cuda / "wheelmill_gpus.py")
+    shutil.copyfile(fake_gpu.__file__, torch_cuda / "wheelmill_gpus.py")
     capabilities = [(gpu.major, gpu.minor) for gpu in gpus]
     initial = torch_cuda / "__init__.py"
     answered = _ANSWERED.format(capabilities=capabilities).encode()

@@ -14,7 +14,7 @@ from packaging.tags import Tag
 from packaging.utils import BuildTag, canonicalize_name
 from packaging.version import Version
 
-from wheelmill.config.model.sources import SourceFacts
+from wheelmill.config.model.sources import SourceDescription
 from wheelmill.names import (
     TORCH,
     Architecture,
@@ -47,7 +47,7 @@ class SourceKind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source(SourceFacts):
+class Source(SourceDescription):
     """A place that has wheels."""
 
     name: str
@@ -64,7 +64,7 @@ class SourceList:
     sources: tuple[Source, ...]
 
 
-class Outcome(StrEnum):
+class LookupOutcome(StrEnum):
     """The outcome of looking for a project in a source. The values are part of the commands' JSON.
 
     Of several pages of one source, the outcome that is first here counts: the unknown outweighs the known.
@@ -96,7 +96,9 @@ class Outcome(StrEnum):
         return self.value.replace("-", " ")
 
 
-_OPEN: Final = frozenset({Outcome.UNREACHABLE, Outcome.LIMITED, Outcome.REFUSED, Outcome.NOT_AN_INDEX})
+_OPEN: Final = frozenset(
+    {LookupOutcome.UNREACHABLE, LookupOutcome.LIMITED, LookupOutcome.REFUSED, LookupOutcome.NOT_AN_INDEX}
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +107,7 @@ class SourceOutcome:
 
     project: ProjectName
     source: Source
-    outcome: Outcome
+    outcome: LookupOutcome
     url: str
     """The page that decided the outcome."""
     detail: str = ""
@@ -119,11 +121,11 @@ class SourceOutcome:
         """
         is_index = self.source.kind is SourceKind.SIMPLE
         match self.outcome:
-            case Outcome.FOUND:
+            case LookupOutcome.FOUND:
                 expected = True
-            case Outcome.HAS_NONE:
+            case LookupOutcome.HAS_NONE:
                 expected = is_index or not self.detail
-            case Outcome.ABSENT:
+            case LookupOutcome.ABSENT:
                 expected = is_index or "{" in self.source.url
             case _:
                 expected = False
@@ -183,7 +185,7 @@ class TargetEnvironment:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inside:
+class WheelInspection:
     """The facts from the inspection of a wheel."""
 
     requires_dist: tuple[str, ...]
@@ -253,7 +255,7 @@ class Candidate:
     yanked: str | None
     """The reason, which may be empty (PEP 592); None when it is not yanked."""
     source: Source
-    inside: Inside | None = None
+    inside: WheelInspection | None = None
     """Result of the inspection; None if it was not inspected."""
 
     @property

@@ -15,9 +15,9 @@ from packaging.version import Version
 
 from wheelmill.config.fields import KeyPath
 from wheelmill.config.load import COMPATIBILITY, generated_files
+from wheelmill.config.maintenance.torch_symbols import stale_torches
 from wheelmill.config.model import Config
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.config.upkeep.torch_symbols import stale_torches
 from wheelmill.config.yaml import faults_at
 from wheelmill.wheel.torch_symbols import TABLE, TableSummary
 

@@ -31,7 +31,7 @@ _STATUS_DIGITS: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class ReportedFinding:
     """Violations that share one sentence."""
 
     rule: Rule
@@ -59,12 +59,12 @@ class Finding:
         return self.places[:_EXAMPLES]
 
 
-def findings_of(violations: Iterable[Violation]) -> list[Finding]:
+def findings_of(violations: Iterable[Violation]) -> list[ReportedFinding]:
     """Group violations with the same sentence, in the order of their first ones."""
     places: dict[tuple[Rule, str], list[Violation]] = {}
     for violation in violations:
         places.setdefault((violation.rule, _sentence(violation.message)), []).append(violation)
-    return [Finding(rule=rule, places=tuple(found)) for (rule, _), found in places.items()]
+    return [ReportedFinding(rule=rule, places=tuple(found)) for (rule, _), found in places.items()]
 
 
 def _sentence(message: str) -> str:
@@ -117,7 +117,7 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
     } | ({"helpUri": f"https://peps.python.org/pep-{int(pep):04}/"} if pep.isdigit() else {})
 
 
-def _result(finding: Finding, number: int) -> dict[str, Any]:
+def _result(finding: ReportedFinding, number: int) -> dict[str, Any]:
     """Result for a finding: its first place is the location, the other examples are related."""
     rule = finding.rule
     more = f" (and {finding.count - 1} more that say the same)" if finding.count > 1 else ""
@@ -206,7 +206,7 @@ def junit_of(report: ConformanceReport) -> str:
     return ET.tostring(suites, encoding="unicode", xml_declaration=True)
 
 
-def _fail(case: ET.Element, rule: Rule, findings: list[Finding]) -> None:
+def _fail(case: ET.Element, rule: Rule, findings: list[ReportedFinding]) -> None:
     """Add to a test case the violations of its rule."""
     message = legible(findings[0].message)
     failure = ET.SubElement(case, "failure", type=rule.severity.value, message=message)

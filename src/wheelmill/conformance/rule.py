@@ -222,7 +222,7 @@ class ProjectDetail:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inside:
+class FileContents:
     """Contents of a wheel that the checks read."""
 
     broken: str = ""
@@ -251,7 +251,7 @@ class ExaminedFile:
     """Hashes of the whole file, for every function that its link names."""
     sidecar: Document | None
     """None where the link announces none."""
-    inside: Inside | None
+    inside: FileContents | None
     """None for what is no wheel, or could not be looked into."""
     provenance: Document | None
     signature: Document | None

@@ -24,7 +24,7 @@ from wheelmill.conformance.rule import (
     ConformanceReport,
     Document,
     ExaminedFile,
-    Inside,
+    FileContents,
     Observation,
     Violation,
     is_hash,
@@ -33,7 +33,7 @@ from wheelmill.conformance.rules import FILE_CHECKS, LIMITS, READABLE, RULES, Re
 from wheelmill.errors import NetworkError, UnreadableError, UsageError, WheelmillError
 from wheelmill.index.serve import is_project_list, project_lists_below, root_of
 from wheelmill.names import ProjectName
-from wheelmill.system.apart import Limits, call_apart
+from wheelmill.system.isolated_call import CallLimits, call_isolated
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.web.concurrency import in_turn
 from wheelmill.web.credentials import is_secure, without_credentials
@@ -79,7 +79,9 @@ def _get(fetcher: Fetcher, url: str, *, wanted: bool) -> Document | None:
     return fetcher.get(url) if wanted else None
 
 
-def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[Mapping[str, str] | None, Inside | None]:
+def _download(
+    link: Link, url: str, fetcher: Fetcher, size: int
+) -> tuple[Mapping[str, str] | None, FileContents | None]:
     """Hashes and contents of a whole file."""
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "file").open("w+b") as file:
         if not fetcher.download(url, file, size):
@@ -96,7 +98,7 @@ def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[Mappin
         return digests, inside
 
 
-def _look_into(link: Link, file: IO[bytes] | io.RawIOBase) -> Inside | None:
+def _look_into(link: Link, file: IO[bytes] | io.RawIOBase) -> FileContents | None:
     """Contents of a wheel; None if it is another file, or the server does not give the bytes."""
     if not link.filename.endswith(".whl"):
         return None
@@ -107,15 +109,15 @@ def _look_into(link: Link, file: IO[bytes] | io.RawIOBase) -> Inside | None:
             folder = next(iter(folders)) if len(folders) == 1 else None
             variant = f"{folder}/{VARIANT_FILE}"
             try:
-                return Inside(
+                return FileContents(
                     dist_info=names,
                     metadata=metadata_in(archive) if f"{folder}/METADATA" in names else None,
                     variant=read_member(archive, variant, MAX_VARIANT_METADATA) if variant in names else None,
                 )
             except UnreadableError as error:
-                return Inside(dist_info=names, refused=(str(error),))
+                return FileContents(dist_info=names, refused=(str(error),))
     except UnreadableError as error:
-        return Inside(broken=str(error))
+        return FileContents(broken=str(error))
     except (WheelmillError, OSError):
         return None
 
@@ -128,7 +130,7 @@ _IN_ONE_PROCESS: Final = 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
+class ReadPage:
     """Page to read."""
 
     url: str
@@ -137,18 +139,18 @@ class Page:
     """Gives a `Reading` of its forms as plain values."""
 
 
-def list_at(root: str) -> Page:
+def list_at(root: str) -> ReadPage:
     """Project list with this URL."""
-    return Page(url=root, read=read_list)
+    return ReadPage(url=root, read=read_list)
 
 
-def page_of(project: ProjectName, root: str) -> Page:
+def page_of(project: ProjectName, root: str) -> ReadPage:
     """Page of a project in the index whose project list has this URL."""
-    return Page(url=urljoin(root, f"{project}/"), read=partial(read_detail, project=project))
+    return ReadPage(url=urljoin(root, f"{project}/"), read=partial(read_detail, project=project))
 
 
 def read_apart(
-    pages: Sequence[Page], fetcher: Fetcher, limits: Limits, *, told: Callable[[int], None]
+    pages: Sequence[ReadPage], fetcher: Fetcher, limits: CallLimits, *, told: Callable[[int], None]
 ) -> Iterator[tuple[str, Reading]]:
     """Read pages; yields the URL of each, without credentials, and its reading.
 
@@ -158,7 +160,7 @@ def read_apart(
     for start in range(0, len(pages), _IN_ONE_PROCESS):
         batch = pages[start : start + _IN_ONE_PROCESS]
         calls = _calls(batch, fetcher, told, done=start)
-        answers: Iterator[Any] = call_apart(calls, limits) if kept <= MAX_KEPT else repeat(None)
+        answers: Iterator[Any] = call_isolated(calls, limits) if kept <= MAX_KEPT else repeat(None)
         for page, answer in zip(batch, answers, strict=False):
             url = without_credentials(page.url)
             if kept > MAX_KEPT:
@@ -172,7 +174,7 @@ def read_apart(
 
 
 def _calls(
-    pages: Sequence[Page], fetcher: Fetcher, told: Callable[[int], None], *, done: int
+    pages: Sequence[ReadPage], fetcher: Fetcher, told: Callable[[int], None], *, done: int
 ) -> Iterator[Callable[[], dict[str, Any]]]:
     """Request pages, numbered from `done`, and yield the calls that read them."""
     answers = in_turn(lambda page: fetcher.get_page(page.url), pages, at_once=fetcher.politeness.connections)
@@ -196,13 +198,13 @@ _Listed = tuple[str, tuple[Link, str]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Survey:
+class IndexSurvey:
     """Check of one index, or of several that share their files."""
 
     fetcher: Fetcher
     everything: bool
     """Read all pages, and all bytes of all files, instead of a sample."""
-    limits: Limits
+    limits: CallLimits
     progress: Progress
 
     def run(self, roots: Sequence[str], projects: Sequence[ProjectName]) -> ConformanceReport:
@@ -211,7 +213,7 @@ class Survey:
         Without `projects`, it reads the lists and the pages of their projects.
         """
         violations: list[Violation] = []
-        pages: list[Page] = []
+        pages: list[ReadPage] = []
         named = [(root, Reading(projects=projects)) for root in roots if projects]
         for root, listed in named or self._read("project lists", [list_at(root) for root in roots]):
             violations += listed.violations
@@ -240,7 +242,7 @@ class Survey:
             observations=tuple(self._host(largest[1], chosen_files)),
         )
 
-    def _read(self, what: str, pages: Sequence[Page]) -> Iterator[tuple[str, Reading]]:
+    def _read(self, what: str, pages: Sequence[ReadPage]) -> Iterator[tuple[str, Reading]]:
         """URL and reading of each page; `what` names the pages in the plural."""
         return read_apart(pages, self.fetcher, self.limits, told=lambda number: self._tell(number, len(pages), what))
 
@@ -289,7 +291,7 @@ def check_url(
     projects: Sequence[ProjectName] = (),
     everything: bool = False,
     politeness: Politeness = Politeness(),  # noqa: B008 - frozen
-    limits: Limits = LIMITS,
+    limits: CallLimits = LIMITS,
     progress: Progress = QUIET,
     sleep: Sleep,
 ) -> ConformanceReport:
@@ -312,7 +314,9 @@ def check_url(
     with client as fetcher:
         if not (answer := fetcher.first_byte(root)).status:
             raise NetworkError("index-unreachable", f"{answer.url} {answer.problem}")
-        return Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run([root], projects)
+        return IndexSurvey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run(
+            [root], projects
+        )
 
 
 def check_folder(
@@ -320,7 +324,7 @@ def check_folder(
     *,
     projects: Sequence[ProjectName] = (),
     everything: bool = False,
-    limits: Limits = LIMITS,
+    limits: CallLimits = LIMITS,
     progress: Progress = QUIET,
 ) -> ConformanceReport:
     """Check every index in a folder, as a static host would serve it.
@@ -337,7 +341,9 @@ def check_folder(
     lists = [f"{ORIGIN}/{quote(path)}/" for path in below]
     mounts = {f"all://{urlsplit(ORIGIN).hostname}": FolderTransport(root)}
     with Fetcher(ORIGIN, mounts=mounts, politeness=Politeness(rate=_UNBOUNDED), sleep=time.sleep) as fetcher:
-        report = Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run(lists, projects)
+        report = IndexSurvey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run(
+            lists, projects
+        )
     return replace(
         report,
         violations=tuple(map(_without_origin, report.violations)),

@@ -121,23 +121,23 @@ def _paths_of(file: IndexFile, torches: Mapping[CudaVersion, set[TorchVersion]])
     return (*(() if file.is_for_candidate else ("",)), *label.trees, *narrow)
 
 
-NOTHING_SAID: Final = Listing()
-NOTHING_ABSENT: Final[Mapping[ReleaseTag, Container[str]]] = MappingProxyType({})
+EMPTY_LISTING: Final = Listing()
+EMPTY_ABSENCES: Final[Mapping[ReleaseTag, Container[str]]] = MappingProxyType({})
 Folders = Mapping[tuple[str, Sha256], str]
 """The folders of wheels that do not lie in that of their release, by file name and hash."""
 NO_FOLDERS: Final[Folders] = MappingProxyType({})
-NOTHING_DEPLOYED: Final[Mapping[str, Sha256]] = MappingProxyType({})
+EMPTY_DEPLOYMENT: Final[Mapping[str, Sha256]] = MappingProxyType({})
 
 
 def site_of_releases(
     manifests: Sequence[ListedRelease],
     base_url: str,
-    listing: Listing = NOTHING_SAID,
+    listing: Listing = EMPTY_LISTING,
     *,
     folders: Folders = NO_FOLDERS,
     torches: Torches = NO_TORCHES,
-    absent: Mapping[ReleaseTag, Container[str]] = NOTHING_ABSENT,
-    deployed: Mapping[str, Sha256] = NOTHING_DEPLOYED,
+    absent: Mapping[ReleaseTag, Container[str]] = EMPTY_ABSENCES,
+    deployed: Mapping[str, Sha256] = EMPTY_DEPLOYMENT,
     faults: Iterable[str] = (),
 ) -> Site:
     """Make the site of all releases.

@@ -19,8 +19,8 @@ from wheelmill.names import ProjectName, PythonVersion
 from wheelmill.plan.targets import BuildTarget, Cell
 from wheelmill.smoke.environment import ServeIndex, SmokeEnvironments
 from wheelmill.smoke.evidence import Contents, open_wheel
+from wheelmill.smoke.import_test import is_refused, try_in_environments
 from wheelmill.smoke.rules import findings_of
-from wheelmill.smoke.trial import is_refused, try_in_environments
 from wheelmill.smoke.verdict import SUFFIX, CleanRoom, Verdict, certificate_path
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress

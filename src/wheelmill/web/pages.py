@@ -246,10 +246,10 @@ def read_apart(read: Callable[[bytes, str], Page], content: bytes, address: str)
     Raises:
         UnreadableError: the page exceeds the limits, or `read` raises it.
     """
-    from wheelmill.system.apart import Limits, call_apart  # not for cached pages
+    from wheelmill.system.isolated_call import CallLimits, call_isolated  # not for cached pages
 
-    limits = Limits(seconds=MOST_SECONDS, memory=MOST_MEMORY)
-    (parts,) = call_apart([partial(_parts_of_page, read, content, address)], limits)
+    limits = CallLimits(seconds=MOST_SECONDS, memory=MOST_MEMORY)
+    (parts,) = call_isolated([partial(_parts_of_page, read, content, address)], limits)
     if isinstance(parts, UnreadableError):
         raise UnreadableError("page-invalid", f"the page {parts}")
     if isinstance(parts, str):

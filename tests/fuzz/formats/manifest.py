@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated
 from tests.releases import NOW
-from wheelmill.client.choose.look import inside_of_entry
+from wheelmill.client.choose.wheel_inspection import inside_of_entry
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.names import ReleaseTag, Sha256

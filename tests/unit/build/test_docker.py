@@ -16,7 +16,7 @@ from tests.wheels import write_wheel
 from wheelmill.build import docker as docker_build
 from wheelmill.build.builder import Compiled
 from wheelmill.build.compiler_cache import BuildPart, CompiledPart, tell_hits
-from wheelmill.build.docker import ContainerBuild, DockerBuilder, Limits, check_free_disk, settings_of
+from wheelmill.build.docker import ContainerBuild, ContainerLimits, DockerBuilder, check_free_disk, settings_of
 from wheelmill.build.environment import install_packages
 from wheelmill.config.load import load_config
 from wheelmill.config.model import SystemPackages
@@ -88,7 +88,7 @@ def compile_in_docker(docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.Mo
 
     def run(
         target: BuildTarget = WITHOUT_TORCH,
-        limits: Limits = Limits(),  # noqa: B008 - it is frozen
+        limits: ContainerLimits = ContainerLimits(),  # noqa: B008 - it is frozen
         part: BuildPart | None = None,
     ) -> Compiled | CompiledPart:
         builder = DockerBuilder(images=CONFIG.images, compatibility=CONFIG.compatibility, limits=limits)
@@ -211,14 +211,22 @@ def test_the_container_belongs_to_a_run_and_cannot_change_the_packages_nor_reach
 @pytest.mark.parametrize(
     ("limits", "jobs", "options"),
     [
-        (Limits(cpus=64, memory=60 << 30), "30", {f"--memory={60 << 30}", f"--memory-swap={60 << 30}", "--cpus=64"}),
-        (Limits(cpus=64, memory=4 << 30), "2", {f"--memory={4 << 30}", f"--memory-swap={4 << 30}", "--cpus=64"}),
-        (Limits(cpus=1, network="of-our-own"), "1", {"--cpus=1", "--network=of-our-own"}),
+        (
+            ContainerLimits(cpus=64, memory=60 << 30),
+            "30",
+            {f"--memory={60 << 30}", f"--memory-swap={60 << 30}", "--cpus=64"},
+        ),
+        (
+            ContainerLimits(cpus=64, memory=4 << 30),
+            "2",
+            {f"--memory={4 << 30}", f"--memory-swap={4 << 30}", "--cpus=64"},
+        ),
+        (ContainerLimits(cpus=1, network="of-our-own"), "1", {"--cpus=1", "--network=of-our-own"}),
     ],
     ids=["by cores", "by memory", "one"],
 )
 def test_limits_become_options_of_the_container_and_compilers_share_what_it_has(
-    limits: Limits, jobs: str, options: set[str], compile_in_docker: Compile, cibuildwheel: Cibuildwheel
+    limits: ContainerLimits, jobs: str, options: set[str], compile_in_docker: Compile, cibuildwheel: Cibuildwheel
 ) -> None:
     package = replace(TARGET.package, memory_per_job=1 << 30)
     with pytest.raises(BuildError):
@@ -255,7 +263,7 @@ def test_a_build_that_used_up_its_memory_says_what_to_set(
 ) -> None:
     docker.answer("events", says="2026-11-21T12:00:00Z container oom c0ffee\n")
     with pytest.raises(BuildError) as failure:
-        compile_in_docker(limits=Limits(memory=memory, cpus=1))
+        compile_in_docker(limits=ContainerLimits(memory=memory, cpus=1))
     assert not isinstance(failure.value, CompileError)  # trying again with more may help
     assert str(failure.value).splitlines()[0] == message
     assert "--memory" in str(failure.value.hint)

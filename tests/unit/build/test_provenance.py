@@ -14,7 +14,7 @@ from tests.unit.build.conftest import PROVENANCE, TARGET
 from tests.unit.build.test_compiler_cache import write_program
 from tests.wheels import write_wheel
 from wheelmill.build import provenance
-from wheelmill.build.docker import DockerBuilder, Limits
+from wheelmill.build.docker import ContainerLimits, DockerBuilder
 from wheelmill.build.provenance import (
     BuildPlace,
     BuiltWheel,
@@ -184,13 +184,15 @@ def test_a_compiler_with_other_bytes_or_another_version_is_another_machine(
 
 def test_a_container_is_known_by_its_images() -> None:
     config = load_config(own_installation.CONFIG)
-    builder = DockerBuilder(images=config.images, compatibility=config.compatibility, limits=Limits(memory=1 << 30))
+    builder = DockerBuilder(
+        images=config.images, compatibility=config.compatibility, limits=ContainerLimits(memory=1 << 30)
+    )
     place = builder.place(TARGET)
     assert place.images == (
         str(config.images.manylinux.images[TARGET.cell.platform]),
         str(config.images.of_cuda(TARGET.cell.cuda).devel),
     )
-    assert place == replace(builder, limits=Limits()).place(TARGET) != replace(place, network="bridge")
+    assert place == replace(builder, limits=ContainerLimits()).place(TARGET) != replace(place, network="bridge")
 
 
 def test_a_failure_is_known_where_it_was_seen_and_pages_show_it_wherever_it_was() -> None:

@@ -10,7 +10,7 @@ from tests.page_server import Answer, PageServer, links_page
 from wheelmill.client.choose.resolve import Search, read_facts, resolve
 from wheelmill.client.records import Candidate, Resolution, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.forms import group_links
-from wheelmill.client.sources.listing import Place, candidates_of
+from wheelmill.client.sources.listing import ListingPlace, candidates_of
 from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
@@ -75,7 +75,9 @@ def candidates(names: Iterable[str], project: str = "demo", source: Source | Non
     with PageCache(None) as cache:
         groups = group_links(Link(name, name) for name in names)
         cache.store(source.url, base=source.url, following=None, etag=None, modified=None, lifetime=0, groups=groups)
-        return candidates_of(project_name(project), [Place(source=source, filled=source, url=source.url)], Pages(cache))
+        return candidates_of(
+            project_name(project), [ListingPlace(source=source, filled=source, url=source.url)], Pages(cache)
+        )
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,8 @@ from wheelmill.conformance import survey
 from wheelmill.conformance.fetch import Fetcher, Politeness
 from wheelmill.conformance.rule import ConformanceReport
 from wheelmill.conformance.rules import LIMITS
-from wheelmill.conformance.survey import Survey, check_url
-from wheelmill.system.apart import Limits, call_apart
+from wheelmill.conformance.survey import IndexSurvey, check_url
+from wheelmill.system.isolated_call import CallLimits, call_isolated
 from wheelmill.system.progress import QUIET
 
 __all__ = ["AT_ONCE", "Serve", "release"]
@@ -34,7 +34,7 @@ def is_whole(config: pytest.Config) -> bool:
     return bool(config.getoption("--real") or config.getoption("--nightly"))
 
 
-def call_here(calls: Iterable[Callable[[], object]], _limits: Limits) -> Iterator[object]:
+def call_here(calls: Iterable[Callable[[], object]], _limits: CallLimits) -> Iterator[object]:
     """Make calls in this process, as what is asked of another and what it answers would be written."""
     for call in calls:
         yield json.loads(json.dumps(pickle.loads(pickle.dumps(call))()))  # noqa: S301 - ours
@@ -44,13 +44,13 @@ def call_here(calls: Iterable[Callable[[], object]], _limits: Limits) -> Iterato
 def read_here(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
     """Read pages in this process."""
     if not is_whole(pytestconfig):
-        monkeypatch.setattr(survey, "call_apart", call_here)
+        monkeypatch.setattr(survey, "call_isolated", call_here)
 
 
 @pytest.fixture
 def read_apart(read_here: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 - comes after it
     """Read pages apart in any run."""
-    monkeypatch.setattr(survey, "call_apart", call_apart)
+    monkeypatch.setattr(survey, "call_isolated", call_isolated)
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def check(server: Server) -> ConformanceReport:
         return check_url(root, politeness=AT_ONCE, sleep=lambda _seconds: None)
     mounts = {f"all://{HERE.removeprefix('http://')}": ServerTransport(server)}
     with Fetcher(root, mounts=mounts, politeness=AT_ONCE, sleep=lambda _seconds: None) as fetcher:
-        return Survey(fetcher=fetcher, everything=False, limits=LIMITS, progress=QUIET).run([root], ())
+        return IndexSurvey(fetcher=fetcher, everything=False, limits=LIMITS, progress=QUIET).run([root], ())
 
 
 def numbers(report: ConformanceReport) -> list[str]:

@@ -13,7 +13,7 @@ from tests.unit.conformance.conftest import Serve, check, detail, numbers
 from wheelmill.conformance import survey
 from wheelmill.conformance.survey import check_folder
 from wheelmill.names.text import project_name
-from wheelmill.system.apart import Limits
+from wheelmill.system.isolated_call import CallLimits
 
 DIGITS = "9" * 5000
 """More than Python turns into a number: https://docs.python.org/3/library/stdtypes.html#int-max-str-digits"""
@@ -85,7 +85,9 @@ def test_a_page_that_hangs_its_reader_is_named_and_the_others_are_read(tmp_path:
     for name, body in bodies.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "index.html").write_bytes(b"<!DOCTYPE html>" + body)
-    report = check_folder(tmp_path, projects=[*map(project_name, bodies)], limits=Limits(seconds=1, memory=128 << 20))
+    report = check_folder(
+        tmp_path, projects=[*map(project_name, bodies)], limits=CallLimits(seconds=1, memory=128 << 20)
+    )
     assert [(it.rule.severity, it.url, it.message) for it in report.violations if it.rule.number == "wheelmill.1"] == [
         ("error", "grows/", "the page takes more than 128 MiB of memory"),
         ("error", "hangs/", "the page takes more than 1 s of CPU time"),

@@ -23,8 +23,8 @@ from wheelmill.config.model import Expectations
 from wheelmill.names import TorchNeed, TorchVersion
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.smoke.evidence import Contents, open_wheel
+from wheelmill.smoke.import_test import try_in_environments
 from wheelmill.smoke.rules import findings_of
-from wheelmill.smoke.trial import try_in_environments
 from wheelmill.smoke.verdict import CleanRoom
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding

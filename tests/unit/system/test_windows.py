@@ -10,9 +10,9 @@ import pytest
 
 from wheelmill.errors import ProcessError, UnreadableError
 from wheelmill.system import process
-from wheelmill.system.apart import Limits, call_apart
 from wheelmill.system.files import atomic_write
 from wheelmill.system.folders import sweep, temporary_folder
+from wheelmill.system.isolated_call import CallLimits, call_isolated
 from wheelmill.system.locks import hold
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="Windows alone has these calls")
@@ -125,10 +125,10 @@ def test_what_a_program_leaves_running_ends_with_it(tmp_path: Path) -> None:
 
 
 def test_a_call_that_hangs_is_ended() -> None:
-    (answer,) = call_apart([partial(time.sleep, 300)], Limits(seconds=5))
+    (answer,) = call_isolated([partial(time.sleep, 300)], CallLimits(seconds=5))
     assert isinstance(answer, UnreadableError)
     assert str(answer) == "takes more than 5 s"
 
 
 def test_a_call_apart_returns() -> None:
-    assert list(call_apart([partial(max, 1, 2)], Limits())) == [2]
+    assert list(call_isolated([partial(max, 1, 2)], CallLimits())) == [2]

@@ -17,7 +17,7 @@ from wheelmill.cli.client.downloads import download_bars, wheel_cache
 from wheelmill.cli.client.resolve import SearchOptions, no_wheel_error, package_argument, print_resolution
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import TargetOptions, requirements_of, with_groups
-from wheelmill.client.install.trial import name_sections
+from wheelmill.client.install.import_test import name_sections
 from wheelmill.errors import FindingsError, UsageError, WheelmillError
 from wheelmill.system.progress import number_of
 

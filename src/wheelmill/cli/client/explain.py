@@ -14,7 +14,7 @@ from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warni
 from wheelmill.cli.shared.options import TargetOptions, requirements_of, with_groups
 from wheelmill.client.choose.explain import Assessment, Explanation, has_namesake
 from wheelmill.client.choose.explain import explain as explain_requirement
-from wheelmill.client.records import Inside, Mismatch
+from wheelmill.client.records import Mismatch, WheelInspection
 from wheelmill.client.variants.explain import explain_variants
 from wheelmill.client.variants.machine import property_text
 from wheelmill.names import StableTorch
@@ -215,7 +215,7 @@ def _verdict_content(verdict: Assessment) -> AssessedWheel:
         **torch_in_json(candidate.torch),
         "fits": not verdict.against,
         "refusals": _refusals(verdict.against),
-        "inside": inside if isinstance(inside, Inside) else None,
+        "inside": inside if isinstance(inside, WheelInspection) else None,
         "note": inside if isinstance(inside, str) else None,
     }
 

@@ -11,8 +11,8 @@ from wheelmill.cli.client.change import roll_back_interrupted
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import TargetOptions, projects_of, with_groups
 from wheelmill.client.install.distributions import Distribution, installed_in
+from wheelmill.client.install.import_test import Trial, find_compiled_projects, name_sections, try_packages
 from wheelmill.client.install.installer import interpreter_of
-from wheelmill.client.install.trial import Trial, find_compiled_projects, name_sections, try_packages
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.wheel.label import torch_in_json, words_for

@@ -11,8 +11,8 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from wheelmill.client.install.distributions import PackageChange
-from wheelmill.client.install.trial import Trial
-from wheelmill.client.records import Inside, Outcome, SourceKind
+from wheelmill.client.install.import_test import Trial
+from wheelmill.client.records import LookupOutcome, SourceKind, WheelInspection
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.wheel.build_facts import BuildFacts, Sbom
 from wheelmill.wheel.label import TorchKeys, TorchRange
@@ -26,7 +26,7 @@ class SourceLooked(TypedDict):
     project: str
     source: str
     """Its name."""
-    outcome: Outcome
+    outcome: LookupOutcome
     url: str
     """The page that decided."""
     detail: str
@@ -179,7 +179,7 @@ class AssessedWheel(TorchKeys):
     source: str
     fits: bool
     refusals: list[Refusal]
-    inside: Inside | None
+    inside: WheelInspection | None
     """What the wheel itself says; null where nobody looked."""
     note: str | None
     """Why nobody could look."""

@@ -179,7 +179,7 @@ def resolve(
 def demand_attestations(resolutions: Iterable[Resolution], option: str | None) -> None:
     """Refuse wheels that are not attested by the repository that the option names."""
     if signer := signer_of(option):
-        from wheelmill.client.choose.look import check_attested
+        from wheelmill.client.choose.wheel_inspection import check_attested
 
         check_attested(resolutions, signer)
 

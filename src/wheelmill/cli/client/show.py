@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from wheelmill.cli.shared.commands import JsonOption, print_json
-from wheelmill.client.choose.contents import Code, WheelContents, contents_at, contents_behind
+from wheelmill.client.choose.wheel_summary import Code, WheelContents, contents_at, contents_behind
 from wheelmill.client.variants.machine import property_text
 from wheelmill.errors import UsageError
 from wheelmill.system.process import printable

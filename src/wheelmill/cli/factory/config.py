@@ -29,12 +29,12 @@ from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, facts_json, generated_files, lock_path
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
+from wheelmill.config.maintenance.amend import Difference
+from wheelmill.config.maintenance.drift import find_name_differences, find_torch_drift, write_differences
+from wheelmill.config.maintenance.images import ImageRegistry, find_image_drift, write_image_differences
+from wheelmill.config.maintenance.torch_symbols import read_symbols, stale_torches
 from wheelmill.config.model import Config, Lock
 from wheelmill.config.model.files import Images
-from wheelmill.config.upkeep.amend import Difference
-from wheelmill.config.upkeep.drift import find_name_differences, find_torch_drift, write_differences
-from wheelmill.config.upkeep.images import ImageRegistry, find_image_drift, write_image_differences
-from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
 from wheelmill.errors import ConfigurationError, FindingsError, IntegrityError, UsageError
 from wheelmill.names import CudaVersion
 from wheelmill.system.files import write_bytes

@@ -17,9 +17,9 @@ from wheelmill.cli.factory.inputs import CloneOption, ConfigOption, config_to_ch
 from wheelmill.cli.shared.commands import JsonOption, print_json, print_quoted, say
 from wheelmill.config.load import OWN, load_compatibility, load_config, lock_path
 from wheelmill.config.lock import lock_packages, write_lock
+from wheelmill.config.maintenance.amend import amend, entry_text
+from wheelmill.config.maintenance.request import WORKFLOW, read_own_package, read_request, workflow_text
 from wheelmill.config.model import Config
-from wheelmill.config.upkeep.amend import amend, entry_text
-from wheelmill.config.upkeep.request import WORKFLOW, read_own_package, read_request, workflow_text
 from wheelmill.errors import UsageError
 from wheelmill.system import own_installation
 from wheelmill.system.files import write_bytes

@@ -34,7 +34,7 @@ from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warni
 from wheelmill.cli.shared.options import of_a_size, signer_of, with_groups
 from wheelmill.cli.shared.terminal import STDOUT, progress
 from wheelmill.config.load import load_compatibility, load_listing
-from wheelmill.conformance.report import Finding, findings_of, legible
+from wheelmill.conformance.report import ReportedFinding, findings_of, legible
 from wheelmill.conformance.rule import ConformanceReport
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of, serve_folder
@@ -340,7 +340,7 @@ def _print_json(report: ConformanceReport) -> None:
     print_json(content)
 
 
-def _content(finding: Finding) -> IndexFinding:
+def _content(finding: ReportedFinding) -> IndexFinding:
     rule = finding.rule
     return {
         "rule": rule.pep,
@@ -377,7 +377,7 @@ def _print_text(report: ConformanceReport) -> None:
     )
 
 
-def _print_finding(finding: Finding) -> None:
+def _print_finding(finding: ReportedFinding) -> None:
     for place in finding.places[:_PLACES]:
         STDOUT.print(escape(f"  {legible(place.url)}: {legible(place.message)}"))
     if finding.count > _PLACES:

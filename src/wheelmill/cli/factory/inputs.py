@@ -278,13 +278,13 @@ class PlaceOptions:
             memory: bytes that a container may use; None sets no limit.
             cpus: processors that a container may use; None sets no limit.
         """
-        from wheelmill.build.docker import DockerBuilder, Limits  # needs the factory extra
+        from wheelmill.build.docker import ContainerLimits, DockerBuilder  # needs the factory extra
         from wheelmill.build.local import LocalBuilder
 
         if self.sandbox is SandboxKind.LOCAL:
             check_confinement(say)
             return LocalBuilder()
-        limits = Limits(memory=memory, cpus=cpus, network=self.network)
+        limits = ContainerLimits(memory=memory, cpus=cpus, network=self.network)
         return DockerBuilder(images=config.images, compatibility=config.compatibility, limits=limits)
 
     def can_build(self, target: BuildTarget, config: Config) -> bool:

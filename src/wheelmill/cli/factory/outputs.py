@@ -5,8 +5,8 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from wheelmill.config.maintenance.drift import TorchDifference
 from wheelmill.config.model.files import CudaImages, ImageReference
-from wheelmill.config.upkeep.drift import TorchDifference
 from wheelmill.conformance.rule import Observation, Severity
 from wheelmill.hosting.rules import SettingCode
 from wheelmill.hosting.settings import Unseen

@@ -19,8 +19,8 @@ from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, PlaceOptio
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.terminal import STDOUT
+from wheelmill.config.maintenance.amend import added_torches, changed_since
 from wheelmill.config.model import Config
-from wheelmill.config.upkeep.amend import added_torches, changed_since
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, TorchVersion
 from wheelmill.plan.groups import GUESSED_SECONDS, Basis, Estimate, estimate, groups_of, without_claimed

@@ -35,8 +35,8 @@ from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warni
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.fields import Unquoted
+from wheelmill.config.maintenance.amend import amend
 from wheelmill.config.model import Config
-from wheelmill.config.upkeep.amend import amend
 from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError, WheelmillError
 from wheelmill.names import ProjectName, PythonVersion, ReleaseTag
 from wheelmill.plan.matrix import find_missing, make_plan

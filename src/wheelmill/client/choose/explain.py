@@ -16,12 +16,12 @@ from wheelmill.client.choose.resolve import Inspection, Looks, Search, inspect, 
 from wheelmill.client.choose.suggest import cost_of
 from wheelmill.client.records import (
     Candidate,
-    Inside,
     Mismatch,
     Resolution,
     SourceOutcome,
     TargetEnvironment,
     Unresolved,
+    WheelInspection,
 )
 from wheelmill.client.sources.listing import candidates_of
 from wheelmill.client.sources.pages import PageCache
@@ -37,7 +37,7 @@ class Assessment:
     candidate: Candidate
     against: tuple[Mismatch, ...]
     """Every reason; none when it fits."""
-    inside: Inside | str | None
+    inside: WheelInspection | str | None
     """Result of the inspection, or why there was none; None for a wheel that would not be chosen anyway."""
 
 
@@ -186,7 +186,7 @@ def _with_ranges(candidates: Sequence[Candidate], cache: PageCache, search: Sear
     newest = {_cuda_of(each): each for each in sorted(silent, key=lambda each: each.version)}
     wanted = sorted(newest.values(), key=lambda each: each.version, reverse=True)[:_LOOKS]
     looks = look_into_all(wanted, cache, offline=search.offline, progress=search.progress)
-    shown = {cuda: look for cuda, each in newest.items() if isinstance(look := looks.get(each.url), Inside)}
+    shown = {cuda: look for cuda, each in newest.items() if isinstance(look := looks.get(each.url), WheelInspection)}
     return [each if each.label.torch else replace(each, inside=shown.get(_cuda_of(each))) for each in candidates]
 
 

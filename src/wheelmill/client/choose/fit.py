@@ -19,9 +19,9 @@ from packaging.tags import Tag
 from packaging.version import Version
 
 from wheelmill.client.choose.facts import abi_of, is_older, minimum_driver
-from wheelmill.client.records import Aspect, Candidate, Inside, Mismatch, Source, TargetEnvironment
+from wheelmill.client.records import Aspect, Candidate, Mismatch, Source, TargetEnvironment, WheelInspection
 from wheelmill.client.sources.forms import LinkGroup
-from wheelmill.client.sources.listing import Place, tags_in
+from wheelmill.client.sources.listing import ListingPlace, tags_in
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import (
@@ -59,7 +59,7 @@ def mismatches(
         yield Mismatch(aspect=Aspect.YANKED, reason=f"was yanked: {shown(candidate.yanked) or 'no reason given'}")
 
 
-def group_fits(place: Place, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:
+def group_fits(place: ListingPlace, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:
     """True if there is no reason against a whole group of wheels of a page."""
     if mismatches_of_tags(tags_in(group.tags), target):
         return False
@@ -178,7 +178,7 @@ def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Mismatch]:
             yield Mismatch(aspect=Aspect.GPU, reason=f"is for {names} only, the target has {gpu.capability.sm}")
 
 
-def mismatches_inside(inside: Inside, label: BuiltFor, target: TargetEnvironment) -> Iterator[Mismatch]:
+def mismatches_inside(inside: WheelInspection, label: BuiltFor, target: TargetEnvironment) -> Iterator[Mismatch]:
     """Yield every reason against a wheel that its inspection gives."""
     if inside.gone:
         yield Mismatch(aspect=Aspect.FILE, reason=str(inside))
@@ -199,7 +199,7 @@ def mismatches_inside(inside: Inside, label: BuiltFor, target: TargetEnvironment
     yield from _against_gpu_code(inside, label, target)
 
 
-def _against_gpu_code(inside: Inside, label: BuiltFor, target: TargetEnvironment) -> Iterator[Mismatch]:
+def _against_gpu_code(inside: WheelInspection, label: BuiltFor, target: TargetEnvironment) -> Iterator[Mismatch]:
     """Compare GPU code; its compression may need a newer driver than its CUDA does."""
     if inside.driver and is_older(target, inside.driver):
         reason = f"its code needs driver {inside.driver}, the target has {target.driver}"

@@ -18,17 +18,17 @@ from wheelmill.client.choose.fit import TorchPlace, group_fits, is_for_other_tor
 from wheelmill.client.records import (
     Candidate,
     Choice,
-    Inside,
-    Outcome,
+    LookupOutcome,
     Resolution,
     Source,
     SourceOutcome,
     TargetEnvironment,
     Unresolved,
+    WheelInspection,
 )
 from wheelmill.client.sources.forms import LinkGroup
 from wheelmill.client.sources.listing import (
-    Place,
+    ListingPlace,
     candidates_of,
     count_variant_wheels,
     known_projects,
@@ -47,10 +47,10 @@ from wheelmill.system.records import plain_of, record_of
 _ROUNDS: Final = 10
 """The most wheels of a project that are inspected."""
 
-_UNREAD: Final = Inside(requires_dist=())
+_UNREAD: Final = WheelInspection(requires_dist=())
 """Contents of a wheel that could not be inspected."""
 
-Looks = Mapping[str, Inside | str]
+Looks = Mapping[str, WheelInspection | str]
 """Result of each inspection by the wheel's URL, or why the wheel could not be inspected."""
 
 
@@ -67,7 +67,9 @@ def with_looks(candidates: Candidates, seen: Looks) -> Candidates:
     """Add their inspections to candidates."""
     return {
         name: [
-            replace(candidate, inside=look) if isinstance(look := seen.get(candidate.url), Inside) else candidate
+            replace(candidate, inside=look)
+            if isinstance(look := seen.get(candidate.url), WheelInspection)
+            else candidate
             for candidate in each
         ]
         for name, each in candidates.items()
@@ -89,7 +91,7 @@ def inspect(
     Returns:
         The last choice; its warnings list each wheel that was left out, with the reason.
     """
-    seen: dict[str, Inside | str] = {}
+    seen: dict[str, WheelInspection | str] = {}
     left_out: dict[str, str] = {}
     for _ in range(_ROUNDS):
         resolution = choose_with(seen)
@@ -122,16 +124,16 @@ def look_into_all(
     """
     known = {candidate.url: inside for candidate in candidates if (inside := _recall(candidate, cache))}
     unasked = "was not looked into: --offline was given"
-    found: dict[str, Inside | str] = {each.url: known.get(each.url, unasked) for each in candidates}
+    found: dict[str, WheelInspection | str] = {each.url: known.get(each.url, unasked) for each in candidates}
     asked = [] if offline else [each for each in candidates if confirm or each.url not in known]
     if asked:
-        from wheelmill.client.choose.look import find_gone, look_into  # not for what the cache has
+        from wheelmill.client.choose.wheel_inspection import find_gone, look_into  # not for what the cache has
         from wheelmill.web.client import ATTENDED, PARALLEL, Web
         from wheelmill.web.concurrency import begin
 
         with Web(retries=ATTENDED) as web:
 
-            def look_at(candidate: Candidate) -> Inside | str:
+            def look_at(candidate: Candidate) -> WheelInspection | str:
                 gone = find_gone(candidate, web) if confirm else None
                 return gone or known.get(candidate.url) or look_into(candidate, web)
 
@@ -144,18 +146,18 @@ def look_into_all(
     return found
 
 
-def _keep(inside: Inside, candidate: Candidate, cache: PageCache) -> None:
+def _keep(inside: WheelInspection, candidate: Candidate, cache: PageCache) -> None:
     """Cache an inspection under the hash of its wheel; without a hash, a changed wheel would go unnoticed."""
     if candidate.sha256:
         cache.keep_fact(f"inside/3:{candidate.sha256}", json.dumps(plain_of(inside)))
 
 
-def _recall(candidate: Candidate, cache: PageCache) -> Inside | None:
+def _recall(candidate: Candidate, cache: PageCache) -> WheelInspection | None:
     """Read the inspection of a wheel from the cache; None if there is none."""
     kept = cache.fact(f"inside/3:{candidate.sha256}") if candidate.sha256 else None
     if kept is None:
         return None
-    inside: Inside = record_of(Inside, json.loads(kept))
+    inside: WheelInspection = record_of(WheelInspection, json.loads(kept))
     return inside
 
 
@@ -333,7 +335,7 @@ class Finder:
     targets: Sequence[TargetEnvironment]
     _known: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
-    def places(self, project: ProjectName) -> list[Place]:
+    def places(self, project: ProjectName) -> list[ListingPlace]:
         """The pages that may list a project."""
         return places_of(project, self.sources, self.targets, self.facts)
 
@@ -352,9 +354,9 @@ class Finder:
     def name_meant(self, project: ProjectName) -> str | None:
         """Suggest similar names for a misspelt project; None if a source has it, or no name is similar."""
         outcomes = self.outcomes(project)
-        if any(each.outcome is Outcome.FOUND for each in outcomes):
+        if any(each.outcome is LookupOutcome.FOUND for each in outcomes):
             return None
-        answering = [each.source for each in outcomes if each.outcome in (Outcome.HAS_NONE, Outcome.ABSENT)]
+        answering = [each.source for each in outcomes if each.outcome in (LookupOutcome.HAS_NONE, LookupOutcome.ABSENT)]
         known = known_projects(self.sources, self.pages.cache, answering=() if self.pages.offline else answering)
         meant = [] if project in known else words_like(project, known)
         return f"did you mean {' or '.join(meant)}?" if meant else None
@@ -381,7 +383,7 @@ class Finder:
     def _variants(self, project: ProjectName) -> int:
         return count_variant_wheels(project, self.places(project), self.pages)
 
-    def _fits(self, place: Place, group: LinkGroup) -> bool:
+    def _fits(self, place: ListingPlace, group: LinkGroup) -> bool:
         key = place.source.torch, place.source.gpus, place.built_for, group.local, group.tags
         if key not in self._known:  # many pages have the same groups
             self._known[key] = any(group_fits(place, group, target, self.facts) for target in self.targets)

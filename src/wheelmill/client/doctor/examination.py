@@ -26,7 +26,7 @@ from wheelmill.client.doctor.remedies import Remedies, Remedy
 from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.client.lock.files import read_lock
 from wheelmill.client.project.project import Project
-from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.project.pyproject import PyprojectEditor
 from wheelmill.errors import NoWheelError
 from wheelmill.system.progress import number_of
 
@@ -106,7 +106,7 @@ def _of_project(examined: Examined, project: Project | None, pylock: Path | None
     promises: list[Promise] = []
     if project:
         if project.kind.startswith("uv"):
-            yield from defects_of_project(Pyproject.read(project.path))
+            yield from defects_of_project(PyprojectEditor.read(project.path))
         promises += promises_of_project(project.requirements, project.path, examined.environment)
     locked = read_lock(pylock) if pylock else None
     if locked and pylock:

@@ -17,9 +17,9 @@ from typing import Final
 
 from packaging.tags import Tag
 
-from wheelmill.client.choose.look import describe_code
+from wheelmill.client.choose.wheel_inspection import describe_code
 from wheelmill.client.install.distributions import Distribution, ask, read_distributions, read_start
-from wheelmill.client.records import Inside, TargetEnvironment
+from wheelmill.client.records import TargetEnvironment, WheelInspection
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import ProcessError, UnreadableError, UsageError
 from wheelmill.names import TORCH, ProjectName
@@ -66,7 +66,7 @@ class Installed:
     """Files that cannot be loaded as shared objects, each with the reason."""
     code: tuple[SharedObject, ...] = ()
     """With its symbols only where torch may have to define them."""
-    inside: Inside | None = None
+    inside: WheelInspection | None = None
     """Needs of its code; None if it has no code."""
 
     @property

@@ -17,7 +17,7 @@ from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
 from wheelmill.client.lock.environments import marker_environment
 from wheelmill.client.lock.files import wheels_for
-from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.project.pyproject import PyprojectEditor
 from wheelmill.client.project.tool_project import read_tool_lock
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import IntegrityError, WheelmillError
@@ -122,7 +122,7 @@ def _broken(promise: Promise, code: DefectCode, subject: str, detail: str) -> De
     return Defect(code=code, subject=subject, detail=detail, project=promise.project, place=promise.place)
 
 
-def defects_of_project(pyproject: Pyproject) -> Iterator[Defect]:
+def defects_of_project(pyproject: PyprojectEditor) -> Iterator[Defect]:
     """Check that a project's added packages have a source, and its wheel URLs a hash."""
     sources = {canonicalize_name(name) for name in pyproject.table("tool", "uv", "sources") or {}}
     asked = {canonicalize_name(each.name) for each in pyproject.asked}

@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from wheelmill.client.lock.files import Pin, pins_of
 from wheelmill.client.project.project import Edit
-from wheelmill.client.project.pyproject import Pyproject, UvPyproject
+from wheelmill.client.project.pyproject import PyprojectEditor, UvPyproject
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, ProjectName, PythonVersion, TorchVersion
@@ -22,7 +22,7 @@ from wheelmill.system.files import behind_links
 _FIRST_VERSION = "0.1.0"
 
 
-def complete_project_table(pyproject: Pyproject, pythons: Collection[PythonVersion]) -> tuple[str, ...]:
+def complete_project_table(pyproject: PyprojectEditor, pythons: Collection[PythonVersion]) -> tuple[str, ...]:
     """Give ``[project]`` the name and the version that installers require, and return notes, a sentence each.
 
     The file is changed in place. ``pythons`` are the Pythons of a new project.
@@ -50,7 +50,7 @@ def _range_of(pythons: Collection[PythonVersion]) -> str:
     return f">={oldest.major}.{oldest.minor},<{newest.major}.{newest.minor + 1}"
 
 
-def _name_of_folder(pyproject: Pyproject) -> str:
+def _name_of_folder(pyproject: PyprojectEditor) -> str:
     try:
         return canonicalize_name(behind_links(pyproject.path).parent.name, validate=True)
     except InvalidName:
@@ -61,7 +61,7 @@ _MINOR_LENGTH: Final = 2
 """Numbers in a minor release."""
 
 
-def add_wheels(pyproject: Pyproject, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
+def add_wheels(pyproject: PyprojectEditor, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
     """Make a project depend on chosen wheels; its ``pyproject.toml`` need not exist yet.
 
     ``asked`` is kept in ``tool.wheelmill`` for updates. ``resolutions`` has the choices for each environment.
@@ -89,7 +89,7 @@ def new_project_text(resolution: Resolution, name: ProjectName) -> str:
     return pyproject.text
 
 
-def remove_packages(pyproject: Pyproject, projects: Sequence[ProjectName]) -> Edit:
+def remove_packages(pyproject: PyprojectEditor, projects: Sequence[ProjectName]) -> Edit:
     """Remove dependencies from a project, and the additions made for them alone."""
     check_depends(pyproject.path, pyproject.requirements, projects)
     for project in projects:
@@ -125,7 +125,7 @@ def find_torch_pin(requirements: Iterable[Requirement]) -> TorchVersion | None:
     return None
 
 
-def _pin_wheel(pyproject: Pyproject, project: ProjectName, pins: Sequence[Pin]) -> Iterator[str]:
+def _pin_wheel(pyproject: PyprojectEditor, project: ProjectName, pins: Sequence[Pin]) -> Iterator[str]:
     """Pin a wheel, with a note if its source replaces another."""
     had = pyproject.names_indexes and pyproject.has_source_by_hand(project)
     pyproject.pin(project, pins)
@@ -133,7 +133,7 @@ def _pin_wheel(pyproject: Pyproject, project: ProjectName, pins: Sequence[Pin]) 
         yield f"{project} no longer comes from the source that {pyproject.path.name} named: the wheel is elsewhere"
 
 
-def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[Resolution]) -> Iterator[str]:
+def _pin_torch(pyproject: PyprojectEditor, pins: Sequence[Pin], resolutions: Sequence[Resolution]) -> Iterator[str]:
     """Pin the torch that a project's wheels are linked to.
 
     A dependency that already admits no other minor release stays as it is, and so does a source of its own.
@@ -154,7 +154,7 @@ def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[
         yield f"torch keeps its source in {pyproject.path.name}, which must be one for CUDA {cuda}"
 
 
-def _allow_urls(pyproject: Pyproject) -> Iterator[str]:
+def _allow_urls(pyproject: PyprojectEditor) -> Iterator[str]:
     """Let hatchling build a project that names a wheel by its URL: https://hatch.pypa.io/latest/config/metadata/."""
     backend = (pyproject.table("build-system") or {}).get("build-backend")
     allowed = (pyproject.table("tool", "hatch", "metadata") or {}).get("allow-direct-references")

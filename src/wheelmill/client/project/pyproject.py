@@ -147,7 +147,7 @@ def set_key(table: MutableMapping[str, Any], key: str, value: object) -> None:
     body.extend(reversed(below))
 
 
-class Pyproject(TomlTables):
+class PyprojectEditor(TomlTables):
     """Project's dependencies, and its requests to wheelmill; tools with further settings have subclasses."""
 
     names_indexes: ClassVar[bool] = False
@@ -338,7 +338,7 @@ _INDEX_NAME: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 """Characters that uv allows in the name of an index."""
 
 
-class IndexTables(Pyproject):
+class IndexTables(PyprojectEditor):
     """``pyproject.toml`` with one table of indexes, and another that maps dependencies to them."""
 
     index_keys: ClassVar[tuple[str, ...]]

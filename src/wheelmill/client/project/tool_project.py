@@ -22,7 +22,7 @@ from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import read_toml
 from wheelmill.client.project.change import add_wheels, remove_packages
 from wheelmill.client.project.project import Edit, note_torch_index
-from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.project.pyproject import PyprojectEditor
 from wheelmill.client.records import Candidate, Resolution
 from wheelmill.client.target.interpreter import declared_python, find_interpreter
 from wheelmill.errors import IntegrityError, UsageError
@@ -87,7 +87,7 @@ class ToolProject:
     python: Path | None
     """The interpreter that was named by hand."""
 
-    pyproject: ClassVar[type[Pyproject]] = Pyproject
+    pyproject: ClassVar[type[PyprojectEditor]] = PyprojectEditor
     """Reads the file, and knows where its tool keeps indexes."""
     lock_name: ClassVar[str | None] = None
     """The name of the tool's own lock; None for a tool that locks nothing."""
@@ -125,7 +125,7 @@ class ToolProject:
         """Remove dependencies from its file; see `Project`."""
         return remove_packages(self._read(), projects)
 
-    def _read(self) -> Pyproject:
+    def _read(self) -> PyprojectEditor:
         return self.pyproject.read(self.path)
 
     def _check_lock(self, resolutions: Iterable[Resolution]) -> None:

@@ -32,7 +32,7 @@ from wheelmill.client.install.installer import installer_for
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import Index, Pin
 from wheelmill.client.project.project import Edit
-from wheelmill.client.project.pyproject import OURS, IndexTables, Pyproject, set_key
+from wheelmill.client.project.pyproject import OURS, IndexTables, PyprojectEditor, set_key
 from wheelmill.client.project.tool_project import LockedProject, ToolProject
 from wheelmill.client.records import Resolution
 from wheelmill.client.target.interpreter import declared_python, python_in
@@ -77,7 +77,7 @@ def _up_to_the_next(text: str, place_in: Callable[[tuple[int, ...]], int | None]
     return f">={version},<{upper}"
 
 
-class PdmPyproject(Pyproject):
+class PdmPyproject(PyprojectEditor):
     """``pyproject.toml`` of a PDM project, whose indexes list their own packages."""
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:

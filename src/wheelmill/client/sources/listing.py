@@ -13,7 +13,7 @@ from packaging.tags import Tag
 from packaging.utils import BuildTag
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.records import Candidate, Outcome, Source, SourceKind, SourceOutcome, TargetEnvironment
+from wheelmill.client.records import Candidate, LookupOutcome, Source, SourceKind, SourceOutcome, TargetEnvironment
 from wheelmill.client.sources.forms import LinkGroup
 from wheelmill.client.sources.pages import PageCache, PageOutcome, Pages
 from wheelmill.config.model.compatibility import Compatibility
@@ -24,20 +24,20 @@ from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, LARGEST, Link, absolute
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import VARIANTS_SUFFIX, WHEEL_SUFFIX, VariantLabel, read_tags, split_label
 
-Accepts = Callable[["Place", LinkGroup], bool]
+Accepts = Callable[["ListingPlace", LinkGroup], bool]
 
-_NOTHING_SAID: Final = BuiltFor()
+_EMPTY_LABEL: Final = BuiltFor()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class ListingPlace:
     """A page that may list wheels of a project."""
 
     source: Source
     url: str
     filled: Source
     """The source with the placeholders of its URL filled in: what an installer can be pointed at."""
-    built_for: BuiltFor = _NOTHING_SAID
+    built_for: BuiltFor = _EMPTY_LABEL
     """The values that were filled in, which hold for all wheels of the page."""
 
     def label_of(self, group: LinkGroup) -> BuiltFor:
@@ -47,7 +47,7 @@ class Place:
 
 def places_of(
     project: ProjectName, sources: Sequence[Source], targets: Sequence[TargetEnvironment], facts: Compatibility
-) -> list[Place]:
+) -> list[ListingPlace]:
     """List the pages that may have wheels of a project for any of these targets, in the order of the sources."""
     return [
         place
@@ -58,7 +58,7 @@ def places_of(
 
 
 def candidates_of(
-    project: ProjectName, places: Sequence[Place], pages: Pages, accepts: Accepts = lambda _place, _group: True
+    project: ProjectName, places: Sequence[ListingPlace], pages: Pages, accepts: Accepts = lambda _place, _group: True
 ) -> list[Candidate]:
     """List the wheels of a project, in the order of its places; ``accepts`` filters them by tags and local version."""
     found: dict[tuple[str, str | None], Candidate] = {}
@@ -75,13 +75,13 @@ def candidates_of(
     return list(found.values())
 
 
-def outcomes_of(project: ProjectName, places: Sequence[Place], pages: Pages) -> list[SourceOutcome]:
+def outcomes_of(project: ProjectName, places: Sequence[ListingPlace], pages: Pages) -> list[SourceOutcome]:
     """Summarise the search for a project in each source, after its pages were updated."""
     of_sources: dict[Source, list[PageOutcome]] = {}
     for place in places:
         found = pages.outcome(place.url, place.source.distribution or project)
         of_sources.setdefault(place.source, []).append(found)
-    place_of = list(Outcome).index
+    place_of = list(LookupOutcome).index
     weightiest = {source: min(found, key=lambda each: place_of(each.outcome)) for source, found in of_sources.items()}
     return [
         SourceOutcome(project=project, source=source, outcome=page.outcome, url=page.url, detail=page.detail)
@@ -89,7 +89,7 @@ def outcomes_of(project: ProjectName, places: Sequence[Place], pages: Pages) -> 
     ]
 
 
-def candidate_of(link: Link, group: LinkGroup, base: str, place: Place) -> Candidate | None:
+def candidate_of(link: Link, group: LinkGroup, base: str, place: ListingPlace) -> Candidate | None:
     """Create a candidate; None if its name has no version or no tags after all, or its link is no URL."""
     plain = split_label(link.filename)[0] if group.variant else link.filename
     _project, written, *middle = plain.removesuffix(WHEEL_SUFFIX).split("-")[:-3]
@@ -149,10 +149,10 @@ def _build_tag(text: str) -> BuildTag:
 
 def _places(
     source: Source, project: ProjectName, targets: Sequence[TargetEnvironment], facts: Compatibility
-) -> Iterator[Place]:
+) -> Iterator[ListingPlace]:
     """Yield the pages of one source that may list a project: one for each target if its URL has placeholders."""
     if "{" not in source.url:
-        yield Place(source=source, filled=source, url=_page_of(source, project))
+        yield ListingPlace(source=source, filled=source, url=_page_of(source, project))
         return
     for target in targets:
         known = facts.torch.get(target.torch) if target.torch else None
@@ -172,7 +172,7 @@ def _places(
                 cuda=target.cuda if "cuda" in named else None, torch=target.torch if {*named} - {"cuda"} else None
             )
             filled = replace(source, url=url)
-            yield Place(source=source, filled=filled, url=_page_of(filled, project), built_for=built_for)
+            yield ListingPlace(source=source, filled=filled, url=_page_of(filled, project), built_for=built_for)
 
 
 def _page_of(source: Source, project: ProjectName) -> str:
@@ -260,7 +260,7 @@ class VariantWheel:
     """List with the properties of its variant; None if its page has none."""
 
 
-def variant_wheels(project: ProjectName, places: Sequence[Place], pages: Pages) -> list[VariantWheel]:
+def variant_wheels(project: ProjectName, places: Sequence[ListingPlace], pages: Pages) -> list[VariantWheel]:
     """List every variant wheel of a project; see `candidates_of`."""
     found: dict[str, VariantWheel] = {}
     for place in places:
@@ -269,13 +269,13 @@ def variant_wheels(project: ProjectName, places: Sequence[Place], pages: Pages) 
     return list(found.values())
 
 
-def count_variant_wheels(project: ProjectName, places: Sequence[Place], pages: Pages) -> int:
+def count_variant_wheels(project: ProjectName, places: Sequence[ListingPlace], pages: Pages) -> int:
     """Count the variant wheels of a project, by their names: some sources share pages."""
     links = (each for place in places for each in _links_at(project, place, pages))
     return len({link.filename for _, group, link in links if group.variant != VARIANTS_SUFFIX})
 
 
-def _at(project: ProjectName, place: Place, pages: Pages) -> Iterator[VariantWheel]:
+def _at(project: ProjectName, place: ListingPlace, pages: Pages) -> Iterator[VariantWheel]:
     """Yield the variant wheels of one place, with the lists of variants there."""
     lists: dict[Version, VariantList] = {}
     candidates: list[tuple[Candidate, VariantLabel]] = []
@@ -291,7 +291,7 @@ def _at(project: ProjectName, place: Place, pages: Pages) -> Iterator[VariantWhe
         yield VariantWheel(candidate=candidate, label=label, listed=lists.get(candidate.version))
 
 
-def _links_at(project: ProjectName, place: Place, pages: Pages) -> Iterator[tuple[str, LinkGroup, Link]]:
+def _links_at(project: ProjectName, place: ListingPlace, pages: Pages) -> Iterator[tuple[str, LinkGroup, Link]]:
     """Yield the variants at a place: the base of each page, and its groups of links."""
     for page in pages.chain(place.url):
         for number, group in pages.cache.groups(page.id, place.source.distribution or project, variants=True):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urljoin, urlsplit
 
-from wheelmill.client.records import Outcome
+from wheelmill.client.records import LookupOutcome
 from wheelmill.client.sources.forms import LinkGroup
 from wheelmill.errors import NetworkError, UnreadableError
 from wheelmill.system.progress import QUIET, Progress, number_of
@@ -263,7 +263,7 @@ _GITHUB: Final = "application/vnd.github+json"
 class PageOutcome:
     """The outcome of looking for a project on one page."""
 
-    outcome: Outcome
+    outcome: LookupOutcome
     url: str
     detail: str = ""
     """The server's answer and what to do about it; empty if the outcome says everything."""
@@ -317,18 +317,18 @@ class Pages:
         if missed := next((self._missed[each] for each in asked if each in self._missed), None):
             return missed
         if not chain:
-            return PageOutcome(outcome=Outcome.NOT_ASKED, url=url, detail="read, and lost with the cache")
+            return PageOutcome(outcome=LookupOutcome.NOT_ASKED, url=url, detail="read, and lost with the cache")
         if chain[0].absent:
-            return PageOutcome(outcome=Outcome.ABSENT, url=url, detail="there is no such page (404)")
+            return PageOutcome(outcome=LookupOutcome.ABSENT, url=url, detail="there is no such page (404)")
         if any(self.cache.lists_wheels(page.id, project) for page in chain):
-            return PageOutcome(outcome=Outcome.FOUND, url=url)
+            return PageOutcome(outcome=LookupOutcome.FOUND, url=url)
         lists_any = any(self.cache.lists_wheels(page.id) for page in chain)
-        return PageOutcome(outcome=Outcome.HAS_NONE, url=url, detail="" if lists_any else "lists no wheel")
+        return PageOutcome(outcome=LookupOutcome.HAS_NONE, url=url, detail="" if lists_any else "lists no wheel")
 
     def _is_current(self, url: str) -> bool:
         page = self.cache.page(url)
         if self.offline and page is None:
-            self._miss(url, Outcome.NOT_ASKED, "not in the cache, and --offline was given")
+            self._miss(url, LookupOutcome.NOT_ASKED, "not in the cache, and --offline was given")
         return self.offline or bool(page and page.fresh and not self._refresh)
 
     def _ask(self, urls: list[str]) -> None:
@@ -349,7 +349,7 @@ class Pages:
                     self._keep(url, future.result())
                 except NetworkError as error:
                     limited = error.status == HTTPStatus.TOO_MANY_REQUESTS
-                    outcome = Outcome.LIMITED if limited else Outcome.UNREACHABLE
+                    outcome = LookupOutcome.LIMITED if limited else LookupOutcome.UNREACHABLE
                     self._miss(url, outcome, str(error).removeprefix(url).lstrip(": "))
                 self._tell(asked.values(), len(urls))
                 del future
@@ -361,7 +361,7 @@ class Pages:
             f"{count - len(left)} of {number_of(count, 'page')} read; waiting for {servers}" if left else ""
         )
 
-    def _miss(self, url: str, outcome: Outcome, detail: str) -> None:
+    def _miss(self, url: str, outcome: LookupOutcome, detail: str) -> None:
         """Record that a page cannot be brought up to date, and why."""
         stands_in = "; using what the cache has" if self.cache.page(url) else ""
         self._missed[url] = PageOutcome(outcome=outcome, url=url, detail=f"{detail}{stands_in}")
@@ -382,7 +382,7 @@ class Pages:
         try:
             page = read_listing(answer.content, answer.content_type, answer.url)
         except UnreadableError as error:
-            self._miss(url, Outcome.NOT_AN_INDEX, str(error))
+            self._miss(url, LookupOutcome.NOT_AN_INDEX, str(error))
             return
         said = [fault.problem for fault in page.faults[:_MAX_FAULTS]]
         if len(page.faults) > _MAX_FAULTS:
@@ -440,14 +440,14 @@ def _lifetime(cache_control: str) -> float:
     return float(age) if age.isdecimal() else _LIFETIME
 
 
-def _refusal(answer: Answer) -> tuple[Outcome, str]:
+def _refusal(answer: Answer) -> tuple[LookupOutcome, str]:
     """Find the outcome of an answer without a page, and a message about it."""
     status = answer.outcome
     if answer.headers.get("X-RateLimit-Remaining") == "0":
         hint = "GitHub's limit for requests is reached; set GITHUB_TOKEN, or use --offline"
-        return Outcome.LIMITED, f"{status}: {hint}"
+        return LookupOutcome.LIMITED, f"{status}: {hint}"
     if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         origin = Origin.of(answer.url)
         places = filter(None, ("credentials.toml", "netrc" if origin.is_secure else None, variable_for(origin)))
-        return Outcome.REFUSED, f"{status}: a credential is needed, in {' or '.join(places)}"
-    return Outcome.ABSENT if answer.status == HTTPStatus.GONE else Outcome.UNREACHABLE, status
+        return LookupOutcome.REFUSED, f"{status}: a credential is needed, in {' or '.join(places)}"
+    return LookupOutcome.ABSENT if answer.status == HTTPStatus.GONE else LookupOutcome.UNREACHABLE, status

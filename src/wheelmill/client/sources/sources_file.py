@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wheelmill.client.records import Source, SourceKind, SourceList
-from wheelmill.config.model.sources import SourceEntry, SourceFacts, Sources, listing_url
+from wheelmill.config.model.sources import SourceDescription, SourceEntry, Sources, listing_url
 from wheelmill.config.yaml import read_file
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name, read_range
@@ -38,7 +38,7 @@ def read_sources_file(path: Path) -> SourceList:
 
 def _source_of(name: str, entry: SourceEntry) -> Source:
     ((key, place),) = entry.places.items()
-    facts = {field.name: getattr(entry, field.name) for field in fields(SourceFacts)}
+    facts = {field.name: getattr(entry, field.name) for field in fields(SourceDescription)}
     kind = SourceKind(key.replace("_", "-"))
     return Source(name=name, kind=kind, url=listing_url(key, place), **facts)
 

@@ -15,12 +15,12 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.resolve import Finder, Search, look_into_all, open_finder
-from wheelmill.client.records import Aspect, Inside, Mismatch, SourceKind, SourceOutcome, TargetEnvironment
+from wheelmill.client.records import Aspect, Mismatch, SourceKind, SourceOutcome, TargetEnvironment, WheelInspection
 from wheelmill.client.sources.listing import VariantList, VariantWheel, variant_wheels
 from wheelmill.client.sources.pages import PageCache
 from wheelmill.client.variants.machine import (
     Machine,
-    Place,
+    Rank,
     code_note,
     machine_for,
     machine_of,
@@ -56,7 +56,7 @@ class ListedVariant:
     """Every property that the machine lacks."""
     notes: tuple[str, ...]
     """Remarks for the user."""
-    place: tuple[Place, ...]
+    place: tuple[Rank, ...]
     """Rank among those that fit: the lowest is taken; empty for others."""
 
 
@@ -196,7 +196,7 @@ class Judge:
         """Return the wheel that is taken; None if there is none."""
         return next(iter(self.in_order(verdicts)), None)
 
-    def _place(self, verdict: VariantVerdict) -> tuple[bool, tuple[Place, ...], str, int]:
+    def _place(self, verdict: VariantVerdict) -> tuple[bool, tuple[Rank, ...], str, int]:
         place, label = self.target.tag_places, verdict.wheel.label
         tags = min(place[tag] for tag in verdict.wheel.candidate.tags if tag in place)
         return label is None, verdict.variant.place if verdict.variant else (), label or "", tags
@@ -365,10 +365,10 @@ def _with_looks(
     return judged
 
 
-def _with_look(judge: Judge, verdict: VariantVerdict, look: Inside | str) -> VariantVerdict:
+def _with_look(judge: Judge, verdict: VariantVerdict, look: WheelInspection | str) -> VariantVerdict:
     """Judge an inspected wheel again, or note why it was not inspected."""
     candidate = verdict.wheel.candidate
-    if not isinstance(look, Inside):
+    if not isinstance(look, WheelInspection):
         return replace(verdict, notes=(*verdict.notes, look))
     return judge.verdict(replace(verdict.wheel, candidate=replace(candidate, inside=look)))
 

@@ -225,10 +225,10 @@ def _processor_of(target: TargetEnvironment) -> Namespace:
     )
 
 
-Place = tuple[int, int, int]
+Rank = tuple[int, int, int]
 """Ranks of a namespace, of a feature in it and of its value: lower ones are taken first."""
 
-_END: Final[Place] = (sys.maxsize, 0, 0)
+_END: Final[Rank] = (sys.maxsize, 0, 0)
 """Behind the last property: of two variants that are alike up to there, the one that asks for more comes first."""
 
 
@@ -261,7 +261,7 @@ def ranks_of(priorities: Priorities, machine: Machine) -> Ranks:
     )
 
 
-def place_of(properties: Properties, ranks: Ranks) -> tuple[Place, ...]:
+def place_of(properties: Properties, ranks: Ranks) -> tuple[Rank, ...]:
     """Rank a fitting variant by the ranks of its list; the lowest is taken."""
     return (
         *sorted(

@@ -20,7 +20,7 @@ _REPOSITORY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceFacts(Entry):
+class SourceDescription(Entry):
     """Facts about the wheels of a source."""
 
     description: Text = ""
@@ -35,7 +35,7 @@ class SourceFacts(Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceEntry(SourceFacts):
+class SourceEntry(SourceDescription):
     """One source, at one of four kinds of places."""
 
     github: Text | None = None

@@ -22,7 +22,7 @@ from wheelmill.config.model.package import Packages
 from wheelmill.config.pyproject import PYPROJECT
 from wheelmill.config.survey.facts import Facts
 from wheelmill.config.survey.scripts import SETUP
-from wheelmill.config.survey.sources import Origin, Place, fetch_origin, released
+from wheelmill.config.survey.sources import SourceOrigin, SourcePlace, fetch_origin, released
 from wheelmill.config.yaml import validate
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, project_name, project_version
@@ -116,7 +116,7 @@ class FoundLicence:
 
     expression: str
     """SPDX."""
-    place: Place
+    place: SourcePlace
 
     @property
     def redistributable(self) -> bool:
@@ -124,7 +124,7 @@ class FoundLicence:
         return not self.expression.startswith(_LIMITED)
 
 
-def find_licence(said: Iterable[tuple[Place, str]]) -> FoundLicence | None:
+def find_licence(said: Iterable[tuple[SourcePlace, str]]) -> FoundLicence | None:
     """Return the first known licence in texts: licence files, metadata fields, beginnings of files."""
     for place, text in said:
         if expression := _named_licence(text):
@@ -169,7 +169,7 @@ class Guess:
     value: object
     says: str
     """``reads FORCE_CUDA``."""
-    place: Place | None = None
+    place: SourcePlace | None = None
 
     def __str__(self) -> str:
         """Format as ``setup.py:41: reads FORCE_CUDA``."""
@@ -186,7 +186,9 @@ def _description(facts: Facts) -> Iterator[Guess]:
     text = " ".join(facts.declared.summary.split())
     if text and text.isprintable() and not set("`$\\") & set(text):
         short = text if len(text) <= _SHOWN else f"{text[:_SHOWN].rpartition(' ')[0]} ..."
-        yield Guess(key="description", value=short, says="its summary", place=Place(file=facts.declared.file, line=1))
+        yield Guess(
+            key="description", value=short, says="its summary", place=SourcePlace(file=facts.declared.file, line=1)
+        )
 
 
 def _licence(facts: Facts) -> Iterator[Guess]:
@@ -295,7 +297,7 @@ def _imports(facts: Facts) -> Iterator[Guess]:
     yield Guess(key="test_import", value=[*before, *modules[:_MODULES]], says=says, place=place)
 
 
-def _modules(facts: Facts) -> tuple[list[str], Place | None, str]:
+def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     """Return modules that must be importable: the declared ones, else those CMake makes, else the package itself."""
     registered = facts.native.operators and not facts.native.modules
     named = ((name, each.line) for each in facts.extensions for name in each.modules)
@@ -335,7 +337,7 @@ _RULES: Final[tuple[Callable[[Facts], Iterator[Guess]], ...]] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Survey:
+class SourceSurvey:
     """Name of a project and the guesses about it."""
 
     name: ProjectName
@@ -347,7 +349,7 @@ class Survey:
         return {guess.key: _as_written(guess.value) for guess in self.guesses if guess.key}
 
 
-def survey_project(text: str, *, version: str | None = None, subdirectory: str | None = None) -> Survey:
+def survey_project(text: str, *, version: str | None = None, subdirectory: str | None = None) -> SourceSurvey:
     """Survey the source of a project without running it; `fetch_origin` describes the arguments.
 
     Raises:
@@ -361,7 +363,7 @@ def survey_project(text: str, *, version: str | None = None, subdirectory: str |
         name = _checked_name(origin, facts)
         check_needs_build(name, facts)
         guesses = (*_beginning(name, origin, facts), *guess_entry(facts))
-    found = Survey(name=name, guesses=guesses)
+    found = SourceSurvey(name=name, guesses=guesses)
     _, faults = validate({"packages": {name: found.entry}}, Packages, Path())
     if faults:
         lines = (f"{'.'.join(map(str, key_path[2:]))}: {message}" for key_path, message in faults)
@@ -369,7 +371,7 @@ def survey_project(text: str, *, version: str | None = None, subdirectory: str |
     return found
 
 
-def _checked_name(origin: Origin, facts: Facts) -> ProjectName:
+def _checked_name(origin: SourceOrigin, facts: Facts) -> ProjectName:
     try:
         name = project_name((facts.declared.name if origin.source else None) or origin.name)
     except ValueError as error:
@@ -379,7 +381,7 @@ def _checked_name(origin: Origin, facts: Facts) -> ProjectName:
     return name
 
 
-def _beginning(name: ProjectName, origin: Origin, facts: Facts) -> Iterator[Guess]:
+def _beginning(name: ProjectName, origin: SourceOrigin, facts: Facts) -> Iterator[Guess]:
     """Yield the keys that identify the source."""
     for note in origin.notes:
         yield Guess(key="", value=None, says=note)

@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.config.pyproject import PYPROJECT, Pyproject
 from wheelmill.config.survey.scripts import SETUP, ExtensionCall, SetupScript
-from wheelmill.config.survey.sources import CUDA, NATIVE, Place, SourceTree
+from wheelmill.config.survey.sources import CUDA, NATIVE, SourcePlace, SourceTree
 from wheelmill.errors import UnreadableError, UsageError
 from wheelmill.wheel.metadata import read_fields
 
@@ -42,7 +42,7 @@ class Declared:
     requires: tuple[str, ...]
     """Requirements of its wheels, as far as they are declared."""
     urls: tuple[str, ...]
-    licences: tuple[tuple[Place, str], ...]
+    licences: tuple[tuple[SourcePlace, str], ...]
     """Texts that may name its licence, the surest first."""
     file: str
     """File with most of it."""
@@ -88,19 +88,19 @@ def read_declared(tree: SourceTree, folder: str, pyproject: Pyproject, setup: Se
 
 def _licences(
     tree: SourceTree, folder: str, fields: RawMetadata, project: dict[str, Any], setup: SetupScript
-) -> Iterator[tuple[Place, str]]:
+) -> Iterator[tuple[SourcePlace, str]]:
     names = [name for name in sorted(tree.files) if name.upper().startswith(("LICENSE", "LICENCE", "COPYING"))]
     names += [name for name in sorted(tree.files) if folder and name.upper().startswith(f"{folder}LICEN".upper())]
     for name in names:
-        yield Place(file=name, line=1), _text_of(tree, name)
+        yield SourcePlace(file=name, line=1), _text_of(tree, name)
     own = project.get("license")
     written = _text(own) or _text(own.get("text") if isinstance(own, dict) else None)
     texts = [fields.get("license_expression", ""), fields.get("license", ""), *fields.get("classifiers", ())]
-    yield from ((Place(file=folder + _PKG_INFO, line=1), text) for text in texts if text)
+    yield from ((SourcePlace(file=folder + _PKG_INFO, line=1), text) for text in texts if text)
     texts = [written, *_texts(project.get("classifiers"))]
-    yield from ((Place(file=folder + PYPROJECT, line=1), text) for text in texts if text)
+    yield from ((SourcePlace(file=folder + PYPROJECT, line=1), text) for text in texts if text)
     texts = [*setup.argument("license"), *setup.argument("classifiers"), _text_of(tree, folder + SETUP)[:_BEGINNING]]
-    yield from ((Place(file=folder + SETUP, line=1), text) for text in texts if text)
+    yield from ((SourcePlace(file=folder + SETUP, line=1), text) for text in texts if text)
 
 
 def _pkg_info(tree: SourceTree, folder: str) -> RawMetadata:
@@ -186,32 +186,32 @@ class NativeCode:
         return self._tree.own(*CUDA)
 
     @functools.cached_property
-    def includes(self) -> dict[str, Place]:
+    def includes(self) -> dict[str, SourcePlace]:
         """Included headers by name, each with the first line that includes it."""
-        found: dict[str, Place] = {}
+        found: dict[str, SourcePlace] = {}
         for place, match in self._tree.search(_INCLUDE, *NATIVE):
             found.setdefault(match[1].strip(), place)
         return found
 
     @property
-    def torch_header(self) -> Place | None:
+    def torch_header(self) -> SourcePlace | None:
         """First line that includes a torch header; None if there is none."""
         return next((place for header, place in self.includes.items() if header.startswith(_TORCH)), None)
 
     @property
-    def components(self) -> Iterator[tuple[str, Place]]:
+    def components(self) -> Iterator[tuple[str, SourcePlace]]:
         """Toolkit components whose headers are included, with the including line."""
         for component, beginnings in _COMPONENTS.items():
             if place := next((self.includes[each] for each in self.includes if each.startswith(beginnings)), None):
                 yield component, place
 
     @functools.cached_property
-    def modules(self) -> dict[str, Place]:
+    def modules(self) -> dict[str, SourcePlace]:
         """Python modules defined, by name; `TORCH_EXTENSION_NAME` stands for the name in setup.py."""
         return {(match[1] or match[2] or ""): place for place, match in self._tree.search(_MODULE, *NATIVE)}
 
     @functools.cached_property
-    def operators(self) -> Place | None:
+    def operators(self) -> SourcePlace | None:
         """First line that registers torch operators; None if there is none."""
         return next((place for place, _ in self._tree.search(_OPERATORS, *NATIVE)), None)
 
@@ -223,32 +223,32 @@ class CMakeFiles:
         self._tree = tree
 
     @property
-    def cuda(self) -> Place | None:
+    def cuda(self) -> SourcePlace | None:
         """First line that requests CUDA."""
         return self._first(_CMAKE_CUDA)
 
     @property
-    def torch(self) -> Place | None:
+    def torch(self) -> SourcePlace | None:
         """First line that finds torch."""
         return self._first(_CMAKE_TORCH)
 
     @property
-    def numpy(self) -> Place | None:
+    def numpy(self) -> SourcePlace | None:
         """First line that requests numpy headers."""
         return self._first(_CMAKE_NUMPY)
 
     @property
-    def own_architectures(self) -> Place | None:
+    def own_architectures(self) -> SourcePlace | None:
         """First line with hard-coded GPU architectures."""
         return self._first(_CMAKE_LIST)
 
     @property
-    def download(self) -> Place | None:
+    def download(self) -> SourcePlace | None:
         """First line that downloads something."""
         return self._first(_CMAKE_DOWNLOAD)
 
     @property
-    def modules(self) -> dict[str, Place]:
+    def modules(self) -> dict[str, SourcePlace]:
         """Python modules built by CMake, under the package that each is installed into."""
         packages = {match[1]: match[2] for _, match in self._tree.search(_CMAKE_PLACE, *_CMAKE)}
         found = {}
@@ -257,7 +257,7 @@ class CMakeFiles:
             found[f"{package}.{match[1]}" if package else match[1]] = place
         return found
 
-    def _first(self, pattern: re.Pattern[str]) -> Place | None:
+    def _first(self, pattern: re.Pattern[str]) -> SourcePlace | None:
         return next((place for place, _ in self._tree.search(pattern, *_CMAKE)), None)
 
 
@@ -320,7 +320,7 @@ class Facts:
         return named or ("CMakeLists.txt" if by_cmake else None)
 
     @functools.cached_property
-    def torch(self) -> tuple[Place, str] | None:
+    def torch(self) -> tuple[SourcePlace, str] | None:
         """First line that links to torch, and the way it does; None if the source does not link to torch."""
         if line := self.setup.imports.get("torch"):
             return self.at_setup(line), "imports torch"
@@ -331,7 +331,7 @@ class Facts:
         return None
 
     @functools.cached_property
-    def cuda(self) -> tuple[Place, str] | None:
+    def cuda(self) -> tuple[SourcePlace, str] | None:
         """First line that compiles for GPUs, and the way it does; None if the source has no GPU code."""
         for extension in self.extensions:
             if "CUDAExtension" in extension.kinds:
@@ -344,7 +344,7 @@ class Facts:
         return None
 
     @property
-    def missing(self) -> tuple[Place, str] | None:
+    def missing(self) -> tuple[SourcePlace, str] | None:
         """Line in setup.py and path of a CUDA file that the source lacks; None if no file is missing."""
         if ".gitmodules" in self.tree.files:  # a submodule may have the file
             return None
@@ -355,12 +355,12 @@ class Facts:
                     return self.at_setup(extension.line), path
         return None
 
-    def at_setup(self, line: int) -> Place:
+    def at_setup(self, line: int) -> SourcePlace:
         """Return the place of a line in setup.py."""
-        return Place(file=self.folder + SETUP, line=line)
+        return SourcePlace(file=self.folder + SETUP, line=line)
 
-    def at_word(self, file: str, word: str) -> Place:
+    def at_word(self, file: str, word: str) -> SourcePlace:
         """Return the first line of a file with a word, or line 1 if no line has it."""
         lines = self.tree.content(self.folder + file).decode(errors="replace").split("\n")
         numbers = (number for number, line in enumerate(lines, 1) if word in line)
-        return Place(file=self.folder + file, line=next(numbers, 1))
+        return SourcePlace(file=self.folder + file, line=next(numbers, 1))

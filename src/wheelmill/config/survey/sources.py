@@ -28,7 +28,7 @@ _SHOWN_REF: Final = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Origin:
+class SourceOrigin:
     """Source on this disk, with the origin that its entry records."""
 
     folder: Path
@@ -40,7 +40,7 @@ class Origin:
     """Remarks for the user."""
 
 
-def fetch_origin(text: str, version: str | None, subdirectory: str | None, destination: Path) -> Origin:
+def fetch_origin(text: str, version: str | None, subdirectory: str | None, destination: Path) -> SourceOrigin:
     """Fetch a source into an empty folder.
 
     Args:
@@ -66,7 +66,7 @@ def fetch_origin(text: str, version: str | None, subdirectory: str | None, desti
     return _from_index(project, wanted, destination)
 
 
-def _from_index(project: ProjectName, version: str | None, destination: Path) -> Origin:
+def _from_index(project: ProjectName, version: str | None, destination: Path) -> SourceOrigin:
     offered, yanked = offered_sdists(project)
     others = released(project)
     final = [each for each in others if not each.is_prerelease and each not in yanked]
@@ -82,7 +82,7 @@ def _from_index(project: ProjectName, version: str | None, destination: Path) ->
         )
     sdist = offered[newest]
     archive = cached_sdist(project, sdist.sdist, sdist.sha256)
-    return Origin(folder=unpack_sdist(archive, destination), name=project, version=str(newest))
+    return SourceOrigin(folder=unpack_sdist(archive, destination), name=project, version=str(newest))
 
 
 def released(project: ProjectName) -> list[Version]:
@@ -100,7 +100,7 @@ def released(project: ProjectName) -> list[Version]:
     return sorted(versions)
 
 
-def _from_git(text: str, version: str | None, subdirectory: str | None, destination: Path) -> Origin:
+def _from_git(text: str, version: str | None, subdirectory: str | None, destination: Path) -> SourceOrigin:
     scheme, colon, rest = text.partition("://")
     address, _, ref = rest.partition("@")
     url = f"{scheme}{colon}{address}"
@@ -125,7 +125,7 @@ def _from_git(text: str, version: str | None, subdirectory: str | None, destinat
     if subdirectory:
         source["subdirectory"] = subdirectory
     notes = () if ref else (f"no REF was given: {commit[:_SHOWN_REF]} is the newest commit",)
-    return Origin(folder=folder, name=name, version=version, source=source, notes=notes)
+    return SourceOrigin(folder=folder, name=name, version=version, source=source, notes=notes)
 
 
 def _is_commit(ref: str) -> bool:
@@ -150,7 +150,7 @@ _OTHERS: Final = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class SourcePlace:
     """Line of a source file."""
 
     file: str
@@ -194,14 +194,14 @@ class SourceTree:
             raise UsageError("file-too-large", f"{name} is longer than {MAX_FILE} bytes")
         return content
 
-    def search(self, pattern: re.Pattern[str], *suffixes: str) -> Iterator[tuple[Place, re.Match[str]]]:
+    def search(self, pattern: re.Pattern[str], *suffixes: str) -> Iterator[tuple[SourcePlace, re.Match[str]]]:
         """Find a pattern in the source's own files with these suffixes."""
         left = MAX_SEARCHED
         for name in self.own(*suffixes):
             text = self._beginning(name, min(MAX_FILE, left)).decode(errors="replace")
             left -= len(text)
             for match in pattern.finditer(text):
-                yield Place(file=name, line=text.count("\n", 0, match.start()) + 1), match
+                yield SourcePlace(file=name, line=text.count("\n", 0, match.start()) + 1), match
 
     def _beginning(self, name: str, length: int) -> bytes:
         with (self.folder / name).open("rb") as file:

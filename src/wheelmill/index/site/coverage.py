@@ -32,7 +32,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class CellOutcome:
     """Outcome of one cell, with the reason."""
 
     state: State
@@ -58,7 +58,7 @@ class Row:
     """Row for one CUDA and torch, with every Python."""
 
     axes: Axes
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CellOutcome, ...]
 
     @property
     def wheels(self) -> list[SiteWheel]:
@@ -97,14 +97,14 @@ class Grid:
         return self.counts[State.BUILT] + self.counts[State.MISSING] + self.counts[State.FAILED]
 
 
-Outcomes = dict[str, dict[Axes, dict[PythonVersion | None, Outcome]]]
+Outcomes = dict[str, dict[Axes, dict[PythonVersion | None, CellOutcome]]]
 """The outcome of every cell of one version; the Python is None for wheels that are for any."""
 Coverage = Mapping[tuple[ProjectName, str], Outcomes]
 
 _TITLES: Final = {str(platform): facts.title for platform, facts in PLATFORMS.items()}
 _ORDER: Final = {platform: number for number, platform in enumerate(_TITLES)}
-_MISSING: Final = Outcome(state=State.MISSING)
-_NOT_PLANNED: Final = Outcome(state=State.SKIPPED, reason="not planned")
+_MISSING: Final = CellOutcome(state=State.MISSING)
+_NOT_PLANNED: Final = CellOutcome(state=State.SKIPPED, reason="not planned")
 
 
 def platform_title(platform: str) -> str:
@@ -124,15 +124,15 @@ def planned_coverage(catalogue: Catalogue | None) -> Coverage:
     return coverage
 
 
-def _row_of(cell: Cell, coverage: dict[tuple[ProjectName, str], Outcomes]) -> dict[PythonVersion | None, Outcome]:
+def _row_of(cell: Cell, coverage: dict[tuple[ProjectName, str], Outcomes]) -> dict[PythonVersion | None, CellOutcome]:
     platforms = coverage.setdefault((cell.project, cell.version), {})
     return platforms.setdefault(str(cell.platform), {}).setdefault(Axes(cell.torch, cell.cuda, str(cell.cuda)), {})
 
 
-def _why(skip: Skip) -> Outcome:
+def _why(skip: Skip) -> CellOutcome:
     if failure := skip.failure:
-        return Outcome(state=State.FAILED, reason=f"failed on {failure.failed_at:%Y-%m-%d}: {failure.reason}")
-    return Outcome(state=State.SKIPPED, reason=skip.reason)
+        return CellOutcome(state=State.FAILED, reason=f"failed on {failure.failed_at:%Y-%m-%d}: {failure.reason}")
+    return CellOutcome(state=State.SKIPPED, reason=skip.reason)
 
 
 def grids_of(project: ProjectName, version: str, groups: Sequence[WheelGroup], coverage: Coverage) -> tuple[Grid, ...]:
@@ -152,7 +152,9 @@ def platform_order(platform: str) -> tuple[int, str]:
 
 
 def _lay(
-    group: WheelGroup, rows: dict[Axes, dict[PythonVersion | None, Outcome]], pythons: Iterable[PythonVersion | None]
+    group: WheelGroup,
+    rows: dict[Axes, dict[PythonVersion | None, CellOutcome]],
+    pythons: Iterable[PythonVersion | None],
 ) -> None:
     """Enter the wheels of a group; a wheel for one Python covers one for many."""
     label = group.kind.label
@@ -160,14 +162,14 @@ def _lay(
     row = rows.setdefault(axes, {})
     folder = wheels_folder(group.kind.version, group.kind.exact_version)
     for wheel in group.wheels:
-        built = Outcome(state=State.BUILT, wheel=wheel, folder=folder)
+        built = CellOutcome(state=State.BUILT, wheel=wheel, folder=folder)
         if wheel.pythons.only:
             row[wheel.pythons.oldest] = built
         else:
             row.update((python, built) for python in pythons if python is None or wheel.pythons.allows(python))
 
 
-def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion | None, Outcome]]) -> Grid:
+def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion | None, CellOutcome]]) -> Grid:
     wanted = {
         axes: row for axes, row in outcomes.items() if any(each.state is not State.SKIPPED for each in row.values())
     }
@@ -294,7 +296,7 @@ class FailedBuilds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failures:
+class FailureTable:
     """Failed builds of one package."""
 
     builds: tuple[FailedBuilds, ...]
@@ -302,7 +304,7 @@ class Failures:
     left_out: int
 
 
-def failures_of(catalogue: Catalogue | None) -> Mapping[ProjectName, Failures]:
+def failures_of(catalogue: Catalogue | None) -> Mapping[ProjectName, FailureTable]:
     """Return the failed builds that the plan skips, by package."""
     alike: dict[ProjectName, dict[tuple[str, str], list[tuple[KnownFailure, Cell]]]] = defaultdict(dict)
     for skip in catalogue.plan.skips if catalogue else ():
@@ -320,7 +322,7 @@ def _builds(failed: Sequence[tuple[KnownFailure, Cell]]) -> FailedBuilds:
     return FailedBuilds(version=cell.version, newest=newest, cells=tuple(cells[:_CELLS]), count=len(failed))
 
 
-def _failures(builds: Sequence[FailedBuilds]) -> Failures:
+def _failures(builds: Sequence[FailedBuilds]) -> FailureTable:
     ordered = sorted(builds, key=lambda each: (-each.count, each.newest.reason))
     ordered.sort(key=lambda each: Version(each.version), reverse=True)
-    return Failures(builds=tuple(ordered[:_SHOWN]), left_out=len(ordered[_SHOWN:]))
+    return FailureTable(builds=tuple(ordered[:_SHOWN]), left_out=len(ordered[_SHOWN:]))

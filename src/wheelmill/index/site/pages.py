@@ -24,7 +24,7 @@ from wheelmill.index.render import Page
 from wheelmill.index.rows import rows_for_page
 from wheelmill.index.site.coverage import (
     Coverage,
-    Failures,
+    FailureTable,
     Grid,
     Matrix,
     failures_of,
@@ -97,7 +97,7 @@ def more_pages(
     groups: Mapping[ProjectName, Sequence[WheelGroup]],
     torches: Trees,
     coverage: Coverage,
-    failures: Mapping[ProjectName, Failures],
+    failures: Mapping[ProjectName, FailureTable],
     *,
     templates: Environment,
     site_url: str | None,

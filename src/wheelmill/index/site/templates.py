@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from wheelmill.index.render import site_templates
 from wheelmill.index.rows import escape
-from wheelmill.index.site.coverage import Grid, Outcome, Row, State, platform_order, platform_title
+from wheelmill.index.site.coverage import CellOutcome, Grid, Row, State, platform_order, platform_title
 from wheelmill.index.site.packages import by_topic, dependencies_of, install_command
 from wheelmill.index.site.wheels import Kind, Trees, WheelGroup, in_url, page_number, wheel_anchor, wheels_folder
 from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchNeed
@@ -121,7 +121,7 @@ def _row(row: Row, head: str, folder: str, torches: str) -> str:
     )
 
 
-def _cell(outcome: Outcome, folder: str) -> str:
+def _cell(outcome: CellOutcome, folder: str) -> str:
     if wheel := outcome.wheel:
         anchor = escape(wheel_anchor(wheel.file))
         return f'<td><a href="{folder}{outcome.folder}#{anchor}">{wheel.pythons}</a></td>'
@@ -129,7 +129,7 @@ def _cell(outcome: Outcome, folder: str) -> str:
 
 
 @cache
-def _empty(outcome: Outcome) -> str:
+def _empty(outcome: CellOutcome) -> str:
     why = f' title="{escape(outcome.reason)}"' if outcome.reason else ""
     return f'<td class="{outcome.state}" aria-label="{WORDS[outcome.state]}"{why}>{SIGNS[outcome.state]}</td>'
 

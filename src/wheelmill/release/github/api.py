@@ -25,7 +25,7 @@ from github.Repository import Repository as Repo
 from github.Requester import Requester
 
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageError, WheelmillError
-from wheelmill.release.turn import CountedTurn
+from wheelmill.release.publish_lease import RateLimitedLease
 from wheelmill.system.progress import Clock, Progress
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
@@ -174,7 +174,7 @@ class Pace:
         turn: the publish lease in which changes are counted; None if they are not counted.
     """
 
-    def __init__(self, clock: Clock, turn: CountedTurn | None = None) -> None:
+    def __init__(self, clock: Clock, turn: RateLimitedLease | None = None) -> None:
         self.clock = clock
         self._turn = turn
         self._next = 0.0

@@ -35,7 +35,7 @@ from wheelmill.wheel.archive import open_archive, open_member
 
 
 @dataclass(frozen=True, kw_only=True)
-class Downloads:
+class AssetDownloads:
     """Files of a repository's published releases. Methods raise NetworkError if a file cannot be fetched."""
 
     repository: Repository
@@ -59,13 +59,13 @@ class Downloads:
 
 
 @contextmanager
-def downloads_from(repository: Repository, clock: Clock) -> Iterator[Downloads]:
+def downloads_from(repository: Repository, clock: Clock) -> Iterator[AssetDownloads]:
     """Keep connections open while files are read."""
     with Web(credentials=no_credentials, retries=Retries(clock.sleep)) as web:
-        yield Downloads(repository=repository, clock=clock, web=web)
+        yield AssetDownloads(repository=repository, clock=clock, web=web)
 
 
-def probe(downloads: Downloads, manifest: Manifest, *, unhashed: frozenset[str]) -> None:
+def probe(downloads: AssetDownloads, manifest: Manifest, *, unhashed: frozenset[str]) -> None:
     """Check that every wheel and sidecar of a release can be downloaded without a token.
 
     Sidecars are read and compared. Of a wheel only the size is requested: its hash was already compared with GitHub's
@@ -87,7 +87,7 @@ def probe(downloads: Downloads, manifest: Manifest, *, unhashed: frozenset[str])
     )
 
 
-def _fault(downloads: Downloads, tag: str, entry: ManifestEntry, *, whole: bool) -> str | None:
+def _fault(downloads: AssetDownloads, tag: str, entry: ManifestEntry, *, whole: bool) -> str | None:
     sidecar = entry.filename + SIDECAR_SUFFIX
     try:
         metadata = sha256_of_bytes(downloads.read(tag, sidecar))
@@ -102,7 +102,7 @@ def _fault(downloads: Downloads, tag: str, entry: ManifestEntry, *, whole: bool)
     return None
 
 
-def _hash(downloads: Downloads, tag: str, filename: str) -> str:
+def _hash(downloads: AssetDownloads, tag: str, filename: str) -> str:
     with Path(os.devnull).open("wb") as nowhere:
         return downloads.save(tag, filename, nowhere)
 

@@ -26,8 +26,8 @@ from wheelmill.release.github.download import downloads_from, probe
 from wheelmill.release.github.drafts import DraftFiles, draft_of, publish_draft
 from wheelmill.release.ledger.records import date_tags, is_date_tag
 from wheelmill.release.manifest import Manifest, ManifestEntry, entry_of, manifest_of
+from wheelmill.release.publish_lease import RateLimitedLease
 from wheelmill.release.store import Asset, Publication, RefusedWheel, files_beside, files_of_release
-from wheelmill.release.turn import CountedTurn
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.name import WheelFile
@@ -167,7 +167,7 @@ class GitHubPublisher:
     """Publisher that holds the publish lease; see `Publisher`."""
 
     def __init__(
-        self, repository: Repository, calls: Calls, turn: CountedTurn, *, used: Iterable[ReleaseTag], now: datetime
+        self, repository: Repository, calls: Calls, turn: RateLimitedLease, *, used: Iterable[ReleaseTag], now: datetime
     ) -> None:
         self._repository, self._calls, self._turn, self._now = repository, calls, turn, now
         self._used = set(used)

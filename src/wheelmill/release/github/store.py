@@ -38,8 +38,8 @@ from wheelmill.release.github.publisher import GitHubPublisher
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import is_like_date_tag
 from wheelmill.release.ledger.releases import read_each
+from wheelmill.release.publish_lease import RateLimitedLease
 from wheelmill.release.store import LeftDraft, Quotas, checked_wheel
-from wheelmill.release.turn import CountedTurn
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Clock, Progress
 from wheelmill.web.transport import PATIENT
@@ -302,14 +302,14 @@ class GitHubStore:
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> Iterator[GitHubPublisher]:
         """See `Store.publisher`."""
         self.check_can_publish()
-        turn = CountedTurn(self.ledger, self.pace.clock, progress, until)
+        turn = RateLimitedLease(self.ledger, self.pace.clock, progress, until)
         with turn.taken() as used, Calls(self.repository, Pace(self.pace.clock, turn), progress) as calls:
             yield GitHubPublisher(self.repository, calls, turn, used=used, now=now)
 
     def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
         """See `Store.left_drafts`."""
         clock = self.pace.clock
-        turn = CountedTurn(self.ledger, clock, progress)
+        turn = RateLimitedLease(self.ledger, clock, progress)
         with turn.taken_now() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
             return left_drafts(calls, clock.utc(), remove=remove)
 

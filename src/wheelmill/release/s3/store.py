@@ -23,6 +23,7 @@ from wheelmill.release.ledger.ledger import Ledger, write_archive
 from wheelmill.release.ledger.records import date_tags, is_like_date_tag
 from wheelmill.release.ledger.releases import Releases, published, read_each
 from wheelmill.release.manifest import MANIFEST, ManifestEntry, entry_of, manifest_of
+from wheelmill.release.publish_lease import PublishLease
 from wheelmill.release.s3.bucket import Bucket
 from wheelmill.release.store import (
     KEPT,
@@ -36,7 +37,6 @@ from wheelmill.release.store import (
     files_beside,
     files_of_release,
 )
-from wheelmill.release.turn import Turn
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import Clock, Progress
@@ -53,7 +53,7 @@ class S3Publisher:
     """Publisher that holds the publish lease; see `Publisher`."""
 
     def __init__(
-        self, bucket: Bucket, turn: Turn, progress: Progress, *, used: Collection[ReleaseTag], now: datetime
+        self, bucket: Bucket, turn: PublishLease, progress: Progress, *, used: Collection[ReleaseTag], now: datetime
     ) -> None:
         self._bucket, self._turn, self._progress, self._now = bucket, turn, progress, now
         self._used = set(used)
@@ -265,14 +265,14 @@ class S3Store:
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> Iterator[S3Publisher]:
         """See `Store.publisher`."""
         self.check_can_publish()
-        turn = Turn(self.ledger, self.bucket.clock, progress, until, stale=_STALE)
+        turn = PublishLease(self.ledger, self.bucket.clock, progress, until, stale=_STALE)
         with turn.taken() as used:
             yield S3Publisher(self.bucket, turn, progress, used=used, now=now)
 
     def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
         """See `Store.left_drafts`; wheels that no release names."""
         clock = self.bucket.clock
-        turn = Turn(self.ledger, clock, progress, stale=_STALE)
+        turn = PublishLease(self.ledger, clock, progress, stale=_STALE)
         with turn.taken_now() if remove else nullcontext():
             return left_wheels(self.bucket, self, clock.utc(), remove=remove)
 

@@ -10,14 +10,14 @@ from tests.unit.client.targets import LINUX, PAGE
 from tests.unit.plan.examples import CONFIG, CUDA_12, DEMO, HOPPER, PACKAGE, PY_12, TORCH_9, X86
 from tests.wheels import write_wheel
 from wheelmill.cli.shared import local_builds
-from wheelmill.client.records import Outcome, Resolution, SourceOutcome, Unresolved
+from wheelmill.client.records import LookupOutcome, Resolution, SourceOutcome, Unresolved
 from wheelmill.errors import BuildError
 from wheelmill.names import Gpu, project_name, project_version
 from wheelmill.wheel.name import WheelFile
 
 FLASH = project_name("flash-attn")
 SILENT = SourceOutcome(
-    project=FLASH, source=PAGE, outcome=Outcome.UNREACHABLE, url="https://page.example/flash", detail="timed out"
+    project=FLASH, source=PAGE, outcome=LookupOutcome.UNREACHABLE, url="https://page.example/flash", detail="timed out"
 )
 MISSING = Unresolved(project=FLASH, reason="no source answered", suggestion=None)
 

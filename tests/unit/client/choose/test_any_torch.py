@@ -7,7 +7,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page
-from tests.unit.client.choose.test_look import Site
+from tests.unit.client.choose.test_wheel_inspection import Site
 from tests.unit.client.conftest import TARGET, chosen
 from wheelmill.client.choose.explain import explain, find_offer
 from wheelmill.client.choose.resolve import Search

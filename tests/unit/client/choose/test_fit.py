@@ -8,9 +8,9 @@ from packaging.specifiers import SpecifierSet
 
 from tests.unit.client.conftest import TARGET, candidates
 from wheelmill.client.choose.fit import group_fits, mismatches, mismatches_inside
-from wheelmill.client.records import Aspect, Inside, Source, SourceKind, TargetEnvironment
+from wheelmill.client.records import Aspect, Source, SourceKind, TargetEnvironment, WheelInspection
 from wheelmill.client.sources.forms import LinkGroup
-from wheelmill.client.sources.listing import Place
+from wheelmill.client.sources.listing import ListingPlace
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion, project_name
 from wheelmill.wheel.platforms import Libc
@@ -89,7 +89,7 @@ def test_a_group_of_wheels_fits_as_each_of_them_does(
     local: str, tags: str, *, fits: bool, facts: Compatibility
 ) -> None:
     source = Source(name="a", kind=SourceKind.FIND_LINKS, url="http://a/")
-    place = Place(source=source, filled=source, url=source.url)
+    place = ListingPlace(source=source, filled=source, url=source.url)
     assert group_fits(place, LinkGroup(project_name("demo"), local, tags), TARGET, facts) is fits
     (candidate,) = candidates([f"demo-1.0+{local}-{tags}.whl"], source=source)
     assert ([*mismatches(candidate, Requirement("demo"), TARGET, facts)] == []) is fits
@@ -128,7 +128,7 @@ def test_what_is_inside_a_wheel_stands_against_it_or_does_not(
 ) -> None:
     def aspects(**inside: object) -> list[Aspect]:
         (candidate,) = candidates(["demo-1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"])
-        read = replace(Inside(requires_dist=(), code_read=True), **inside)  # type: ignore[arg-type]  # its fields
+        read = replace(WheelInspection(requires_dist=(), code_read=True), **inside)  # type: ignore[arg-type]  # its fields
         described = replace(TARGET, **target)  # type: ignore[arg-type]  # fields of the target
         return [each.aspect for each in mismatches_inside(read, candidate.label, described)]
 
@@ -152,7 +152,7 @@ def test_what_is_not_known_of_a_target_stands_against_nothing(
     against: dict[str, object], unknown: dict[str, object]
 ) -> None:
     (candidate,) = candidates(["demo-1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"])
-    inside = replace(Inside(requires_dist=(), code_read=True), **against)  # type: ignore[arg-type]  # its fields
+    inside = replace(WheelInspection(requires_dist=(), code_read=True), **against)  # type: ignore[arg-type]  # its fields
     described = replace(TARGET, **unknown)  # type: ignore[arg-type]  # fields of the target
     assert [*mismatches_inside(inside, candidate.label, described)] == []
 

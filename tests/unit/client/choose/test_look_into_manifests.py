@@ -13,7 +13,7 @@ from tests.unit.build.conftest import CELL, PROVENANCE
 from tests.unit.client.conftest import TARGET, chosen
 from wheelmill.client.choose.explain import explain
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Inside, Resolution
+from wheelmill.client.records import Resolution, WheelInspection
 from wheelmill.names import Architecture, CudaVersion, Gpu, ReleaseTag, Sha256, TorchVersion, project_version
 from wheelmill.release.manifest import ManifestEntry, manifest_bytes, manifest_of
 from wheelmill.smoke.verdict import Certificate, Evidence
@@ -115,7 +115,7 @@ def test_explain_shows_what_is_inside_and_what_speaks_against_it(released: Relea
     assert verdict.against == ()
     assert str(verdict.inside) == "needs glibc 2.28 and CUDA 12; machine code for sm_80, sm_90a"
     (verdict,) = explain(Requirement("demo"), BLACKWELL, search).verdicts
-    assert isinstance(verdict.inside, Inside)
+    assert isinstance(verdict.inside, WheelInspection)
     assert [mismatch.aspect for mismatch in verdict.against] == ["gpu"]
 
 

@@ -11,7 +11,7 @@ from wheelmill.client.doctor.inventory import Examined, ImportPath, Installed
 from wheelmill.client.doctor.promises import defects_of_project
 from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.client.install.distributions import Distribution
-from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.project.pyproject import PyprojectEditor
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.load import load_config
 from wheelmill.names import ProjectName, TorchVersion, project_name
@@ -135,7 +135,7 @@ def test_what_the_usual_index_may_replace_is_found(tmp_path: Path) -> None:
         '[project]\ndependencies = ["flash-attn", "mamba-ssm @ https://x.example/mamba_ssm-1-py3-none-any.whl"]\n'
         '[tool.wheelmill]\npackages = ["flash-attn", "mamba-ssm"]\n'
     )
-    found = [(defect.code, defect.subject) for defect in defects_of_project(Pyproject.read(path))]
+    found = [(defect.code, defect.subject) for defect in defects_of_project(PyprojectEditor.read(path))]
     assert found == [(DefectCode.SHADOWED, "flash-attn"), (DefectCode.HASH, "mamba-ssm")]
 
 

@@ -18,7 +18,7 @@ from wheelmill.client.install.distributions import (
     read_distributions,
     versions_in,
 )
-from wheelmill.client.install.trial import find_compiled_projects
+from wheelmill.client.install.import_test import find_compiled_projects
 from wheelmill.names import project_name
 
 FLASH = project_name("flash-attn")

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.client.targets import LINUX, candidate, resolution
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.install.installer import DriverNeed, check_driver, needs_of_choices, needs_of_wheels
-from wheelmill.client.records import Inside
+from wheelmill.client.records import WheelInspection
 from wheelmill.errors import NoWheelError
 from wheelmill.names import Platform
 from wheelmill.wheel.name import WheelName
@@ -46,7 +46,7 @@ def test_a_wheel_that_names_no_release_of_cuda_needs_none(filename: str) -> None
 def test_what_a_manifest_says_counts_more_than_the_label() -> None:
     chosen = replace(
         candidate("demo-1.0+cu128torch2.11-cp312-cp312-linux_x86_64.whl"),
-        inside=Inside(requires_dist=(), driver="550.54.14"),
+        inside=WheelInspection(requires_dist=(), driver="550.54.14"),
     )
     needs = list(needs_of_choices(resolution(chosen, requires=["torch"]), FACTS))
     assert [need.driver for need in needs] == ["550.54.14", "580.65.06"]  # torch for CUDA 13.0 stands beside it

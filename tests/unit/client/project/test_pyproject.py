@@ -12,7 +12,7 @@ from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candida
 from wheelmill.client.lock.files import Pin, pins_of
 from wheelmill.client.project.change import add_wheels, remove_packages
 from wheelmill.client.project.project import Edit
-from wheelmill.client.project.pyproject import Pyproject, TomlTables, UvPyproject
+from wheelmill.client.project.pyproject import PyprojectEditor, TomlTables, UvPyproject
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, ProjectName, TorchVersion, project_name
 
@@ -34,7 +34,7 @@ line-length = 100 # wide
 """
 
 
-def read(tmp_path: Path, text: str) -> Pyproject:
+def read(tmp_path: Path, text: str) -> PyprojectEditor:
     (tmp_path / "pyproject.toml").write_text(text)
     return UvPyproject.read(tmp_path / "pyproject.toml")
 

@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Outcome
+from wheelmill.client.records import LookupOutcome
 from wheelmill.web.pages import LARGEST, SIZES
 from wheelmill.web.transport import Retries
 
@@ -49,4 +49,4 @@ def test_what_is_too_long_in_any_size_is_no_answer(hurried: PageServer) -> None:
     sizes = (f"per_page={size}{'&page=1' * (size < LARGEST)}" for size in SIZES)
     hurried.pages = {f"/repos/a/b/releases?{size}": Answer(status=504) for size in sizes}
     resolution = resolve([Requirement("demo")], TARGET, Search(named=("github:a/b",), look=False))
-    assert [each.outcome for each in resolution.sources] == [Outcome.UNREACHABLE]
+    assert [each.outcome for each in resolution.sources] == [LookupOutcome.UNREACHABLE]

@@ -14,7 +14,7 @@ from wheelmill.client.choose.explain import explain, find_offer
 from wheelmill.client.choose.resolve import Search, read_facts, resolve
 from wheelmill.client.records import Source, SourceKind
 from wheelmill.client.sources.forms import LinkGroup, group_links
-from wheelmill.client.sources.listing import Place, VariantWheel, candidates_of, places_of, variant_wheels
+from wheelmill.client.sources.listing import ListingPlace, VariantWheel, candidates_of, places_of, variant_wheels
 from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.names import CudaVersion, TorchVersion, project_name, read_requirement, words_like
 from wheelmill.web.pages import JSON_TYPE, Link
@@ -31,7 +31,7 @@ OTHERS = [
 ]
 
 
-def places(kind: SourceKind, url: str) -> list[Place]:
+def places(kind: SourceKind, url: str) -> list[ListingPlace]:
     return places_of(DEMO, [Source(name="a", kind=kind, url=url)], [TARGET, TARGET, *OTHERS], read_facts())
 
 
@@ -220,7 +220,7 @@ def read(server: PageServer, answer: Answer, folder: Path | None = None) -> tupl
     """The plain wheels and the variants of a page."""
     server.pages["/demo/"] = answer
     source = Source(name="a", kind=SourceKind.SIMPLE, url=f"{server.url}/")
-    place = Place(source=source, filled=source, url=f"{server.url}/demo/")
+    place = ListingPlace(source=source, filled=source, url=f"{server.url}/demo/")
     with PageCache(folder) as cache:
         pages = Pages(cache)
         pages.update([place.url])

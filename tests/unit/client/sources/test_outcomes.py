@@ -6,7 +6,7 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer, links_page
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Outcome, Resolution
+from wheelmill.client.records import LookupOutcome, Resolution
 from wheelmill.system.progress import Progress
 
 WHEEL = "demo-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
@@ -18,26 +18,29 @@ def find(*sources: str, offline: bool = False) -> Resolution:
     return resolve([Requirement("demo")], TARGET, Search(named=sources, offline=offline, look=False))
 
 
-def outcomes_of(resolution: Resolution) -> list[Outcome]:
+def outcomes_of(resolution: Resolution) -> list[LookupOutcome]:
     return [each.outcome for each in resolution.sources]
 
 
 ANSWERS = {
-    "found": (Answer(links_page(WHEEL)), Outcome.FOUND),
-    "found but nothing fits": (Answer(links_page(MISFIT)), Outcome.FOUND),
-    "has none": (Answer(links_page("other-1.0-py3-none-any.whl")), Outcome.HAS_NONE),
-    "absent": (Answer(status=404), Outcome.ABSENT),
-    "gone": (Answer(status=410), Outcome.ABSENT),
-    "unauthorized": (Answer(status=401), Outcome.REFUSED),
-    "forbidden": (Answer(status=403), Outcome.REFUSED),
-    "GitHub's limit": (Answer(status=403, headers={"X-RateLimit-Remaining": "0"}), Outcome.LIMITED),
-    "come back in an hour": (Answer(status=429, headers={"Retry-After": "3600"}), Outcome.LIMITED),
-    "a picture": (Answer(b"GIF89a", headers={"Content-Type": "image/gif"}), Outcome.NOT_AN_INDEX),
-    "a way to nowhere": (Answer(status=302, headers={"Location": "ftp://host.test/"}), Outcome.UNREACHABLE),
-    "a page to sign in": (Answer(b'<form><input type="password"></form><a href="/">home</a>'), Outcome.NOT_AN_INDEX),
-    "a list of wheels below a form": (Answer(b"<FORM></FORM>" + links_page(WHEEL)), Outcome.FOUND),
-    "a list of nothing": (Answer(links_page()), Outcome.HAS_NONE),
-    "another status": (Answer(status=418), Outcome.UNREACHABLE),
+    "found": (Answer(links_page(WHEEL)), LookupOutcome.FOUND),
+    "found but nothing fits": (Answer(links_page(MISFIT)), LookupOutcome.FOUND),
+    "has none": (Answer(links_page("other-1.0-py3-none-any.whl")), LookupOutcome.HAS_NONE),
+    "absent": (Answer(status=404), LookupOutcome.ABSENT),
+    "gone": (Answer(status=410), LookupOutcome.ABSENT),
+    "unauthorized": (Answer(status=401), LookupOutcome.REFUSED),
+    "forbidden": (Answer(status=403), LookupOutcome.REFUSED),
+    "GitHub's limit": (Answer(status=403, headers={"X-RateLimit-Remaining": "0"}), LookupOutcome.LIMITED),
+    "come back in an hour": (Answer(status=429, headers={"Retry-After": "3600"}), LookupOutcome.LIMITED),
+    "a picture": (Answer(b"GIF89a", headers={"Content-Type": "image/gif"}), LookupOutcome.NOT_AN_INDEX),
+    "a way to nowhere": (Answer(status=302, headers={"Location": "ftp://host.test/"}), LookupOutcome.UNREACHABLE),
+    "a page to sign in": (
+        Answer(b'<form><input type="password"></form><a href="/">home</a>'),
+        LookupOutcome.NOT_AN_INDEX,
+    ),
+    "a list of wheels below a form": (Answer(b"<FORM></FORM>" + links_page(WHEEL)), LookupOutcome.FOUND),
+    "a list of nothing": (Answer(links_page()), LookupOutcome.HAS_NONE),
+    "another status": (Answer(status=418), LookupOutcome.UNREACHABLE),
 }
 
 
@@ -63,20 +66,20 @@ def test_the_cache_does_not_make_an_answer_of_a_server_that_gave_none(server: Pa
     find(source)
     server.pages["/wheels/"] = Answer(status=418)
     (outcome,) = find(source).sources
-    assert (outcome.outcome, outcome.outcome.is_open) == (Outcome.UNREACHABLE, True)
+    assert (outcome.outcome, outcome.outcome.is_open) == (LookupOutcome.UNREACHABLE, True)
     assert outcome.detail.endswith("using what the cache has")
 
 
 def test_what_was_never_read_is_not_asked_for_offline(server: PageServer) -> None:
     (outcome,) = find(f"{server.url}/simple/", offline=True).sources
-    assert (outcome.outcome, outcome.outcome.is_open) == (Outcome.NOT_ASKED, False)
+    assert (outcome.outcome, outcome.outcome.is_open) == (LookupOutcome.NOT_ASKED, False)
 
 
 def test_a_page_of_several_that_fails_outweighs_the_others(server: PageServer) -> None:
     link = HTML | {"Link": f'<{server.url}/second>; rel="next"'}
     server.pages |= {"/wheels/": Answer(links_page(WHEEL), headers=link), "/second": Answer(status=403)}
     resolution = find(f"find-links:{server.url}/wheels/")
-    assert outcomes_of(resolution) == [Outcome.REFUSED]
+    assert outcomes_of(resolution) == [LookupOutcome.REFUSED]
     assert resolution.choices.keys() == {"demo"}
 
 
@@ -86,10 +89,10 @@ def test_each_source_has_one_outcome_for_each_project(server: PageServer) -> Non
     wanted = [Requirement("demo"), Requirement("other")]
     resolution = resolve(wanted, TARGET, Search(named=sources, look=False))
     assert [(each.project, each.outcome) for each in resolution.sources] == [
-        ("demo", Outcome.FOUND),
-        ("demo", Outcome.ABSENT),
-        ("other", Outcome.HAS_NONE),
-        ("other", Outcome.ABSENT),
+        ("demo", LookupOutcome.FOUND),
+        ("demo", LookupOutcome.ABSENT),
+        ("other", LookupOutcome.HAS_NONE),
+        ("other", LookupOutcome.ABSENT),
     ]
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.page_server import Answer, PageServer
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.fit import group_fits
-from wheelmill.client.records import Candidate, Outcome, Source, SourceKind, TargetEnvironment
+from wheelmill.client.records import Candidate, LookupOutcome, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.listing import candidates_of, outcomes_of, places_of
 from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.client.sources.sources import SHIPPED
@@ -78,7 +78,7 @@ def find(source: Source, known: Known, server: PageServer, facts: Compatibility)
     with PageCache(None) as cache:
         pages = Pages(cache)
         pages.update(place.url for place in places)
-        assert [each.outcome for each in outcomes_of(project, places, pages)] == [Outcome.FOUND]
+        assert [each.outcome for each in outcomes_of(project, places, pages)] == [LookupOutcome.FOUND]
         assert pages.warnings == []
         return candidates_of(
             project,

@@ -8,7 +8,7 @@ from tests.refusals import coded
 from tests.unit.config.survey.conftest import CUDA_SETUP, Source
 from wheelmill.config.survey.entry import check_needs_build, find_licence, guess_entry
 from wheelmill.config.survey.facts import Facts
-from wheelmill.config.survey.sources import Place
+from wheelmill.config.survey.sources import SourcePlace
 from wheelmill.errors import UsageError
 
 KERNEL = "#include <torch/extension.h>\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {}\n"
@@ -200,7 +200,7 @@ def test_gpu_code_is_built(source: Source) -> None:
     check_needs_build("demo", source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": ""}))
 
 
-HERE = Place(file="LICENSE", line=1)
+HERE = SourcePlace(file="LICENSE", line=1)
 BSD = "Redistribution and use in source and binary\n forms, with or without modification"
 
 
@@ -231,6 +231,6 @@ def test_what_could_be_several_is_none(text: str) -> None:
 
 
 def test_the_first_that_is_known_counts() -> None:
-    found = find_licence([(HERE, "see below"), (Place(file="PKG-INFO", line=1), "MIT")])
+    found = find_licence([(HERE, "see below"), (SourcePlace(file="PKG-INFO", line=1), "MIT")])
     assert found
     assert found.place.file == "PKG-INFO"

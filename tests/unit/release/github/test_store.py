@@ -20,8 +20,8 @@ from wheelmill.release.github.api import Pace
 from wheelmill.release.github.store import MAX_WHEELS
 from wheelmill.release.manifest import MANIFEST, listed_of, manifest_bytes
 from wheelmill.release.publish import publish
+from wheelmill.release.publish_lease import CHANGES_AN_HOUR
 from wheelmill.release.store import Quotas
-from wheelmill.release.turn import CHANGES_AN_HOUR
 from wheelmill.smoke.verdict import TestedWheel
 
 NAMES = tuple(f"demo-1.{number}+cu130-cp311-cp311-manylinux_2_28_x86_64.whl" for number in range(4))
@@ -222,7 +222,7 @@ def test_a_full_release_stays_below_the_limits(
     github: GitHub, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, most: int, changes: int
 ) -> None:
     monkeypatch.setattr("wheelmill.release.github.store.QUOTAS", Quotas(wheels=most))
-    monkeypatch.setattr("wheelmill.release.turn.CHANGES_AN_HOUR", changes)
+    monkeypatch.setattr("wheelmill.release.publish_lease.CHANGES_AN_HOUR", changes)
     github.changes_an_hour = changes + 60
     wheels = [certified_wheel(tmp_path / f"demo-1.{number}-py3-none-any.whl") for number in range(most + 6)]
     (first, second) = publish(store_on(github, clock), wheels, now=NOW).releases

@@ -13,14 +13,14 @@ from packaging.version import Version
 from tests.git_repositories import Commit, repository
 from tests.torch_index import write_torch_index
 from tests.unit.plan.examples import ARM, CUDA_12, CUDA_13, FACTS, TORCH_9, TORCH_11, X86
-from wheelmill.config.model import TorchFacts
-from wheelmill.config.upkeep.published import (
+from wheelmill.config.maintenance.published import (
     PublishedTorch,
     candidates_among,
     own_builds,
     published_torch,
     with_pythons,
 )
+from wheelmill.config.model import TorchFacts
 from wheelmill.errors import IntegrityError, NetworkError
 from wheelmill.index.serve import serve_folder
 from wheelmill.names import CudaVersion, PythonVersion, TorchVersion, project_version

@@ -15,7 +15,7 @@ from tests.unit.client.conftest import TARGET, candidates, chosen
 from tests.wheels import write_wheel
 from wheelmill.client.choose.fit import mismatches_inside
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Aspect, Inside, Resolution, TargetEnvironment
+from wheelmill.client.records import Aspect, Resolution, TargetEnvironment, WheelInspection
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion
 from wheelmill.wheel.platforms import Libc
@@ -212,14 +212,14 @@ def test_code_for_another_cuda_or_gpu_is_left_out(site: Site, library: bytes) ->
     assert "has no machine code for sm_80" in warning
 
 
-def aspects(inside: Inside, **target: object) -> list[Aspect]:
+def aspects(inside: WheelInspection, **target: object) -> list[Aspect]:
     (candidate,) = candidates([OLD])
     described = replace(TARGET, **target)  # type: ignore[arg-type]  # fields of the target
     return [mismatch.aspect for mismatch in mismatches_inside(inside, candidate.label, described)]
 
 
 def test_every_reason_is_given() -> None:
-    inside = Inside(
+    inside = WheelInspection(
         requires_dist=("torch>=2.9", "torch<2; extra == 'old'", "not a requirement!"),
         requires_python="<3.12",
         glibc="2.35",
@@ -228,10 +228,10 @@ def test_every_reason_is_given() -> None:
     )
     assert aspects(inside, cxx11_abi=True) == [Aspect.PYTHON, Aspect.TORCH, Aspect.GLIBC, Aspect.CUDA, Aspect.ABI]
     assert aspects(inside, libc=Libc("glibc", 2, 35), torch=None, cuda=None) == [Aspect.PYTHON]
-    assert aspects(Inside(requires_dist=("torch==2.8.1",), requires_python=None)) == []
-    assert aspects(Inside(requires_dist=("torch==2.8.1",), requires_python=None), torch_release="2.8.0+cu128") == [
-        Aspect.TORCH
-    ]
+    assert aspects(WheelInspection(requires_dist=("torch==2.8.1",), requires_python=None)) == []
+    assert aspects(
+        WheelInspection(requires_dist=("torch==2.8.1",), requires_python=None), torch_release="2.8.0+cu128"
+    ) == [Aspect.TORCH]
 
 
 def test_an_open_target_gets_the_newest_torch_that_the_wheel_requires(site: Site) -> None:
@@ -339,5 +339,5 @@ def test_no_torch_is_no_reason_for_another(site: Site) -> None:
 
 
 def test_gpus_are_told_in_their_order_and_not_in_that_of_the_alphabet() -> None:
-    inside = Inside(requires_dist=(), sass=("10.0", "9.0"), code_read=True)
+    inside = WheelInspection(requires_dist=(), sass=("10.0", "9.0"), code_read=True)
     assert str(inside) == "machine code for sm_90, sm_100"

@@ -16,8 +16,8 @@ from wheelmill.errors import ReleaseError
 from wheelmill.release.github.store import GitHubStore
 from wheelmill.release.ledger.records import Lease, LedgerState
 from wheelmill.release.publish import publish, publish_each
+from wheelmill.release.publish_lease import CHANGES_AN_HOUR, PUBLISHING, STALE, RateLimitedLease
 from wheelmill.release.store import Publication
-from wheelmill.release.turn import CHANGES_AN_HOUR, PUBLISHING, STALE, CountedTurn
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import QUIET, Clock, Progress
 
@@ -134,7 +134,7 @@ def test_who_lost_its_turn_finds_out_before_it_publishes(
 def test_what_arrived_in_time_is_published_and_the_rest_later(
     github: GitHub, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    monkeypatch.setattr("wheelmill.release.turn.CHANGES_AN_HOUR", changes := CHANGES_AN_HOUR * count // 170)
+    monkeypatch.setattr("wheelmill.release.publish_lease.CHANGES_AN_HOUR", changes := CHANGES_AN_HOUR * count // 170)
     github.changes_an_hour = changes + 60
     wheels = [certified_wheel(tmp_path / f"demo-2.{number}-py3-none-any.whl") for number in range(count)]
     deliveries = [wheels[first : first + count // 17] for first in range(0, len(wheels), count // 17)]
@@ -185,11 +185,13 @@ def steps() -> Steps:
 
 
 @pytest.fixture
-def turn(store: GitHubStore, clock: FakeClock, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Iterator[CountedTurn]:
+def turn(
+    store: GitHubStore, clock: FakeClock, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RateLimitedLease]:
     """A turn of which four changes may be made in an hour, in two reservations, and one beyond."""
     for name, count in (("CHANGES_AN_HOUR", 4), ("_AT_ONCE", 2), ("_SPARE", 1)):
-        monkeypatch.setattr(f"wheelmill.release.turn.{name}", count)
-    turn = CountedTurn(store.ledger, Clock(now=clock.now, sleep=clock.sleep), steps)
+        monkeypatch.setattr(f"wheelmill.release.publish_lease.{name}", count)
+    turn = RateLimitedLease(store.ledger, Clock(now=clock.now, sleep=clock.sleep), steps)
     with turn.taken():
         yield turn
 
@@ -199,7 +201,7 @@ def reservations(store: GitHubStore) -> list[int]:
     return [round((each.at - NOW).total_seconds() / 60) for each in store.ledger.read().work.changes]
 
 
-def test_changes_are_reserved_for_ten_minutes(turn: CountedTurn, store: GitHubStore, clock: FakeClock) -> None:
+def test_changes_are_reserved_for_ten_minutes(turn: RateLimitedLease, store: GitHubStore, clock: FakeClock) -> None:
     clock.time = NOW.timestamp()
     for minutes, reserved in ((0, [10]), (10, [10]), (20, [10, 30])):
         clock.time = NOW.timestamp() + minutes * 60
@@ -208,7 +210,7 @@ def test_changes_are_reserved_for_ten_minutes(turn: CountedTurn, store: GitHubSt
 
 
 def test_who_has_made_all_changes_of_an_hour_waits_until_the_first_are_an_hour_old(
-    turn: CountedTurn, store: GitHubStore, clock: FakeClock, steps: Steps
+    turn: RateLimitedLease, store: GitHubStore, clock: FakeClock, steps: Steps
 ) -> None:
     clock.time = NOW.timestamp()
     for minutes in (0, 0, 5, 5):
@@ -220,7 +222,7 @@ def test_who_has_made_all_changes_of_an_hour_waits_until_the_first_are_an_hour_o
 
 
 def test_what_was_sent_is_published_with_a_few_changes_beyond_those_that_are_reserved(
-    turn: CountedTurn, clock: FakeClock, steps: Steps
+    turn: RateLimitedLease, clock: FakeClock, steps: Steps
 ) -> None:
     for _ in range(4):
         turn.before_change()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from wheelmill.config.load import load_images
+from wheelmill.config.maintenance.amend import Drift
+from wheelmill.config.maintenance.images import ImageDifference, find_image_drift, write_image_differences
 from wheelmill.config.model.files import ImageReference, Images
-from wheelmill.config.upkeep.amend import Drift
-from wheelmill.config.upkeep.images import ImageDifference, find_image_drift, write_image_differences
 from wheelmill.names import CudaVersion
 from wheelmill.system import own_installation
 

@@ -27,7 +27,7 @@ PUBLISHING: Final = "publishing"
 _POLLED: Final = timedelta(minutes=1)
 
 
-class Turn:
+class PublishLease:
     """Publish lease of one publisher.
 
     Args:
@@ -160,7 +160,7 @@ _SPARE: Final = 20
 """Changes that publishing what was sent may take beside those that are reserved."""
 
 
-class CountedTurn(Turn):
+class RateLimitedLease(PublishLease):
     """Publish lease of one publisher, with the changes that it may make."""
 
     def __init__(self, ledger: Ledger, clock: Clock, progress: Progress, until: float | None = None) -> None:

@@ -15,9 +15,8 @@ from typing import Any, Final, Literal
 from packaging.version import Version
 
 from wheelmill.config.fields import KeyPath
-from wheelmill.config.model import Compatibility, Package, TorchRelease
-from wheelmill.config.upkeep.amend import Difference, Drift, amend
-from wheelmill.config.upkeep.published import (
+from wheelmill.config.maintenance.amend import Difference, Drift, amend
+from wheelmill.config.maintenance.published import (
     LINUX_X86_64,
     OwnBuilds,
     PublishedTorch,
@@ -27,6 +26,7 @@ from wheelmill.config.upkeep.published import (
     with_builds,
     with_pythons,
 )
+from wheelmill.config.model import Compatibility, Package, TorchRelease
 from wheelmill.config.yaml import read_document
 from wheelmill.errors import NetworkError, ProcessError
 from wheelmill.installers.package_index import has_project, open_index

@@ -9,7 +9,7 @@ from tests.git_repositories import Commit, git, repository
 from tests.refusals import coded
 from wheelmill.config.fields import KeyPath, Unquoted
 from wheelmill.config.load import load_config
-from wheelmill.config.upkeep.amend import added_torches, amend, changed_since
+from wheelmill.config.maintenance.amend import added_torches, amend, changed_since
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import TorchVersion
 from wheelmill.system import own_installation
@@ -181,7 +181,9 @@ def test_a_package_changes_with_its_entry_its_lock_and_what_it_names_and_with_no
 def git_shows(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let git show this of each file, as it was, and no difference."""
     shown = {"show": text}
-    monkeypatch.setattr("wheelmill.config.upkeep.amend.run_git", lambda _folder, command, *_: shown.get(command, ""))
+    monkeypatch.setattr(
+        "wheelmill.config.maintenance.amend.run_git", lambda _folder, command, *_: shown.get(command, "")
+    )
 
 
 @pytest.mark.parametrize("before", ["- a list", "packages: [a, list]", "packages: {one: *nobody}"])

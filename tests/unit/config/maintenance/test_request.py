@@ -8,7 +8,7 @@ import yaml
 
 from tests.refusals import coded
 from wheelmill.config.load import load_compatibility, load_config
-from wheelmill.config.upkeep.request import (
+from wheelmill.config.maintenance.request import (
     BOXES,
     MAX_BYTES,
     QUESTIONS,

@@ -8,9 +8,9 @@ import pytest
 from packaging.version import Version
 
 from wheelmill.config.load import load_config
+from wheelmill.config.maintenance.drift import TorchDifference, find_drift, write_differences
+from wheelmill.config.maintenance.published import PublishedTorch
 from wheelmill.config.model import Compatibility
-from wheelmill.config.upkeep.drift import TorchDifference, find_drift, write_differences
-from wheelmill.config.upkeep.published import PublishedTorch
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_version
 from wheelmill.system import own_installation
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urldefrag, urlsplit
 
 from wheelmill.client.choose.facts import minimum_driver
-from wheelmill.client.choose.look import code_in, describe_code
 from wheelmill.client.choose.resolve import read_facts
-from wheelmill.client.records import Inside
+from wheelmill.client.choose.wheel_inspection import code_in, describe_code
+from wheelmill.client.records import WheelInspection
 from wheelmill.errors import NetworkError, UnreadableError, UsageError
 from wheelmill.names import Architecture, Sha256, TorchNeed
 from wheelmill.web.credentials import without_credentials
@@ -49,7 +49,7 @@ _PIECE: Final = 1 << 20
 class Code:
     """Facts from the shared objects of a wheel."""
 
-    inside: Inside
+    inside: WheelInspection
     """Needs of the shared objects, and the GPUs that they were compiled for."""
     shared_objects: int
     needed: tuple[str, ...]

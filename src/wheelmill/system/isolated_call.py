@@ -4,7 +4,7 @@ A parser in C cannot be interrupted, so the kernel ends it. The process is in th
 On Windows, which has neither, the limit is wall-clock time, and memory is unlimited.
 It reads pickles of its parent, and answers in JSON. It is this program:
 
-    python -P -m wheelmill.system.apart SECONDS BYTES FOLDER
+    python -P -m wheelmill.system.isolated_call SECONDS BYTES FOLDER
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _EXCEPTION: Final = 0xC0000000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class CallLimits:
     """Limits of one call."""
 
     seconds: int = 30
@@ -53,7 +53,7 @@ class Limits:
     """Bytes of address space."""
 
 
-def call_apart(calls: Iterable[Callable[[], object]], limits: Limits) -> Iterator[Any | UnreadableError]:
+def call_isolated(calls: Iterable[Callable[[], object]], limits: CallLimits) -> Iterator[Any | UnreadableError]:
     """Make calls, one after the other, in an isolated process, and yield their results in order.
 
     Calls must be picklable and return JSON values; none is kept in memory. A call that exceeds a limit or crashes its
@@ -74,8 +74,8 @@ def call_apart(calls: Iterable[Callable[[], object]], limits: Limits) -> Iterato
         yield from _answers(waiting, limits)
 
 
-def _answers(calls: Sequence[Path], limits: Limits) -> Iterator[Any | UnreadableError]:
-    """Make the calls in these files, which are alone in their folder; see `call_apart`."""
+def _answers(calls: Sequence[Path], limits: CallLimits) -> Iterator[Any | UnreadableError]:
+    """Make the calls in these files, which are alone in their folder; see `call_isolated`."""
     for call in calls:
         answer = call.with_suffix(".json")
         ended = None if answer.exists() else _run(call.parent, limits)
@@ -88,7 +88,7 @@ def _answers(calls: Sequence[Path], limits: Limits) -> Iterator[Any | Unreadable
             yield ended
 
 
-def _run(folder: Path, limits: Limits) -> UnreadableError | None:
+def _run(folder: Path, limits: CallLimits) -> UnreadableError | None:
     """Make the calls in a folder; return the error that ended the process early, None if it finished."""
     roots = [Path(__file__).parents[2], *([Path(site.getusersitepackages())] if site.ENABLE_USER_SITE else [])]
     readable = [path for path in (Path(sys.prefix), Path(sys.base_prefix), *roots) if path.is_dir()]
@@ -108,7 +108,7 @@ def _run(folder: Path, limits: Limits) -> UnreadableError | None:
     return None
 
 
-def _why_ended(code: int, limits: Limits) -> UnreadableError | None:
+def _why_ended(code: int, limits: CallLimits) -> UnreadableError | None:
     """Return the error for the exit code of an unfinished process; None if an exception ended it."""
     if sys.platform == "win32":
         if code == windows.ENDED:
@@ -129,7 +129,7 @@ def _why_ended(code: int, limits: Limits) -> UnreadableError | None:
         return None
 
 
-def main(limits: Limits, folder: Path) -> None:
+def main(limits: CallLimits, folder: Path) -> None:
     """Make the calls in a folder, in the order of their names.
 
     The folder gets the answers: a list with the returned value, or a text with the exceeded limit.
@@ -160,4 +160,4 @@ def _limit(kind: int, amount: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Limits(seconds=int(sys.argv[1]), memory=int(sys.argv[2])), Path(sys.argv[3]))
+    main(CallLimits(seconds=int(sys.argv[1]), memory=int(sys.argv[2])), Path(sys.argv[3]))

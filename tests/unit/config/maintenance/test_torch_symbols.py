@@ -12,8 +12,8 @@ from tests.shared_objects import compiled
 from tests.simple_server import Answer, Server, serving
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_compatibility
+from wheelmill.config.maintenance.torch_symbols import read_symbols, stale_torches
 from wheelmill.config.model import Compatibility
-from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
 from wheelmill.errors import UnreadableError, UsageError
 from wheelmill.names import TorchVersion
 from wheelmill.system import own_installation

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from wheelmill.config.maintenance.published import LINUX_X86_64
 from wheelmill.config.model import Compatibility, TorchRelease
-from wheelmill.config.upkeep.published import LINUX_X86_64
 from wheelmill.errors import UnreadableError, UsageError
 from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.names import TORCH, Platform, ProjectVersion, TorchVersion

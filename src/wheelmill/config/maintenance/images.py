@@ -19,8 +19,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from urllib.request import parse_http_list, parse_keqv_list
 
 from wheelmill.config.fields import KeyPath
+from wheelmill.config.maintenance.amend import Difference, Drift, amend
 from wheelmill.config.model.files import CudaImages, ImageReference, Images, is_digest
-from wheelmill.config.upkeep.amend import Difference, Drift, amend
 from wheelmill.config.yaml import read_document
 from wheelmill.errors import NetworkError
 from wheelmill.names import CudaVersion

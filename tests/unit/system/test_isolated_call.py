@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from wheelmill.errors import UnreadableError
-from wheelmill.system import apart
-from wheelmill.system.apart import MAX_ANSWER, Limits, call_apart
+from wheelmill.system import isolated_call
+from wheelmill.system.isolated_call import MAX_ANSWER, CallLimits, call_isolated
 
 
 def test_calls_are_answered_in_their_order_under_limits_without_a_token_and_not_here(
@@ -24,12 +24,12 @@ def test_calls_are_answered_in_their_order_under_limits_without_a_token_and_not_
     limits = [partial(resource.getrlimit, kind) for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS)]
     calls: list[Callable[[], object]] = [os.getpid, partial(os.getenv, "GITHUB_TOKEN"), *limits]
     calls += [partial(pow, number, 2) for number in range(20)]
-    answers: list[Any] = list(call_apart(calls, Limits(seconds=2)))
+    answers: list[Any] = list(call_isolated(calls, CallLimits(seconds=2)))
     own, token, processor, memory, *squares = answers
     assert own != os.getpid()
     assert token is None
     assert 2 < processor[0] < 10  # what the interpreter took to start counts as well
-    assert memory[0] == Limits().memory
+    assert memory[0] == CallLimits().memory
     assert squares == [number**2 for number in range(20)]
 
 
@@ -49,7 +49,7 @@ def test_one_that_goes_beyond_a_limit_costs_itself_alone(busy: Callable[[], obje
         partial(str.ljust, "x", MAX_ANSWER),
         partial(abs, 3),
     ]
-    answers = list(call_apart(calls, Limits(seconds=1, memory=512 << 20)))
+    answers = list(call_isolated(calls, CallLimits(seconds=1, memory=512 << 20)))
     assert [str(answer) for answer in answers] == [
         *("1", "takes more than 1 s of CPU time", "takes more than 512 MiB of memory"),
         *("crashes the process that reads it (SIGSEGV)", "has more than 64 MiB to say", "3"),
@@ -59,11 +59,11 @@ def test_one_that_goes_beyond_a_limit_costs_itself_alone(busy: Callable[[], obje
 
 def test_the_seconds_of_one_are_not_those_of_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[tuple[int, int]] = []
-    monkeypatch.setattr(apart, "_limit", lambda *limit: limits.append(limit))
+    monkeypatch.setattr(isolated_call, "_limit", lambda *limit: limits.append(limit))
     monkeypatch.setattr(time, "process_time", iter([0.2, 3.7]).__next__)
     for name in ("1.call", "2.call"):
         (tmp_path / name).write_bytes(pickle.dumps(partial(abs, 1)))
-    apart.main(Limits(seconds=2, memory=512), tmp_path)
+    isolated_call.main(CallLimits(seconds=2, memory=512), tmp_path)
     assert [amount for kind, amount in limits if kind == resource.RLIMIT_CPU] == [1 + 2, 4 + 2]
     assert (resource.RLIMIT_AS, 512) in limits
 
@@ -71,16 +71,16 @@ def test_the_seconds_of_one_are_not_those_of_the_next(tmp_path: Path, monkeypatc
 @pytest.mark.nightly
 def test_many_that_take_less_than_the_limit_take_more_than_it_together() -> None:
     busy = partial(sum, range(20_000_000))
-    assert list(call_apart([busy] * 6, Limits(seconds=2))) == [sum(range(20_000_000))] * 6
+    assert list(call_isolated([busy] * 6, CallLimits(seconds=2))) == [sum(range(20_000_000))] * 6
 
 
 def test_what_a_function_raises_is_a_bug() -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        list(call_apart([partial(divmod, 1, 0)], Limits()))
+        list(call_isolated([partial(divmod, 1, 0)], CallLimits()))
 
 
 def test_large_calls_wait_on_the_disk_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "_MAX_WAITING", 1000)
+    monkeypatch.setattr(isolated_call, "_MAX_WAITING", 1000)
     made: list[int] = []
 
     def calls() -> Iterator[Callable[[], object]]:
@@ -88,7 +88,7 @@ def test_large_calls_wait_on_the_disk_a_few_at_a_time(monkeypatch: pytest.Monkey
             made.append(number)
             yield partial(len, b"x" * 600)
 
-    answers = call_apart(calls(), Limits())
+    answers = call_isolated(calls(), CallLimits())
     assert next(answers) == 600
     assert made == [0, 1]
     assert list(answers) == [600] * 3

@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.records import Candidate, Inside, Resolution, SourceKind
+from wheelmill.client.records import Candidate, Resolution, SourceKind, WheelInspection
 from wheelmill.errors import IntegrityError, NetworkError, UnreadableError, WheelmillError
 from wheelmill.names import Architecture, TorchVersion, read_requirement
 from wheelmill.system.files import sha256_of_bytes
@@ -43,7 +43,7 @@ _PIECE: Final = 256 << 10
 """Bytes that are asked for at once while code is read."""
 
 
-def look_into(candidate: Candidate, web: Web) -> Inside | str:
+def look_into(candidate: Candidate, web: Web) -> WheelInspection | str:
     """Read what needs no download; else give the reason, such as a server that does not support ranges."""
     try:
         return _look_into_manifest(candidate, web) or _look_into_file(candidate, web)
@@ -51,7 +51,7 @@ def look_into(candidate: Candidate, web: Web) -> Inside | str:
         return f"could not be looked into: {error}"
 
 
-def find_gone(candidate: Candidate, web: Web) -> Inside | None:
+def find_gone(candidate: Candidate, web: Web) -> WheelInspection | None:
     """Request the first byte of a wheel; return the server's answer if the wheel is gone, else None."""
     try:
         answer = web.get(candidate.url, span="0-0")
@@ -60,13 +60,13 @@ def find_gone(candidate: Candidate, web: Web) -> Inside | None:
     return _gone(answer.status)
 
 
-def _gone(status: int | None) -> Inside | None:
+def _gone(status: int | None) -> WheelInspection | None:
     if status not in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
         return None
-    return Inside(requires_dist=(), gone=f"{status} {HTTPStatus(status).phrase}")
+    return WheelInspection(requires_dist=(), gone=f"{status} {HTTPStatus(status).phrase}")
 
 
-def _look_into_file(candidate: Candidate, web: Web) -> Inside:
+def _look_into_file(candidate: Candidate, web: Web) -> WheelInspection:
     from wheelmill.web.ranges import RangeFile  # asks a server
     from wheelmill.wheel.archive import open_archive  # not for what the cache has
     from wheelmill.wheel.metadata import metadata_in, read_metadata
@@ -116,16 +116,16 @@ def code_in(archive: zipfile.ZipFile, most: int = _MOST_CODE) -> tuple[SharedObj
 
 def _describe(
     requires_dist: tuple[str, ...], requires_python: str | None, code: tuple[SharedObject, ...] | None
-) -> Inside:
+) -> WheelInspection:
     from wheelmill.wheel.torch_links import window_of  # not for what the cache has
 
     if code is None:
-        return Inside(requires_dist=requires_dist, requires_python=requires_python)
+        return WheelInspection(requires_dist=requires_dist, requires_python=requires_python)
     inside = describe_code(code, window_of(code))
     return replace(inside, requires_dist=requires_dist, requires_python=requires_python)
 
 
-def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> Inside:
+def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> WheelInspection:
     """Describe the needs of compiled code, of a wheel or of an installation.
 
     ``window`` is the range of torches that could load it; None if it is unknown, or not wanted.
@@ -136,7 +136,7 @@ def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> I
 
     glibc = newest(code, "GLIBC")
     needed = {name for shared_object in code for name in shared_object.needed}
-    return Inside(
+    return WheelInspection(
         requires_dist=(),
         glibc=str(glibc) if glibc else None,
         cuda_major=cuda_major_of(sorted(needed)),
@@ -148,7 +148,7 @@ def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> I
     )
 
 
-def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
+def _look_into_manifest(candidate: Candidate, web: Web) -> WheelInspection | None:
     """Read what the manifest records of a wheel, also of a large one; None if no manifest has it.
 
     Only wheels from an index, with labels in wheelmill's own form, are looked up.
@@ -167,12 +167,12 @@ def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
         return None
 
 
-def inside_of_entry(entry: ListedWheel) -> Inside:
+def inside_of_entry(entry: ListedWheel) -> WheelInspection:
     """Convert an entry of a manifest into a record of the client."""
     evidence = entry.certificate.evidence
     for fit in evidence.torch_window.torches if evidence.torch_window else ():
         TorchVersion.parse(fit.torch)  # refuses what is none
-    return Inside(
+    return WheelInspection(
         requires_dist=tuple(str(read_requirement(text)) for text in entry.requires_dist),
         requires_python=entry.requires_python,
         glibc=str(Version(evidence.glibc)) if evidence.glibc else None,

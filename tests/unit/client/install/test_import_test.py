@@ -8,7 +8,7 @@ import pytest
 from tests.trouble_page import sections
 from tests.unit.client.targets import LINUX
 from wheelmill.client.doctor.rules import DefectCode
-from wheelmill.client.install.trial import FAILURES, SECTIONS, Trial, explain_failure, name_sections, try_packages
+from wheelmill.client.install.import_test import FAILURES, SECTIONS, Trial, explain_failure, name_sections, try_packages
 from wheelmill.config.model import Expectations
 from wheelmill.names import project_name
 

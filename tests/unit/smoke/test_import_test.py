@@ -11,7 +11,7 @@ from tests.refusals import coded
 from tests.unit.smoke.conftest import Visit
 from tests.unit.smoke.folders import Folder, Folders
 from wheelmill.errors import IntegrityError, NetworkError, ProcessError, UsageError
-from wheelmill.smoke import trial
+from wheelmill.smoke import import_test
 from wheelmill.smoke.verdict import CleanRoom, kernels_in
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.libraries import DRIVER
@@ -144,7 +144,7 @@ def test_symbols_are_looked_for_where_the_wheel_is_not_installed_yet(visit: Visi
 def test_evidence_names_the_gpu_that_kernels_ran_on(
     visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trial, "name_gpus", lambda: ("NVIDIA H200, driver 580.65.06",))
+    monkeypatch.setattr(import_test, "name_gpus", lambda: ("NVIDIA H200, driver 580.65.06",))
     (room,) = visit(Folders(tmp_path, gpus=1), script="import demo")
     assert isinstance(room, CleanRoom)
     assert kernels_in([room]) == "tried on NVIDIA H200, driver 580.65.06"
@@ -176,7 +176,7 @@ assert code == 34, f"the driver says {code}"  # CUDA_ERROR_STUB_LIBRARY
 @pytest.fixture
 def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     """No environment has the driver, on a machine with a GPU neither."""
-    monkeypatch.setattr(trial, "absent_libraries", lambda _contents, _environment: (DRIVER,))
+    monkeypatch.setattr(import_test, "absent_libraries", lambda _contents, _environment: (DRIVER,))
 
 
 @pytest.mark.usefixtures("no_driver")

@@ -12,8 +12,8 @@ import pytest
 
 from tests.refusals import Coded, coded
 from tests.registry_server import INDEX, MANIFEST, Registry, serving
+from wheelmill.config.maintenance.images import ImageRegistry
 from wheelmill.config.model.files import ImageReference
-from wheelmill.config.upkeep.images import ImageRegistry
 from wheelmill.errors import NetworkError
 
 DIGEST = "sha256:" + "1" * 64
