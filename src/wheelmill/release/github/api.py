@@ -96,7 +96,8 @@ class _Connection:
     def __init__(
         self, repository: Repository, web: Web, scheme: str, host: str, port: int | None = None, **_: object
     ) -> None:
-        self._web, self._server = web, f"{scheme}://{host}{f':{port}' if port else ''}"
+        literal = f"[{host}]" if ":" in host else host  # an IPv6 address
+        self._web, self._server = web, f"{scheme}://{literal}{f':{port}' if port else ''}"
         repository.check_server(self._server)
 
     def request(
