@@ -56,7 +56,7 @@ The module has a function of the command's name, or an application ``app``.
 """
 
 HEADINGS: Final = {"client": "Use wheels", "factory": "Make wheels"}
-"""What help says above the commands of each folder here."""
+"""Headings in help above the commands of each folder."""
 
 _HELP: Final = """Builds, tests and serves CUDA wheels, and finds the one that fits a machine.
 
@@ -184,7 +184,7 @@ def _run() -> None:
 
 
 def _is_started_nowhere() -> bool:
-    """Whether the folder that the command runs in is no more."""
+    """Return True if the working directory was removed."""
     try:
         Path.cwd()
     except FileNotFoundError:

@@ -91,7 +91,7 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
     release: ReleaseTag | None = None
     """None for a wheel of a folder, which no release has."""
     certificate: ListedCertificate | None = None
-    """What smoke saw, and how the wheel was built; None for a wheel of a folder."""
+    """Results of smoke and facts about the build; None for a wheel of a folder."""
     attestation: str | None = None
     """The address of the attestation of who built it."""
     provenance: str | None = None
@@ -99,7 +99,7 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
     yanked: str | None = None
     """Why it is yanked; None when it is not (PEP 592)."""
     external: External | None = None
-    """What it needs that no package index has; None if unknown."""
+    """Needs that no package index has; None if unknown."""
 
     @property
     def url(self) -> str:

@@ -31,7 +31,7 @@ class JobPart(TypedDict):
 
 
 class MatrixGroup(TorchKeys):
-    """What one job builds."""
+    """Wheels of one job."""
 
     project: str
     version: str
@@ -56,7 +56,7 @@ class MatrixShard(TypedDict):
 
 
 class ShardLoad(TypedDict):
-    """What a shard is thought to be."""
+    """Estimated cost of a shard."""
 
     wheels: int
     size: int

@@ -18,7 +18,7 @@ from wheelmill.wheel.torch_symbols import TorchWindow
 
 SUFFIX: Final = ".tested.json"
 GPU_SUFFIX: Final = ".gpu.json"
-"""Of the certificate that a machine with a GPU makes for a wheel that passed elsewhere."""
+"""Suffix of the certificate that a machine with a GPU makes for a wheel that passed elsewhere."""
 
 THIS_MACHINE: Final = "this machine"
 """The place of a clean environment that is no container."""
@@ -63,9 +63,9 @@ class ListedRoom:
     python: str
     """The interpreter's version: ``3.12.1``."""
     skipped: tuple[str, ...]
-    """What was not tried in it, and why: ``import demo: this machine has no NVIDIA driver``."""
+    """Skipped tests with their reasons: ``import demo: this machine has no NVIDIA driver``."""
     gpus: tuple[str, ...] = ()
-    """Where the smoke script launched kernels: ``NVIDIA H200, driver 580.65.06``."""
+    """GPUs on which the smoke script launched kernels: ``NVIDIA H200, driver 580.65.06``."""
 
     @property
     def imported(self) -> bool:

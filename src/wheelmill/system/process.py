@@ -73,7 +73,7 @@ class Cause:
     pattern: str
     """A regular expression, in which case does not matter."""
     hint: str
-    """What it means, and what to do; the pattern's named groups and the caller's facts stand in braces."""
+    """Meaning and advice; the pattern's named groups and the caller's facts stand in braces."""
     code: str = ""
     """Its name in JSON; empty if no output has it."""
 

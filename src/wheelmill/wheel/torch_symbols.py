@@ -230,7 +230,7 @@ class TorchWindow:
     """In which torches a wheel could load."""
 
     symbols: Count
-    """How many of torch's it needs."""
+    """Count of torch's symbols that it needs."""
     cuda: bool
     """True if some of them are only in torches built with CUDA."""
     torches: tuple[TorchFit, ...]

@@ -21,7 +21,7 @@ from wheelmill.wheel.torch_symbols import TorchWindow
 
 
 class SourceLooked(TypedDict):
-    """What became of looking for one project in one source."""
+    """Outcome of asking one source for one project."""
 
     project: str
     source: str
@@ -37,7 +37,7 @@ class Refusal(TypedDict):
     """One reason against a wheel."""
 
     stage: str
-    """What it is about: ``torch``, ``python``, ``gpu`` ..."""
+    """Subject: ``torch``, ``python``, ``gpu`` ..."""
     reason: str
 
 
@@ -50,7 +50,7 @@ class DetectedGpu(TypedDict):
 
 
 class DetectedTarget(TypedDict):
-    """What wheels are chosen to fit; null is what is not known."""
+    """Target that wheels are chosen for; unknown facts are null."""
 
     schema: Literal["wheelmill.environment/1"]
     python: PythonVersion
@@ -67,10 +67,10 @@ class DetectedTarget(TypedDict):
     torch_release: str | None
     """``2.11.0+cu130``"""
     cuda: CudaVersion | None
-    """Of torch: ``13.0``."""
+    """CUDA of torch: ``13.0``."""
     cuda_major: int | None
     cpu_only: bool
-    """Whether torch is one without CUDA."""
+    """True if torch is built without CUDA."""
     cxx11_abi: bool | None
     """The C++ ABI of torch."""
     driver: str | None
@@ -79,9 +79,9 @@ class DetectedTarget(TypedDict):
     """The newest CUDA that the driver knows."""
     gpus: list[DetectedGpu]
     tags: list[str]
-    """Those of wheels that may be installed, the best first."""
+    """Tags of wheels that may be installed, best first."""
     origins: dict[str, str]
-    """Where each value is from, by its key."""
+    """Origin of each value, by its key."""
 
 
 class ResolvedFor(TypedDict):
@@ -116,7 +116,7 @@ class ResolutionContent(TypedDict):
     unresolved: dict[str, str]
     """Why a project has none."""
     suggestions: dict[str, str | None]
-    """What may help, for each of them."""
+    """Hints for each of them."""
     warnings: Sequence[str]
     sources: list[SourceLooked]
 
@@ -180,7 +180,7 @@ class AssessedWheel(TorchKeys):
     fits: bool
     refusals: list[Refusal]
     inside: WheelInspection | None
-    """What the wheel itself says; null where nobody looked."""
+    """Result of the inspection; null if it was not inspected."""
     note: str | None
     """Why nobody could look."""
 
@@ -190,7 +190,7 @@ class Explain(TypedDict):
 
     schema: Literal["wheelmill.explain/1"]
     namesake: bool
-    """Whether the package index has another project of this name."""
+    """True if the package index has another project of this name."""
     environment: str
     candidates: list[AssessedWheel]
     suggestion: str | None
@@ -219,20 +219,20 @@ class ExplainVariants(TypedDict):
     schema: Literal["wheelmill.explain-variants/1"]
     environment: str
     machine: dict[str, str]
-    """What it is to each provider of variants."""
+    """Properties of the machine by each variant provider."""
     wheels: list[AssessedVariantWheel]
     gets: str | None
     """The file that this machine gets."""
     uv_takes: str | None
     """The file that uv would take."""
     command: str | None
-    """What installs it."""
+    """Command that installs it."""
     warnings: Sequence[str]
     sources: list[SourceLooked]
 
 
 class OnGpu(TypedDict):
-    """How a wheel runs on GPUs of one compute capability."""
+    """Way in which a wheel runs on GPUs of one compute capability."""
 
     runs: str
     cards: Sequence[str]
@@ -258,7 +258,7 @@ class CodeInside(TypedDict):
 
 
 class WheelShown(TorchKeys):
-    """What is in a wheel, and what it says of itself."""
+    """Contents of a wheel, and its own metadata."""
 
     filename: str
     sha256: str | None
@@ -283,7 +283,7 @@ class WheelShown(TorchKeys):
     """Libraries of others that lie in it."""
     variants: dict[str, Any]
     built: BuildFacts | None
-    """How wheelmill built it."""
+    """Facts about its build by wheelmill."""
     sboms: Sequence[Sbom]
     sizes: Sizes | None
     files: dict[str, int]
@@ -298,7 +298,7 @@ class Show(WheelShown):
 
 
 class Changed(TypedDict):
-    """What a command did to an environment and to files."""
+    """Changes of a command to an environment and to files."""
 
     packages: Sequence[PackageChange]
     dry_run: NotRequired[Literal[True]]
@@ -308,31 +308,31 @@ class Changed(TypedDict):
 
 
 class ProjectChange(Changed):
-    """What became of a project."""
+    """Changes of a project."""
 
     project: str
     """The file."""
     changed: bool
-    """Whether files were changed."""
+    """True if files were changed."""
     notes: Sequence[str]
     environments: list[ResolutionContent]
     """One for each target."""
 
 
 class Add(ProjectChange):
-    """What was added to a project."""
+    """Wheels added to a project."""
 
     schema: Literal["wheelmill.add/1"]
 
 
 class Update(ProjectChange):
-    """What was chosen again for a project."""
+    """Wheels chosen again for a project."""
 
     schema: Literal["wheelmill.update/1"]
 
 
 class Remove(Changed):
-    """What was taken out of a project."""
+    """Packages removed from a project."""
 
     schema: Literal["wheelmill.remove/1"]
     project: str
@@ -347,7 +347,7 @@ class LockedVersion(TypedDict):
 
 
 class LockContent(TypedDict):
-    """What was locked."""
+    """Content of a new lock."""
 
     schema: Literal["wheelmill.lock/1"]
     lock: str
@@ -365,7 +365,7 @@ class InstalledWheel(TypedDict):
 
 
 class InstallationContent(TypedDict):
-    """What was installed and removed."""
+    """Installed and removed packages."""
 
     installed: dict[str, InstalledWheel]
     removed: Sequence[str]
@@ -375,13 +375,13 @@ class InstallationContent(TypedDict):
 
 
 class Install(InstallationContent):
-    """What was installed."""
+    """Installed packages."""
 
     schema: Literal["wheelmill.install/1"]
 
 
 class Sync(InstallationContent):
-    """What was installed and removed, so that an environment holds what its lock does."""
+    """Packages installed and removed to match a lock."""
 
     schema: Literal["wheelmill.sync/1"]
 
@@ -402,7 +402,7 @@ class List(TypedDict):
 
 
 class Test(TypedDict):
-    """Whether installed wheels import and run."""
+    """Import and run tests of installed wheels."""
 
     schema: Literal["wheelmill.test/1"]
     packages: list[Trial]
@@ -413,14 +413,14 @@ class DoctorFault(TypedDict):
 
     code: str
     subject: str
-    """What is at fault, such as a package."""
+    """Faulty thing, such as a package."""
     detail: str
     mended_by: Sequence[str]
     """Commands, one after the other."""
 
 
 class Doctor(TypedDict):
-    """What is wrong with an environment, its project and its lock."""
+    """Faults of an environment, its project and its lock."""
 
     schema: Literal["wheelmill.doctor/1"]
     faults: list[DoctorFault]
@@ -428,7 +428,7 @@ class Doctor(TypedDict):
 
 
 class CacheInfo(TypedDict):
-    """What the cache holds."""
+    """Content of the cache."""
 
     schema: Literal["wheelmill.cache-info/1"]
     folder: str
@@ -441,7 +441,7 @@ class CacheInfo(TypedDict):
 
 
 class CacheClean(TypedDict):
-    """What was deleted from the cache."""
+    """Files deleted from the cache."""
 
     schema: Literal["wheelmill.cache-clean/1"]
     files: int

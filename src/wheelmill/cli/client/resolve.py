@@ -36,7 +36,7 @@ def _option(name: str, text: str, metavar: str | None = None) -> object:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    """Where wheels are looked for."""
+    """Options of the search for wheels."""
 
     source: Annotated[
         list[str] | None,

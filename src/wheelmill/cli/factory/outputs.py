@@ -23,7 +23,7 @@ from wheelmill.wheel.torch_symbols import TableSummary
 
 
 class Counts(TypedDict):
-    """How many there are."""
+    """Counts of a plan."""
 
     cells: int
     wheels: int
@@ -35,7 +35,7 @@ class TargetOf(CellOf):
 
     policy: str
     group: str
-    """What one job builds."""
+    """Wheels of one job."""
     architectures: Sequence[Architecture]
     """GPU architectures: ``9.0``, ``12.0+PTX``."""
 
@@ -48,7 +48,7 @@ class SkipOf(CellOf):
 
 
 class Planned(TypedDict):
-    """What is built, and what is not."""
+    """Wheels to build, and the others with their reasons."""
 
     targets: list[TargetOf]
     skips: list[SkipOf]
@@ -66,24 +66,24 @@ class FindingOf(TypedDict):
 
 
 class VerdictOf(TypedDict):
-    """What smoke says of one wheel."""
+    """Verdict of smoke on one wheel."""
 
     file: str
     sha256: str
     ok: bool
     findings: list[FindingOf]
-    """What it is refused for."""
+    """Findings that refuse it."""
     warnings: list[FindingOf]
     evidence: Evidence | None
     """Null where its bytes could not be read."""
     sizes: Sizes | None
     """In bytes."""
     kernels: str | None
-    """Where its kernels ran, or why they did not; null for a wheel that was refused."""
+    """GPUs on which its kernels ran, or why they did not; null for a refused wheel."""
 
 
 class GuessedKey(TypedDict):
-    """What a source says of a key."""
+    """Value of a key by the source."""
 
     key: str | None
     """Null for what no key says."""
@@ -103,7 +103,7 @@ class ConfigAdd(TypedDict):
 
 
 class NameDiffers(TypedDict):
-    """What packages.yml says of a name."""
+    """Claim of packages.yml about a name."""
 
     project: str
     file: Literal["same", "absent"]
@@ -112,13 +112,13 @@ class NameDiffers(TypedDict):
 
 
 class ConfigDrift(TypedDict):
-    """What differs between the configuration and the package index."""
+    """Differences between the configuration and the package index."""
 
     schema: Literal["wheelmill.config-drift/1"]
     differences: Sequence[TorchDifference]
     names: list[NameDiffers]
     unknown: Sequence[str]
-    """What could not be compared."""
+    """Facts that could not be compared."""
 
 
 class ConfigSymbols(TypedDict):
@@ -152,7 +152,7 @@ class ImageDiffers(TypedDict):
 
 
 class ConfigImagesRefresh(TypedDict):
-    """What ``config images --refresh`` found."""
+    """Differences between the pinned and the current images."""
 
     schema: Literal["wheelmill.config-images-refresh/1"]
     differences: list[ImageDiffers]
@@ -168,7 +168,7 @@ class MissingPackage(TypedDict):
 
 
 class PlanContent(Planned):
-    """What would be built, and why the rest would not."""
+    """Wheels that would be built, and why the rest would not."""
 
     schema: Literal["wheelmill.plan/1"]
     missing: list[MissingPackage]
@@ -176,14 +176,14 @@ class PlanContent(Planned):
 
 
 class Smoke(TypedDict):
-    """What examined wheels are."""
+    """Verdicts on examined wheels."""
 
     schema: Literal["wheelmill.smoke/1"]
     wheels: list[VerdictOf]
 
 
 class CompilerCacheUse(TypedDict):
-    """Where the objects of a build came from."""
+    """Objects of a build by origin, compiled or from the cache."""
 
     id: str
     found: int
@@ -191,7 +191,7 @@ class CompilerCacheUse(TypedDict):
 
 
 class RunContent(Planned):
-    """What became of a plan on one machine."""
+    """Results of a plan on one machine."""
 
     schema: Literal["wheelmill.run/1"]
     wheels: list[VerdictOf]
@@ -200,11 +200,11 @@ class RunContent(Planned):
     failures: list[ReportedFailure]
     compiler_cache: list[CompilerCacheUse]
     left: list[str]
-    """What the time was not enough for."""
+    """Wheels for which the time was not enough."""
 
 
 class Release(TypedDict):
-    """What was published."""
+    """Published wheels."""
 
     schema: Literal["wheelmill.release/1"]
     tags: list[str]
@@ -230,7 +230,7 @@ class FailureEntry(TypedDict):
 
 
 class ReleaseLedger(TypedDict):
-    """What the ledger says."""
+    """Content of the ledger."""
 
     schema: Literal["wheelmill.release-ledger/1"]
     releases: list[ReleaseEntry]
@@ -247,7 +247,7 @@ class ReleaseLedger(TypedDict):
 
 
 class ReleaseDownloads(TypedDict):
-    """How often each package was downloaded, ever."""
+    """Downloads of each package since its first release."""
 
     schema: Literal["wheelmill.release-downloads/1"]
     day: str
@@ -255,7 +255,7 @@ class ReleaseDownloads(TypedDict):
 
 
 class Effects(TypedDict):
-    """What installers do about a broken rule."""
+    """Reactions of installers to a broken rule."""
 
     pip: str
     uv: str
@@ -280,12 +280,12 @@ class IndexFinding(TypedDict):
     message: str
     effect: Effects
     count: int
-    """How many places there are."""
+    """Count of the places."""
     examples: list[Example]
 
 
 class IndexCheck(TypedDict):
-    """What an index breaks."""
+    """Rules that an index breaks."""
 
     schema: Literal["wheelmill.index-check/1"]
     findings: list[IndexFinding]
@@ -308,7 +308,7 @@ class SettingFinding(TypedDict):
 
 
 class GithubCheck(TypedDict):
-    """What is wrong with the settings of a repository."""
+    """Wrong settings of a repository."""
 
     schema: Literal["wheelmill.github-check/1"]
     findings: list[SettingFinding]
@@ -316,7 +316,7 @@ class GithubCheck(TypedDict):
 
 
 class SummaryContent(TypedDict):
-    """What became of a plan that many jobs worked on."""
+    """Results of a plan that ran in many jobs."""
 
     schema: Literal["wheelmill.summary/1"]
     done: Sequence[str]

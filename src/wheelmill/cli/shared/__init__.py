@@ -1,1 +1,1 @@
-"""What commands of the factory and of the client have in common."""
+"""Code that commands of the factory and of the client share."""

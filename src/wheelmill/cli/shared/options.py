@@ -31,7 +31,7 @@ CONFIG_VARIABLE: Final = "WHEELMILL_CONFIG"
 """Names the configuration folder where no option does."""
 
 _MOST: Final = 1e6
-"""Of minutes, gigabytes or requests a second; ``nan`` and ``inf`` are not below it either."""
+"""Largest number of minutes, gigabytes or requests a second; ``nan`` and ``inf`` are not below it either."""
 
 Result = TypeVar("Result")
 

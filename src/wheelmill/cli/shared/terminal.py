@@ -1,4 +1,4 @@
-"""What a person sees on a terminal: progress on stderr, results on stdout."""
+"""Output for people on a terminal: progress on stderr, results on stdout."""
 
 from __future__ import annotations
 

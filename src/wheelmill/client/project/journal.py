@@ -117,7 +117,7 @@ class Journal:
     scratch: tuple[Path, ...] = ()
     """The folders that snapshots may lie in."""
     marks: tuple[Path, ...] = ()
-    """Those that were made. Where one is gone, what was changed has been removed since; another may have its place."""
+    """Marks that were made. If one is gone, the changed file was removed since, and another may have its place."""
     files: tuple[KeptFile, ...] = ()
     trees: tuple[KeptTree, ...] = ()
 

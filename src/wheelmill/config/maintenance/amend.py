@@ -49,11 +49,11 @@ class Drift(Generic[AnyDifference]):
 
     differences: tuple[AnyDifference, ...]
     unknown: tuple[str, ...]
-    """What could not be compared, and why."""
+    """Facts that could not be compared, and why."""
 
 
 Edit = tuple[int, int, str]
-"""Where a piece of text starts and ends, and what takes its place."""
+"""Span of a text, and its replacement."""
 
 
 def amend(path: Path, values: Mapping[KeyPath, Any]) -> None:
@@ -157,7 +157,7 @@ _LENGTH: Final = 40
 """Digits of a commit's whole name."""
 
 Entries = Mapping[tuple[str, str], object]
-"""What ``packages.yml`` and ``packages.lock`` say, by section and project."""
+"""Content of ``packages.yml`` and ``packages.lock``, by section and project."""
 
 
 def changed_since(

@@ -159,7 +159,7 @@ _MANIFESTS: Final = (
     "application/vnd.oci.image.index.v1+json, application/vnd.docker.distribution.manifest.list.v2+json, "
     "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json"
 )
-"""What a tag may point to. Without the first two a registry would give the digest for one platform."""
+"""Media types that a tag may point to. Without the first two a registry would give the digest for one platform."""
 
 _MAX_ANSWER: Final = 16 << 20
 """Bytes. A manifest has 4 MB at most by the specification."""

@@ -58,7 +58,7 @@ class PublishedTorch:
     default_cuda: CudaVersion | None
     """The CUDA of the wheels for linux_x86_64; None when their METADATA is not there or does not name one."""
     cuda: Mapping[Platform, frozenset[CudaVersion]] = field(default_factory=dict)
-    """What torch's own indexes have it for, by platform; nothing where they were not asked or do not have it."""
+    """CUDA releases that torch's own indexes have it for, by platform; empty if they were not asked or lack it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +187,7 @@ class OwnBuilds:
 
     wheels: tuple[TorchWheel, ...]
     cuda: Mapping[Platform, frozenset[CudaVersion]]
-    """What they are for, by platform."""
+    """CUDA releases that they are for, by platform."""
 
 
 def own_builds(template: str, cudas: Iterable[CudaVersion]) -> Mapping[Version, OwnBuilds]:

@@ -70,7 +70,7 @@ BOXES: Final = (
     "Its licence lets others be given the wheels",
     "It has compiled CUDA code; a pure Python package needs no wheels from here",
 )
-"""What has to be ticked."""
+"""Boxes that must be ticked."""
 
 _TICKED: Final = re.compile(r"- \[[xX]\] (.*)")
 _ASSIGNMENT: Final = re.compile(r"[A-Z_][A-Z0-9_]*=\S*")
@@ -156,7 +156,7 @@ def _answers_in(issue: Path) -> dict[str, tuple[int, str]]:
 
 WORKFLOW: Final = Path(".github", "workflows", "wheels.yml")
 TORCHES: Final = 3
-"""How many of the newest torches are built for until somebody says otherwise."""
+"""Newest torches that are built for by default."""
 
 _CUDA: Final = ">=12"
 _PYTHON: Final = ">=3.10"

@@ -135,7 +135,7 @@ class External:
     host_requires: tuple[str, ...] = ()
     """Libraries of its build: ``dep:rpm/almalinux/libaio-devel``."""
     dependencies: tuple[str, ...] = ()
-    """What must be present when it is imported: ``dep:generic/nvidia-driver@>=580.65.06``."""
+    """Needs at import: ``dep:generic/nvidia-driver@>=580.65.06``."""
 
 
 CertificateOf = TypeVar("CertificateOf")
@@ -158,21 +158,21 @@ class EntryOf(_Part, Generic[CertificateOf], frozen=True, kw_only=True):
     requires_dist: tuple[str, ...]
     """The requirements in METADATA, each in canonical form (PEP 508)."""
     certificate: CertificateOf
-    """What smoke saw, and how the wheel was built."""
+    """Results of smoke, and facts about the build."""
     attestation: str | None = None
     """The address of its attestation, which ``gh attestation verify`` also finds by the wheel's hash."""
     attested: bool = False
-    """Whether the release itself has its attestation, in ``attestations.jsonl``."""
+    """True if the release itself has its attestation, in ``attestations.jsonl``."""
     provenance: bool = False
-    """Whether its provenance object lies beside it (PEP 740)."""
+    """True if its provenance object lies beside it (PEP 740)."""
     plain: Sha256 | None = None
     """The hash of the plain wheel that a variant wheel was made of; None for a plain wheel."""
     external: External | None = None
-    """What it needs that no package index has; None for wheels of earlier versions of wheelmill."""
+    """Needs that no package index has; None for wheels of earlier versions of wheelmill."""
 
 
 class ManifestOf(_Part, Generic[CertificateOf], frozen=True, kw_only=True):
-    """What ``manifest.json`` of a release says. The index is computed from manifests alone."""
+    """Content of ``manifest.json`` of a release. The index is computed from manifests alone."""
 
     schema: Schema
     tag: ReleaseTag

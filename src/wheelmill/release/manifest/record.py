@@ -63,7 +63,7 @@ def _needed(certificate: Certificate, requires_dist: tuple[str, ...]) -> Iterato
 
 
 _BUILD_CONFIG, _SIGNER, _REPOSITORY = (f"1.3.6.1.4.1.57264.1.{number}" for number in (18, 9, 12))
-"""What a certificate says of a job (https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md)."""
+"""Extensions of a certificate that name a job (https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md)."""
 _SERVER: Final = "https://github.com/"
 
 

@@ -41,9 +41,9 @@ from wheelmill.wheel.metadata import reservation
 from wheelmill.wheel.name import WheelName, written_parts
 
 Path = tuple[str | int, ...]
-"""Where a value is in JSON: keys of objects, positions in lists."""
+"""Place of a value in JSON: keys of objects, positions in lists."""
 Fault = tuple[Path, str]
-"""Where it is, and what is wrong there."""
+"""Place and fault."""
 
 _MOST: Final = 100
 """Faults that are told of one manifest."""
