@@ -87,11 +87,6 @@ class Grid:
     """Reasons of cells outside the rows and columns."""
 
     @property
-    def title(self) -> str:
-        """Name of the platform for people."""
-        return _TITLES.get(self.platform, self.platform)
-
-    @property
     def wanted(self) -> int:
         """Number of cells that are wheels or should be."""
         return self.counts[State.BUILT] + self.counts[State.MISSING] + self.counts[State.FAILED]

@@ -19,7 +19,7 @@ from packaging.version import Version
 
 from wheelmill.config.model import NameElsewhere, Package, StatusEntry, Topic, with_suffix
 from wheelmill.index.site.coverage import Coverage, platform_order, platform_title
-from wheelmill.index.site.wheels import WheelGroup, version_before_label
+from wheelmill.index.site.wheels import SiteWheel, WheelGroup, version_before_label
 from wheelmill.index.tree import Catalogue, IndexFile, Site, VersionFiles
 from wheelmill.names import TORCH, CudaVersion, ProjectName, StableTorch, TorchVersion, read_requirement
 from wheelmill.wheel.label import age_of, words_for
@@ -119,24 +119,24 @@ class Wheels:
     """The newest version first."""
 
     @cached_property
-    def wheel_count(self) -> int:
-        """Number of wheels."""
-        return sum(len(group.wheels) for group in self.groups)
+    def wheels(self) -> tuple[SiteWheel, ...]:
+        """Wheels of all groups."""
+        return tuple(wheel for group in self.groups for wheel in group.wheels)
 
     @cached_property
     def size(self) -> int:
         """Bytes of all wheels."""
-        return sum(group.size for group in self.groups)
+        return sum(wheel.file.size for wheel in self.wheels)
 
     @cached_property
     def build_seconds(self) -> float:
-        """Total seconds of all builds."""
-        return sum(group.build_seconds for group in self.groups)
+        """Total seconds of all builds, without wheels built elsewhere."""
+        return sum(wheel.build_seconds or 0 for wheel in self.wheels)
 
     @cached_property
     def updated_at(self) -> datetime | None:
         """Publication time of the newest wheel."""
-        return max((moment for group in self.groups if (moment := group.uploaded_at)), default=None)
+        return max((wheel.file.uploaded_at for wheel in self.wheels if wheel.file.uploaded_at), default=None)
 
     @cached_property
     def cudas(self) -> tuple[CudaVersion, ...]:
@@ -199,9 +199,9 @@ class PackagePage(Wheels):
     """The newest first."""
 
     @cached_property
-    def newest(self) -> str | None:
-        """Newest version with wheels."""
-        return next((version.number for version in self.versions if version.groups), None)
+    def newest(self) -> PackageVersion | None:
+        """Newest version with wheels; None if there are none."""
+        return next((version for version in self.versions if version.groups), None)
 
 
 def by_topic(packages: Sequence[PackagePage]) -> Mapping[str, Sequence[PackagePage]]:

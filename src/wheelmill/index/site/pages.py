@@ -8,12 +8,13 @@ https://www.sitemaps.org/protocol.html
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 from urllib.parse import quote
 
 from jinja2 import Environment
@@ -26,13 +27,11 @@ from wheelmill.index.site.coverage import (
     Coverage,
     FailureTable,
     Grid,
-    Matrix,
     failures_of,
     grids_of,
     matrix_of,
     planned_coverage,
 )
-from wheelmill.index.site.evidence import Tried
 from wheelmill.index.site.finder import FinderData, finder_data
 from wheelmill.index.site.news import FEED, badge_of, feed_of, histories_of, newest_of, news_of
 from wheelmill.index.site.packages import PackagePage, PackageVersion, package_pages
@@ -44,6 +43,42 @@ from wheelmill.names import ProjectName
 from wheelmill.system import own_installation
 from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.platforms import PLATFORMS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """Counts of an index's wheels by passed check, for sentences about all wheels."""
+
+    wheels: int
+    examined: int
+    """Wheels with a certificate."""
+    built: int
+    """Wheels whose build is known."""
+    imported: int
+    """Wheels that were installed and imported wherever they were tried."""
+    ran: int
+    """Wheels whose kernels ran on a GPU."""
+    allowed: int
+    """Wheels with a fault that is allowed."""
+
+    @classmethod
+    def of(cls, files: Sequence[IndexFile]) -> Self:
+        """Count the wheels by their certificates."""
+        certificates = [file.certificate for file in files if file.certificate]
+        alike = Counter((each.clean_rooms, each.findings) for each in certificates).items()
+        return cls(
+            wheels=len(files),
+            examined=len(certificates),
+            built=sum([each.provenance is not None for each in certificates]),
+            imported=sum(count for (rooms, _), count in alike if rooms and all(room.imported for room in rooms)),
+            ran=sum(count for (rooms, _), count in alike if any(room.gpus for room in rooms)),
+            allowed=sum(count for (_, findings), count in alike if any(finding.reason for finding in findings)),
+        )
+
+    @property
+    def all(self) -> bool:
+        """True if every wheel was installed and imported."""
+        return 0 < self.imported == self.wheels
 
 
 def first_pages(
@@ -59,8 +94,8 @@ def first_pages(
         root="./",
         tried=tried,
         packages=packages,
-        built=[package for package in packages if package.wheel_count],
-        planned=[package for package in packages if not package.wheel_count],
+        built=[package for package in packages if package.wheels],
+        planned=[package for package in packages if not package.wheels],
         updated=max((file.uploaded_at for file in files if file.uploaded_at), default=None),
         families=trees,
         pin_example=_pin_example(packages),
@@ -71,16 +106,14 @@ def first_pages(
     yield "index.html", [start.encode()]
     about = templates.get_template("site/about.html").render(root="../", tried=tried)
     yield "about/index.html", [about.encode()]
-    yield "packages/packages.js", [_search_data(packages)]
+    rows = [(package.name, len(package.wheels), package.description) for package in packages]
+    yield (
+        "packages/packages.js",
+        [b'"use strict";\nconst PACKAGES = ' + to_json(rows) + b";\n"],
+    )  # also works from a disk
     for name, wheels in finder["wheels"].items():
         script = b'"use strict";\naddWheels(' + to_json(name) + b", " + to_json(wheels) + b");\n"
         yield f"{package_folder(ProjectName(name))}wheels.js", [script]
-
-
-def _search_data(packages: Iterable[PackagePage]) -> bytes:
-    """Return names, wheel counts and descriptions for the search, in a script, which also works from a disk."""
-    rows = [(package.name, package.wheel_count, package.description) for package in packages]
-    return b'"use strict";\nconst PACKAGES = ' + to_json(rows) + b";\n"
 
 
 def _pin_example(packages: Iterable[PackagePage]) -> str:
@@ -110,7 +143,10 @@ def more_pages(
     news = newest_of(chain.from_iterable(own.values()))
     yield "news/index.html", [templates.get_template("site/news.html").render(root="../", news=news).encode()]
     yield f"news/{FEED}", [feed_of(news, title="CUDA wheels", page="news/", root="../", site_url=site_url)]
-    yield from _matrix(matrix_of(groups, torches, coverage), templates)
+    matrix = matrix_of(groups, torches, coverage)
+    template = templates.get_template("site/matrix.html")
+    for path, rows, ways in _numbered("matrix/", parts_of(matrix.rows, _ROWS)):
+        yield path, [template.render(ways, torches=matrix.torches, rows=rows).encode()]
     failed = templates.get_template("site/failures.html")
     for project in groups:
         folder = package_folder(project)
@@ -118,12 +154,6 @@ def more_pages(
         if project in failures:
             page = failed.render(root="../../../", project=project, failures=failures[project])
             yield f"{folder}failures/index.html", [page.encode()]
-
-
-def _matrix(matrix: Matrix, templates: Environment) -> Iterator[Page]:
-    template = templates.get_template("site/matrix.html")
-    for path, rows, ways in _numbered("matrix/", parts_of(matrix.rows, _ROWS)):
-        yield path, [template.render(ways, torches=matrix.torches, rows=rows).encode()]
 
 
 def _numbered(folder: str, parts: Sequence[Item]) -> Iterator[tuple[str, Item, Mapping[str, object]]]:
@@ -178,10 +208,9 @@ def _newest_of(versions: Sequence[PackageVersion], grids: dict[str, tuple[Grid, 
 
 def _of_package(package: PackagePage, shown: dict[str, Shown], templates: Environment) -> Iterator[Page]:
     template = templates.get_template("site/package.html")
-    newest = next((version for version in package.versions if version.groups), None)
     for path, versions, ways in _numbered(package_folder(package.name), parts_of(package.versions, MAX_VERSIONS)):
         first = shown if ways["number"] == 1 else {}
-        text = template.render(ways, package=package, newest=newest, contents=versions, shown=first)
+        text = template.render(ways, package=package, contents=versions, shown=first)
         yield path, [rows_for_page(path, text.encode())]
 
 

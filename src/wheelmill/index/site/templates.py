@@ -184,6 +184,7 @@ def templates_for(trees: Trees, projects: Container[ProjectName]) -> Environment
         "in_url": in_url,
         "number_of": number_of,
         "page": page_number,
+        "platform_title": platform_title,
         "size": size,
         "size_rows": size_rows,
         "thousands": lambda number: f"{number:,}",

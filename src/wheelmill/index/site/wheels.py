@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cache, cached_property
+from functools import cache
 from typing import Final, Self, TypeVar
 from urllib.parse import quote
 
@@ -21,7 +20,8 @@ from packaging.version import Version
 
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, PythonVersion, TorchNeed, TorchVersion
-from wheelmill.release.manifest import ListedCertificate
+from wheelmill.release.manifest import ListedProvenance
+from wheelmill.smoke.verdict import ListedEvidence
 from wheelmill.wheel.label import BuiltFor, Label, age_of
 from wheelmill.wheel.name import written_parts
 from wheelmill.wheel.platforms import promised_glibc
@@ -92,6 +92,16 @@ def covered_pythons(pythons: tuple[PythonVersion, ...], wheels: tuple[Pythons, .
     return tuple(python for python in pythons if any(wheel.allows(python) for wheel in wheels))
 
 
+def evidence_of(file: IndexFile) -> ListedEvidence | None:
+    """Return the evidence in a wheel's certificate; None if it has no certificate."""
+    return file.certificate.evidence if file.certificate else None
+
+
+def provenance_of(file: IndexFile) -> ListedProvenance | None:
+    """Return the provenance in a wheel's certificate; None if its build is unknown."""
+    return file.certificate.provenance if file.certificate else None
+
+
 class Kind(Struct, frozen=True, kw_only=True, gc=False):
     """Common facts of one project's wheels that differ in Python only."""
 
@@ -114,7 +124,7 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
     def of(cls, file: IndexFile) -> Self:
         """Return the facts that a wheel shares with those for other Pythons."""
         platform, glibc = platform_of(file.name.tags)
-        evidence = file.certificate.evidence if file.certificate else None
+        evidence = evidence_of(file)
         exact_version = str(file.name.version)
         return cls(
             version=version_before_label(exact_version),
@@ -178,8 +188,8 @@ class SiteWheel(Struct, frozen=True, gc=False):
     @property
     def build_seconds(self) -> float | None:
         """Seconds that its build took; None if it was built elsewhere."""
-        certificate = self.file.certificate
-        return certificate.provenance.seconds if certificate and certificate.provenance else None
+        made = provenance_of(self.file)
+        return made.seconds if made else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,11 +206,6 @@ class WheelGroup:
         return tuple(wheel.pythons for wheel in self.wheels)
 
     @property
-    def certificate(self) -> ListedCertificate | None:
-        """Certificate of the first wheel, which stands for all: they were built alike."""
-        return self.wheels[0].file.certificate
-
-    @property
     def requires_dist(self) -> tuple[str, ...]:
         """Requirements in METADATA, the same in all wheels of one version."""
         return next((wheel.file.requires_dist for wheel in self.wheels), ())
@@ -208,23 +213,8 @@ class WheelGroup:
     @property
     def planned_torch(self) -> TorchNeed | None:
         """Torch that they were built for; METADATA admits less if upstream has bounds of its own."""
-        made = self.certificate.provenance if self.certificate else None
+        made = provenance_of(self.wheels[0].file)
         return made.torch if made else self.kind.torch
-
-    @cached_property
-    def size(self) -> int:
-        """Bytes of all wheels."""
-        return sum([wheel.file.size for wheel in self.wheels])
-
-    @cached_property
-    def build_seconds(self) -> float:
-        """Total seconds of their builds, without wheels built elsewhere."""
-        return sum([wheel.build_seconds or 0 for wheel in self.wheels])
-
-    @cached_property
-    def uploaded_at(self) -> datetime | None:
-        """Publication time of the newest wheel."""
-        return max((wheel.file.uploaded_at for wheel in self.wheels if wheel.file.uploaded_at), default=None)
 
 
 def wheel_groups(files: Iterable[IndexFile]) -> tuple[WheelGroup, ...]:
@@ -253,8 +243,7 @@ def _traits_of(file: IndexFile) -> tuple[object, ...]:
 
     The version is as written: 1.0 and 1.0.0 are equal, and have pages of their own.
     """
-    evidence = file.certificate.evidence if file.certificate else None
-    return (written_parts(file.filename)[1], platform_of(file.name.tags), file.requires_dist, evidence)
+    return (written_parts(file.filename)[1], platform_of(file.name.tags), file.requires_dist, evidence_of(file))
 
 
 def _by_age(group: WheelGroup) -> tuple[object, ...]:

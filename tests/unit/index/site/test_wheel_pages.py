@@ -14,7 +14,7 @@ from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.index.site.test_pages import people
 from wheelmill.build.provenance import Provenance
 from wheelmill.index.collect import site_of_releases
-from wheelmill.index.site.evidence import build_facts, build_key, evidence_facts, external_facts
+from wheelmill.index.site.wheel_pages import build_facts, build_key, evidence_facts, external_facts
 from wheelmill.names import project_name
 from wheelmill.release.manifest import External, ListedCertificate, ListedProvenance, ListedRelease
 from wheelmill.smoke.verdict import ListedRoom
