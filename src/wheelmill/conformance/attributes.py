@@ -28,7 +28,9 @@ from packaging.version import Version
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wheelmill.conformance.rule import (
+    IGNORES,
     ExaminedFile,
+    ParsedPage,
     ProjectDetail,
     Violation,
     fails,
@@ -53,14 +55,11 @@ VERSIONS: Final = rule(
 SIZE: Final = rule(
     "700.2",
     "From API version 1.1 on, every file has its size in bytes.",
-    installs("does not look at it"),
+    IGNORES,
     section="Additional file information",
 )
 SAME_SIZE: Final = rule(
-    "700.3",
-    "The size is the one of the file that is served.",
-    installs("does not look at it"),
-    section="Additional file information",
+    "700.3", "The size is the one of the file that is served.", IGNORES, section="Additional file information"
 )
 UPLOAD_TIME: Final = rule(
     "700.4",
@@ -72,7 +71,7 @@ UPLOAD_TIME: Final = rule(
 SIZE_RANGE: Final = rule(
     "700.5",
     "A size is a whole number of at most 18 digits, without a sign.",
-    installs("does not look at it"),
+    IGNORES,
     fails("refuses a page in JSON from 2**64 on, below 0 and for what is no whole number"),
     section="Additional file information",
 )
@@ -175,12 +174,12 @@ def check_status(detail: ProjectDetail) -> Iterator[Violation]:
         yield QUARANTINED.violation(url, f"it is quarantined and lists files: {len(page.links)}")
 
 
-def compare_statuses(forms: list[ProjectDetail]) -> Iterator[Violation]:
+def compare_statuses(html: ParsedPage, json: ParsedPage) -> Iterator[Violation]:
     """Compare the status in the forms of a project's page (PEP 792)."""
-    said = {form.page.form: (form.page.status or "active", form.page.status_reason or "") for form in forms}
-    if len(said) == len(Form) and said[Form.HTML] != said[Form.JSON]:
-        told = [f"{form} says {status!r} with the reason {reason!r}" for form, (status, reason) in said.items()]
-        yield SAME_STATUS.violation(forms[0].document.url, ", ".join(sorted(told)))
+    stated = {form.page.form: (form.page.status or "active", form.page.status_reason or "") for form in (html, json)}
+    if len(set(stated.values())) > 1:
+        parts = [f"{form} says {status!r} with the reason {reason!r}" for form, (status, reason) in stated.items()]
+        yield SAME_STATUS.violation(json.document.url, ", ".join(sorted(parts)))
 
 
 VALUE: Final = rule(
@@ -282,10 +281,7 @@ SUBJECT: Final = rule(
     section="Attestation statement and signature generation",
 )
 EMPTY: Final = rule(
-    "740.4",
-    "A provenance object has a bundle, and each bundle an attestation.",
-    _UNREAD,
-    section="Provenance objects",
+    "740.4", "A provenance object has a bundle, and each bundle an attestation.", _UNREAD, section="Provenance objects"
 )
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree as ET
@@ -37,21 +38,6 @@ class ReportedFinding:
     rule: Rule
     places: tuple[Violation, ...]
     """Pages and files, at least one; what their messages say is the same but for names, versions and hashes."""
-
-    @property
-    def url(self) -> str:
-        """URL of the first place."""
-        return self.places[0].url
-
-    @property
-    def message(self) -> str:
-        """Message of the first place."""
-        return self.places[0].message
-
-    @property
-    def count(self) -> int:
-        """Number of places."""
-        return len(self.places)
 
     @property
     def examples(self) -> tuple[Violation, ...]:
@@ -97,10 +83,7 @@ def sarif_of(report: ConformanceReport, *, version: str) -> dict[str, Any]:
     run = {
         "tool": {"driver": {"name": "wheelmill", "version": version, "rules": list(map(_descriptor, RULES))}},
         "invocations": [
-            {
-                "executionSuccessful": True,
-                "toolExecutionNotifications": list(map(_notification, report.observations)),
-            }
+            {"executionSuccessful": True, "toolExecutionNotifications": list(map(_notification, report.observations))}
         ],
         "results": [_result(finding, numbers[finding.rule]) for finding in findings_of(report.violations)],
     }
@@ -120,25 +103,22 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
 def _result(finding: ReportedFinding, number: int) -> dict[str, Any]:
     """Result for a finding: its first place is the location, the other examples are related."""
     rule = finding.rule
-    more = f" (and {finding.count - 1} more that say the same)" if finding.count > 1 else ""
+    count = len(finding.places)
+    more = f" (and {count - 1} more that say the same)" if count > 1 else ""
     first, *others = finding.examples
     return {
         "ruleId": rule.number,
         "ruleIndex": number,
         "level": rule.severity.value,
-        "message": {"text": f"{_words(finding.message)}{more}"},
+        "message": {"text": f"{_words(first.message)}{more}"},
         "locations": [_location(first.url)],
-        "relatedLocations": _related_locations(others),
-        "occurrenceCount": finding.count,
+        "relatedLocations": [
+            _location(place.url) | {"id": number, "message": {"text": _words(place.message)}}
+            for number, place in enumerate(others, start=1)
+        ],
+        "occurrenceCount": count,
         "partialFingerprints": {"place/v1": hashlib.sha256(f"{rule.number} {_uri(first.url)}".encode()).hexdigest()},
     }
-
-
-def _related_locations(places: Sequence[Violation]) -> list[dict[str, Any]]:
-    return [
-        _location(place.url) | {"id": number, "message": {"text": _words(place.message)}}
-        for number, place in enumerate(places, start=1)
-    ]
 
 
 def _notification(observation: Observation) -> dict[str, Any]:
@@ -189,9 +169,7 @@ _NAME = "wheelmill index check"
 
 def junit_of(report: ConformanceReport) -> str:
     """Write a report as an XML document; a broken rule is a failed test case, even if installers cope."""
-    found = {
-        rule: list(findings) for rule, findings in groupby(findings_of(report.violations), lambda finding: finding.rule)
-    }
+    found = {rule: list(of_rule) for rule, of_rule in groupby(findings_of(report.violations), attrgetter("rule"))}
     counts = {"name": _NAME, "tests": str(len(RULES)), "failures": str(len(found)), "errors": "0"}
     suites = ET.Element("testsuites", counts)
     suite = ET.SubElement(suites, "testsuite", counts | {"skipped": "0"})
@@ -200,19 +178,19 @@ def junit_of(report: ConformanceReport) -> str:
         if rule in found:
             _fail(case, rule, found[rule])
     if report.observations:
-        told = (f"{it.topic}: {it.url}: {it.message}" for it in report.observations)
-        ET.SubElement(suite, "system-out").text = "\n".join(map(legible, told))
+        observed = (f"{it.topic}: {it.url}: {it.message}" for it in report.observations)
+        ET.SubElement(suite, "system-out").text = "\n".join(map(legible, observed))
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True)
 
 
 def _fail(case: ET.Element, rule: Rule, findings: list[ReportedFinding]) -> None:
     """Add to a test case the violations of its rule."""
-    message = legible(findings[0].message)
+    message = legible(findings[0].places[0].message)
     failure = ET.SubElement(case, "failure", type=rule.severity.value, message=message)
     lines = [f"pip {rule.pip}", f"uv {rule.uv}"]
     for finding in findings:
         lines += (f"{legible(place.url)}: {legible(place.message)}" for place in finding.examples)
-        if finding.count > len(finding.examples):
-            lines.append(f"and {finding.count - len(finding.examples)} more that say the same")
+        if len(finding.places) > len(finding.examples):
+            lines.append(f"and {len(finding.places) - len(finding.examples)} more that say the same")
     failure.text = "\n".join(lines)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Final
 
 from packaging.metadata import Metadata
 from packaging.utils import NormalizedName, parse_sdist_filename
@@ -51,6 +52,10 @@ def installs(what: str) -> Effect:
     return Effect(fails=False, what=what)
 
 
+IGNORES: Final = installs("does not look at it")
+"""Effect on an installer that does not read the attribute in question."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """One sentence of a PEP, or of this check itself, that an index can break."""
@@ -71,12 +76,6 @@ class Rule:
         """Source of the rule: ``PEP 658``, or ``wheelmill``."""
         start = self.number.partition(".")[0]
         return f"PEP {start}" if start.isdigit() else start
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Sort key among the rules of PEPs."""
-        pep, _, count = self.number.partition(".")
-        return int(pep), int(count)
 
     @property
     def severity(self) -> Severity:
@@ -113,7 +112,7 @@ class Violation:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """Behaviour of an index or its host that no rule asks for: it is told, and is no finding."""
+    """Behaviour of an index or its host that no rule asks for: reports name it, and it is no finding."""
 
     topic: str
     """Subject, the same word for the same question: ``compression``."""
@@ -188,7 +187,7 @@ class Document:
     """Lower case, without parameters."""
     content: bytes
     size: int | None = None
-    """Bytes of the whole, as the headers tell."""
+    """Bytes of the whole, by the headers."""
     problem: str = ""
     """Why there is no whole answer."""
 
@@ -204,21 +203,19 @@ class Document:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProjectList:
-    """The root page in one of its forms."""
+class ParsedPage:
+    """The root page or a project's page, in one of its forms."""
 
     document: Document
     page: Page
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProjectDetail:
+class ProjectDetail(ParsedPage):
     """A project's page in one of its forms."""
 
-    document: Document
     project: ProjectName
     """As it was asked for."""
-    page: Page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,7 +225,7 @@ class FileContents:
     broken: str = ""
     """Why it cannot be read; empty for a wheel that can."""
     refused: tuple[str, ...] = ()
-    """Why nobody should unpack it, as far as its bytes were read."""
+    """Reasons not to unpack it, as far as its bytes were read."""
     dist_info: frozenset[str] = frozenset()
     """The members in its ``.dist-info`` folders."""
     metadata: bytes | None = None

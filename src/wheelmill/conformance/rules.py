@@ -5,16 +5,18 @@ A page is read in a process of its own, within limits, where it can harm nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from wheelmill.conformance import attributes, simple_html, simple_json, wheels
+from packaging.version import Version
+
+from wheelmill.conformance import attributes, simple_api, wheels
 from wheelmill.conformance.rule import (
     Document,
     ExaminedFile,
+    ParsedPage,
     ProjectDetail,
-    ProjectList,
     Rule,
     Severity,
     Violation,
@@ -39,24 +41,23 @@ READABLE: Final = rule(
 )
 
 _DECLARED: Final = [
-    *vars(wheels).values(),
-    *vars(simple_html).values(),
-    *vars(simple_json).values(),
-    *vars(attributes).values(),
+    declared
+    for module in (wheels, simple_api, attributes)
+    for declared in vars(module).values()
+    if isinstance(declared, Rule)
 ]
-RULES: Final = (*sorted((each for each in _DECLARED if isinstance(each, Rule)), key=lambda each: each.place), READABLE)
+RULES: Final = (*sorted(_DECLARED, key=lambda each: Version(each.number)), READABLE)
 """By their PEPs, our own at the end."""
 
-LIST_CHECKS: Final[tuple[Callable[[ProjectList], Iterator[Violation]], ...]] = (
-    simple_html.check_list,
-    simple_html.check_page,
+LIST_CHECKS: Final[tuple[Callable[[ParsedPage], Iterator[Violation]], ...]] = (
+    simple_api.check_list,
+    simple_api.check_page,
 )
 DETAIL_CHECKS: Final[tuple[Callable[[ProjectDetail], Iterator[Violation]], ...]] = (
     wheels.check_versions,
-    simple_html.check_detail,
-    simple_html.check_page,
+    simple_api.check_detail,
+    simple_api.check_page,
     attributes.check_announced_metadata,
-    simple_json.check_detail,
     attributes.check_attributes,
     attributes.check_provenance_url,
     attributes.check_status,
@@ -65,7 +66,7 @@ DETAIL_CHECKS: Final[tuple[Callable[[ProjectDetail], Iterator[Violation]], ...]]
 FILE_CHECKS: Final[tuple[Callable[[ExaminedFile], Iterator[Violation]], ...]] = (
     wheels.check_metadata,
     wheels.check_zip,
-    simple_html.check_file,
+    simple_api.check_file,
     attributes.check_sidecar,
     attributes.check_size,
     attributes.check_provenance,
@@ -74,8 +75,8 @@ FILE_CHECKS: Final[tuple[Callable[[ExaminedFile], Iterator[Violation]], ...]] = 
 
 
 _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
-    "base": simple_html.FILE,
-    "yanked": simple_html.YANKED,
+    "base": simple_api.FILE,
+    "yanked": simple_api.YANKED,
     "size": attributes.SIZE_RANGE,
     "upload-time": attributes.UPLOAD_TIME,
     "versions": attributes.VERSIONS,
@@ -88,46 +89,46 @@ _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
 
 def read_pages(
     documents: Sequence[Document], missing: Rule, read_json: Callable[[bytes, str], Page]
-) -> tuple[list[tuple[Document, Page]], list[Violation]]:
+) -> tuple[list[ParsedPage], list[Violation]]:
     """Read a page in each of its forms; returns the readable forms, and the violations of all.
 
     `missing` is the rule that an absent page breaks. `read_json` takes the content and the URL of a JSON form.
     """
-    pages: list[tuple[Document, Page]] = []
+    pages: list[ParsedPage] = []
     violations: list[Violation] = []
     for document in documents:
         if not document.ok:
             violations.append(missing.violation(document.url, f"the page {document.failure}"))
-        elif document.content_type in HTML_TYPES and simple_json.is_json(document):
+        elif document.content_type in HTML_TYPES and simple_api.is_json(document):
             message = f"it is JSON, and the content type is {document.content_type}"
-            violations.append(simple_json.LABELLED.violation(document.url, message))
+            violations.append(simple_api.LABELLED.violation(document.url, message))
         elif document.content_type in HTML_TYPES:
-            page = parse_html(document.content, document.final_url, texts=True)
-            violations += _violations(document, page)
-            pages.append((document, page))
+            parsed = ParsedPage(document=document, page=parse_html(document.content, document.final_url, texts=True))
+            violations += _violations(parsed)
+            pages.append(parsed)
         elif document.content_type == JSON_TYPE:
-            faults = simple_json.check_json(document)
+            faults = simple_api.check_json(document)
             violations += faults
-            if any(fault.rule == simple_json.PARSED for fault in faults):
+            if any(fault.rule == simple_api.PARSED for fault in faults):
                 continue
             try:
-                page = read_json(document.content, document.final_url)
+                parsed = ParsedPage(document=document, page=read_json(document.content, document.final_url))
             except ValueError as error:
-                violations.append(simple_json.SHAPE.violation(document.url, f"the page: {error}"))
+                violations.append(simple_api.SHAPE.violation(document.url, f"the page: {error}"))
                 continue
-            violations += _violations(document, page)
-            if not page.faults:
-                pages.append((document, page))
+            violations += _violations(parsed)
+            if not parsed.page.faults:
+                pages.append(parsed)
         else:
             message = f"the content type is {document.content_type or 'missing'}"
-            violations.append(simple_json.CONTENT_TYPE.violation(document.url, message))
+            violations.append(simple_api.CONTENT_TYPE.violation(document.url, message))
     return pages, violations
 
 
-def _violations(document: Document, page: Page) -> Iterator[Violation]:
-    for fault in page.faults:
-        other = simple_json.SHAPE if page.form is Form.JSON else simple_html.HTML5
-        yield _RULE_OF_KEY.get(fault.key, other).violation(document.url, fault.problem)
+def _violations(parsed: ParsedPage) -> Iterator[Violation]:
+    other = simple_api.SHAPE if parsed.page.form is Form.JSON else simple_api.HTML5
+    for fault in parsed.page.faults:
+        yield _RULE_OF_KEY.get(fault.key, other).violation(parsed.document.url, fault.problem)
 
 
 _RULE_OF_NUMBER: Final = {rule.number: rule for rule in RULES}
@@ -161,26 +162,34 @@ class Reading:
         )
 
 
+def _compare(
+    forms: Iterable[ParsedPage], *checks: Callable[[ParsedPage, ParsedPage], Iterator[Violation]]
+) -> Iterator[Violation]:
+    """Compare the HTML and the JSON of a page that has both."""
+    pages = {form.page.form: form for form in forms}
+    if len(pages) == len(Form):
+        for check in checks:
+            yield from check(pages[Form.HTML], pages[Form.JSON])
+
+
 def read_list(documents: Sequence[Document]) -> dict[str, Any]:
     """Read a project list in its forms; returns a `Reading` as plain values."""
-    pages, violations = read_pages(documents, simple_html.ROOT, read_project_list)
-    forms = [ProjectList(document=document, page=page) for document, page in pages]
+    forms, violations = read_pages(documents, simple_api.ROOT, read_project_list)
     violations += (violation for form in forms for check in LIST_CHECKS for violation in check(form))
-    violations += simple_json.compare_lists(forms)
-    names = {name for form in forms for link in form.page.links if (name := simple_html.project_of(link))}
+    violations += _compare(forms, simple_api.compare_lists)
+    names = {name for form in forms for link in form.page.links if (name := simple_api.project_of(link))}
     return Reading(violations=violations, projects=sorted(names)).plain()
 
 
 def read_detail(documents: Sequence[Document], project: ProjectName) -> dict[str, Any]:
     """Read a project's page in its forms; returns a `Reading` as plain values."""
-    pages, violations = read_pages(documents, simple_html.PROJECT, read_project_detail)
-    forms = [ProjectDetail(document=document, page=page, project=project) for document, page in pages]
+    pages, violations = read_pages(documents, simple_api.PROJECT, read_project_detail)
+    forms = [ProjectDetail(document=it.document, page=it.page, project=project) for it in pages]
     violations += (violation for form in forms for check in DETAIL_CHECKS for violation in check(form))
-    violations += simple_json.compare_details(forms)
-    violations += attributes.compare_statuses(forms)
+    violations += _compare(forms, simple_api.compare_details, attributes.compare_statuses)
     files = [
         (absolute(page.base, link.url) or link.url, link)
-        for page in sorted((page for _, page in pages), key=lambda page: page.form, reverse=True)
+        for page in sorted((form.page for form in forms), key=lambda page: page.form, reverse=True)
         for link in page.links
     ]
     return Reading(violations=violations, files=files).plain()

@@ -1,12 +1,15 @@
-"""Rules for the simple index in HTML (PEP 503 and 592) and for the version of the API (PEP 629).
+"""Rules for the simple API: in HTML (PEP 503 and 592), in JSON (PEP 691), and for its version (PEP 629).
 
 https://peps.python.org/pep-0503/
 https://peps.python.org/pep-0592/
 https://peps.python.org/pep-0629/
+https://peps.python.org/pep-0691/
 """
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
@@ -16,9 +19,11 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 
 from wheelmill.conformance.rule import (
+    IGNORES,
+    Document,
     ExaminedFile,
+    ParsedPage,
     ProjectDetail,
-    ProjectList,
     Violation,
     fails,
     installs,
@@ -27,7 +32,7 @@ from wheelmill.conformance.rule import (
     rule,
 )
 from wheelmill.names import ProjectName, read_range
-from wheelmill.web.pages import Form, Link, last_part
+from wheelmill.web.pages import Form, Link, absolute, last_part
 
 _UNREAD: Final = installs("never reads the project list")
 _NOTHING: Final = fails("no matching distribution")
@@ -40,7 +45,7 @@ HTML5: Final = rule(
     "503.3",
     "A page is valid HTML5: it begins with <!DOCTYPE html>.",
     installs("does not look at it since 22.2"),
-    installs("does not look at it"),
+    IGNORES,
 )
 LIST_ENTRY: Final = rule(
     "503.4", "A link of the project list leads to /<normalized name>/, and its text is the project's name.", _UNREAD
@@ -133,11 +138,9 @@ _LEGACY: Final = (".egg", ".exe", ".msi", ".rpm", ".tar.bz2", ".tgz", ".deb", ".
 """Suffixes of files that indexes listed before PEP 527, and that installers pass over."""
 
 
-def check_list(shown: ProjectList) -> Iterator[Violation]:
+def check_list(shown: ParsedPage) -> Iterator[Violation]:
     """Check a project list (PEP 503)."""
     url, page = shown.document.url, shown.page
-    if not page.has_doctype:
-        yield HTML5.violation(url, "the page has no <!DOCTYPE html>")
     for link in page.links:
         if not (_is_listed_well(link) if page.form is Form.HTML else project_of(link)):  # JSON has names and no links
             yield LIST_ENTRY.violation(url, f"the link {link.text!r} leads to {link.url!r}")
@@ -158,10 +161,10 @@ def _is_listed_well(link: Link) -> bool:
 
 
 def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
-    """Check a project's page (PEP 503)."""
+    """Check a project's page (PEP 503 and 691)."""
     url, page = detail.document.url, detail.page
-    if not page.has_doctype:
-        yield HTML5.violation(url, "the page has no <!DOCTYPE html>")
+    if page.name is not None and page.name != detail.project:
+        yield NAME.violation(url, f"name is {page.name!r}, not {detail.project!r}")
     if page.form is Form.HTML:
         yield from _check_escapes(detail)
     if not page.links and page.status != "quarantined":
@@ -245,18 +248,16 @@ def _check_escapes(detail: ProjectDetail) -> Iterator[Violation]:
             yield ESCAPES.violation(detail.document.url, message)
 
 
-MISSING: Final = rule(
-    "629.1", "Every page gives the version of the API.", installs("does not look at it"), section="Overview"
-)
-FORM: Final = rule(
-    "629.2", "The version of the API is two numbers, Major.Minor.", installs("does not look at it"), section="Overview"
-)
-MAJOR: Final = rule("629.3", "The major version of the API is 1.", installs("does not look at it"), section="Clients")
+MISSING: Final = rule("629.1", "Every page gives the version of the API.", IGNORES, section="Overview")
+FORM: Final = rule("629.2", "The version of the API is two numbers, Major.Minor.", IGNORES, section="Overview")
+MAJOR: Final = rule("629.3", "The major version of the API is 1.", IGNORES, section="Clients")
 
 
-def check_page(shown: ProjectList | ProjectDetail) -> Iterator[Violation]:
-    """Check the API version of any page (PEP 629)."""
+def check_page(shown: ParsedPage) -> Iterator[Violation]:
+    """Check the doctype and the API version of any page (PEP 503 and 629)."""
     url, stated = shown.document.url, shown.page.version
+    if not shown.page.has_doctype:
+        yield HTML5.violation(url, "the page has no <!DOCTYPE html>")
     if stated is None:
         yield MISSING.violation(url, "the page has no pypi:repository-version")
         return
@@ -265,3 +266,139 @@ def check_page(shown: ProjectList | ProjectDetail) -> Iterator[Violation]:
         yield FORM.violation(url, f"the version is {stated!r}")
     elif numbers[0] != "1":
         yield MAJOR.violation(url, f"the version is {stated}; clients know 1")
+
+
+CONTENT_TYPE: Final = rule(
+    "691.1",
+    "A page has one of the three content types of the API.",
+    fails("skips the page with a warning: no matching distribution"),
+    fails("unsupported content type"),
+    section="Content-Types",
+)
+SHAPE: Final = rule(
+    "691.2",
+    "A page in JSON has the keys of the API, with values of their types.",
+    installs("in part: a file without hashes unchecked; some other types end with a traceback"),
+    fails("refuses the page"),
+    section="JSON Serialization",
+)
+NAME: Final = rule("691.3", "name is the normalized name of the project.", IGNORES, section="Project Detail")
+SAME_PROJECTS: Final = rule(
+    "691.4",
+    "The project list is the same in HTML and JSON.",
+    installs("never reads the project list"),
+    section="Version + Format Selection",
+)
+SAME_FILES: Final = rule(
+    "691.5",
+    "A project's page lists the same files with the same attributes in HTML and JSON.",
+    installs("by what the JSON says"),
+    section="Version + Format Selection",
+)
+PARSED: Final = rule(
+    "691.6",
+    "A page in JSON can be parsed.",
+    fails("ends with a traceback"),
+    fails("refuses the page; passes over other encodings and deep nesting under keys that it does not know"),
+    section="JSON Serialization",
+)
+STRICT: Final = rule(
+    "691.7",
+    "A page in JSON is in UTF-8 without a byte order mark, has no NaN or Infinity, and no key of an object twice.",
+    installs("reads them; of a key that stands twice the last"),
+    fails("refuses the page; a key that it does not know may stand twice"),
+    section="JSON Serialization",
+)
+NULL: Final = rule(
+    "691.8",
+    "A size, an upload-time, a yanked and a status that are not known are left out, and not null.",
+    installs("takes null for left out"),
+    fails("refuses the page"),
+    section="JSON Serialization",
+)
+LABELLED: Final = rule(
+    "691.9",
+    "A page in JSON has the content type of JSON.",
+    fails("finds no links in it: no matching distribution"),
+    fails("finds no links in it: no versions of the project"),
+    section="Content-Types",
+)
+
+
+def compare_lists(html: ParsedPage, json: ParsedPage) -> Iterator[Violation]:
+    """Compare the forms of a project list."""
+    in_html, in_json = ({canonicalize_name(link.text or "") for link in form.page.links} for form in (html, json))
+    if in_html != in_json:
+        message = f"only one form lists {', '.join(sorted(in_html ^ in_json))}"
+        yield SAME_PROJECTS.violation(json.document.url, message)
+
+
+def compare_details(html: ParsedPage, json: ParsedPage) -> Iterator[Violation]:
+    """Compare the forms of a project's page."""
+    url = json.document.url
+    in_html, in_json = ({link.filename: link for link in form.page.links} for form in (html, json))
+    for filename in sorted(in_html.keys() | in_json.keys()):
+        if filename not in in_html or filename not in in_json:
+            yield SAME_FILES.violation(url, f"only one form lists {filename}")
+        elif names := _differences(in_html[filename], html.page.base, in_json[filename], json.page.base):
+            yield SAME_FILES.violation(url, f"HTML and JSON differ about {filename}: {', '.join(names)}")
+
+
+def _differences(html: Link, html_base: str, json: Link, json_base: str) -> list[str]:
+    """Attributes of a file that differ between the forms. HTML has room for one hash only."""
+    in_html, in_json = html.hashes, json.hashes
+    same = {
+        "url": absolute(html_base, html.url) == absolute(json_base, json.url),
+        "hashes": in_html == in_json or bool(in_html and in_html.items() <= in_json.items()),
+        "requires-python": html.requires_python == json.requires_python,
+        "core-metadata": html.core_metadata == json.core_metadata,
+        "yanked": html.yanked == json.yanked,
+        "provenance": html.provenance == json.provenance,
+    }
+    return [name for name, agree in same.items() if not agree]
+
+
+_NEVER_NULL: Final = ("size", "upload-time", "yanked")
+
+
+def is_json(document: Document) -> bool:
+    """True if a document is JSON, whatever its content type."""
+    return document.content.lstrip()[:1] in (b"{", b"[")
+
+
+def check_json(document: Document) -> list[Violation]:
+    """Check a page in JSON before its contents are interpreted."""
+    noted: dict[str, None] = {}
+
+    def object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        content = dict(pairs)
+        if len(content) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            noted.update((f"the key {key!r} appears twice", None) for key, count in counts.items() if count > 1)
+        return content
+
+    def constant(name: str) -> None:
+        noted[f"{name} is not a number in JSON"] = None
+
+    try:
+        page = json.loads(document.content, parse_int=str, parse_constant=constant, object_pairs_hook=object_of)
+    except (ValueError, RecursionError) as error:
+        return [PARSED.violation(document.url, f"expected JSON: {error}")]
+    encoding = json.detect_encoding(document.content)
+    if encoding != "utf-8":
+        noted["it begins with a byte order mark" if encoding == "utf-8-sig" else f"it is in {encoding}"] = None
+    strict = [STRICT.violation(document.url, note) for note in noted]
+    return strict + [NULL.violation(document.url, f"{path} is null") for path in _nulls(page)]
+
+
+def _nulls(page: object) -> Iterator[str]:
+    """Keys with a forbidden null in a page. Other rules check values of other types."""
+    if not isinstance(page, dict):
+        return
+    status = page.get("project-status", {})
+    if status is None or (isinstance(status, dict) and status.get("status", "") is None):
+        yield "project-status" if status is None else "project-status.status"
+    files = page.get("files")
+    for number, file in enumerate(files if isinstance(files, list) else ()):
+        if isinstance(file, dict):
+            yield from (f"files.{number}.{key}" for key in _NEVER_NULL if file.get(key, "") is None)

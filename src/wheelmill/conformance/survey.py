@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar
 from urllib.parse import quote, urljoin, urlsplit
 
-from wheelmill.conformance import simple_html, wheels
+from wheelmill.conformance import simple_api, wheels
 from wheelmill.conformance.fetch import ORIGIN, Fetcher, FolderTransport, Politeness, observe
 from wheelmill.conformance.rule import (
     ConformanceReport,
@@ -139,50 +139,6 @@ class ReadPage:
     """Gives a `Reading` of its forms as plain values."""
 
 
-def list_at(root: str) -> ReadPage:
-    """Project list with this URL."""
-    return ReadPage(url=root, read=read_list)
-
-
-def page_of(project: ProjectName, root: str) -> ReadPage:
-    """Page of a project in the index whose project list has this URL."""
-    return ReadPage(url=urljoin(root, f"{project}/"), read=partial(read_detail, project=project))
-
-
-def read_apart(
-    pages: Sequence[ReadPage], fetcher: Fetcher, limits: CallLimits, *, told: Callable[[int], None]
-) -> Iterator[tuple[str, Reading]]:
-    """Read pages; yields the URL of each, without credentials, and its reading.
-
-    `limits` apply to each page; `told` is called with the number of pages so far.
-    """
-    kept = 0
-    for start in range(0, len(pages), _IN_ONE_PROCESS):
-        batch = pages[start : start + _IN_ONE_PROCESS]
-        calls = _calls(batch, fetcher, told, done=start)
-        answers: Iterator[Any] = call_isolated(calls, limits) if kept <= MAX_KEPT else repeat(None)
-        for page, answer in zip(batch, answers, strict=False):
-            url = without_credentials(page.url)
-            if kept > MAX_KEPT:
-                reading = _unread(url, f"is not read: those before it have more than {MAX_KEPT} files and faults")
-            elif isinstance(answer, UnreadableError):
-                reading = _unread(url, str(answer))
-            else:
-                reading = Reading.of(answer)
-            kept += len(reading.projects) + len(reading.files) + len(reading.violations)
-            yield url, reading
-
-
-def _calls(
-    pages: Sequence[ReadPage], fetcher: Fetcher, told: Callable[[int], None], *, done: int
-) -> Iterator[Callable[[], dict[str, Any]]]:
-    """Request pages, numbered from `done`, and yield the calls that read them."""
-    answers = in_turn(lambda page: fetcher.get_page(page.url), pages, at_once=fetcher.politeness.connections)
-    for number, (page, forms) in enumerate(zip(pages, answers, strict=True), start=done + 1):
-        told(number)
-        yield partial(page.read, forms)
-
-
 def _unread(url: str, why: str) -> Reading:
     """Reading of a page that was not read, or not to its end."""
     return Reading(violations=[READABLE.violation(url, f"the page {why}")])
@@ -215,9 +171,14 @@ class IndexSurvey:
         violations: list[Violation] = []
         pages: list[ReadPage] = []
         named = [(root, Reading(projects=projects)) for root in roots if projects]
-        for root, listed in named or self._read("project lists", [list_at(root) for root in roots]):
+        for root, listed in named or self._read(
+            "project lists", [ReadPage(url=root, read=read_list) for root in roots]
+        ):
             violations += listed.violations
-            pages += (page_of(name, root) for name in listed.projects)
+            pages += (
+                ReadPage(url=urljoin(root, f"{name}/"), read=partial(read_detail, project=name))
+                for name in listed.projects
+            )
             violations += self._slash(urljoin(root, listed.projects[0])) if listed.projects else ()
         chosen_pages = self._sample(pages, MAX_PAGES)
         files: dict[str, tuple[Link, str]] = {}
@@ -243,30 +204,51 @@ class IndexSurvey:
         )
 
     def _read(self, what: str, pages: Sequence[ReadPage]) -> Iterator[tuple[str, Reading]]:
-        """URL and reading of each page; `what` names the pages in the plural."""
-        return read_apart(pages, self.fetcher, self.limits, told=lambda number: self._tell(number, len(pages), what))
+        """URL, without credentials, and reading of each page; `what` names the pages in the plural."""
+        kept = 0
+        calls = self._calls(what, pages)
+        for start in range(0, len(pages), _IN_ONE_PROCESS):
+            batch = pages[start : start + _IN_ONE_PROCESS]
+            answers: Iterator[Any] = repeat(None)
+            if kept <= MAX_KEPT:
+                answers = call_isolated(islice(calls, len(batch)), self.limits)
+            for page, answer in zip(batch, answers, strict=False):
+                url = without_credentials(page.url)
+                if kept > MAX_KEPT:
+                    reading = _unread(url, f"is not read: those before it have more than {MAX_KEPT} files and faults")
+                elif isinstance(answer, UnreadableError):
+                    reading = _unread(url, str(answer))
+                else:
+                    reading = Reading.of(answer)
+                kept += len(reading.projects) + len(reading.files) + len(reading.violations)
+                yield url, reading
+
+    def _calls(self, what: str, pages: Sequence[ReadPage]) -> Iterator[Callable[[], dict[str, Any]]]:
+        """Request pages, and yield the calls that read them."""
+        connections = self.fetcher.politeness.connections
+        answers = in_turn(lambda page: self.fetcher.get_page(page.url), pages, at_once=connections)
+        for number, (page, forms) in enumerate(zip(pages, answers, strict=True), start=1):
+            self.progress.line(f"{number} of {len(pages)} {what}")
+            yield partial(page.read, forms)
 
     def _slash(self, url: str) -> Iterator[Violation]:
         """Check a URL that lacks its slash."""
         answer = self.fetcher.first_byte(url)
         if not answer.ok or not answer.final_url.endswith("/"):
-            told = f"stays at {answer.final_url}" if answer.ok else answer.failure
-            yield simple_html.SLASH.violation(url, f"the URL without a slash {told}")
+            outcome = f"stays at {answer.final_url}" if answer.ok else answer.failure
+            yield simple_api.SLASH.violation(url, f"the URL without a slash {outcome}")
 
     def _examine(self, files: Sequence[_Listed]) -> Iterator[tuple[ExaminedFile, list[Violation]]]:
         """Files and their violations."""
         examined = in_turn(self._file, files, at_once=self.fetcher.politeness.connections)
         for number, found in enumerate(examined, start=1):
-            self._tell(number, len(files), "files")
+            self.progress.line(f"{number} of {len(files)} files")
             yield found
 
     def _file(self, listed: _Listed) -> tuple[ExaminedFile, list[Violation]]:
         url, (link, page) = listed
         file = examine(link, page, url, self.fetcher, every_byte=self.everything)
         return file, [violation for check in FILE_CHECKS for violation in check(file)]
-
-    def _tell(self, number: int, of: int, what: str) -> None:
-        self.progress.line(f"{number} of {of} {what}")
 
     def _host(self, page: str, files: Sequence[tuple[str, object]]) -> Iterator[Observation]:
         """Observe the host with a page and the first of the files. A folder has no host."""
@@ -282,7 +264,7 @@ class IndexSurvey:
 
 _UNBOUNDED: Final = 1e6
 
-_Told = TypeVar("_Told", Violation, Observation)
+_Reported = TypeVar("_Reported", Violation, Observation)
 
 
 def check_url(
@@ -357,7 +339,7 @@ def _projects_in(directory: Path) -> Path:
     return below if below.is_dir() and not is_project_list(directory) else directory
 
 
-def _without_origin(told: _Told) -> _Told:
+def _without_origin(reported: _Reported) -> _Reported:
     """Name pages by their paths in the folder."""
-    url, message = (text.replace(f"{ORIGIN}/", "") for text in (told.url, told.message))
-    return replace(told, url=url, message=message)
+    url, message = (text.replace(f"{ORIGIN}/", "") for text in (reported.url, reported.message))
+    return replace(reported, url=url, message=message)

@@ -7,7 +7,7 @@ from tests.fuzz.mutation import mutated
 from tests.fuzz.pages import ADDRESS, answered, look_at
 from tests.hostile_pages import ANSWERS, ENTRY, WHEEL, page
 from wheelmill.client.sources.forms import read_page
-from wheelmill.conformance.simple_json import check_json
+from wheelmill.conformance.simple_api import check_json
 from wheelmill.web.json_pages import read_project_list
 
 FULL = ENTRY | {

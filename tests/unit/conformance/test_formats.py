@@ -9,7 +9,7 @@ import pytest
 
 from tests.broken_indexes import BROKEN
 from tests.unit.conformance.conftest import Serve, check
-from wheelmill.conformance import attributes, simple_html
+from wheelmill.conformance import attributes, simple_api
 from wheelmill.conformance.report import junit_of, sarif_of
 from wheelmill.conformance.rule import ConformanceReport, Observation, Violation
 from wheelmill.conformance.rules import RULES
@@ -35,18 +35,18 @@ REPORTS = {
     "nothing": report(),
     "many": report(
         *(
-            simple_html.HASH.violation(f"https://example.org/{number}", f"demo-{number}.whl has no hash")
+            simple_api.HASH.violation(f"https://example.org/{number}", f"demo-{number}.whl has no hash")
             for number in range(99)
         ),
         *(rule.violation("https://example.org/simple/", f"{rule.number} is broken") for rule in RULES),
     ),
     "hostile": report(
         attributes.SIZE_RANGE.violation(f"https://example.org/{HOSTILE}", HOSTILE),
-        simple_html.FILE.violation("http://[::1]:8000/100%/a%2Bb#c#d?é [1]", "http://x//y://z"),
-        simple_html.FILE.violation(f"http://[::1{HOSTILE}", "no host"),
-        simple_html.FILE.violation(f"https://a\x1b[b]{HOSTILE}", "no host either"),
+        simple_api.FILE.violation("http://[::1]:8000/100%/a%2Bb#c#d?é [1]", "http://x//y://z"),
+        simple_api.FILE.violation(f"http://[::1{HOSTILE}", "no host"),
+        simple_api.FILE.violation(f"https://a\x1b[b]{HOSTILE}", "no host either"),
         *(
-            simple_html.FILE.violation(url, "odd")
+            simple_api.FILE.violation(url, "odd")
             for url in ("http://x@y@z/", "http://[::1]x/", "http://a:b/", "1:b", "//x")
         ),
         observations=(Observation(topic="vary", url=f"simple/{HOSTILE}", message=HOSTILE),),

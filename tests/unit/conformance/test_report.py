@@ -1,6 +1,6 @@
 """What says the same is one finding."""
 
-from wheelmill.conformance import attributes, simple_html
+from wheelmill.conformance import attributes, simple_api
 from wheelmill.conformance.report import findings_of, legible
 from wheelmill.conformance.rule import Document, ProjectDetail, Rule, Violation
 from wheelmill.names import project_name
@@ -16,14 +16,14 @@ def test_the_same_sentence_about_a_hundred_files_is_one_finding() -> None:
     statuses = [404] * 60 + [503] * 40
     found = findings_of(
         [
-            *of(simple_html.HASH, *(f"{name} has no hash" for name in names)),
+            *of(simple_api.HASH, *(f"{name} has no hash" for name in names)),
             *of(
                 attributes.SIDECAR,
                 *(f"the METADATA of {name} answers {status}" for name, status in zip(names, statuses, strict=True)),
             ),
         ]
     )
-    assert [(it.rule.number, it.count, it.message) for it in found] == [
+    assert [(it.rule.number, len(it.places), it.places[0].message) for it in found] == [
         ("503.7", 100, "demo-1.0-py3-none-any.whl has no hash"),
         ("658.2", 60, "the METADATA of demo-1.0-py3-none-any.whl answers 404"),
         ("658.2", 40, "the METADATA of demo-1.60-py3-none-any.whl answers 503"),
@@ -39,21 +39,21 @@ def test_quarantined_projects_with_one_file_and_with_more_are_one_finding() -> N
         page = Page(form=Form.JSON, base="u", links=links, version="1.4", status="quarantined")
         violations += attributes.check_status(ProjectDetail(document=document, project=project_name("demo"), page=page))
     (found,) = findings_of(violations)
-    assert (found.count, found.message) == (2, "it is quarantined and lists files: 1")
+    assert (len(found.places), found.places[0].message) == (2, "it is quarantined and lists files: 1")
 
 
 def test_what_a_page_says_in_quotes_makes_no_other_sentence() -> None:
-    found = findings_of(of(simple_html.LIST_ENTRY, "the link 'a b' leads to 'b/'", "the link 'c' leads to \"'\""))
-    assert [it.count for it in found] == [2]
+    found = findings_of(of(simple_api.LIST_ENTRY, "the link 'a b' leads to 'b/'", "the link 'c' leads to \"'\""))
+    assert [len(it.places) for it in found] == [2]
 
 
 def test_another_rule_or_sentence_is_another_finding() -> None:
-    found = findings_of([*of(simple_html.HASH, "x has no hash", "y is bad"), *of(simple_html.FILE, "x has no hash")])
-    assert [it.count for it in found] == [1, 1, 1]
+    found = findings_of([*of(simple_api.HASH, "x has no hash", "y is bad"), *of(simple_api.FILE, "x has no hash")])
+    assert [len(it.places) for it in found] == [1, 1, 1]
 
 
 def test_a_huge_message_takes_no_time() -> None:
-    assert len(findings_of(of(simple_html.HASH, "'" * 200_001, "1 " * 100_000, "x" * 400_000))) == 3
+    assert len(findings_of(of(simple_api.HASH, "'" * 200_001, "1 " * 100_000, "x" * 400_000))) == 3
 
 
 def test_foreign_text_moves_no_cursor_and_is_cut() -> None:

@@ -345,11 +345,11 @@ def _content(finding: ReportedFinding) -> IndexFinding:
     return {
         "rule": rule.pep,
         "number": rule.number,
-        "url": finding.url,
+        "url": finding.places[0].url,
         "severity": rule.severity,
-        "message": finding.message,
+        "message": finding.places[0].message,
         "effect": {"pip": str(rule.pip), "uv": str(rule.uv)},
-        "count": finding.count,
+        "count": len(finding.places),
         "examples": [{"url": place.url, "message": place.message} for place in finding.examples],
     }
 
@@ -364,7 +364,7 @@ def _print_text(report: ConformanceReport) -> None:
             _print_finding(finding)
         if len(findings) > _SHOWN:
             STDOUT.print(f"  and {number_of(len(findings) - _SHOWN, 'other finding')}")
-        places = sum(finding.count for finding in findings)
+        places = sum(len(finding.places) for finding in findings)
         table.add_row(rule.number, rule.severity, str(places), str(rule.pip), str(rule.uv))
     if report.violations:
         STDOUT.print(table)
@@ -380,8 +380,8 @@ def _print_text(report: ConformanceReport) -> None:
 def _print_finding(finding: ReportedFinding) -> None:
     for place in finding.places[:_PLACES]:
         STDOUT.print(escape(f"  {legible(place.url)}: {legible(place.message)}"))
-    if finding.count > _PLACES:
-        STDOUT.print(f"  and {finding.count - _PLACES} more that say the same")
+    if len(finding.places) > _PLACES:
+        STDOUT.print(f"  and {len(finding.places) - _PLACES} more that say the same")
 
 
 app = typer.Typer(no_args_is_help=True, help="Generate, serve and check static package indexes.")
