@@ -62,7 +62,7 @@ def look_at_wheel(metadata: bytes) -> None:
 def look_at(page: Page) -> Page:
     """Choose from a page, and check it; returns it."""
     detail = ProjectDetail(document=answered(), project=DEMO, page=page)
-    said = [violation.message for check in DETAIL_CHECKS for violation in check(detail)]
+    said = [message for check in DETAIL_CHECKS for _, message in check(detail)]
     json.dumps([*said, *(fault.problem for fault in page.faults)], ensure_ascii=False).encode()
     with PageCache(None) as cache:
         groups = group_links(page.links)

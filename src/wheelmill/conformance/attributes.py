@@ -25,10 +25,11 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 from packaging.version import Version
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from wheelmill.conformance.rule import (
     IGNORES,
+    Breach,
     ExaminedFile,
     ParsedPage,
     ProjectDetail,
@@ -79,19 +80,19 @@ SIZE_RANGE: Final = rule(
 _FORMS: Final = ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def check_attributes(detail: ProjectDetail) -> Iterator[Violation]:
+def check_attributes(detail: ProjectDetail) -> Iterator[Breach]:
     """Check the sizes, upload times and versions on a project's page (PEP 700)."""
-    url, page = detail.document.url, detail.page
+    page = detail.page
     needs_all = page.form is Form.JSON and page.version != "1.0"
     if needs_all:
-        yield from _check_versions(page, url)
+        yield from _check_versions(page)
     for link in page.links:
         if link.size is None and needs_all:
-            yield SIZE.violation(url, f"{link.filename} has no size")
+            yield SIZE, f"{link.filename} has no size"
         elif link.size is not None and link.size < 0:
-            yield SIZE_RANGE.violation(url, f"{link.filename} has the size {link.size}")
+            yield SIZE_RANGE, f"{link.filename} has the size {link.size}"
         if link.upload_time is not None and not _is_time(link.upload_time):
-            yield UPLOAD_TIME.violation(url, f"{link.filename} has the upload time {link.upload_time!r}")
+            yield UPLOAD_TIME, f"{link.filename} has the upload time {link.upload_time!r}"
 
 
 def check_size(file: ExaminedFile) -> Iterator[Violation]:
@@ -101,16 +102,16 @@ def check_size(file: ExaminedFile) -> Iterator[Violation]:
         yield SAME_SIZE.violation(file.url, f"{link.filename} has {size} bytes; {file.page} says {link.size}")
 
 
-def _check_versions(page: Page, url: str) -> Iterator[Violation]:
+def _check_versions(page: Page) -> Iterator[Breach]:
     if page.versions is None:
-        yield VERSIONS.violation(url, "there is no key versions")
+        yield VERSIONS, "there is no key versions"
         return
     listed = [_version(text) for text in page.versions]
     if len(set(listed)) < len(listed):
-        yield VERSIONS.violation(url, "versions lists a version twice")
+        yield VERSIONS, "versions lists a version twice"
     files = {named[1] for link in page.links if (named := name_and_version(link.filename))}
     if missing := sorted(files - set(listed)):
-        yield VERSIONS.violation(url, f"versions lacks {', '.join(map(str, missing))}")
+        yield VERSIONS, f"versions lacks {', '.join(map(str, missing))}"
 
 
 def _version(text: str) -> Version | str:
@@ -163,23 +164,23 @@ _BEFORE: Final = frozenset({None, "1.0", "1.1", "1.2", "1.3"})
 _STATUSES: Final = frozenset({"active", "archived", "quarantined", "deprecated"})
 
 
-def check_status(detail: ProjectDetail) -> Iterator[Violation]:
+def check_status(detail: ProjectDetail) -> Iterator[Breach]:
     """Check the status on a project's page (PEP 792)."""
-    url, page = detail.document.url, detail.page
+    page = detail.page
     if page.status is not None and page.status not in _STATUSES:
-        yield STATUS.violation(url, f"the status is {page.status!r}")
+        yield STATUS, f"the status is {page.status!r}"
     if page.status is not None and page.version in _BEFORE:
-        yield STATUS_VERSION.violation(url, f"the status needs API version 1.4; the page has {page.version}")
+        yield STATUS_VERSION, f"the status needs API version 1.4; the page has {page.version}"
     if page.status == "quarantined" and page.links:
-        yield QUARANTINED.violation(url, f"it is quarantined and lists files: {len(page.links)}")
+        yield QUARANTINED, f"it is quarantined and lists files: {len(page.links)}"
 
 
-def compare_statuses(html: ParsedPage, json: ParsedPage) -> Iterator[Violation]:
+def compare_statuses(html: ParsedPage, json: ParsedPage) -> Iterator[Breach]:
     """Compare the status in the forms of a project's page (PEP 792)."""
     stated = {form.page.form: (form.page.status or "active", form.page.status_reason or "") for form in (html, json)}
     if len(set(stated.values())) > 1:
         parts = [f"{form} says {status!r} with the reason {reason!r}" for form, (status, reason) in stated.items()]
-        yield SAME_STATUS.violation(json.document.url, ", ".join(sorted(parts)))
+        yield SAME_STATUS, ", ".join(sorted(parts))
 
 
 VALUE: Final = rule(
@@ -228,21 +229,19 @@ LEGACY: Final = rule(
 )
 
 
-def check_announced_metadata(detail: ProjectDetail) -> Iterator[Violation]:
+def check_announced_metadata(detail: ProjectDetail) -> Iterator[Breach]:
     """Check the metadata attributes on a project's page (PEP 658 and 714)."""
-    url = detail.document.url
     for link in detail.page.links:
         value, legacy = link.core_metadata, link.legacy_metadata
         name, _, digest = (value or "true").partition("=")
         if (name, digest) != ("true", "") and not is_hash(name, digest):
-            yield VALUE.violation(url, f"{link.filename} has data-core-metadata={value!r}")
+            yield VALUE, f"{link.filename} has data-core-metadata={value!r}"
         if detail.page.form is Form.JSON or legacy is None:
             continue
         if value is None:
-            yield LEGACY.violation(url, f"{link.filename} has data-dist-info-metadata only")
+            yield LEGACY, f"{link.filename} has data-dist-info-metadata only"
         elif legacy != value:
-            message = f"{link.filename} has data-core-metadata={value!r} and data-dist-info-metadata={legacy!r}"
-            yield TWINS.violation(url, message)
+            yield TWINS, f"{link.filename} has data-core-metadata={value!r} and data-dist-info-metadata={legacy!r}"
 
 
 def check_sidecar(file: ExaminedFile) -> Iterator[Violation]:
@@ -285,49 +284,45 @@ EMPTY: Final = rule(
 )
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class _Envelope(_Model):
+class _Envelope(BaseModel):
     statement: str
     signature: str
 
 
-class _Attestation(_Model):
+class _Attestation(BaseModel):
     version: int
     verification_material: dict[str, object]
     envelope: _Envelope
 
 
-class _Publisher(_Model):
+class _Publisher(BaseModel):
     kind: str
 
 
-class _Bundle(_Model):
+class _Bundle(BaseModel):
     publisher: _Publisher
     attestations: tuple[_Attestation, ...]
 
 
-class _Provenance(_Model):
+class _Provenance(BaseModel):
     version: int
     attestation_bundles: tuple[_Bundle, ...]
 
 
-class _Subject(_Model):
+class _Subject(BaseModel):
     name: str
     digest: dict[str, str]
 
 
-class _Statement(_Model):
+class _Statement(BaseModel):
     subject: tuple[_Subject, ...]
 
 
-def check_provenance_url(detail: ProjectDetail) -> Iterator[Violation]:
+def check_provenance_url(detail: ProjectDetail) -> Iterator[Breach]:
     """Check the provenance URLs on a project's page (PEP 740)."""
     for link in detail.page.links:
         if link.provenance is not None and not is_secure(link.provenance):
-            yield URL.violation(detail.document.url, f"{link.filename} has the provenance {link.provenance!r}")
+            yield URL, f"{link.filename} has the provenance {link.provenance!r}"
 
 
 def check_provenance(file: ExaminedFile) -> Iterator[Violation]:
@@ -386,15 +381,14 @@ ITSELF: Final = rule(
 )
 
 
-def check_variant_lists(detail: ProjectDetail) -> Iterator[Violation]:
+def check_variant_lists(detail: ProjectDetail) -> Iterator[Breach]:
     """Check that a project's page with variant wheels lists their variants (PEP 825)."""
     names = [link.filename for link in detail.page.links]
     listed = {name_and_version(name) for name in names if name.endswith(VARIANTS_SUFFIX)}
     variants = Counter(name_and_version(name) for name in names if split_label(name)[1])
     for named, count in variants.items():
         if named and named not in listed:
-            message = f"it lists variant wheels ({count}) and no {variants_filename(*named)}"
-            yield LISTED.violation(detail.document.url, message)
+            yield LISTED, f"it lists variant wheels ({count}) and no {variants_filename(*named)}"
 
 
 def check_variant(file: ExaminedFile) -> Iterator[Violation]:

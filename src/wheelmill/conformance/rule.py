@@ -110,6 +110,10 @@ class Violation:
     message: str
 
 
+Breach = tuple[Rule, str]
+"""A broken rule and the message, as a check of a page yields them: what read the page adds the URL."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Observation:
     """Behaviour of an index or its host that no rule asks for: reports name it, and it is no finding."""

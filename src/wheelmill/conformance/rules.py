@@ -5,14 +5,16 @@ A page is read in a process of its own, within limits, where it can harm nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from functools import partial
+from typing import Any, Final, Self, TypeVar
 
 from packaging.version import Version
 
 from wheelmill.conformance import attributes, simple_api, wheels
 from wheelmill.conformance.rule import (
+    Breach,
     Document,
     ExaminedFile,
     ParsedPage,
@@ -49,11 +51,11 @@ _DECLARED: Final = [
 RULES: Final = (*sorted(_DECLARED, key=lambda each: Version(each.number)), READABLE)
 """By their PEPs, our own at the end."""
 
-LIST_CHECKS: Final[tuple[Callable[[ParsedPage], Iterator[Violation]], ...]] = (
+LIST_CHECKS: Final[tuple[Callable[[ParsedPage], Iterator[Breach]], ...]] = (
     simple_api.check_list,
     simple_api.check_page,
 )
-DETAIL_CHECKS: Final[tuple[Callable[[ProjectDetail], Iterator[Violation]], ...]] = (
+DETAIL_CHECKS: Final[tuple[Callable[[ProjectDetail], Iterator[Breach]], ...]] = (
     wheels.check_versions,
     simple_api.check_detail,
     simple_api.check_page,
@@ -87,48 +89,31 @@ _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
 """The rules that certain keys belong to; all others belong to PEP 691 itself."""
 
 
-def read_pages(
-    documents: Sequence[Document], missing: Rule, read_json: Callable[[bytes, str], Page]
-) -> tuple[list[ParsedPage], list[Violation]]:
-    """Read a page in each of its forms; returns the readable forms, and the violations of all.
+def _parse(  # noqa: PLR0911 - one for each kind of answer
+    document: Document, missing: Rule, read_json: Callable[[bytes, str], Page]
+) -> tuple[Page | None, list[Breach]]:
+    """Parse one form of a page; returns None for an unreadable form, and the broken rules.
 
     `missing` is the rule that an absent page breaks. `read_json` takes the content and the URL of a JSON form.
     """
-    pages: list[ParsedPage] = []
-    violations: list[Violation] = []
-    for document in documents:
-        if not document.ok:
-            violations.append(missing.violation(document.url, f"the page {document.failure}"))
-        elif document.content_type in HTML_TYPES and simple_api.is_json(document):
-            message = f"it is JSON, and the content type is {document.content_type}"
-            violations.append(simple_api.LABELLED.violation(document.url, message))
-        elif document.content_type in HTML_TYPES:
-            parsed = ParsedPage(document=document, page=parse_html(document.content, document.final_url, texts=True))
-            violations += _violations(parsed)
-            pages.append(parsed)
-        elif document.content_type == JSON_TYPE:
-            faults = simple_api.check_json(document)
-            violations += faults
-            if any(fault.rule == simple_api.PARSED for fault in faults):
-                continue
-            try:
-                parsed = ParsedPage(document=document, page=read_json(document.content, document.final_url))
-            except ValueError as error:
-                violations.append(simple_api.SHAPE.violation(document.url, f"the page: {error}"))
-                continue
-            violations += _violations(parsed)
-            if not parsed.page.faults:
-                pages.append(parsed)
-        else:
-            message = f"the content type is {document.content_type or 'missing'}"
-            violations.append(simple_api.CONTENT_TYPE.violation(document.url, message))
-    return pages, violations
-
-
-def _violations(parsed: ParsedPage) -> Iterator[Violation]:
-    other = simple_api.SHAPE if parsed.page.form is Form.JSON else simple_api.HTML5
-    for fault in parsed.page.faults:
-        yield _RULE_OF_KEY.get(fault.key, other).violation(parsed.document.url, fault.problem)
+    if not document.ok:
+        return None, [(missing, f"the page {document.failure}")]
+    if document.content_type in HTML_TYPES:
+        if simple_api.is_json(document):
+            return None, [(simple_api.LABELLED, f"it is JSON, and the content type is {document.content_type}")]
+        page = parse_html(document.content, document.final_url, texts=True)
+        return page, [(_RULE_OF_KEY.get(fault.key, simple_api.HTML5), fault.problem) for fault in page.faults]
+    if document.content_type != JSON_TYPE:
+        return None, [(simple_api.CONTENT_TYPE, f"the content type is {document.content_type or 'missing'}")]
+    breaches = simple_api.check_json(document)
+    if any(broken == simple_api.PARSED for broken, _ in breaches):
+        return None, breaches
+    try:
+        page = read_json(document.content, document.final_url)
+    except ValueError as error:
+        return None, [*breaches, (simple_api.SHAPE, f"the page: {error}")]
+    breaches += [(_RULE_OF_KEY.get(fault.key, simple_api.SHAPE), fault.problem) for fault in page.faults]
+    return None if page.faults else page, breaches
 
 
 _RULE_OF_NUMBER: Final = {rule.number: rule for rule in RULES}
@@ -162,31 +147,47 @@ class Reading:
         )
 
 
-def _compare(
-    forms: Iterable[ParsedPage], *checks: Callable[[ParsedPage, ParsedPage], Iterator[Violation]]
-) -> Iterator[Violation]:
-    """Compare the HTML and the JSON of a page that has both."""
-    pages = {form.page.form: form for form in forms}
-    if len(pages) == len(Form):
-        for check in checks:
-            yield from check(pages[Form.HTML], pages[Form.JSON])
+_Form = TypeVar("_Form", bound=ParsedPage)
+
+
+def _read(
+    documents: Sequence[Document],
+    parse: Callable[[Document], tuple[Page | None, list[Breach]]],
+    form_of: Callable[..., _Form],
+    checks: Sequence[Callable[[_Form], Iterator[Breach]]],
+    *comparisons: Callable[[_Form, _Form], Iterator[Breach]],
+) -> tuple[list[_Form], list[Violation]]:
+    """Parse, check and compare the forms of a page; returns the readable forms, and the violations of all."""
+    forms: list[_Form] = []
+    violations: list[Violation] = []
+    for document in documents:
+        page, breaches = parse(document)
+        if page:
+            forms.append(form_of(document=document, page=page))
+            breaches += (breach for check in checks for breach in check(forms[-1]))
+        violations += (broken.violation(document.url, message) for broken, message in breaches)
+    by_form = {form.page.form: form for form in forms}
+    if len(by_form) == len(Form):
+        html, json = by_form[Form.HTML], by_form[Form.JSON]
+        breaches = [breach for compare in comparisons for breach in compare(html, json)]
+        violations += (broken.violation(json.document.url, message) for broken, message in breaches)
+    return forms, violations
 
 
 def read_list(documents: Sequence[Document]) -> dict[str, Any]:
     """Read a project list in its forms; returns a `Reading` as plain values."""
-    forms, violations = read_pages(documents, simple_api.ROOT, read_project_list)
-    violations += (violation for form in forms for check in LIST_CHECKS for violation in check(form))
-    violations += _compare(forms, simple_api.compare_lists)
+    parse = partial(_parse, missing=simple_api.ROOT, read_json=read_project_list)
+    forms, violations = _read(documents, parse, ParsedPage, LIST_CHECKS, simple_api.compare_lists)
     names = {name for form in forms for link in form.page.links if (name := simple_api.project_of(link))}
     return Reading(violations=violations, projects=sorted(names)).plain()
 
 
 def read_detail(documents: Sequence[Document], project: ProjectName) -> dict[str, Any]:
     """Read a project's page in its forms; returns a `Reading` as plain values."""
-    pages, violations = read_pages(documents, simple_api.PROJECT, read_project_detail)
-    forms = [ProjectDetail(document=it.document, page=it.page, project=project) for it in pages]
-    violations += (violation for form in forms for check in DETAIL_CHECKS for violation in check(form))
-    violations += _compare(forms, simple_api.compare_details, attributes.compare_statuses)
+    parse = partial(_parse, missing=simple_api.PROJECT, read_json=read_project_detail)
+    form_of = partial(ProjectDetail, project=project)
+    comparisons = (simple_api.compare_details, attributes.compare_statuses)
+    forms, violations = _read(documents, parse, form_of, DETAIL_CHECKS, *comparisons)
     files = [
         (absolute(page.base, link.url) or link.url, link)
         for page in sorted((form.page for form in forms), key=lambda page: page.form, reverse=True)

@@ -20,6 +20,7 @@ from packaging.utils import InvalidName, canonicalize_name
 
 from wheelmill.conformance.rule import (
     IGNORES,
+    Breach,
     Document,
     ExaminedFile,
     ParsedPage,
@@ -138,12 +139,12 @@ _LEGACY: Final = (".egg", ".exe", ".msi", ".rpm", ".tar.bz2", ".tgz", ".deb", ".
 """Suffixes of files that indexes listed before PEP 527, and that installers pass over."""
 
 
-def check_list(shown: ParsedPage) -> Iterator[Violation]:
+def check_list(shown: ParsedPage) -> Iterator[Breach]:
     """Check a project list (PEP 503)."""
-    url, page = shown.document.url, shown.page
+    page = shown.page
     for link in page.links:
         if not (_is_listed_well(link) if page.form is Form.HTML else project_of(link)):  # JSON has names and no links
-            yield LIST_ENTRY.violation(url, f"the link {link.text!r} leads to {link.url!r}")
+            yield LIST_ENTRY, f"the link {link.text!r} leads to {link.url!r}"
 
 
 def project_of(link: Link) -> ProjectName | None:
@@ -160,22 +161,22 @@ def _is_listed_well(link: Link) -> bool:
     return path.endswith("/") and last_part(path.rstrip("/")) == project_of(link) == canonicalize_name(link.text or "")
 
 
-def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
+def check_detail(detail: ProjectDetail) -> Iterator[Breach]:
     """Check a project's page (PEP 503 and 691)."""
-    url, page = detail.document.url, detail.page
+    page = detail.page
     if page.name is not None and page.name != detail.project:
-        yield NAME.violation(url, f"name is {page.name!r}, not {detail.project!r}")
+        yield NAME, f"name is {page.name!r}, not {detail.project!r}"
     if page.form is Form.HTML:
         yield from _check_escapes(detail)
     if not page.links and page.status != "quarantined":
-        yield NO_FILE.violation(url, "it lists no file")
+        yield NO_FILE, "it lists no file"
     seen: dict[str, Link] = {}
     for link in page.links:
         if link.filename in seen:
             other = "the same hash" if seen[link.filename].hashes == link.hashes else "another hash"
-            yield TWICE.violation(url, f"{link.filename} appears here again, with {other}")
+            yield TWICE, f"{link.filename} appears here again, with {other}"
         else:
-            yield from _check_link(link, url, detail.project)
+            yield from _check_link(link, detail.project)
         seen[link.filename] = link
 
 
@@ -198,23 +199,23 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
         yield SIGNATURE.violation(f"{file.url}.asc", f"the signature {file.signature.failure}")
 
 
-def _check_link(link: Link, url: str, project: ProjectName) -> Iterator[Violation]:
-    """Check a link on the page of a project at `url`."""
-    yield from _check_name(link, url, project)
+def _check_link(link: Link, project: ProjectName) -> Iterator[Breach]:
+    """Check a link on the page of a project."""
+    yield from _check_name(link, project)
     if "+" in link.url.partition("?")[0].partition("#")[0]:
-        yield PLUS.violation(url, f"{link.filename} has the URL {link.url!r}")
+        yield PLUS, f"{link.filename} has the URL {link.url!r}"
     if not link.hashes:
-        yield HASH.violation(url, f"{link.filename} has no hash")
+        yield HASH, f"{link.filename} has no hash"
     for name, digest in link.hashes.items():
         if not is_hash(name, digest):
-            yield HASH_FORM.violation(url, f"{link.filename} has {name}={digest}, which is not a hash")
+            yield HASH_FORM, f"{link.filename} has {name}={digest}, which is not a hash"
     try:
         read_range(link.requires_python or "")
     except ValueError:
         message = f"{link.filename} has data-requires-python={link.requires_python!r}, which is not a version specifier"
-        yield REQUIRES_PYTHON.violation(url, message)
+        yield REQUIRES_PYTHON, message
     if link.signature not in (None, "true", "false"):
-        yield SIGNATURE.violation(url, f"{link.filename} has data-gpg-sig={link.signature!r}")
+        yield SIGNATURE, f"{link.filename} has data-gpg-sig={link.signature!r}"
 
 
 def _is_same_python(stated: str | None, metadata: Metadata) -> bool:
@@ -225,18 +226,17 @@ def _is_same_python(stated: str | None, metadata: Metadata) -> bool:
         return True
 
 
-def _check_name(link: Link, url: str, project: ProjectName) -> Iterator[Violation]:
+def _check_name(link: Link, project: ProjectName) -> Iterator[Breach]:
     if link.text is not None and link.text != link.filename:
-        yield TEXT.violation(url, f"the text {link.text!r} leads to the file {link.filename!r}")
+        yield TEXT, f"the text {link.text!r} leads to the file {link.filename!r}"
     elif (named := name_and_version(link.filename)) is None:
         if not link.filename.endswith(_LEGACY):
-            message = f"{link.filename!r} is the name of neither a wheel nor a source distribution"
-            yield FILENAME.violation(url, message)
+            yield FILENAME, f"{link.filename!r} is the name of neither a wheel nor a source distribution"
     elif named[0] != project:
-        yield OTHER_PROJECT.violation(url, f"{link.filename} is of {named[0]}, not of {project}")
+        yield OTHER_PROJECT, f"{link.filename} is of {named[0]}, not of {project}"
 
 
-def _check_escapes(detail: ProjectDetail) -> Iterator[Violation]:
+def _check_escapes(detail: ProjectDetail) -> Iterator[Breach]:
     """Check the page's source, because a parser gives the same value for both spellings."""
     source = detail.document.content.decode(errors="replace")
     quoted = {
@@ -244,8 +244,7 @@ def _check_escapes(detail: ProjectDetail) -> Iterator[Violation]:
     }
     for value in sorted(quoted & {link.requires_python for link in detail.page.links}):
         if "<" in value or ">" in value:
-            message = f"data-requires-python={value!r} is written without &lt; or &gt;"
-            yield ESCAPES.violation(detail.document.url, message)
+            yield ESCAPES, f"data-requires-python={value!r} is written without &lt; or &gt;"
 
 
 MISSING: Final = rule("629.1", "Every page gives the version of the API.", IGNORES, section="Overview")
@@ -253,19 +252,19 @@ FORM: Final = rule("629.2", "The version of the API is two numbers, Major.Minor.
 MAJOR: Final = rule("629.3", "The major version of the API is 1.", IGNORES, section="Clients")
 
 
-def check_page(shown: ParsedPage) -> Iterator[Violation]:
+def check_page(shown: ParsedPage) -> Iterator[Breach]:
     """Check the doctype and the API version of any page (PEP 503 and 629)."""
-    url, stated = shown.document.url, shown.page.version
+    stated = shown.page.version
     if not shown.page.has_doctype:
-        yield HTML5.violation(url, "the page has no <!DOCTYPE html>")
+        yield HTML5, "the page has no <!DOCTYPE html>"
     if stated is None:
-        yield MISSING.violation(url, "the page has no pypi:repository-version")
+        yield MISSING, "the page has no pypi:repository-version"
         return
     numbers = stated.split(".")
     if len(numbers) != 2 or not all(n.isascii() and n.isdigit() for n in numbers):  # noqa: PLR2004 - major and minor
-        yield FORM.violation(url, f"the version is {stated!r}")
+        yield FORM, f"the version is {stated!r}"
     elif numbers[0] != "1":
-        yield MAJOR.violation(url, f"the version is {stated}; clients know 1")
+        yield MAJOR, f"the version is {stated}; clients know 1"
 
 
 CONTENT_TYPE: Final = rule(
@@ -325,23 +324,21 @@ LABELLED: Final = rule(
 )
 
 
-def compare_lists(html: ParsedPage, json: ParsedPage) -> Iterator[Violation]:
+def compare_lists(html: ParsedPage, json: ParsedPage) -> Iterator[Breach]:
     """Compare the forms of a project list."""
     in_html, in_json = ({canonicalize_name(link.text or "") for link in form.page.links} for form in (html, json))
     if in_html != in_json:
-        message = f"only one form lists {', '.join(sorted(in_html ^ in_json))}"
-        yield SAME_PROJECTS.violation(json.document.url, message)
+        yield SAME_PROJECTS, f"only one form lists {', '.join(sorted(in_html ^ in_json))}"
 
 
-def compare_details(html: ParsedPage, json: ParsedPage) -> Iterator[Violation]:
+def compare_details(html: ParsedPage, json: ParsedPage) -> Iterator[Breach]:
     """Compare the forms of a project's page."""
-    url = json.document.url
     in_html, in_json = ({link.filename: link for link in form.page.links} for form in (html, json))
     for filename in sorted(in_html.keys() | in_json.keys()):
         if filename not in in_html or filename not in in_json:
-            yield SAME_FILES.violation(url, f"only one form lists {filename}")
+            yield SAME_FILES, f"only one form lists {filename}"
         elif names := _differences(in_html[filename], html.page.base, in_json[filename], json.page.base):
-            yield SAME_FILES.violation(url, f"HTML and JSON differ about {filename}: {', '.join(names)}")
+            yield SAME_FILES, f"HTML and JSON differ about {filename}: {', '.join(names)}"
 
 
 def _differences(html: Link, html_base: str, json: Link, json_base: str) -> list[str]:
@@ -366,7 +363,7 @@ def is_json(document: Document) -> bool:
     return document.content.lstrip()[:1] in (b"{", b"[")
 
 
-def check_json(document: Document) -> list[Violation]:
+def check_json(document: Document) -> list[Breach]:
     """Check a page in JSON before its contents are interpreted."""
     noted: dict[str, None] = {}
 
@@ -383,12 +380,12 @@ def check_json(document: Document) -> list[Violation]:
     try:
         page = json.loads(document.content, parse_int=str, parse_constant=constant, object_pairs_hook=object_of)
     except (ValueError, RecursionError) as error:
-        return [PARSED.violation(document.url, f"expected JSON: {error}")]
+        return [(PARSED, f"expected JSON: {error}")]
     encoding = json.detect_encoding(document.content)
     if encoding != "utf-8":
         noted["it begins with a byte order mark" if encoding == "utf-8-sig" else f"it is in {encoding}"] = None
-    strict = [STRICT.violation(document.url, note) for note in noted]
-    return strict + [NULL.violation(document.url, f"{path} is null") for path in _nulls(page)]
+    strict = [(STRICT, note) for note in noted]
+    return strict + [(NULL, f"{path} is null") for path in _nulls(page)]
 
 
 def _nulls(page: object) -> Iterator[str]:

@@ -16,6 +16,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.conformance.rule import (
+    Breach,
     ExaminedFile,
     ProjectDetail,
     Violation,
@@ -35,12 +36,12 @@ NORMAL: Final = rule(
 )
 
 
-def check_versions(detail: ProjectDetail) -> Iterator[Violation]:
+def check_versions(detail: ProjectDetail) -> Iterator[Breach]:
     """Check the versions in the file names of a project's page (PEP 440)."""
     for link in detail.page.links:
         named = name_and_version(link.filename)
         if named and (written := written_version(link.filename)) != str(named[1]):
-            yield NORMAL.violation(detail.document.url, f"{link.filename} has {written!r} for {named[1]}")
+            yield NORMAL, f"{link.filename} has {written!r} for {named[1]}"
 
 
 ZIP: Final = rule(

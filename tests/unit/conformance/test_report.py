@@ -37,9 +37,10 @@ def test_quarantined_projects_with_one_file_and_with_more_are_one_finding() -> N
         links = [Link(f"demo-{number}.tar.gz", "https://example.org/demo") for number in range(count)]
         document = Document(url="u", final_url="u", status=200, content_type="", content=b"", size=0)
         page = Page(form=Form.JSON, base="u", links=links, version="1.4", status="quarantined")
-        violations += attributes.check_status(ProjectDetail(document=document, project=project_name("demo"), page=page))
-    (found,) = findings_of(violations)
-    assert (len(found.places), found.places[0].message) == (2, "it is quarantined and lists files: 1")
+        found = attributes.check_status(ProjectDetail(document=document, project=project_name("demo"), page=page))
+        violations += (rule.violation("u", message) for rule, message in found)
+    (finding,) = findings_of(violations)
+    assert (len(finding.places), finding.places[0].message) == (2, "it is quarantined and lists files: 1")
 
 
 def test_what_a_page_says_in_quotes_makes_no_other_sentence() -> None:

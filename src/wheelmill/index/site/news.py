@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from html import escape
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -64,26 +64,23 @@ class News:
         return f"For {', '.join(self.facts)}."
 
 
-def news_of(groups: Mapping[ProjectName, Sequence[WheelGroup]], limit: int = SHOWN) -> tuple[News, ...]:
-    """Return the latest publications of wheels that are not yanked; wheels of a folder have no time and are no news."""
-    of_each = (_news_of_project(project, of_project, limit) for project, of_project in groups.items())
-    return newest_of(chain.from_iterable(of_each), limit)
+def news_of(project: ProjectName, groups: Sequence[WheelGroup], limit: int = SHOWN) -> tuple[News, ...]:
+    """Return the latest publications of a project, the newest first, and for equal times the newest version first.
 
-
-def newest_of(news: Iterable[News], limit: int = SHOWN) -> tuple[News, ...]:
-    """Return the latest of some news; those of one project at one time keep their order."""
-    return tuple(sorted(news, key=lambda each: (-each.published.timestamp(), each.project))[:limit])
-
-
-def _news_of_project(project: ProjectName, groups: Sequence[WheelGroup], limit: int) -> Iterator[News]:
-    """Return news with the newest first, and for equal times the newest version first."""
+    `groups` excludes yanked wheels. Wheels of a folder have no time and are no news.
+    """
     together: dict[tuple[datetime, str], list[WheelGroup]] = defaultdict(list)
     for group in groups:
         for published in {wheel.file.uploaded_at for wheel in group.wheels if wheel.file.uploaded_at}:
             together[published, group.kind.version].append(group)
     ages = {version: Version(version) for version in {version for _, version in together}}
     newest = sorted(together, key=lambda key: (key[0], ages[key[1]]), reverse=True)[:limit]
-    return (_news(published, project, version, together[published, version]) for published, version in newest)
+    return tuple(_news(published, project, version, together[published, version]) for published, version in newest)
+
+
+def newest_of(news: Iterable[News]) -> tuple[News, ...]:
+    """Return the latest of some news; those of one project at one time keep their order."""
+    return tuple(sorted(news, key=lambda each: (-each.published.timestamp(), each.project))[:SHOWN])
 
 
 def _news(published: datetime, project: ProjectName, version: str, groups: Sequence[WheelGroup]) -> News:

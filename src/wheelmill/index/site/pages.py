@@ -139,7 +139,7 @@ def more_pages(
 
     `groups` excludes yanked wheels. Without `site_url`, the links of feeds are relative.
     """
-    own = {project: news_of({project: of_project}) for project, of_project in groups.items()}
+    own = {project: news_of(project, of_project) for project, of_project in groups.items()}
     news = newest_of(chain.from_iterable(own.values()))
     yield "news/index.html", [templates.get_template("site/news.html").render(root="../", news=news).encode()]
     yield f"news/{FEED}", [feed_of(news, title="CUDA wheels", page="news/", root="../", site_url=site_url)]

@@ -97,8 +97,8 @@ def test_a_feed_is_bounded(release: Release) -> None:
     manifests = [
         *(release(f"demo-{number}.0+cu130-py3-none-any.whl", now=NOW + timedelta(hours=number)) for number in range(3)),
     ][-1]
-    groups = {project: wheel_groups(files) for project, files in site_of_releases(manifests, "").projects.items()}
-    assert [each.version for each in news_of(groups, limit=2)] == ["2.0", "1.0"]
+    ((project, files),) = site_of_releases(manifests, "").projects.items()
+    assert [each.version for each in news_of(project, wheel_groups(files), limit=2)] == ["2.0", "1.0"]
     assert SHOWN == 50
 
 
