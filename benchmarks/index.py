@@ -4,7 +4,7 @@
 Commands run as a person runs them, each in a process of its own: from manifests, or a list of packages, to a folder of
 files. wheelmill writes HTML and JSON for every tree and pages for people; dumb-pypi writes one tree. Then ten wheels
 are released, and both write their site again. Before that, the parts of wheelmill's work are done without writing, and
-after it what nobody can leave out: to read, hash and decode the manifests, to write as many bytes into as many files,
+after it the unavoidable work: to read, hash and decode the manifests, to write as many bytes into as many files,
 and to give as many files that did not change their place in a new folder.
 """
 

@@ -29,6 +29,7 @@ SOURCE: Final = ROOT / "src"
 
 CODES: Final = {"Code": (Code, "Findings of smoke"), "DefectCode": (DefectCode, "Findings of doctor")}
 """Findings' codes, by the name of their class."""
+BROKEN_RULES: Final = "Findings of index check"
 CALLS: Final = {
     "ValueError": "Values",
     "Skip": "Skips of plan",
@@ -113,6 +114,11 @@ class Speech:
                 if says_something(text):
                     advice = hint if says_something(hint) else ""
                     yield Message(section=section, room=room, code=code, text=" ".join(text.split()), hint=advice)
+        for node in ast.walk(self._function):
+            match node:
+                case ast.Tuple(elts=[ast.Name(id=name), said]) if isinstance(rule := self._module.get(name), Rule):
+                    for text in filter(says_something, self._texts(said)):
+                        yield Message(section=BROKEN_RULES, room=room, code=rule.number, text=text, hint="")
 
     def _section(self, call: ast.Call, given: Mapping[str | None, ast.expr]) -> tuple[str, str]:
         """The heading that a call's message stands under, with its code; empty where it makes none."""
@@ -120,7 +126,7 @@ class Speech:
         match call.func:
             case ast.Attribute(value=ast.Name(id=name), attr="violation"):
                 if isinstance(rule := self._module.get(name), Rule):
-                    section, code = "Findings of index check", rule.number
+                    section, code = BROKEN_RULES, rule.number
             case ast.Name(id="Finding" | "Defect" | "against"):
                 for each in (*call.args, *given.values()):
                     if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id in CODES:

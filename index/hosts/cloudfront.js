@@ -10,7 +10,7 @@ const HTML_NAMES = ["text/html", "text/*", `${SIMPLE}v1+html`, `${SIMPLE}latest+
 const PAGE = /^(?:\/[^/]+)*\/simple\/(?:[^/]+\/)?$/;
 const OF_ONE_FORM = /^((?:\/[\w.-]+)*\/simple)\/v1(?:\+|%2B)(json|html)\/([\w.-]+\/)?$/i;
 
-// The page for a client, by its Accept header; JSON is for those only who name it, and wins at equal weights.
+// The page for a client, by its Accept header; JSON is only for clients that name it, and wins at equal weights.
 function wanted(accept) {
   const weights = {};
   for (const range of (accept || "*/*").toLowerCase().split(",")) {

@@ -1,4 +1,4 @@
-// Tables of wheels, filtered by what somebody has; and the way to a version that is not on this page.
+// Filters for the tables of wheels, and links to versions on other pages.
 "use strict";
 
 const FILTERS = { platform: "System", python: "Python", cuda: "CUDA", torch: "torch" };
@@ -15,7 +15,7 @@ class Filter {
     place.addEventListener("change", () => this.apply());
   }
 
-  // What a row is for; no torch means that any will do. Its Pythons are those of its links.
+  // Target of a row; without a torch any will do. Its Pythons are those of its links.
   read(table, row) {
     const pythons = [...table.querySelectorAll("th[data-python]")].map((head) => head.dataset.python);
     const cells = [...row.querySelectorAll("td:not(.size)")];
@@ -59,7 +59,7 @@ class Filter {
     this.count.textContent = wanted.length ? `${left || "No"} row${left === 1 ? "" : "s"} with wheels on this page` : "";
   }
 
-  // The torch of a group stands in its first row that is left.
+  // The first remaining row of a group shows its torch.
   span(body) {
     const rows = [...body.rows];
     const head = body.querySelector("[rowspan]");
@@ -75,7 +75,7 @@ function compare(one, other) {
   return one.localeCompare(other, "en", { numeric: true });
 }
 
-// A version keeps its address when newer ones have pushed it off the page.
+// A version keeps its address after newer ones have moved it to another page.
 function follow() {
   const there = document.getElementById(named());
   if (there?.matches(".contents li")) location.replace(there.querySelector("a").href);

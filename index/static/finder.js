@@ -1,4 +1,4 @@
-// The wheel finder: what was chosen stands in the address, so a link leads back to the same answer.
+// The wheel finder: the address holds the choice, so a link leads back to the same answer.
 "use strict";
 
 const AXES = ["version", "python", "cuda", "torch"];
@@ -46,13 +46,13 @@ class Finder {
     return { version: "", pin: "", ...Object.fromEntries(new FormData(this.form)) };
   }
 
-  // What the address says of the choice: nothing where it leads to a part of the page, such as its main part.
+  // Choice in the address; none if the address names a part of the page.
   get given() {
     const state = new URLSearchParams(location.hash.slice(1));
     return new Map([...state].filter(([name]) => FIELDS.includes(name)));
   }
 
-  // What the address says; for the rest, the newest wheel.
+  // The address decides; for the rest, the newest wheel.
   async read() {
     const given = this.given;
     if (given.has("project")) this.set("project", given.get("project"));
@@ -62,7 +62,7 @@ class Finder {
     this.show();
   }
 
-  // Whether the wheels of the chosen project are there, and it is still chosen.
+  // True once the wheels of the chosen project are loaded, while it is still chosen.
   async load() {
     const { project } = this.choice;
     try {

@@ -1,13 +1,13 @@
-// What people type to install a wheel. No page is touched here.
+// Commands that install a wheel. This file touches no page.
 "use strict";
 
-// What is said of names that the package index has from another home, or that are free there.
+// Warnings about names that the package index has from another home, or that are free there.
 function notesOnNames(row, choice, wheels) {
   const required = wheels.required(row.project);
   if (wheels.areShared([row.project, ...required])) return [];
   const whose = {
     other: `The package index has another project named ${row.project}`,
-    absent: `The package index has no ${row.project}, and anybody could put one there`,
+    absent: `The package index has no ${row.project}, and its name is free to take there`,
   }[wheels.data.elsewhere[row.project]];
   const there = wheels.beside(row, choice).map((each) => each.project);
   return [
@@ -17,7 +17,7 @@ function notesOnNames(row, choice, wheels) {
 }
 
 // Commands, and the lines of a pyproject.toml. pip takes the highest version that any of its indexes has, and uv the
-// first index that has the name: so only what both indexes have from the same home is looked for in both.
+// first index that has the name: so only packages that both indexes have from the same home may come from both.
 function commands(row, choice, wheels, address) {
   const required = wheels.required(row.project);
   const projects = [row.project, ...required];
@@ -54,7 +54,7 @@ function commands(row, choice, wheels, address) {
   };
 }
 
-// The package index gives what they require; this index alone gives them, by labels that nobody else's versions have.
+// Requirements come from the package index, the wheels from this index alone, by labels that no other versions have.
 function fromHereAlone(row, choice, wheels, index) {
   const rows = [row, ...wheels.beside(row, choice)];
   const dependencies = [...new Set(rows.flatMap((each) => each.dependencies))];

@@ -1,4 +1,4 @@
-// What a machine says of itself, and which wheel fits that. No page is touched here.
+// Facts that a machine reports, and the wheel that fits them. This file touches no page.
 "use strict";
 
 const LONGEST = 1 << 20; // characters; "wheelmill environment --json" has 100,000
@@ -9,7 +9,7 @@ const HEADER = /^\| NVIDIA-SMI \S+ +(?:Driver|KMD) Version: (\S+) +CUDA (?:UMD )
 const GPU = /^\| +\d+ {1,3}(\S.*?) +(On|Off|N\/A|WDDM|TCC|MCDM) *\| +(?:[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-9A-F]|N\/A) /i;
 const LISTED = /^GPU \d+: (.+) \(UUID: \S+\)$/;
 
-// Reads the table of nvidia-smi, the list of nvidia-smi -L, or the JSON of wheelmill environment. What is not said is
+// Reads the table of nvidia-smi, the list of nvidia-smi -L, or the JSON of wheelmill environment. Missing facts are
 // null, as is the compute capability of a GPU whose name might be several. Fails with what was expected.
 function readMachine(text, cards) {
   if (text.length > LONGEST) throw new Error("This is too long.");
@@ -71,7 +71,7 @@ function isCard(words, said) {
 }
 
 // The newest wheel of a project that runs on every GPU of a machine and with its driver, as changes of a choice; where
-// there is none, what the machine says of itself.
+// there is none, the machine's facts.
 function choiceFor(machine, { project, platform, python }, wheels) {
   const capabilities = machine.gpus.map((gpu) => gpu.capability).filter(Boolean);
   const said = { platform: machine.platform ?? platform, gpu: capabilities[0] ?? "" };

@@ -1,10 +1,10 @@
-// Which wheels fit a choice, and which come nearest. No page is touched here.
+// Wheels that fit a choice, and the nearest ones. This file touches no page.
 "use strict";
 
-// What each axis costs when it has to change, and each step along it.
+// Cost of changing each axis, and of each step along it.
 const COST = { version: [4, 1], python: [10, 1], torch: [14, 2], cuda: [16, 3], platform: [200, 0] };
 
-// Those of projects that somebody chose: each has a script of its own, which hands them over.
+// Wheels of the chosen projects; each project has its own script, which adds them.
 const SCRIPTS = new Map();
 
 function addWheels(project, data) {
@@ -18,7 +18,7 @@ class Wheels {
     for (const [project, wheels] of Object.entries(data.wheels)) this.add(project, wheels);
   }
 
-  // The wheels of a project, and of those that it needs beside it, as far as this index has them.
+  // Loads the wheels of a project and of its requirements in this index.
   async load(project) {
     const lacking = [project, ...this.required(project)].filter((each) => this.data.projects.includes(each) && !this.projects.has(each));
     await Promise.all(lacking.map((each) => load(`packages/${encodeURIComponent(each)}/wheels.js`)));
@@ -47,12 +47,12 @@ class Wheels {
     return this.projects.get(project) ?? [];
   }
 
-  // The packages of this index that a package needs beside it.
+  // Packages of this index that a package requires.
   required(project) {
     return this.data.requires[project] ?? [];
   }
 
-  // Of each of them the newest wheel that fits what was chosen, where there is one.
+  // Newest wheel of each that fits the choice, if there is one.
   beside(row, choice) {
     return this.required(row.project).flatMap((project) => this.fitting({ ...choice, project, version: "" }).slice(0, 1));
   }
@@ -68,7 +68,7 @@ class Wheels {
     return [...rows.filter((row) => row.cudas), ...rows.filter((row) => !row.cudas)];
   }
 
-  // Wheels that differ from the choice in as little as possible: what to change, and to what.
+  // Wheels nearest to the choice: what to change, and to what.
   nearest(choice, limit = 3) {
     const found = new Map();
     for (const row of this.of(choice.project).filter((row) => codeFor(row, choice.gpu) !== "")) {
@@ -99,7 +99,7 @@ class Wheels {
   }
 }
 
-// The axes in which a row is not what was chosen. A wheel that needs no torch fits every torch.
+// Axes in which a row differs from the choice. A wheel that needs no torch fits every torch.
 function differences(row, choice) {
   const axes = [];
   if (choice.version && row.version !== choice.version) axes.push("version");
@@ -110,13 +110,13 @@ function differences(row, choice) {
   return axes;
 }
 
-// What a wheel has for a GPU: "machine code", "PTX", "unknown", or "" when it does not run there.
+// Code of a wheel for a GPU: "machine code", "PTX", "unknown", or "" if it does not run there.
 function codeFor(row, gpu) {
   const found = valueOf(row.runs, gpu);
   return found === undefined ? "unknown" : (found?.[0] ?? "");
 }
 
-// What a table has under a name that somebody wrote.
+// Entry of a table under a name from outside.
 function valueOf(table, name) {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
@@ -125,7 +125,7 @@ function tagOf(cuda) {
   return `cu${cuda.replace(".", "")}`;
 }
 
-// The index for a torch that a wheel stands in, below the root of the site.
+// Index that lists a wheel for a torch, below the root of the site.
 function treeOf(row, torch) {
   if (row.cuda === null) return "simple/";
   return row.torches ? `${tagOf(row.cuda)}/torch${torch}/simple/` : `${tagOf(row.cuda)}/simple/`;

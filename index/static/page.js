@@ -1,7 +1,7 @@
-// What every page has: copy buttons, the address of an index in commands, and the search for packages.
+// Parts of every page: copy buttons, the address of an index in commands, and the search for packages.
 "use strict";
 
-// Where the page has no right to write to the clipboard (plain HTTP), the text is selected instead.
+// If the page may not write to the clipboard (plain HTTP), it selects the text instead.
 function addCopyButtons(within) {
   for (const block of within.querySelectorAll("[data-copy]")) {
     const button = document.createElement("button");
@@ -39,7 +39,7 @@ function nameAddresses() {
   }
 }
 
-// A line for each file of a page of wheels: the address of the file and its hash stand on the page already.
+// A line for each file on a page of wheels, from the address and hash that the page already has.
 function nameFiles() {
   const project = document.querySelector("h1[data-project]")?.dataset.project;
   for (const link of document.querySelectorAll("a[data-file]")) {
@@ -54,7 +54,7 @@ function nameFiles() {
   }
 }
 
-// What the address names on this page; nothing where that is no text.
+// ID that the address names on this page; empty if it cannot be decoded.
 function named() {
   try {
     return decodeURIComponent(location.hash.slice(1));
@@ -63,13 +63,13 @@ function named() {
   }
 }
 
-// A version or a wheel keeps its address when others have pushed it to a further page.
+// A version or a wheel keeps its address after others have moved it to a further page.
 function goOn() {
   const next = document.querySelector("a[rel=next]");
   if (next && named() && !document.getElementById(named())) location.replace(next.href + location.hash);
 }
 
-// A script of this site, which works from a disk too: there a page may fetch nothing.
+// Loads a script of this site, which also works from a disk, where a page may not fetch.
 function load(address) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
@@ -95,14 +95,14 @@ class Search {
     form.hidden = false;
   }
 
-  // The list of packages is asked for when somebody means to search.
+  // Loads the list of packages when a search begins.
   async start() {
     this.ready = load(`${this.folder}packages.js`);
     await this.ready;
     this.show();
   }
 
-  // Packages that have every word in their name or description, those that have the first in their name before others.
+  // Packages with every word in name or description; those with the first word in their name come first.
   matches() {
     const words = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
     if (!words.length) return [];

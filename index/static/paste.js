@@ -1,4 +1,4 @@
-// Filling the finder in from what a machine says of itself. What is pasted stays in the page.
+// Fills the finder in from a machine's pasted output, which stays in the page.
 "use strict";
 
 class Paste {

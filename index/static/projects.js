@@ -1,8 +1,8 @@
-// The lines of other tools' files. No page is touched here.
+// Lines for other tools' files. This file touches no page.
 "use strict";
 
-// Poetry, PDM and pixi are told for every package that this index alone has it; Hatch has no such words, so it is given
-// the commands that are safe for pip.
+// Poetry, PDM and pixi tie every package to this index; Hatch has no such setting, so it gets the commands that are
+// safe for pip.
 function projectFiles({ requirements, name, address, pip }) {
   const [index, url] = [JSON.stringify(name), JSON.stringify(address)];
   const projects = Object.keys(requirements);

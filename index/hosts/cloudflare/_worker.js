@@ -1,10 +1,10 @@
-// Serves an index from Cloudflare Pages as index/hosts/nginx.conf does with nginx: lay this file, _routes.json and
-// _headers beside the site's wheels.json before it is uploaded. Cloudflare compresses by itself.
+// Serves an index from Cloudflare Pages as index/hosts/nginx.conf does with nginx: put this file, _routes.json and
+// _headers beside the site's wheels.json before the upload. Cloudflare compresses by itself.
 // https://developers.cloudflare.com/pages/functions/advanced-mode/
 
 const SIMPLE = "application/vnd.pypi.simple.";
 const TYPES = [
-  // By what a client may ask for each; JSON is for those only who name it, and at equal weights the first wins.
+  // Media types that request each form; JSON is only for clients that name it, and at equal weights the first wins.
   { type: `${SIMPLE}v1+json`, page: "index.json", names: [`${SIMPLE}v1+json`, `${SIMPLE}latest+json`] },
   { type: "text/html", page: "", names: ["text/html", "text/*", "*/*"] },
   { type: `${SIMPLE}v1+html`, page: "", names: [`${SIMPLE}v1+html`, `${SIMPLE}latest+html`, "application/*", "*/*"] },

@@ -65,15 +65,15 @@ SAME_SIZE: Final = rule(
 UPLOAD_TIME: Final = rule(
     "700.4",
     "upload-time has the form yyyy-mm-ddThh:mm:ss.ffffffZ, the fraction optional.",
-    fails("ends with a traceback; in HTML it does not look at it; takes other zones and none"),
-    fails("refuses a page in JSON; takes other zones and the year 0"),
+    fails("ends with a traceback; ignores it in HTML; accepts other zones and none"),
+    fails("refuses a page in JSON; accepts other zones and the year 0"),
     section="Additional file information",
 )
 SIZE_RANGE: Final = rule(
     "700.5",
     "A size is a whole number of at most 18 digits, without a sign.",
     IGNORES,
-    fails("refuses a page in JSON from 2**64 on, below 0 and for what is no whole number"),
+    fails("refuses a page in JSON with a size from 2**64 on, below 0 or not whole"),
     section="Additional file information",
 )
 
@@ -134,29 +134,29 @@ def _is_time(text: str) -> bool:
 STATUS: Final = rule(
     "792.1",
     "The status is active, archived, quarantined or deprecated.",
-    installs("without a word"),
+    installs("without a warning"),
     section="Project status markers",
 )
 QUARANTINED: Final = rule(
-    "792.2", "A quarantined project offers no files.", installs("without a word"), section="Project status markers"
+    "792.2", "A quarantined project offers no files.", installs("without a warning"), section="Project status markers"
 )
 STATUS_VERSION: Final = rule(
     "792.3",
     "A page that gives the status has API version 1.4 or later.",
-    installs("without a word"),
+    installs("without a warning"),
     section="Status markers in the index APIs",
 )
 TEXTS: Final = rule(
     "792.4",
     "In JSON, the status and its reason are texts.",
-    installs("without a word"),
+    installs("without a warning"),
     fails("refuses the page"),
     section="Status markers in the index APIs",
 )
 SAME_STATUS: Final = rule(
     "792.5",
     "The status and its reason are the same in HTML and JSON.",
-    installs("without a word"),
+    installs("without a warning"),
     section="Status markers in the index APIs",
 )
 
@@ -204,7 +204,7 @@ SIDECAR_HASH: Final = rule(
 SAME_METADATA: Final = rule(
     "658.4",
     "The METADATA that is served is the one inside the wheel.",
-    fails("inconsistent version, where it is that; else resolves by the sidecar"),
+    fails("inconsistent version if that differs; else resolves by the sidecar"),
     installs("resolves by the sidecar, whatever the wheel says"),
     section="Rationale",
 )
@@ -267,7 +267,7 @@ def check_sidecar(file: ExaminedFile) -> Iterator[Violation]:
             yield NAME.violation(file.said_at, f"METADATA of {link.filename} is of {project} {version}")
 
 
-_UNREAD: Final = installs("does not look at attestations")
+_UNREAD: Final = installs("ignores attestations")
 
 URL: Final = rule("740.1", "provenance is an absolute URL on a secure origin.", _UNREAD, section="Simple Index")
 OBJECT: Final = rule(
@@ -359,23 +359,23 @@ def check_provenance(file: ExaminedFile) -> Iterator[Violation]:
 LISTED: Final = rule(
     "825.1",
     "A page that lists variant wheels lists the variants.json of their version.",
-    installs("passes over variant wheels"),
-    installs("passes over variant wheels, unless its preview of them is on and variants.json is there"),
+    installs("ignores variant wheels"),
+    installs("ignores variant wheels, unless its preview of them is on and variants.json is there"),
     section="Index-level metadata",
 )
 
-_WITH_PREVIEW: Final = installs("passes over variant wheels; with its preview of them on it fails: invalid metadata")
+_WITH_PREVIEW: Final = installs("ignores variant wheels; with its preview of them on it fails: invalid metadata")
 READABLE: Final = rule(
     "825.2",
-    "variants.json can be read, and follows a draft that is known.",
-    installs("passes over variant wheels"),
+    "variants.json can be read, and follows a known draft.",
+    installs("ignores variant wheels"),
     _WITH_PREVIEW,
     section="Index-level metadata",
 )
 ITSELF: Final = rule(
     "825.3",
-    "A variant wheel has a variant.json, which says the properties of its label and of no other.",
-    installs("passes over variant wheels"),
+    "A variant wheel has a variant.json with the properties of its label and no other.",
+    installs("ignores variant wheels"),
     _WITH_PREVIEW,
     section="Variant metadata",
 )

@@ -52,7 +52,7 @@ def installs(what: str) -> Effect:
     return Effect(fails=False, what=what)
 
 
-IGNORES: Final = installs("does not look at it")
+IGNORES: Final = installs("ignores it")
 """Effect on an installer that does not read the attribute in question."""
 
 

@@ -37,7 +37,7 @@ memory."""
 READABLE: Final = rule(
     "wheelmill.1",
     "A page is read within 30 s of CPU time and 2048 MiB of memory.",
-    installs("goes through its tags and builds no document"),
+    installs("reads its tags without building a document"),
     otherwise=Severity.ERROR,
     section="What it does",
 )

@@ -45,7 +45,7 @@ PROJECT: Final = rule(
 HTML5: Final = rule(
     "503.3",
     "A page is valid HTML5: it begins with <!DOCTYPE html>.",
-    installs("does not look at it since 22.2"),
+    installs("has ignored it since 22.2"),
     IGNORES,
 )
 LIST_ENTRY: Final = rule(
@@ -71,7 +71,7 @@ HASH_FORM: Final = rule(
     "503.8",
     "A hash is of a function that hashlib guarantees, in hexadecimal of its length.",
     fails("the hash does not match"),
-    fails("refuses a page in JSON; in HTML the hash does not match; passes over functions that it does not know"),
+    fails("refuses a page in JSON; in HTML the hash does not match; ignores unknown functions"),
 )
 FILE: Final = rule("503.9", "Every link leads to a file.", fails("HTTP error 404"), fails("failed to download"))
 BYTES: Final = rule(
@@ -91,7 +91,7 @@ ESCAPES: Final = rule(
 )
 TWICE: Final = rule(
     "503.13",
-    "A file name stands on a page once.",
+    "A page lists each file name once.",
     fails("takes the last link, whose hash the file does not have"),
     installs("takes the first link"),
 )
@@ -107,7 +107,7 @@ FILENAME: Final = rule(
 SIGNATURE: Final = rule(
     "503.16",
     "data-gpg-sig is true or false; where it is true there is a signature at the file's URL + .asc.",
-    installs("does not look at signatures"),
+    installs("ignores signatures"),
 )
 SAME_PYTHON: Final = rule(
     "503.17",
@@ -298,19 +298,19 @@ PARSED: Final = rule(
     "691.6",
     "A page in JSON can be parsed.",
     fails("ends with a traceback"),
-    fails("refuses the page; passes over other encodings and deep nesting under keys that it does not know"),
+    fails("refuses the page; accepts other encodings, and deep nesting under unknown keys"),
     section="JSON Serialization",
 )
 STRICT: Final = rule(
     "691.7",
     "A page in JSON is in UTF-8 without a byte order mark, has no NaN or Infinity, and no key of an object twice.",
-    installs("reads them; of a key that stands twice the last"),
-    fails("refuses the page; a key that it does not know may stand twice"),
+    installs("reads them; takes the last of two equal keys"),
+    fails("refuses the page; accepts an unknown key twice"),
     section="JSON Serialization",
 )
 NULL: Final = rule(
     "691.8",
-    "A size, an upload-time, a yanked and a status that are not known are left out, and not null.",
+    "An unknown size, upload-time, yanked or status is left out, not null.",
     installs("takes null for left out"),
     fails("refuses the page"),
     section="JSON Serialization",
@@ -327,8 +327,8 @@ LABELLED: Final = rule(
 def compare_lists(html: ParsedPage, json: ParsedPage) -> Iterator[Breach]:
     """Compare the forms of a project list."""
     in_html, in_json = ({canonicalize_name(link.text or "") for link in form.page.links} for form in (html, json))
-    if in_html != in_json:
-        yield SAME_PROJECTS, f"only one form lists {', '.join(sorted(in_html ^ in_json))}"
+    if projects := in_html ^ in_json:
+        yield SAME_PROJECTS, f"only one form lists {', '.join(sorted(projects))}"
 
 
 def compare_details(html: ParsedPage, json: ParsedPage) -> Iterator[Breach]:

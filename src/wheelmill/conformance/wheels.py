@@ -46,9 +46,9 @@ def check_versions(detail: ProjectDetail) -> Iterator[Breach]:
 
 ZIP: Final = rule(
     "427.1",
-    "A wheel is a zip file, and nothing stands before or behind it.",
-    fails("the wheel is invalid; what stands before the zip, and a comment behind it, it passes over"),
-    fails("failed to extract the archive; a comment behind it it passes over"),
+    "A wheel is a zip file, without bytes before or behind it.",
+    fails("the wheel is invalid; ignores bytes before the zip and a comment behind it"),
+    fails("failed to extract the archive; ignores a comment behind it"),
     section="File Format",
 )
 DIST_INFO: Final = rule(
@@ -69,7 +69,7 @@ SOUND: Final = rule(
     "427.4",
     "Each byte of a wheel has one meaning: its members are stored or deflated, and have names of their own.",
     installs("by the list at its end; refuses a wrong checksum, and a name that leads out of its folder"),
-    fails("failed to extract the archive; a name that leads out of its folder it passes over"),
+    fails("failed to extract the archive; ignores a name that leads out of its folder"),
     section="File Format",
 )
 
@@ -109,15 +109,15 @@ def _name_of_folder(folder: str) -> tuple[str, Version] | None:
 REQUIRED: Final = rule(
     "345.1",
     "METADATA has one Metadata-Version, one Name and one Version.",
-    fails("ends with a traceback; does not miss Metadata-Version, and takes the first of two Versions"),
-    fails("the metadata could not be parsed; does not miss Metadata-Version, and takes the first of two Versions"),
+    fails("ends with a traceback; accepts a missing Metadata-Version, and takes the first of two Versions"),
+    fails("the metadata could not be parsed; accepts a missing Metadata-Version, and takes the first of two Versions"),
     section="Fields",
 )
 READABLE: Final = rule(
     "345.2",
     "METADATA is in UTF-8, and its Version, Requires-Python and Requires-Dist can be read.",
     fails("ignores the version, or ends with a traceback; takes an unreadable Requires-Python for any Python"),
-    fails("the metadata could not be parsed; other encodings it takes"),
+    fails("the metadata could not be parsed; accepts other encodings"),
     section="Fields",
 )
 SAME_REQUIREMENTS: Final = rule(

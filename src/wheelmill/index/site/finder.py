@@ -74,7 +74,7 @@ class FinderData(TypedDict):
     elsewhere: dict[str, NameElsewhere]
     """Project under each name on the package index, where it is known."""
     wheels: dict[str, ProjectWheels]
-    """Wheels by project; empty on the page, which asks for a project when somebody chooses it."""
+    """Wheels by project; empty on the page, which loads a project once it is chosen."""
 
 
 def finder_data(
