@@ -182,15 +182,12 @@ def _gpu_code(sass: Sequence[Architecture], ptx: Sequence[Architecture]) -> GpuC
     return GpuCode(
         sass=[each.capability for each in sass],
         ptx=[each.capability for each in ptx],
-        runs={gpu.capability: _running_code(gpu, sass, ptx) for gpu in CARDS} if sass or ptx else {},
+        runs={
+            gpu.capability: (code[0], code[1].capability) if (code := running_code(gpu, sass, ptx)) else None
+            for gpu in CARDS
+            if sass or ptx
+        },
     )
-
-
-def _running_code(
-    gpu: Architecture, sass: Sequence[Architecture], ptx: Sequence[Architecture]
-) -> tuple[str, str] | None:
-    found = running_code(gpu, sass, ptx)
-    return (found[0], found[1].capability) if found else None
 
 
 def _numbers_of(values: Iterable[Value]) -> dict[Value, int]:
