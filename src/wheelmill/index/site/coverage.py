@@ -94,7 +94,8 @@ class Grid:
 
 Outcomes = dict[str, dict[Axes, dict[PythonVersion | None, CellOutcome]]]
 """The outcome of every cell of one version; the Python is None for wheels that are for any."""
-Coverage = Mapping[tuple[ProjectName, str], Outcomes]
+Coverage = Mapping[ProjectName, Mapping[str, Outcomes]]
+"""Outcomes by project and version."""
 
 _TITLES: Final = {str(platform): facts.title for platform, facts in PLATFORMS.items()}
 _ORDER: Final = {platform: number for number, platform in enumerate(_TITLES)}
@@ -109,7 +110,7 @@ def platform_title(platform: str) -> str:
 
 def planned_coverage(catalogue: Catalogue | None) -> Coverage:
     """Return the planned outcome of every cell, before any wheel is considered."""
-    coverage: dict[tuple[ProjectName, str], Outcomes] = {}
+    coverage: dict[ProjectName, dict[str, Outcomes]] = {}
     if catalogue is None:
         return coverage
     for skip in catalogue.plan.skips:
@@ -119,8 +120,8 @@ def planned_coverage(catalogue: Catalogue | None) -> Coverage:
     return coverage
 
 
-def _row_of(cell: Cell, coverage: dict[tuple[ProjectName, str], Outcomes]) -> dict[PythonVersion | None, CellOutcome]:
-    platforms = coverage.setdefault((cell.project, cell.version), {})
+def _row_of(cell: Cell, coverage: dict[ProjectName, dict[str, Outcomes]]) -> dict[PythonVersion | None, CellOutcome]:
+    platforms = coverage.setdefault(cell.project, {}).setdefault(cell.version, {})
     return platforms.setdefault(str(cell.platform), {}).setdefault(Axes(cell.torch, cell.cuda, str(cell.cuda)), {})
 
 
@@ -130,9 +131,8 @@ def _why(skip: Skip) -> CellOutcome:
     return CellOutcome(state=State.SKIPPED, reason=skip.reason)
 
 
-def grids_of(project: ProjectName, version: str, groups: Sequence[WheelGroup], coverage: Coverage) -> tuple[Grid, ...]:
+def grids_of(groups: Sequence[WheelGroup], planned: Outcomes) -> tuple[Grid, ...]:
     """Lay the wheels of one version over the plan for it; return a grid for every platform."""
-    planned = coverage.get((project, version), {})
     outcomes = {platform: {axes: {**row} for axes, row in rows.items()} for platform, rows in planned.items()}
     pythons = {python for rows in planned.values() for row in rows.values() for python in row if python}
     pythons.update(each.oldest for group in groups for each in group.pythons if each.oldest)
@@ -229,20 +229,19 @@ def matrix_of(
     coverage: Coverage,
 ) -> Matrix:
     """Lay all wheels over the plan; `groups` has the newest version first, `torches` those with a tree, by CUDA."""
-    planned: dict[ProjectName, list[tuple[str, Outcomes]]] = defaultdict(list)
-    for (project, version), outcomes in coverage.items():
-        planned[project].append((version, outcomes))
-    columns = _newest(torches, coverage.values())
+    columns = _newest(torches, coverage)
     rows = []
     for project, of_project in groups.items():
-        versions = sorted(planned[project], key=lambda each: Version(each[0]), reverse=True)
+        planned = coverage.get(project, {}).items()
+        versions = sorted(planned, key=lambda each: Version(each[0]), reverse=True)
         rows.append((project, tuple(_cell(torch, of_project, versions) for torch in columns)))
     return Matrix(torches=columns, rows=tuple(rows))
 
 
-def _newest(torches: Trees, planned: Iterable[Outcomes]) -> tuple[TorchVersion, ...]:
+def _newest(torches: Trees, coverage: Coverage) -> tuple[TorchVersion, ...]:
     """Return the newest torches of all that have a tree or a plan."""
-    wanted = {axes.torch for each in planned for rows in each.values() for axes in rows}
+    planned = (outcomes for versions in coverage.values() for outcomes in versions.values())
+    wanted = {axes.torch for outcomes in planned for rows in outcomes.values() for axes in rows}
     known = {torch for torch in wanted.union(*torches.values()) if isinstance(torch, TorchVersion)}
     return tuple(sorted((torch for torch in known if not torch.is_candidate), reverse=True)[:COLUMNS])
 

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.config.model import NameElsewhere, Package, StatusEntry, Topic, with_suffix
-from wheelmill.index.site.coverage import Coverage, platform_order, platform_title
+from wheelmill.index.site.coverage import Coverage, Outcomes, platform_order, platform_title
 from wheelmill.index.site.wheels import SiteWheel, WheelGroup, version_before_label
 from wheelmill.index.tree import Catalogue, IndexFile, Site, VersionFiles
 from wheelmill.names import TORCH, CudaVersion, ProjectName, StableTorch, TorchVersion, read_requirement
@@ -162,6 +162,7 @@ class PackageVersion(Wheels):
     """Version of a package."""
 
     number: str
+    planned: Outcomes
     files: Mapping[str, Sequence[IndexFile]]
     """By their exact version every wheel of it, also those that are yanked or that another build takes the place of."""
 
@@ -237,9 +238,6 @@ def package_pages(
     are known.
     """
     required, elsewhere = required_here(groups, catalogue), names_elsewhere(catalogue)
-    planned: dict[ProjectName, set[str]] = defaultdict(set)
-    for name, version in coverage:
-        planned[name].add(version)
     for project, of_project in groups.items():
         package = catalogue.packages.get(project) if catalogue else None
         requires = required.get(project, ())
@@ -256,7 +254,7 @@ def package_pages(
             aliases=_aliases_of(package, of_project),
             status=site.status_of(project),
             groups=tuple(of_project),
-            versions=tuple(_versions(site.trees[0].versions.get(project, ()), of_project, planned[project])),
+            versions=tuple(_versions(site.trees[0].versions.get(project, ()), of_project, coverage.get(project, {}))),
         )
 
 
@@ -269,7 +267,7 @@ def _aliases_of(package: Package | None, groups: Iterable[WheelGroup]) -> tuple[
 
 
 def _versions(
-    labels: Iterable[VersionFiles], groups: Iterable[WheelGroup], planned: Iterable[str]
+    labels: Iterable[VersionFiles], groups: Iterable[WheelGroup], planned: Mapping[str, Outcomes]
 ) -> Iterator[PackageVersion]:
     """Yield the versions that have or will have wheels, the newest first."""
     groups_of: dict[str, list[WheelGroup]] = {version: [] for version in planned}
@@ -280,4 +278,9 @@ def _versions(
         of_version = files_of[version_before_label(exact := str(label.name.version))]
         of_version[exact] = (*of_version.get(exact, ()), *label.files)
     for number in sorted(groups_of.keys() | files_of.keys(), key=Version, reverse=True):
-        yield PackageVersion(number=number, groups=tuple(groups_of.get(number, ())), files=files_of.get(number, {}))
+        yield PackageVersion(
+            number=number,
+            groups=tuple(groups_of.get(number, ())),
+            files=files_of.get(number, {}),
+            planned=planned.get(number, {}),
+        )

@@ -179,13 +179,9 @@ class Shown:
     """True if it has others."""
 
 
-def pages_of_package(
-    package: PackagePage, coverage: Coverage, templates: Environment, wheel_pages: WheelPages
-) -> Iterator[Page]:
+def pages_of_package(package: PackagePage, templates: Environment, wheel_pages: WheelPages) -> Iterator[Page]:
     """Render the pages of a package, its versions and their wheels, one at a time."""
-    grids = {
-        version.number: grids_of(package.name, version.number, version.groups, coverage) for version in package.versions
-    }
+    grids = {version.number: grids_of(version.groups, version.planned) for version in package.versions}
     yield from _of_package(package, _newest_of(package.versions, grids), templates)
     for version in package.versions:
         yield from _of_version(package, version, grids[version.number], templates)
@@ -293,7 +289,7 @@ def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None, docume
     yield from first_pages(packages, files, site.torches, finder_data(groups, site.torches, catalogue), templates)
     wheel_pages = WheelPages(templates, projects)
     for package in packages:
-        yield from pages_of_package(package, coverage, templates, wheel_pages)
+        yield from pages_of_package(package, templates, wheel_pages)
     yield from more_pages(groups, site.torches, coverage, failures, templates=templates, site_url=site_url)
     for project, badge in badges.items():
         yield f"{package_folder(project)}badge.svg", [badge.svg]

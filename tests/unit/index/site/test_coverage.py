@@ -50,7 +50,7 @@ def grids(
     manifests: tuple[ListedRelease, ...], planned: Catalogue | None, project: ProjectName = DEMO, version: str = V1
 ) -> dict[Platform, Grid]:
     files = site_of_releases(manifests, "").trees[0].projects.get(project, ())
-    every = grids_of(project, version, wheel_groups(files), planned_coverage(planned))
+    every = grids_of(wheel_groups(files), planned_coverage(planned).get(project, {}).get(version, {}))
     return {Platform.parse(grid.platform): grid for grid in every}
 
 
