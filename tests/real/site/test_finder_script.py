@@ -62,7 +62,7 @@ def test_every_code_runs_on_the_same_gpus() -> None:
     kinds = [
         Kind(version="1", exact_version="1", platform="any", glibc=None, sass=sass, ptx=ptx) for sass, ptx in having
     ]
-    found = finder_data({DEMO: [WheelGroup(kind=kind, wheels=()) for kind in kinds]}, {}, None)
+    found = finder_data({DEMO: [WheelGroup(kind=kind, wheels=()) for kind in kinds]}, {})
     gpus = json.dumps([gpu.capability for gpu in CARDS])
     said = answers(found, f"wheels.of('demo').map((row) => {gpus}.map((gpu) => codeFor(row, gpu) !== ''))")
     assert said == [[not lacks_code_for(gpu, *each, driver=None, cuda=None) for gpu in CARDS] for each in having]
@@ -76,7 +76,7 @@ def test_every_tag_is_for_the_same_platforms(tmp_path: Path) -> None:
     wheels = [tmp_path / f"demo-{version}-py3-none-{tag}.whl" for version, tag in names.items()]
     publish(store, [certified_wheel(wheel, content=b"") for wheel in wheels], now=NOW)
     files = site_of_releases(manifests_in(store), "").trees[0].projects[DEMO]
-    found = finder_data({DEMO: wheel_groups(files)}, {}, None)
+    found = finder_data({DEMO: wheel_groups(files)}, {})
     choices = [{"project": DEMO, "platform": str(platform), "gpu": ""} for platform in PLATFORMS]
     fitting = answers(found, f"{json.dumps(choices)}.map((choice) => wheels.fitting(choice).map((row) => row.version))")
     said = {
@@ -94,7 +94,7 @@ def test_a_wheel_for_many_torches_fits_each_of_them_and_stands_in_its_tree(tmp_p
     publish(store, [certified_wheel(wheel, requires=("torch>=2.10",))], now=NOW)
     minors = [TorchVersion(2, minor) for minor in (9, 10, 11, 12)]
     site = site_of_releases(manifests_in(store), "", torches={CudaVersion(13, 0): minors})
-    found = finder_data({DEMO: wheel_groups(site.projects[DEMO])}, site.torches, None)
+    found = finder_data({DEMO: wheel_groups(site.projects[DEMO])}, site.torches)
     choice = {"project": DEMO, "platform": "linux_x86_64", "gpu": "", "python": "3.9", "cuda": "13.0"}
     choices = json.dumps([{**choice, "torch": str(torch)} for torch in minors])
     assert answers(found, f"{choices}.map((choice) => wheels.fitting(choice).length)") == [0, 1, 1, 1]
@@ -124,7 +124,7 @@ def test_every_label_is_for_the_same_cuda_and_torch(tmp_path: Path) -> None:
     minors = [TorchVersion(2, minor) for minor in (8, 9, 10, 11, 13)]
     cudas = [CudaVersion(*each) for each in ((11, 8), (12, 6), (12, 8), (13, 0), (13, 2))]
     site = site_of_folder(tmp_path, "", torches=dict.fromkeys(cudas, minors), warn=lambda _text: None)
-    found = finder_data({DEMO: wheel_groups(site.projects[DEMO])}, site.torches, None)
+    found = finder_data({DEMO: wheel_groups(site.projects[DEMO])}, site.torches)
     pairs = list(product(cudas, minors))
     choice = {"project": DEMO, "platform": "linux_x86_64", "gpu": "", "python": "3.12"}
     choices = json.dumps([{**choice, "cuda": str(cuda), "torch": str(torch)} for cuda, torch in pairs])

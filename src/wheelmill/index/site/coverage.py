@@ -15,9 +15,8 @@ from typing import Final, NamedTuple
 from packaging.version import Version
 
 from wheelmill.index.site.wheels import SiteWheel, Trees, WheelGroup, wheels_folder
-from wheelmill.index.tree import Catalogue
 from wheelmill.names import CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
-from wheelmill.plan.targets import Cell, KnownFailure, Skip
+from wheelmill.plan.targets import Cell, KnownFailure, Plan, Skip
 from wheelmill.wheel.label import age_of
 from wheelmill.wheel.platforms import PLATFORMS
 
@@ -108,14 +107,12 @@ def platform_title(platform: str) -> str:
     return _TITLES.get(platform, platform)
 
 
-def planned_coverage(catalogue: Catalogue | None) -> Coverage:
+def planned_coverage(plan: Plan) -> Coverage:
     """Return the planned outcome of every cell, before any wheel is considered."""
     coverage: dict[ProjectName, dict[str, Outcomes]] = {}
-    if catalogue is None:
-        return coverage
-    for skip in catalogue.plan.skips:
+    for skip in plan.skips:
         _row_of(skip.cell, coverage)[skip.cell.python] = _why(skip)
-    for target in catalogue.plan.targets:
+    for target in plan.targets:
         _row_of(target.cell, coverage).update(dict.fromkeys(target.pythons, _MISSING))
     return coverage
 
@@ -298,10 +295,10 @@ class FailureTable:
     left_out: int
 
 
-def failures_of(catalogue: Catalogue | None) -> Mapping[ProjectName, FailureTable]:
+def failures_of(plan: Plan) -> Mapping[ProjectName, FailureTable]:
     """Return the failed builds that the plan skips, by package."""
     alike: dict[ProjectName, dict[tuple[str, str], list[tuple[KnownFailure, Cell]]]] = defaultdict(dict)
-    for skip in catalogue.plan.skips if catalogue else ():
+    for skip in plan.skips:
         if failure := skip.failure:
             of_project = alike[skip.cell.project]
             of_project.setdefault((skip.cell.version, failure.reason), []).append((failure, skip.cell))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
-from typing import TypedDict, TypeVar
+from typing import Final, TypedDict, TypeVar
 
 from wheelmill.config.model import NameElsewhere
 from wheelmill.index.site.packages import dependencies_of, names_elsewhere, required_here
 from wheelmill.index.site.wheels import Trees, WheelGroup, covered_pythons
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import Architecture, CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
+from wheelmill.plan.targets import Plan
 from wheelmill.wheel.gpu_code import CARD_WORDS, CARDS, running_code
 from wheelmill.wheel.label import BuiltFor
 
+EMPTY_CATALOGUE: Final = Catalogue(packages={}, plan=Plan(targets=(), skips=()), drivers={})
+"""Catalogue of an index whose wheels alone are known."""
 Value = TypeVar("Value", bound=Hashable)
 
 
@@ -78,7 +81,7 @@ class FinderData(TypedDict):
 
 
 def finder_data(
-    groups: Mapping[ProjectName, Sequence[WheelGroup]], trees: Trees, catalogue: Catalogue | None
+    groups: Mapping[ProjectName, Sequence[WheelGroup]], trees: Trees, catalogue: Catalogue = EMPTY_CATALOGUE
 ) -> FinderData:
     """Gather the data of the finder.
 
@@ -87,11 +90,10 @@ def finder_data(
     """
     shown = {project: found for project, each in groups.items() if (found := list(filter(_is_for_cuda, each)))}
     every_group = [group for of_project in shown.values() for group in of_project]
-    pythons = sorted(_pythons(every_group, catalogue))
+    pythons = sorted(_pythons(every_group, catalogue.plan))
     cudas = _cudas([group.kind.built_for for group in every_group])
     torches = sorted({torch for group in every_group for torch in _torches_for(group, trees)})
-    drivers = catalogue.drivers if catalogue else {}
-    ptx_drivers = catalogue.ptx_drivers if catalogue else {}
+    drivers, ptx_drivers = catalogue.drivers, catalogue.ptx_drivers
     return FinderData(
         projects=list(shown),
         pythons=[str(python) for python in pythons],
@@ -99,10 +101,10 @@ def finder_data(
         torches=[str(torch) for torch in torches],
         drivers={str(cuda): drivers[cuda] for cuda in cudas if cuda in drivers},
         ptx_drivers={str(cuda): ptx_drivers[cuda] for cuda in cudas if cuda in ptx_drivers},
-        gpu_drivers=dict(catalogue.gpu_drivers) if catalogue else {},
+        gpu_drivers=dict(catalogue.gpu_drivers),
         cards={gpu.capability: words for gpu, words in CARD_WORDS.items()},
-        requires={project: list(required) for project, required in required_here(groups, catalogue).items()},
-        elsewhere={str(project): claim for project, claim in names_elsewhere(catalogue).items()},
+        requires={project: list(required) for project, required in required_here(groups, catalogue.packages).items()},
+        elsewhere={str(project): claim for project, claim in names_elsewhere(catalogue.packages).items()},
         wheels={project: _wheels_of(each, groups, pythons, trees) for project, each in shown.items()},
     )
 
@@ -195,7 +197,7 @@ def _numbers_of(values: Iterable[Value]) -> dict[Value, int]:
     return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
-def _pythons(groups: Iterable[WheelGroup], catalogue: Catalogue | None) -> set[PythonVersion]:
+def _pythons(groups: Iterable[WheelGroup], plan: Plan) -> set[PythonVersion]:
     named = {wheel.pythons.oldest for group in groups for wheel in group.wheels if wheel.pythons.oldest}
-    planned = {python for target in catalogue.plan.targets for python in target.pythons} if catalogue else set()
+    planned = {python for target in plan.targets for python in target.pythons}
     return named | planned

@@ -286,20 +286,15 @@ _OLD: Final = "#a8431f"
 _NONE: Final = Badge(message="none yet", colour="#5d636b")
 
 
-def badge_of(
-    project: ProjectName,
-    groups: Mapping[ProjectName, Sequence[WheelGroup]],
-    torches: Trees,
-) -> Badge:
+def badge_of(groups: Sequence[WheelGroup], torches: Trees) -> Badge:
     """Return a project's badge, green if its newest version is for the newest torch of this index, or for any.
 
     `groups` has the newest version first; `torches` are those with a tree, by CUDA.
     """
-    of_project = groups[project]
-    if not of_project:
+    if not groups:
         return _NONE
-    version = of_project[0].kind.version
-    best = max((group.kind.torch for group in of_project if group.kind.version == version), key=age_of)
+    version = groups[0].kind.version
+    best = max((group.kind.torch for group in groups if group.kind.version == version), key=age_of)
     newest = max((torch for each in torches.values() for torch in each if not torch.is_candidate), default=None)
     fits = newest is None or best is None or (newest in best if isinstance(best, StableTorch) else best >= newest)
     message = f"{version}, {words_for(best)}" if best else version

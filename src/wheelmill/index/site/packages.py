@@ -20,7 +20,7 @@ from packaging.version import Version
 from wheelmill.config.model import NameElsewhere, Package, StatusEntry, Topic, with_suffix
 from wheelmill.index.site.coverage import Coverage, Outcomes, platform_order, platform_title
 from wheelmill.index.site.wheels import SiteWheel, WheelGroup, version_before_label
-from wheelmill.index.tree import Catalogue, IndexFile, Site, VersionFiles
+from wheelmill.index.tree import IndexFile, Site, VersionFiles
 from wheelmill.names import TORCH, CudaVersion, ProjectName, StableTorch, TorchVersion, read_requirement
 from wheelmill.wheel.label import age_of, words_for
 
@@ -46,9 +46,8 @@ def _requirements_of(requires_dist: tuple[str, ...]) -> tuple[tuple[ProjectName,
     return tuple(found)
 
 
-def names_elsewhere(catalogue: Catalogue | None) -> Mapping[ProjectName, NameElsewhere]:
+def names_elsewhere(packages: Mapping[ProjectName, Package]) -> Mapping[ProjectName, NameElsewhere]:
     """Return what the package index has under the names of packages, as far as their entries name it."""
-    packages = catalogue.packages if catalogue else {}
     return {name: package.elsewhere for name, package in packages.items() if package.elsewhere}
 
 
@@ -74,13 +73,12 @@ def install_command(requirement: str, pin: str, *, is_shared: bool, dependencies
 
 
 def required_here(
-    groups: Mapping[ProjectName, Sequence[WheelGroup]], catalogue: Catalogue | None
+    groups: Mapping[ProjectName, Sequence[WheelGroup]], packages: Mapping[ProjectName, Package]
 ) -> Mapping[ProjectName, tuple[ProjectName, ...]]:
     """Return the projects of this index that each project needs, directly or through others.
 
-    `catalogue` has these requirements before there is a wheel.
+    `packages` has these requirements before there is a wheel.
     """
-    packages = catalogue.packages if catalogue else {}
     direct: dict[ProjectName, dict[ProjectName, None]] = {
         name: dict.fromkeys(package.requires) for name, package in packages.items()
     }
@@ -230,16 +228,15 @@ def package_pages(
     site: Site,
     groups: Mapping[ProjectName, Sequence[WheelGroup]],
     coverage: Coverage,
-    catalogue: Catalogue | None,
+    packages: Mapping[ProjectName, Package],
 ) -> Iterator[PackagePage]:
     """Gather the contents of the pages of packages.
 
-    `site` has the status and the yanked wheels of projects, which `groups` excludes. `catalogue` is None if only wheels
-    are known.
+    `site` has the status and the yanked wheels of projects, which `groups` excludes.
     """
-    required, elsewhere = required_here(groups, catalogue), names_elsewhere(catalogue)
+    required, elsewhere = required_here(groups, packages), names_elsewhere(packages)
     for project, of_project in groups.items():
-        package = catalogue.packages.get(project) if catalogue else None
+        package = packages.get(project)
         requires = required.get(project, ())
         yield PackagePage(
             name=project,

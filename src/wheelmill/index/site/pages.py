@@ -32,7 +32,7 @@ from wheelmill.index.site.coverage import (
     matrix_of,
     planned_coverage,
 )
-from wheelmill.index.site.finder import FinderData, finder_data
+from wheelmill.index.site.finder import EMPTY_CATALOGUE, FinderData, finder_data
 from wheelmill.index.site.news import FEED, badge_of, feed_of, histories_of, newest_of, news_of
 from wheelmill.index.site.packages import PackagePage, PackageVersion, package_pages
 from wheelmill.index.site.templates import MAX_CELLS, Table, cut, templates_for
@@ -267,22 +267,22 @@ def site_pages(
     links and search engines get no sitemap. `documents` is a folder of wheelmill's documents, rendered by Sphinx for
     the site.
     """
-    pages = _pages(site, catalogue, site_url, documents)
+    pages = _pages(site, catalogue or EMPTY_CATALOGUE, site_url, documents)
     return with_sitemap(pages, site_url) if site_url else pages
 
 
-def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None, documents: Path | None) -> Iterator[Page]:
-    projects = sorted({*site.projects, *(catalogue.packages if catalogue else ())})
-    coverage = planned_coverage(catalogue)
+def _pages(site: Site, catalogue: Catalogue, site_url: str | None, documents: Path | None) -> Iterator[Page]:
+    projects = sorted({*site.projects, *catalogue.packages})
+    coverage = planned_coverage(catalogue.plan)
     groups = {
         project: wheel_groups(file for file in site.projects.get(project, ()) if file.yanked is None)
         for project in projects
     }
-    packages = list(package_pages(site, groups, coverage, catalogue))
+    packages = list(package_pages(site, groups, coverage, catalogue.packages))
     files = [file for file in chain(*site.projects.values()) if file.yanked is None]
-    failures = failures_of(catalogue)
-    histories = histories_of(groups, catalogue.downloads if catalogue else {})
-    badges = {project: badge_of(project, groups, site.torches) for project in projects}
+    failures = failures_of(catalogue.plan)
+    histories = histories_of(groups, catalogue.downloads)
+    badges = {project: badge_of(of_project, site.torches) for project, of_project in groups.items()}
     templates = templates_for(site.torches, frozenset(projects))
     templates.globals |= {"failed": failures.keys(), "histories": histories, "badges": badges}
     templates.globals["documents"] = f"{DOCUMENTS}/" if documents else ""

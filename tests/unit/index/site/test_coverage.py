@@ -22,6 +22,7 @@ from wheelmill.index.site.coverage import (
     matrix_of,
     planned_coverage,
 )
+from wheelmill.index.site.finder import EMPTY_CATALOGUE
 from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import CudaVersion, Platform, ProjectName, Sha256, StableTorch, TorchVersion, project_name
@@ -47,10 +48,10 @@ def planned_catalogue(config: Config = CONFIG, failures: KnownFailures = NOTHING
 
 
 def grids(
-    manifests: tuple[ListedRelease, ...], planned: Catalogue | None, project: ProjectName = DEMO, version: str = V1
+    manifests: tuple[ListedRelease, ...], planned: Catalogue, project: ProjectName = DEMO, version: str = V1
 ) -> dict[Platform, Grid]:
     files = site_of_releases(manifests, "").trees[0].projects.get(project, ())
-    every = grids_of(wheel_groups(files), planned_coverage(planned).get(project, {}).get(version, {}))
+    every = grids_of(wheel_groups(files), planned_coverage(planned.plan).get(project, {}).get(version, {}))
     return {Platform.parse(grid.platform): grid for grid in every}
 
 
@@ -116,7 +117,7 @@ def test_the_pythons_of_an_abi3_wheel_that_is_missing_are_missing() -> None:
 
 
 def test_without_a_plan_only_what_is_built_is_known(release: Release) -> None:
-    (grid,) = grids(release(BUILT), None).values()
+    (grid,) = grids(release(BUILT), EMPTY_CATALOGUE).values()
     assert states(grid) == {("2.11", "13.0"): [State.BUILT]}
     assert grid.outside == ()
 
@@ -136,11 +137,13 @@ MINORS = [TorchVersion(2, minor) for minor in (8, 9, 10, 11)]
 TORCHES = {CudaVersion(13, 0): [*MINORS, TorchVersion(2, 12, 1)]}
 
 
-def matrix(release: Release, *wheels: str, requires: tuple[str, ...] = (), planned: Catalogue | None = None) -> Matrix:
+def matrix(
+    release: Release, *wheels: str, requires: tuple[str, ...] = (), planned: Catalogue = EMPTY_CATALOGUE
+) -> Matrix:
     names = [f"demo-{each}-cp312-cp312-manylinux_2_28_x86_64.whl" for each in wheels]
     site = site_of_releases(release(*names, requires=requires) if names else [], "")
     groups = {DEMO: wheel_groups(site.projects.get(DEMO, ()))}
-    return matrix_of(groups, TORCHES, planned_coverage(planned))
+    return matrix_of(groups, TORCHES, planned_coverage(planned.plan))
 
 
 def versions(found: Matrix) -> dict[str, str | None]:
@@ -225,7 +228,7 @@ def test_a_page_tells_what_the_compiler_said_where_and_shows_the_log() -> None:
 
 
 def test_what_fails_of_the_same_is_told_once() -> None:
-    found = failures_of(failing("error: a", "error: a", "error: b"))[DEMO]
+    found = failures_of(failing("error: a", "error: a", "error: b").plan)[DEMO]
     told = {(each.version, each.newest.reason): each.count for each in found.builds}
     assert sum(told.values()) == 3
     assert len(told) == len(found.builds)

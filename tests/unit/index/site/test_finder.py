@@ -7,7 +7,7 @@ from msgspec import structs
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.plan.examples import CONFIG, CUDA_13, DEMO, PLAIN
 from wheelmill.index.collect import site_of_releases
-from wheelmill.index.site.finder import FinderData, ProjectWheels, finder_data
+from wheelmill.index.site.finder import EMPTY_CATALOGUE, FinderData, ProjectWheels, finder_data
 from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import TorchVersion, project_name
@@ -20,7 +20,7 @@ TOP = project_name("top")
 CATALOGUE = Catalogue(packages=CONFIG.packages, plan=make_plan(CONFIG, Filters(), {}), drivers={CUDA_13: "580.65.06"})
 
 
-def data(manifests: tuple[ListedRelease, ...], catalogue: Catalogue | None = None) -> FinderData:
+def data(manifests: tuple[ListedRelease, ...], catalogue: Catalogue = EMPTY_CATALOGUE) -> FinderData:
     site = site_of_releases(manifests, "", torches=TORCHES)
     groups = {project: wheel_groups(files) for project, files in site.projects.items()}
     return finder_data(groups, site.torches, catalogue)

@@ -191,7 +191,7 @@ def badge(release: Release, *wheels: str, requires: tuple[str, ...] = ()) -> Bad
     names = [f"demo-{each}-cp312-cp312-manylinux_2_28_x86_64.whl" for each in wheels]
     site = site_of_releases(release(*names, requires=requires), "")
     torches = {CudaVersion(13, 0): [TorchVersion(2, 10), TorchVersion(2, 11), TorchVersion(2, 12, 1)]}
-    return badge_of(DEMO, {DEMO: wheel_groups(site.projects.get(DEMO, ()))}, torches)
+    return badge_of(wheel_groups(site.projects.get(DEMO, ())), torches)
 
 
 GREEN, RED, GREY = "#0d7a66", "#a8431f", "#5d636b"
