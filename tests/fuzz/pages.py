@@ -13,8 +13,9 @@ from wheelmill.client.records import Choice, Resolution, Source, SourceKind, Tar
 from wheelmill.client.sources.forms import group_links
 from wheelmill.client.sources.listing import ListingPlace, candidates_of
 from wheelmill.client.sources.pages import PageCache, Pages
-from wheelmill.conformance.rule import Document, ExaminedFile, FileContents, ProjectDetail
+from wheelmill.conformance.rule import Document, ExaminedFile, FileContents, ParsedPage
 from wheelmill.conformance.rules import DETAIL_CHECKS, FILE_CHECKS
+from wheelmill.conformance.simple_api import check_detail
 from wheelmill.conformance.wheels import compare_requirements
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
 from wheelmill.web.pages import Link, Page
@@ -61,8 +62,9 @@ def look_at_wheel(metadata: bytes) -> None:
 
 def look_at(page: Page) -> Page:
     """Choose from a page, and check it; returns it."""
-    detail = ProjectDetail(document=answered(), project=DEMO, page=page)
-    said = [message for check in DETAIL_CHECKS for _, message in check(detail)]
+    form = ParsedPage(document=answered(), page=page)
+    said = [message for check in DETAIL_CHECKS for _, message in check(form)]
+    said += [message for _, message in check_detail(form, DEMO)]
     json.dumps([*said, *(fault.problem for fault in page.faults)], ensure_ascii=False).encode()
     with PageCache(None) as cache:
         groups = group_links(page.links)

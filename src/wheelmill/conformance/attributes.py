@@ -32,7 +32,6 @@ from wheelmill.conformance.rule import (
     Breach,
     ExaminedFile,
     ParsedPage,
-    ProjectDetail,
     Violation,
     fails,
     installs,
@@ -80,9 +79,9 @@ SIZE_RANGE: Final = rule(
 _FORMS: Final = ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def check_attributes(detail: ProjectDetail) -> Iterator[Breach]:
+def check_attributes(form: ParsedPage) -> Iterator[Breach]:
     """Check the sizes, upload times and versions on a project's page (PEP 700)."""
-    page = detail.page
+    page = form.page
     needs_all = page.form is Form.JSON and page.version != "1.0"
     if needs_all:
         yield from _check_versions(page)
@@ -164,9 +163,9 @@ _BEFORE: Final = frozenset({None, "1.0", "1.1", "1.2", "1.3"})
 _STATUSES: Final = frozenset({"active", "archived", "quarantined", "deprecated"})
 
 
-def check_status(detail: ProjectDetail) -> Iterator[Breach]:
+def check_status(form: ParsedPage) -> Iterator[Breach]:
     """Check the status on a project's page (PEP 792)."""
-    page = detail.page
+    page = form.page
     if page.status is not None and page.status not in _STATUSES:
         yield STATUS, f"the status is {page.status!r}"
     if page.status is not None and page.version in _BEFORE:
@@ -175,9 +174,9 @@ def check_status(detail: ProjectDetail) -> Iterator[Breach]:
         yield QUARANTINED, f"it is quarantined and lists files: {len(page.links)}"
 
 
-def compare_statuses(html: ParsedPage, json: ParsedPage) -> Iterator[Breach]:
+def compare_statuses(html: Page, json: Page) -> Iterator[Breach]:
     """Compare the status in the forms of a project's page (PEP 792)."""
-    stated = {form.page.form: (form.page.status or "active", form.page.status_reason or "") for form in (html, json)}
+    stated = {page.form: (page.status or "active", page.status_reason or "") for page in (html, json)}
     if len(set(stated.values())) > 1:
         parts = [f"{form} says {status!r} with the reason {reason!r}" for form, (status, reason) in stated.items()]
         yield SAME_STATUS, ", ".join(sorted(parts))
@@ -229,14 +228,14 @@ LEGACY: Final = rule(
 )
 
 
-def check_announced_metadata(detail: ProjectDetail) -> Iterator[Breach]:
+def check_announced_metadata(form: ParsedPage) -> Iterator[Breach]:
     """Check the metadata attributes on a project's page (PEP 658 and 714)."""
-    for link in detail.page.links:
+    for link in form.page.links:
         value, legacy = link.core_metadata, link.legacy_metadata
         name, _, digest = (value or "true").partition("=")
         if (name, digest) != ("true", "") and not is_hash(name, digest):
             yield VALUE, f"{link.filename} has data-core-metadata={value!r}"
-        if detail.page.form is Form.JSON or legacy is None:
+        if form.page.form is Form.JSON or legacy is None:
             continue
         if value is None:
             yield LEGACY, f"{link.filename} has data-dist-info-metadata only"
@@ -318,9 +317,9 @@ class _Statement(BaseModel):
     subject: tuple[_Subject, ...]
 
 
-def check_provenance_url(detail: ProjectDetail) -> Iterator[Breach]:
+def check_provenance_url(form: ParsedPage) -> Iterator[Breach]:
     """Check the provenance URLs on a project's page (PEP 740)."""
-    for link in detail.page.links:
+    for link in form.page.links:
         if link.provenance is not None and not is_secure(link.provenance):
             yield URL, f"{link.filename} has the provenance {link.provenance!r}"
 
@@ -381,9 +380,9 @@ ITSELF: Final = rule(
 )
 
 
-def check_variant_lists(detail: ProjectDetail) -> Iterator[Breach]:
+def check_variant_lists(form: ParsedPage) -> Iterator[Breach]:
     """Check that a project's page with variant wheels lists their variants (PEP 825)."""
-    names = [link.filename for link in detail.page.links]
+    names = [link.filename for link in form.page.links]
     listed = {name_and_version(name) for name in names if name.endswith(VARIANTS_SUFFIX)}
     variants = Counter(name_and_version(name) for name in names if split_label(name)[1])
     for named, count in variants.items():

@@ -14,7 +14,6 @@ from packaging.utils import NormalizedName, parse_sdist_filename
 from packaging.version import Version
 
 from wheelmill.errors import UnreadableError
-from wheelmill.names import ProjectName
 from wheelmill.web.pages import SIDECAR_SUFFIX, Link, Page
 from wheelmill.wheel.metadata import read_metadata
 from wheelmill.wheel.name import VARIANTS_SUFFIX, WheelName, split_label, written_parts
@@ -212,14 +211,6 @@ class ParsedPage:
 
     document: Document
     page: Page
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProjectDetail(ParsedPage):
-    """A project's page in one of its forms."""
-
-    project: ProjectName
-    """As it was asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)

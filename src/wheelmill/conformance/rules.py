@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 from packaging.version import Version
 
@@ -18,7 +18,6 @@ from wheelmill.conformance.rule import (
     Document,
     ExaminedFile,
     ParsedPage,
-    ProjectDetail,
     Rule,
     Severity,
     Violation,
@@ -51,13 +50,11 @@ _DECLARED: Final = [
 RULES: Final = (*sorted(_DECLARED, key=lambda each: Version(each.number)), READABLE)
 """By their PEPs, our own at the end."""
 
-LIST_CHECKS: Final[tuple[Callable[[ParsedPage], Iterator[Breach]], ...]] = (
-    simple_api.check_list,
-    simple_api.check_page,
-)
-DETAIL_CHECKS: Final[tuple[Callable[[ProjectDetail], Iterator[Breach]], ...]] = (
+PageCheck = Callable[[ParsedPage], Iterator[Breach]]
+
+LIST_CHECKS: Final[tuple[PageCheck, ...]] = (simple_api.check_list, simple_api.check_page)
+DETAIL_CHECKS: Final[tuple[PageCheck, ...]] = (
     wheels.check_versions,
-    simple_api.check_detail,
     simple_api.check_page,
     attributes.check_announced_metadata,
     attributes.check_attributes,
@@ -147,50 +144,44 @@ class Reading:
         )
 
 
-_Form = TypeVar("_Form", bound=ParsedPage)
-
-
 def _read(
     documents: Sequence[Document],
     parse: Callable[[Document], tuple[Page | None, list[Breach]]],
-    form_of: Callable[..., _Form],
-    checks: Sequence[Callable[[_Form], Iterator[Breach]]],
-    *comparisons: Callable[[_Form, _Form], Iterator[Breach]],
-) -> tuple[list[_Form], list[Violation]]:
+    checks: Sequence[PageCheck],
+    *comparisons: Callable[[Page, Page], Iterator[Breach]],
+) -> tuple[dict[Form, Page], list[Violation]]:
     """Parse, check and compare the forms of a page; returns the readable forms, and the violations of all."""
-    forms: list[_Form] = []
+    pages: dict[Form, Page] = {}
     violations: list[Violation] = []
     for document in documents:
         page, breaches = parse(document)
         if page:
-            forms.append(form_of(document=document, page=page))
-            breaches += (breach for check in checks for breach in check(forms[-1]))
+            pages[page.form] = page
+            parsed = ParsedPage(document=document, page=page)
+            breaches += (breach for check in checks for breach in check(parsed))
         violations += (broken.violation(document.url, message) for broken, message in breaches)
-    by_form = {form.page.form: form for form in forms}
-    if len(by_form) == len(Form):
-        html, json = by_form[Form.HTML], by_form[Form.JSON]
-        breaches = [breach for compare in comparisons for breach in compare(html, json)]
-        violations += (broken.violation(json.document.url, message) for broken, message in breaches)
-    return forms, violations
+    if len(pages) == len(Form):
+        breaches = [breach for compare in comparisons for breach in compare(pages[Form.HTML], pages[Form.JSON])]
+        violations += (broken.violation(documents[0].url, message) for broken, message in breaches)
+    return pages, violations
 
 
 def read_list(documents: Sequence[Document]) -> dict[str, Any]:
     """Read a project list in its forms; returns a `Reading` as plain values."""
     parse = partial(_parse, missing=simple_api.ROOT, read_json=read_project_list)
-    forms, violations = _read(documents, parse, ParsedPage, LIST_CHECKS, simple_api.compare_lists)
-    names = {name for form in forms for link in form.page.links if (name := simple_api.project_of(link))}
+    pages, violations = _read(documents, parse, LIST_CHECKS, simple_api.compare_lists)
+    names = {name for page in pages.values() for link in page.links if (name := simple_api.project_of(link))}
     return Reading(violations=violations, projects=sorted(names)).plain()
 
 
 def read_detail(documents: Sequence[Document], project: ProjectName) -> dict[str, Any]:
     """Read a project's page in its forms; returns a `Reading` as plain values."""
     parse = partial(_parse, missing=simple_api.PROJECT, read_json=read_project_detail)
-    form_of = partial(ProjectDetail, project=project)
-    comparisons = (simple_api.compare_details, attributes.compare_statuses)
-    forms, violations = _read(documents, parse, form_of, DETAIL_CHECKS, *comparisons)
+    checks: list[PageCheck] = [*DETAIL_CHECKS, partial(simple_api.check_detail, project=project)]
+    pages, violations = _read(documents, parse, checks, simple_api.compare_details, attributes.compare_statuses)
     files = [
         (absolute(page.base, link.url) or link.url, link)
-        for page in sorted((form.page for form in forms), key=lambda page: page.form, reverse=True)
+        for page in sorted(pages.values(), key=lambda page: page.form, reverse=True)
         for link in page.links
     ]
     return Reading(violations=violations, files=files).plain()

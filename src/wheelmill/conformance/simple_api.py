@@ -24,7 +24,6 @@ from wheelmill.conformance.rule import (
     Document,
     ExaminedFile,
     ParsedPage,
-    ProjectDetail,
     Violation,
     fails,
     installs,
@@ -33,7 +32,7 @@ from wheelmill.conformance.rule import (
     rule,
 )
 from wheelmill.names import ProjectName, read_range
-from wheelmill.web.pages import Form, Link, absolute, last_part
+from wheelmill.web.pages import Form, Link, Page, absolute, last_part
 
 _UNREAD: Final = installs("never reads the project list")
 _NOTHING: Final = fails("no matching distribution")
@@ -139,9 +138,9 @@ _LEGACY: Final = (".egg", ".exe", ".msi", ".rpm", ".tar.bz2", ".tgz", ".deb", ".
 """Suffixes of files that indexes listed before PEP 527, and that installers pass over."""
 
 
-def check_list(shown: ParsedPage) -> Iterator[Breach]:
+def check_list(form: ParsedPage) -> Iterator[Breach]:
     """Check a project list (PEP 503)."""
-    page = shown.page
+    page = form.page
     for link in page.links:
         if not (_is_listed_well(link) if page.form is Form.HTML else project_of(link)):  # JSON has names and no links
             yield LIST_ENTRY, f"the link {link.text!r} leads to {link.url!r}"
@@ -161,13 +160,13 @@ def _is_listed_well(link: Link) -> bool:
     return path.endswith("/") and last_part(path.rstrip("/")) == project_of(link) == canonicalize_name(link.text or "")
 
 
-def check_detail(detail: ProjectDetail) -> Iterator[Breach]:
-    """Check a project's page (PEP 503 and 691)."""
-    page = detail.page
-    if page.name is not None and page.name != detail.project:
-        yield NAME, f"name is {page.name!r}, not {detail.project!r}"
+def check_detail(form: ParsedPage, project: ProjectName) -> Iterator[Breach]:
+    """Check the page of the requested project (PEP 503 and 691)."""
+    page = form.page
+    if page.name is not None and page.name != project:
+        yield NAME, f"name is {page.name!r}, not {project!r}"
     if page.form is Form.HTML:
-        yield from _check_escapes(detail)
+        yield from _check_escapes(form)
     if not page.links and page.status != "quarantined":
         yield NO_FILE, "it lists no file"
     seen: dict[str, Link] = {}
@@ -176,7 +175,7 @@ def check_detail(detail: ProjectDetail) -> Iterator[Breach]:
             other = "the same hash" if seen[link.filename].hashes == link.hashes else "another hash"
             yield TWICE, f"{link.filename} appears here again, with {other}"
         else:
-            yield from _check_link(link, detail.project)
+            yield from _check_link(link, project)
         seen[link.filename] = link
 
 
@@ -236,13 +235,13 @@ def _check_name(link: Link, project: ProjectName) -> Iterator[Breach]:
         yield OTHER_PROJECT, f"{link.filename} is of {named[0]}, not of {project}"
 
 
-def _check_escapes(detail: ProjectDetail) -> Iterator[Breach]:
+def _check_escapes(form: ParsedPage) -> Iterator[Breach]:
     """Check the page's source, because a parser gives the same value for both spellings."""
-    source = detail.document.content.decode(errors="replace")
+    source = form.document.content.decode(errors="replace")
     quoted = {
         text[1:].partition(text[0])[0] for text in source.split("data-requires-python=") if text[:1] in {"'", '"'}
     }
-    for value in sorted(quoted & {link.requires_python for link in detail.page.links}):
+    for value in sorted(quoted & {link.requires_python for link in form.page.links}):
         if "<" in value or ">" in value:
             yield ESCAPES, f"data-requires-python={value!r} is written without &lt; or &gt;"
 
@@ -252,10 +251,10 @@ FORM: Final = rule("629.2", "The version of the API is two numbers, Major.Minor.
 MAJOR: Final = rule("629.3", "The major version of the API is 1.", IGNORES, section="Clients")
 
 
-def check_page(shown: ParsedPage) -> Iterator[Breach]:
+def check_page(form: ParsedPage) -> Iterator[Breach]:
     """Check the doctype and the API version of any page (PEP 503 and 629)."""
-    stated = shown.page.version
-    if not shown.page.has_doctype:
+    stated = form.page.version
+    if not form.page.has_doctype:
         yield HTML5, "the page has no <!DOCTYPE html>"
     if stated is None:
         yield MISSING, "the page has no pypi:repository-version"
@@ -324,20 +323,20 @@ LABELLED: Final = rule(
 )
 
 
-def compare_lists(html: ParsedPage, json: ParsedPage) -> Iterator[Breach]:
+def compare_lists(html: Page, json: Page) -> Iterator[Breach]:
     """Compare the forms of a project list."""
-    in_html, in_json = ({canonicalize_name(link.text or "") for link in form.page.links} for form in (html, json))
+    in_html, in_json = ({canonicalize_name(link.text or "") for link in page.links} for page in (html, json))
     if projects := in_html ^ in_json:
         yield SAME_PROJECTS, f"only one form lists {', '.join(sorted(projects))}"
 
 
-def compare_details(html: ParsedPage, json: ParsedPage) -> Iterator[Breach]:
+def compare_details(html: Page, json: Page) -> Iterator[Breach]:
     """Compare the forms of a project's page."""
-    in_html, in_json = ({link.filename: link for link in form.page.links} for form in (html, json))
+    in_html, in_json = ({link.filename: link for link in page.links} for page in (html, json))
     for filename in sorted(in_html.keys() | in_json.keys()):
         if filename not in in_html or filename not in in_json:
             yield SAME_FILES, f"only one form lists {filename}"
-        elif names := _differences(in_html[filename], html.page.base, in_json[filename], json.page.base):
+        elif names := _differences(in_html[filename], html.base, in_json[filename], json.base):
             yield SAME_FILES, f"HTML and JSON differ about {filename}: {', '.join(names)}"
 
 

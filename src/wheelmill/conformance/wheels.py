@@ -18,7 +18,7 @@ from packaging.version import InvalidVersion, Version
 from wheelmill.conformance.rule import (
     Breach,
     ExaminedFile,
-    ProjectDetail,
+    ParsedPage,
     Violation,
     fails,
     installs,
@@ -36,9 +36,9 @@ NORMAL: Final = rule(
 )
 
 
-def check_versions(detail: ProjectDetail) -> Iterator[Breach]:
+def check_versions(form: ParsedPage) -> Iterator[Breach]:
     """Check the versions in the file names of a project's page (PEP 440)."""
-    for link in detail.page.links:
+    for link in form.page.links:
         named = name_and_version(link.filename)
         if named and (written := written_version(link.filename)) != str(named[1]):
             yield NORMAL, f"{link.filename} has {written!r} for {named[1]}"

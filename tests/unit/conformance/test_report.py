@@ -2,8 +2,7 @@
 
 from wheelmill.conformance import attributes, simple_api
 from wheelmill.conformance.report import findings_of, legible
-from wheelmill.conformance.rule import Document, ProjectDetail, Rule, Violation
-from wheelmill.names import project_name
+from wheelmill.conformance.rule import Document, ParsedPage, Rule, Violation
 from wheelmill.web.pages import Form, Link, Page
 
 
@@ -37,7 +36,7 @@ def test_quarantined_projects_with_one_file_and_with_more_are_one_finding() -> N
         links = [Link(f"demo-{number}.tar.gz", "https://example.org/demo") for number in range(count)]
         document = Document(url="u", final_url="u", status=200, content_type="", content=b"", size=0)
         page = Page(form=Form.JSON, base="u", links=links, version="1.4", status="quarantined")
-        found = attributes.check_status(ProjectDetail(document=document, project=project_name("demo"), page=page))
+        found = attributes.check_status(ParsedPage(document=document, page=page))
         violations += (rule.violation("u", message) for rule, message in found)
     (finding,) = findings_of(violations)
     assert (len(finding.places), finding.places[0].message) == (2, "it is quarantined and lists files: 1")
