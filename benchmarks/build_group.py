@@ -88,7 +88,7 @@ def measured(target: BuildTarget, output: Path) -> float:
 
 
 def cpu_seconds() -> float:
-    """Of all processes that were started and have ended."""
+    """CPU seconds of all started processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the packages of packages.yml cost to compile for one GPU architecture, and what their wheels show.
+"""Cost of compiling the packages of packages.yml for one GPU architecture, and the evidence of their wheels.
 
     benchmarks/catalogue.py [--package PROJECT ...] [--arch 9.0] [--python 3.12] [--cuda 13.0] [--torch 2.11] [--json]
 
@@ -104,7 +104,7 @@ def run_package(package: str, options: Sequence[str], folder: Path) -> Row:
 
 
 def shown(wheel: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """What a tested wheel shows.
+    """Evidence of a tested wheel.
 
     Args:
         wheel: its part of what `wheelmill run --json` prints.
@@ -121,7 +121,7 @@ def shown(wheel: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def cpu_seconds() -> float:
-    """Of all processes that were started and have ended."""
+    """CPU seconds of all started processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -29,7 +29,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 PROJECTS = ("flash-attn", "causal-conv1d", "mamba-ssm", "natten", "flash-attn", "mamba-ssm")
-"""What each of the six pages has."""
+"""Contents of each of the six pages."""
 TARGET = {"--torch": "2.8", "--cuda": "128", "--python": "3.12", "--platform": "linux_x86_64"}
 FORMS = ("html", "hashes", "github")
 SIZES = (5_000, 30_000)
@@ -47,7 +47,7 @@ main()
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run took."""
+    """Costs of one run."""
 
     seconds: float
     cpu: float

@@ -36,7 +36,7 @@ BASE_URL: Final = "https://example.org/releases/download"
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """What one command took."""
+    """Costs of one command."""
 
     seconds: float
     """Wall time."""
@@ -137,7 +137,7 @@ def compare(count: int, folder: Path) -> dict[str, object]:
 
 
 def growth(counts: Iterable[int]) -> dict[str, object]:
-    """What our site of so many wheels takes, by their number, and then with ten more."""
+    """Measure our site by the number of wheels, and then with ten more."""
     figures: dict[str, object] = {}
     for count in counts:
         with tempfile.TemporaryDirectory(prefix="wheelmill-benchmark-") as folder:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What commands ask of GitHub, and what they take, where many wheels are published.
+"""Requests of commands to GitHub, and their costs, with many published wheels.
 
 The host is the one of the tests, in a process of its own: releases with all their assets, and manifests with
 certificates and provenance. Each command runs as a person runs it, in a process of its own.
@@ -41,10 +41,10 @@ ONE: Final = ("torch-spline-conv", "--python", "3.12", "--cuda", "13.0", "--torc
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """What one command took."""
+    """Costs of one command."""
 
     calls: int
-    """Of the API."""
+    """Calls of the API."""
     changes: int
     """Those of them that create, change or remove something."""
     downloads: int
@@ -97,7 +97,7 @@ class Host:
     answers: IO[str]
 
     def ask(self) -> dict[str, int]:
-        """What was asked of it since the last time."""
+        """Requests since the last call."""
         print(file=self.questions, flush=True)
         counts: dict[str, int] = json.loads(self.answers.readline())
         return counts

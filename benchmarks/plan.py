@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How planning grows with the number of cells: time and peak memory for 10,000, 30,000 and 100,000 of them.
+"""Growth of planning with the number of cells: time and peak memory for 10,000, 30,000 and 100,000 of them.
 
 Run with the interpreter of .venv. Each size is planned three times in a process of its own; the best time counts.
 """

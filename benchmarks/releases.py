@@ -40,7 +40,7 @@ _IMAGE: Final = f"docker.io/library/almalinux:8@sha256:{hashlib.sha256(b'image')
 
 @dataclass(frozen=True, kw_only=True)
 class Wheel:
-    """What the name of a wheel is made of."""
+    """Parts of a wheel's name."""
 
     project: str
     version: str
@@ -62,7 +62,7 @@ class Wheel:
 
 
 def wheels(count: int) -> list[Wheel]:
-    """That many wheels, evenly over the projects, shuffled."""
+    """Wheels in this number, evenly over the projects, shuffled."""
     per_version = len(LABELS) * len(PYTHONS) * len(PLATFORMS)
     versions = [f"1.{number}.0" for number in range(count // PROJECTS // per_version + 1)]
     of_one = itertools.product(versions, LABELS, PYTHONS, PLATFORMS)
@@ -124,7 +124,7 @@ def write_release(folder: Path, release: Release) -> None:
 
 
 def entry_of(wheel: Wheel) -> dict[str, Any]:
-    """What a manifest says of a wheel; those of one version and label have the same metadata."""
+    """Manifest entry of a wheel; those of one version and label have the same metadata."""
     sha256 = hashlib.sha256(wheel.filename.encode()).hexdigest()
     torch = wheel.label.partition("torch")[2]
     return {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the sandbox of this machine costs: a build and a clean room of the demo package, confined and unconfined.
+"""Cost of this machine's sandbox: a build and a clean room of the demo package, confined and unconfined.
 
     benchmarks/sandbox.py [--rounds 3] [--json]
 
@@ -120,7 +120,7 @@ def timed(act: Callable[[], None]) -> dict[str, float]:
 
 
 def cpu_seconds() -> float:
-    """Of this process, and of those that it waited for."""
+    """CPU seconds of this process, and of those that it waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 

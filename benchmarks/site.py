@@ -37,7 +37,7 @@ PAGES: Final = {
     "packages/p-0/2.99.9/index.html": "version",
     "packages/p-0/2.99.9/cu130torch2.10/index.html": "wheels of one label",
 }
-"""Of the project that has half of the wheels."""
+"""Pages of the project that has half of the wheels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ _CHOOSE: Final = """python => {
 
 
 def cpu_seconds() -> float:
-    """Of this process until now."""
+    """CPU seconds of this process until now."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What this machine's package manager calls things, and how pip and uv are run here: the other scripts source it.
+# Names of this machine's package manager, and calls of pip and uv: the other scripts source it.
 
 # install_hint APT DNF: the command that installs packages here, named as either manager names them.
 install_hint() {

@@ -263,7 +263,7 @@ def check_sidecar(file: ExaminedFile) -> Iterator[Violation]:
     if file.resolved and (named := name_and_version(link.filename)):
         project, version = canonicalize_name(file.resolved.name), file.resolved.version
         if (project, version) != named:
-            yield NAME.violation(file.said_at, f"METADATA of {link.filename} is of {project} {version}")
+            yield NAME.violation(file.metadata_url, f"METADATA of {link.filename} is of {project} {version}")
 
 
 _UNREAD: Final = installs("ignores attestations")
@@ -405,8 +405,8 @@ def check_variant(file: ExaminedFile) -> Iterator[Violation]:
     if fault:
         yield ITSELF.violation(file.url, f"{name}: {VARIANT_FILE}: {fault}")
     elif metadata and [*metadata.variants] != [label]:
-        said = ", ".join(metadata.variants) or "none"
-        yield ITSELF.violation(file.url, f"{name} is the variant {label}, and its {VARIANT_FILE} says {said:.200}")
+        named = ", ".join(metadata.variants) or "none"
+        yield ITSELF.violation(file.url, f"{name} is the variant {label}, and its {VARIANT_FILE} says {named:.200}")
 
 
 def _read(content: bytes) -> tuple[VariantMetadata | None, str]:

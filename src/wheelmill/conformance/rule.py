@@ -256,19 +256,19 @@ class ExaminedFile:
         return self.inside.metadata if self.inside else None
 
     @property
-    def said(self) -> bytes | None:
+    def installer_metadata(self) -> bytes | None:
         """METADATA that installers resolve by: the sidecar, or the one in the wheel."""
         return self.sidecar.content if self.sidecar and self.sidecar.ok else self.metadata
 
     @property
-    def said_at(self) -> str:
-        """URL of the METADATA in `said`."""
+    def metadata_url(self) -> str:
+        """URL of `installer_metadata`."""
         return self.url + SIDECAR_SUFFIX if self.sidecar and self.sidecar.ok else self.url
 
     @cached_property
     def resolved(self) -> Metadata | None:
-        """Parsed METADATA of `said`; None if it cannot be read."""
+        """Parsed `installer_metadata`; None if it cannot be read."""
         try:
-            return None if self.said is None else read_metadata(self.said)
+            return None if self.installer_metadata is None else read_metadata(self.installer_metadata)
         except UnreadableError:
             return None

@@ -189,7 +189,7 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
         message = (
             f"{link.filename} has data-requires-python={link.requires_python!r}; METADATA says {str(inside or '')!r}"
         )
-        yield SAME_PYTHON.violation(file.said_at, message)
+        yield SAME_PYTHON.violation(file.metadata_url, message)
     for name, digest in (file.digests or {}).items():
         if link.hashes[name].lower() != digest:
             message = f"{link.filename} has {name} {digest}; its link says {link.hashes[name]}"

@@ -139,7 +139,7 @@ Requirements = dict[tuple[NormalizedName, Version], tuple[str, frozenset[Require
 
 def check_metadata(file: ExaminedFile) -> Iterator[Violation]:
     """Check the METADATA that installers resolve by (PEP 345)."""
-    content, name = file.said, file.link.filename
+    content, name = file.installer_metadata, file.link.filename
     if content is None:
         return
     try:
@@ -147,19 +147,21 @@ def check_metadata(file: ExaminedFile) -> Iterator[Violation]:
         fields = read_fields(content)
         missing = [title for title in _REQUIRED if not fields.get(title.lower().replace("-", "_"))]
         if missing:
-            yield REQUIRED.violation(file.said_at, f"METADATA of {name} has not one {', '.join(missing)}")
+            yield REQUIRED.violation(file.metadata_url, f"METADATA of {name} has not one {', '.join(missing)}")
         else:
             read_metadata(content)
     except ValueError as error:
-        yield READABLE.violation(file.said_at, f"{name}: {error}")
+        yield READABLE.violation(file.metadata_url, f"{name}: {error}")
 
 
 def compare_requirements(file: ExaminedFile, seen: Requirements) -> Iterator[Violation]:
     """Compare a wheel's requirements with those of the first wheel of its version (PEP 643), and add them to `seen`."""
     named = name_and_version(file.link.filename)
-    if file.said is None or file.resolved is None or named is None:
+    if file.installer_metadata is None or file.resolved is None or named is None:
         return
-    if _REQUIRES in map(str.lower, read_fields(file.said).get("dynamic", ())):  # as written: it may name anything
+    if _REQUIRES in map(
+        str.lower, read_fields(file.installer_metadata).get("dynamic", ())
+    ):  # as written: it may name anything
         return
     own = frozenset(file.resolved.requires_dist or ())
     first, others = seen.setdefault(named, (file.link.filename, own))
