@@ -59,11 +59,6 @@ class Row:
     axes: Axes
     outcomes: tuple[CellOutcome, ...]
 
-    @property
-    def wheels(self) -> list[SiteWheel]:
-        """Built wheels, the oldest Python first."""
-        return [outcome.wheel for outcome in self.outcomes if outcome.wheel]
-
 
 Reasons = tuple[tuple[str, int], ...]
 """Each with the number of cells that it is given for, the most frequent first."""

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby, islice
+from operator import itemgetter
 from typing import Final
 
 from jinja2 import Environment
@@ -112,7 +113,7 @@ def _torches(torch: TorchNeed | None, cuda: CudaVersion | None, trees: Trees) ->
 
 def _row(row: Row, head: str, folder: str, torches: str) -> str:
     cells = "".join([_cell(outcome, folder) for outcome in row.outcomes])
-    sizes = [wheel.file.size for wheel in row.wheels]
+    sizes = [outcome.wheel.file.size for outcome in row.outcomes if outcome.wheel]
     largest = size(max(sizes)) if sizes else ""
     cuda = escape(row.axes.words)
     return (
@@ -142,7 +143,9 @@ def size_rows(groups: Iterable[WheelGroup]) -> Markup:
     """Render the rows of a version: Linux, and of it the newest torch, first; nothing if no certificate has sizes."""
     listed = sorted(groups, key=lambda group: platform_order(group.kind.platform))
     rows = (
-        _size_row(group.kind, *largest) for group in listed if (largest := max(_known(group), default=None, key=_first))
+        _size_row(group.kind, *largest)
+        for group in listed
+        if (largest := max(_known(group), default=None, key=itemgetter(0)))
     )
     return Markup("\n".join(islice(rows, MAX_ROWS)))  # noqa: S704 - escaped
 
@@ -151,10 +154,6 @@ def _known(group: WheelGroup) -> Iterator[tuple[int, Sizes]]:
     for wheel in group.wheels:
         if (certificate := wheel.file.certificate) and certificate.sizes:
             yield wheel.file.size, certificate.sizes
-
-
-def _first(known: tuple[int, Sizes]) -> int:
-    return known[0]
 
 
 def _size_row(kind: Kind, packed: int, sizes: Sizes) -> str:
