@@ -112,6 +112,16 @@ def test_what_a_package_requires_and_will_not_find_is_named_before_anything_is_b
     assert list(tmp_path.rglob("*.log")) == []
 
 
+def test_a_cuda_without_an_image_is_promised_no_wheels(plan: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "config"
+    shutil.copytree(ROOT / "config", folder)
+    facts = folder / "compatibility.yml"
+    facts.write_text(facts.read_text().replace('"13.2"', '"13.3"').replace('"13.2.2"', '"13.3.0"'))
+    wanted = ("flash-attn", "--config", str(folder), "--cuda")
+    assert "wheels to build: 0" not in plan(*wanted, "13.0").stdout
+    assert plan(*wanted, "13.3", exit_code=2).stderr.startswith("error: no image is pinned for CUDA 13.3\n")
+
+
 def test_a_torch_that_is_new_brings_a_sample_of_three_packages(plan: Command, tmp_path: Path) -> None:
     folder = tmp_path / "config"
     shutil.copytree(ROOT / "config", folder)

@@ -14,41 +14,61 @@ from pathlib import Path
 from packaging.version import Version
 
 from wheelmill.config.fields import KeyPath
-from wheelmill.config.load import COMPATIBILITY, generated_files
+from wheelmill.config.load import COMPATIBILITY, SOURCES, generated_files
 from wheelmill.config.maintenance.torch_symbols import stale_torches
-from wheelmill.config.model import Config
+from wheelmill.config.model import DEFAULT_ARCHITECTURES, Config
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.config.yaml import faults_at
+from wheelmill.config.model.sources import Sources
+from wheelmill.config.yaml import faults_at, read_file
+from wheelmill.errors import ConfigurationError
 from wheelmill.wheel.torch_symbols import TABLE, TableSummary
 
 
 def contradictions(config: Config, folder: Path) -> tuple[str, ...]:
-    """Name every contradiction between the files of a folder.
-
-    Args:
-        config: what the files say; each has no fault of its own.
-        folder: their folder. A file that it lacks ships with wheelmill and is not looked at.
+    """Name every contradiction between the files of a folder; a file that it lacks ships with wheelmill.
 
     Raises:
         UnreadableError: the table of torch's symbols cannot be read.
     """
-    if not (folder / COMPATIBILITY).exists():
-        return ()
+    return (*_of_facts(config, folder), *_of_sources(folder / SOURCES))
+
+
+def _of_facts(config: Config, folder: Path) -> Iterator[str]:
+    """Contradictions of a folder's own ``compatibility.yml``."""
+    if not (path := folder / COMPATIBILITY).exists():
+        return
     facts = config.compatibility
-    found = [*_of_cuda(config), *_of_pythons(facts), *_of_symbols(facts, folder / TABLE)]
-    return (*faults_at(folder / COMPATIBILITY, found), *_of_generated_files(folder))
+    faults = [*_of_cuda(config), *_of_torch(facts), *_of_pythons(facts), *_of_symbols(facts, folder / TABLE)]
+    yield from faults_at(path, faults)
+    yield from _of_generated_files(folder)
 
 
 def _of_cuda(config: Config) -> Iterator[tuple[KeyPath, str]]:
-    """CUDA releases that no image has, or whose driver is that of an older one."""
-    before = ""
+    """CUDA releases without an image, with an older driver or GCC than the one before, or without known GPUs."""
+    driver, gcc = "", 0
     for cuda, release in sorted(config.compatibility.cuda.items()):
         place = ("cuda", "releases", str(cuda))
         if cuda not in config.images.cuda:
             yield place, f"images.yml has no image for CUDA {cuda}: 'wheelmill config images --refresh --write' pins it"
-        if release.driver and before and Version(release.driver) <= Version(before):
-            yield (*place, "driver"), f"expected a newer one than {before}, the driver of the CUDA before it"
-        before = release.driver or before
+        if release.driver and driver and Version(release.driver) <= Version(driver):
+            yield (*place, "driver"), f"expected a newer one than {driver}, the driver of the CUDA before it"
+        if release.host_gcc < gcc:
+            yield (*place, "host_gcc"), f"expected at least {gcc}, the GCC of the CUDA before it"
+        for rule in DEFAULT_ARCHITECTURES:
+            if release.architectures.isdisjoint(gpu.capability for gpu in rule.list):
+                default = ", ".join(gpu.capability for gpu in rule.list)
+                yield (*place, "architectures"), f"expected one of {default}, for which packages are compiled"
+        driver, gcc = release.driver or driver, release.host_gcc
+
+
+def _of_torch(facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
+    """CUDA releases that a torch is published for, and nothing is known of."""
+    for section, releases in (("releases", facts.torch.releases), ("candidates", facts.torch.candidates)):
+        for torch, release in releases.items():
+            for platform, cudas in release.cuda.items():
+                if unknown := ", ".join(map(str, sorted(cudas - facts.cuda.keys()))):
+                    place = ("torch", section, str(torch), "cuda", str(platform))
+                    yield place, f"cuda.releases has no driver, host_gcc and architectures of CUDA {unknown}"
 
 
 def _of_pythons(facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
@@ -74,7 +94,17 @@ def _of_symbols(facts: Compatibility, path: Path) -> Iterator[tuple[KeyPath, str
 
 
 def _of_generated_files(folder: Path) -> Iterator[str]:
-    """Files made from others that were not made again since."""
+    """Generated files older than the files they are made from."""
     for name, content in generated_files(folder).items():
         if (path := folder / name).exists() and path.read_bytes() != content:
             yield f"{path}:1: is older than the files it is made from: 'wheelmill config schema --write' makes it again"
+
+
+def _of_sources(path: Path) -> tuple[str, ...]:
+    """Faults of ``sources.yml``, which the client alone reads."""
+    if path.exists():
+        try:
+            read_file(path, Sources)
+        except ConfigurationError as error:
+            return error.faults
+    return ()

@@ -37,6 +37,7 @@ OWN: Final = "wheelmill.yml"
 IMAGES: Final = "images.yml"
 YANKED: Final = "yanked.yml"
 REMOVED: Final = "removed.yml"
+SOURCES: Final = "sources.yml"
 
 Record = TypeVar("Record")
 File = TypeVar("File", bound=ConfigFile)

@@ -1,12 +1,13 @@
 """What one file of a configuration promises and another one cannot hold is named where it stands."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from wheelmill.config.consistency import contradictions
-from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, PACKAGES, facts_json, load_config
+from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, PACKAGES, SOURCES, facts_json, load_config
 from wheelmill.system.own_installation import CONFIG
 from wheelmill.wheel.torch_symbols import TABLE
 
@@ -37,16 +38,17 @@ def faults(tmp_path: Path) -> Faults:
     return find
 
 
-CUDA = """\
+def cuda_added(*, driver: str = "600.1", host_gcc: int = 15, gpu: str = "9.0") -> tuple[str, str]:
+    """A replacement that adds CUDA 13.9, for which there are no images."""
+    entry = f"""\
     "13.9":
       toolkit: "13.9.0"
       minimum_driver: "580.65.06"
       driver: "{driver}"
-      host_gcc: 15
-      architectures: ["9.0"]
-
-torch:
+      host_gcc: {host_gcc}
+      architectures: ["{gpu}"]
 """
+    return "\ntorch:\n", f"\n{entry}\ntorch:\n"
 
 
 def test_the_files_that_ship_contradict_each_other_nowhere(faults: Faults) -> None:
@@ -59,12 +61,29 @@ def test_the_files_that_ship_contradict_each_other_nowhere(faults: Faults) -> No
 def test_a_cuda_needs_an_image_and_a_driver_newer_than_the_one_before(
     driver: str, keys: list[str], faults: Faults
 ) -> None:
-    added = ("\ntorch:\n", f"\n{CUDA.format(driver=driver)}")
-    assert faults(added) == [f"cuda.releases.13.9{key}" for key in keys]
+    assert faults(cuda_added(driver=driver)) == [f"cuda.releases.13.9{key}" for key in keys]
 
 
 def test_a_driver_that_was_not_looked_up_is_compared_with_nothing(faults: Faults) -> None:
     assert faults(('      driver: "580.65.06"\n', "")) == []
+
+
+@pytest.mark.parametrize(("host_gcc", "keys"), [(16, [""]), (15, [""]), (14, ["", ".host_gcc"])])
+def test_the_compiler_bound_of_a_cuda_is_that_of_the_one_before_or_newer(
+    host_gcc: int, keys: list[str], faults: Faults
+) -> None:
+    assert faults(cuda_added(host_gcc=host_gcc)) == [f"cuda.releases.13.9{key}" for key in keys]
+
+
+@pytest.mark.parametrize(("gpu", "count"), [("9.0", 0), ("11.0", 1), ("12.1", 2)])
+def test_a_cuda_compiles_for_a_default_gpu_of_each_platform(gpu: str, count: int, faults: Faults) -> None:
+    assert faults(cuda_added(gpu=gpu)) == ["cuda.releases.13.9", *["cuda.releases.13.9.architectures"] * count]
+
+
+@pytest.mark.parametrize(("cuda", "keys"), [("12.9", []), ("13.9", ["torch.releases.2.15.cuda.linux_aarch64"])])
+def test_a_torch_is_published_for_cudas_with_an_entry(cuda: str, keys: list[str], faults: Faults) -> None:
+    listed = 'cuda: {linux_x86_64: ["13.0", "13.2"], linux_aarch64: ["13.0", "%s"]}'
+    assert faults((listed % "13.2", listed % cuda)) == keys
 
 
 def test_symbols_of_another_patch_release_are_those_of_another_torch(faults: Faults) -> None:
@@ -82,3 +101,33 @@ def test_what_was_made_from_older_files_is_named(faults: Faults) -> None:
 def test_a_folder_without_facts_of_its_own_has_those_that_ship(tmp_path: Path) -> None:
     (tmp_path / PACKAGES).write_text("packages: {}\n")
     assert contradictions(load_config(tmp_path), tmp_path) == ()
+
+
+@pytest.mark.parametrize("fault", ["", "2: sources.others.find_links: expected {cuda}"])
+def test_a_placeholder_of_a_source_is_one_that_something_fills(fault: str, tmp_path: Path) -> None:
+    (tmp_path / PACKAGES).write_text("packages: {}\n")
+    url = f"https://others.example/cu{{cuda{'x' if fault else ''}}}"
+    (tmp_path / SOURCES).write_text(f'sources:\n  others: {{find_links: "{url}"}}\n')
+    assert [fault in named for named in contradictions(load_config(tmp_path), tmp_path)] == [True] * bool(fault)
+
+
+def test_every_contradiction_of_a_folder_is_named_at_once(tmp_path: Path) -> None:
+    folder = tmp_path / "config"
+    shutil.copytree(CONFIG, folder)
+    for name, before, after in (
+        (COMPATIBILITY, *cuda_added(driver="595.45.04")),
+        (COMPATIBILITY, 'release: "2.15.0"', 'release: "2.15.1"'),
+        (COMPATIBILITY, 'pythons: ["3.9"', 'pythons: ["3.16", "3.9"'),
+        (SOURCES, "{torch_packed}", "{packed}"),
+    ):
+        text = (folder / name).read_text()
+        (folder / name).write_text(text.replace(before, after))
+    places = [fault.split(": ")[1] for fault in contradictions(load_config(folder), folder)]
+    assert places == [
+        "cuda.releases.13.9",
+        "cuda.releases.13.9.driver",
+        "torch.releases.2.15",
+        "pythons.9",
+        "is older than the files it is made from",
+        "sources.windreamer-flash-attn-3.find_links",
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final
@@ -22,13 +22,14 @@ from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.config.maintenance.amend import added_torches, changed_since
 from wheelmill.config.model import Config
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName, TorchVersion
+from wheelmill.names import ProjectName, ReleaseTag, TorchVersion
 from wheelmill.plan.groups import GUESSED_SECONDS, Basis, Estimate, estimate, groups_of, without_claimed
 from wheelmill.plan.matrix import Missing, find_missing, make_plan
 from wheelmill.plan.sample import sample_of, with_sample
 from wheelmill.plan.targets import (
     PLAN_SCHEMA,
     BuildTarget,
+    Cell,
     FailureOf,
     Filters,
     KnownFailures,
@@ -44,7 +45,7 @@ from wheelmill.system.progress import number_of
 from wheelmill.wheel.platforms import AUTO_POLICY
 
 if TYPE_CHECKING:
-    from wheelmill.cli.factory.outputs import MissingPackage, PlanContent, Planned
+    from wheelmill.cli.factory.outputs import PlanContent, Planned
 
 
 _REASONS: Final = 3
@@ -199,6 +200,24 @@ class PartOptions:
         groups = read_values("--group", self.group, str)
         return replace(wanted, groups=groups, changed=changed_since(config, self.since, say) if self.since else None)
 
+    def plan(
+        self,
+        config: Config,
+        wanted: Filters,
+        published: Mapping[Cell, ReleaseTag],
+        failure_of: FailureOf,
+        past: PastBuilds,
+    ) -> Plan:
+        """Plan what is wanted; for a sample, its part, and the cheapest packages for each new torch."""
+        planned = make_plan(config, wanted, published, failure_of)
+        if not self.sample:
+            return planned
+        planned = sample_of(planned)
+        for torch in added_torches(config, self.since) if self.since else ():
+            for_torch = replace(wanted, changed=None, torches=(torch,))
+            planned = with_sample(planned, make_plan(config, for_torch, published, failure_of), past)
+        return planned
+
 
 @dataclass(frozen=True, kw_only=True)
 class ChainOptions:
@@ -248,6 +267,23 @@ class ChainOptions:
         return begin_run(releases.ledger, self.run, record, plan_without, is_over=is_over)
 
 
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """The form in which a plan is printed."""
+
+    runners: Annotated[
+        int | None,
+        typer.Option(min=1, help="Machines to estimate the hours for; one per job by default.", metavar="N"),
+    ] = None
+    wheels: Annotated[bool, typer.Option("--wheels", help="List what would be built.")] = False
+    skips: Annotated[bool, typer.Option("--skips", help="List what would not be built, each with its reason.")] = False
+    as_json: JsonOption = False
+    matrix: Annotated[
+        bool,
+        typer.Option("--matrix", help="Print job matrices as JSON, each with no more wheels than one release takes."),
+    ] = False
+
+
 @with_groups
 def plan(
     projects: Annotated[
@@ -260,17 +296,7 @@ def plan(
     chain: ChainOptions,
     config: ConfigOption = None,
     store: StoreOption = DEFAULT_STORE,
-    runners: Annotated[
-        int | None,
-        typer.Option(min=1, help="Machines to estimate the hours for; one per job by default.", metavar="N"),
-    ] = None,
-    wheels: Annotated[bool, typer.Option("--wheels", help="List what would be built.")] = False,
-    skips: Annotated[bool, typer.Option("--skips", help="List what would not be built, each with its reason.")] = False,
-    as_json: JsonOption = False,
-    matrix: Annotated[
-        bool,
-        typer.Option("--matrix", help="Print job matrices as JSON, each with no more wheels than one release takes."),
-    ] = False,
+    output: OutputOptions,
 ) -> None:
     """Say what would be built, one line per package, and why the rest would not."""
     configuration = config_at(config, check_ranges=True)
@@ -279,44 +305,50 @@ def plan(
     asked = filters.of_texts(before.filters) if before else filters.of(projects or ())
     wanted = part.narrow(asked, configuration)
     state = published(releases, say_warning)
-    revision, cells = releases.ledger.revision_of(state), state.cells
+    revision, past = releases.ledger.revision_of(state), state.past_builds
     failure_of = _failure_of(state.failures, where, configuration)
-    past = state.past_builds
 
     def plan_without(claimed: Mapping[str, Skip]) -> Plan:
-        planned = make_plan(configuration, wanted, cells, failure_of)
-        if part.sample:
-            planned = sample_of(planned)
-            for torch in added_torches(configuration, part.since) if part.since else ():
-                for_torch = replace(wanted, changed=None, torches=(torch,))
-                planned = with_sample(planned, make_plan(configuration, for_torch, cells, failure_of), past)
+        planned = part.plan(configuration, wanted, state.cells, failure_of, past)
+        _check_images(planned, configuration)
         return without_claimed(planned.of_groups(before.groups) if before else planned, claimed)
 
     planned = chain.begin(releases, before, filters.texts(projects or ()), plan_without)
-    missing = find_missing(planned, cells)
-    cost = estimate(planned, past, runners=runners)
-    if matrix:
+    missing = find_missing(planned, state.cells)
+    cost = estimate(planned, past, runners=output.runners)
+    if output.matrix:
         from wheelmill.pipeline.matrix_plan import matrix_content
 
         unreleased = before.unreleased if before else {}
         print_json(matrix_content(planned, releases.quotas, past, unreleased, revision, force=wanted.force))
-    elif as_json:
-        content: PlanContent = {
-            "schema": PLAN_SCHEMA,
-            **plan_content(planned),
-            "missing": list(map(_missing_content, missing)),
-            "estimate": cost,
-        }
-        print_json(content)
+    elif output.as_json:
+        print_json(_content(planned, missing, cost))
     else:
-        print_plan(planned, past, cost, wheels=wheels, skips=skips)
+        print_plan(planned, past, cost, wheels=output.wheels, skips=output.skips)
     for each in missing:
         say(str(each))
 
 
-def _missing_content(missing: Missing) -> MissingPackage:
-    ids = [cell.id for cell in missing.cells]
-    return {"project": missing.project, "requires": missing.requires, "targets": ids}
+def _check_images(planned: Plan, config: Config) -> None:
+    """Refuse wheels for a CUDA without an image, which no container could build or test.
+
+    Raises:
+        UsageError: names the first such CUDA.
+    """
+    for cuda in sorted({target.cell.cuda for target in planned.targets}):
+        config.images.of_cuda(cuda)
+
+
+def _content(planned: Plan, missing: Iterable[Missing], cost: Estimate) -> PlanContent:
+    return {
+        "schema": PLAN_SCHEMA,
+        **plan_content(planned),
+        "missing": [
+            {"project": each.project, "requires": each.requires, "targets": [cell.id for cell in each.cells]}
+            for each in missing
+        ],
+        "estimate": cost,
+    }
 
 
 def _failure_of(failures: KnownFailures, where: PlaceOptions, config: Config) -> FailureOf:

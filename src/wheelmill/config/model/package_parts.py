@@ -295,7 +295,7 @@ ArchitecturesOrRules = Annotated[
     After(_of_one_kind),
 ]
 
-DEFAULT_ARCHITECTURES: Final[ListedArchitectures] = (
+DEFAULT_ARCHITECTURES: Final = (
     ArchitectureRule(
         platform=(Platform("linux", "aarch64"),),
         list=tuple(map(Architecture.parse, ("8.0", "9.0", "10.0", "11.0", "12.0+PTX"))),
