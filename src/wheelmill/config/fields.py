@@ -253,11 +253,7 @@ def text_of(value: object) -> str:
 
 
 def filled_with(text: str, placeholders: Iterable[str]) -> str:
-    """Return a URL whose braces hold nothing but these placeholders.
-
-    Raises:
-        ValueError: nothing fills what stands between some of its braces.
-    """
+    """Return a URL whose braces hold nothing but these placeholders."""
     known = [f"{{{name}}}" for name in placeholders]
     filled = functools.reduce(lambda url, placeholder: url.replace(placeholder, "0"), known, text)
     if "{" in filled or "}" in filled:

@@ -98,11 +98,7 @@ def lock_path(packages: Path) -> Path:
 
 
 def load_compatibility(directory: Path) -> Compatibility:
-    """Read the ``compatibility.yml`` of a configuration folder, else the one shipped with wheelmill.
-
-    Raises:
-        ConfigurationError: with every fault of the file.
-    """
+    """Read the ``compatibility.yml`` of a configuration folder, else the one shipped with wheelmill."""
     return read_file(_own_or_shipped(directory, COMPATIBILITY), Compatibility)
 
 
@@ -112,11 +108,7 @@ def load_images(directory: Path) -> Images:
 
 
 def load_listing(directory: Path) -> Listing:
-    """Read the ``yanked.yml`` and ``removed.yml`` of a configuration folder.
-
-    Raises:
-        ConfigurationError: with every fault of both.
-    """
+    """Read the ``yanked.yml`` and ``removed.yml`` of a configuration folder."""
     faults: list[str] = []
     yanked = _attempt(lambda: _read_if_there(directory / YANKED, Yanked()), faults)
     removed = _attempt(lambda: _read_if_there(directory / REMOVED, Removed()), faults)
@@ -209,20 +201,13 @@ def generated_files(directory: Path) -> Mapping[str, bytes]:
     """Return the content of each file by its name; equal models and facts give equal bytes.
 
     The facts are generated only if their file exists, because the client reads the shipped facts alone.
-
-    Raises:
-        ConfigurationError: with every fault of ``compatibility.yml``, if the facts are generated.
     """
     schemas = {name: _json_schema(model) for name, model in _MODELS.items()}
     return schemas | ({FACTS: facts_json(directory)} if (directory / FACTS).exists() else {})
 
 
 def facts_json(directory: Path) -> bytes:
-    """Return the facts of a configuration folder as the client reads them.
-
-    Raises:
-        ConfigurationError: with every fault of ``compatibility.yml``.
-    """
+    """Return the facts of a configuration folder as the client reads them."""
     return json.dumps(plain_of(load_compatibility(directory))).encode() + b"\n"
 
 

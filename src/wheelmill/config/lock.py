@@ -130,11 +130,7 @@ class Locking:
     """Projects that have not; what was locked of them before is unchanged."""
 
     def whole(self) -> Lock:
-        """Return the lock if it is complete.
-
-        Raises:
-            WheelmillError: a project could not be locked.
-        """
+        """Return the lock if it is complete."""
         for error in self.failures.values():
             raise error
         return self.lock
@@ -302,11 +298,7 @@ def _versions(lock: Lock, project: ProjectName) -> dict[str, str]:
 
 
 def newer_versions(config: Config, projects: Iterable[ProjectName]) -> Iterator[str]:
-    """Yield a line for each package whose newest release ``packages.yml`` does not list.
-
-    Raises:
-        NetworkError: the package index does not answer.
-    """
+    """Yield a line for each package whose newest release ``packages.yml`` does not list."""
     for name in projects:
         package = config.packages[name]
         if package.source is None and package.version_range is None:

@@ -32,11 +32,7 @@ class Pyproject:
 
     @classmethod
     def parse(cls, content: bytes, origin: str) -> Self:
-        """Read the bytes of a file.
-
-        Raises:
-            UsageError: the bytes are not TOML.
-        """
+        """Read the bytes of a file."""
         try:
             return cls(origin=origin, tables=tomllib.loads(content.decode()))
         except (ValueError, RecursionError) as error:
@@ -44,11 +40,7 @@ class Pyproject:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the file in a folder; a missing file is an empty one.
-
-        Raises:
-            UsageError: the file is not TOML.
-        """
+        """Read the file in a folder; a missing file is an empty one."""
         path = folder / PYPROJECT
         if path.is_symlink() or not path.is_file():
             return cls(origin=folder.name, tables={})
@@ -57,20 +49,12 @@ class Pyproject:
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """``build-system.requires``; empty if absent. The lock adds `EVERY_BUILD_NEEDS`.
-
-        Raises:
-            UsageError: the requirements cannot be read.
-        """
+        """``build-system.requires``; empty if absent. The lock adds `EVERY_BUILD_NEEDS`."""
         return self._requirements("build-system", "requires", "its build requires")
 
     @property
     def dependencies(self) -> tuple[str, ...]:
-        """``project.dependencies``; empty if the build computes them.
-
-        Raises:
-            UsageError: the dependencies cannot be read.
-        """
+        """``project.dependencies``; empty if the build computes them."""
         return self._requirements("project", "dependencies", "it depends on")
 
     def _requirements(self, table: str, key: str, what: str) -> tuple[str, ...]:

@@ -70,11 +70,7 @@ def refusal(path: Path, message: str, position: tuple[int, int] = (1, 1), key_pa
 
 
 def read_document(path: Path) -> YamlDocument:
-    """Read a YAML file.
-
-    Raises:
-        ConfigurationError: the file is missing or not in the subset; with all faults up to the first that hides others.
-    """
+    """Read a YAML file."""
     try:
         with path.open("rb") as file:
             return parse_document(path, file.read(MAX_BYTES + 1))

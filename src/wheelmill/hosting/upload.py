@@ -80,11 +80,7 @@ def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
 
 
 def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files of a site by their keys.
-
-    Raises:
-        SiteError: see `upload_site`.
-    """
+    """Yield the files of a site by their keys."""
     if not (site / "simple" / _INDEX).is_file():
         raise SiteError("not-a-site", f"{site} is not a site: it has no simple/{_INDEX}")
     for path in sorted(site.rglob("*")):

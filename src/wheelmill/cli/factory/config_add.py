@@ -106,11 +106,7 @@ def _add_requested(issue: Path, directory: Path | None, *, replaces: bool, dry_r
 
 
 def _write(config: Config, name: str, entry: Mapping[str, object], *, replaces: bool) -> None:
-    """Write an entry.
-
-    Raises:
-        UsageError: there is one, and it is to stay.
-    """
+    """Write an entry."""
     if name in config.packages and not replaces:
         raise UsageError(
             "entry-exists", f"{name} is in {config.file} already", hint="add the versions to its entry, or --replace it"

@@ -48,11 +48,7 @@ class FilterOptions:
     ] = False
 
     def of(self, projects: Sequence[str]) -> Filters:
-        """Read the options.
-
-        Raises:
-            UsageError: one of the values is none of its kind.
-        """
+        """Read the options."""
         return Filters(
             projects=read_values("project", projects, project_name),
             tags=read_values("--tag", self.tag, _topic),

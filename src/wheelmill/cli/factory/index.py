@@ -122,12 +122,7 @@ class SiteOptions:
     ] = None
 
     def check(self) -> None:
-        """Refuse what cannot be meant, before a store is asked and pages are made.
-
-        Raises:
-            UsageError: the address is none of the web.
-            SiteError: the folder has no documents.
-        """
+        """Refuse what cannot be meant, before a store is asked and pages are made."""
         if self.site_url and urlsplit(self.site_url).scheme not in ("http", "https"):
             raise UsageError("site-url-invalid", f"expected an http or https URL as --site-url, not {self.site_url!r}")
         if self.documents:
@@ -296,11 +291,7 @@ def check(
 
 
 def _projects(names: list[str]) -> list[ProjectName]:
-    """Read the names of projects, each once.
-
-    Raises:
-        UsageError: one is no name of a project.
-    """
+    """Read the names of projects, each once."""
     try:
         return list(dict.fromkeys(map(project_name, names)))
     except ValueError as error:

@@ -201,12 +201,7 @@ def artifacts_of(runs: Sequence[str]) -> JobArtifacts:
 
 
 def report_publication(done: Publication) -> None:
-    """Report the outcome for each wheel.
-
-    Raises:
-        TimeOverError: the time was not enough.
-        ReleaseError: some were refused.
-    """
+    """Report the outcome for each wheel."""
     for manifest in done.releases:
         say(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
     if done.over:
@@ -343,11 +338,7 @@ class BuildOptions(PlaceOptions):
     ] = None
 
     def narrow(self, wanted: Filters) -> Filters:
-        """Leave out other GPU architectures than those that are named.
-
-        Raises:
-            UsageError: one of them is none.
-        """
+        """Leave out other GPU architectures than those that are named."""
         architectures = read_values("--arch", self.arch, Architecture.parse)
         return replace(wanted, sample=bool(architectures), architectures=architectures)
 

@@ -63,15 +63,7 @@ _BASES: Final[Mapping[Basis, tuple[str, str]]] = {
 
 
 def print_plan(planned: Plan, past: PastBuilds, cost: Estimate, *, wheels: bool, skips: bool) -> None:
-    """Print the tables that were asked for, else a line a package; then the sum of them.
-
-    Args:
-        planned: the targets and skips of the tables.
-        past: what published wheels of the projects cost, by which the hours are judged.
-        cost: what all targets together will cost.
-        wheels: whether to list what would be built.
-        skips: whether to list the reasons for what would not be built.
-    """
+    """Print the tables that were asked for, else a line a package; then the sum of them."""
     projects = tuple(_by_project(planned))
     explained = len(projects) <= _EXPLAINED
     if not wheels and not skips:
@@ -233,11 +225,7 @@ class ChainOptions:
     ] = None
 
     def record(self, releases: Store) -> LedgerRun | None:
-        """Return what the run to be continued left; None if there is none to continue.
-
-        Raises:
-            UsageError: the ledger does not know it.
-        """
+        """Return what the run to be continued left; None if there is none to continue."""
         if not self.continues:
             return None
         if record := releases.ledger.read().work.runs.get(self.continues):
@@ -330,11 +318,7 @@ def plan(
 
 
 def _check_images(planned: Plan, config: Config) -> None:
-    """Refuse wheels for a CUDA without an image, which no container could build or test.
-
-    Raises:
-        UsageError: names the first such CUDA.
-    """
+    """Refuse wheels for a CUDA without an image, which no container could build or test."""
     for cuda in sorted({target.cell.cuda for target in planned.targets}):
         config.images.of_cuda(cuda)
 

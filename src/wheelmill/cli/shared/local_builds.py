@@ -33,12 +33,7 @@ from wheelmill.wheel.platforms import AUTO_POLICY
 
 
 def local_target(requirement: Requirement, environment: TargetEnvironment, config: Config) -> BuildTarget:
-    """Return the target for the newest requested version, for the GPUs of an environment and no others.
-
-    Raises:
-        UsageError: ``packages.yml`` does not have it, or no GPU is known.
-        BuildError: no such wheel can be built; with the reasons.
-    """
+    """Return the target for the newest requested version, for the GPUs of an environment and no others."""
     if not environment.gpus:
         raise UsageError("no-gpu", "there is no GPU to build for", hint="name one: --gpu 9.0")
     filters = Filters(
@@ -65,11 +60,7 @@ def kept_wheel(target: BuildTarget) -> WheelFile | None:
 
 
 def build_locally(target: BuildTarget) -> WheelFile:
-    """Build a target and keep its wheel, or return the wheel that was kept.
-
-    Raises:
-        BuildError: it failed; with the first error of the log.
-    """
+    """Build a target and keep its wheel, or return the wheel that was kept."""
     from wheelmill.build.local import LocalBuilder  # needs the factory extra
 
     check_confinement(say)

@@ -146,11 +146,7 @@ class TargetOptions:
     ] = None
 
     def overrides(self) -> Overrides:
-        """Read the facts that were given.
-
-        Raises:
-            UsageError: one of them is none of its kind.
-        """
+        """Read the facts that were given."""
         return Overrides(
             python=_read("--python", self.python, PythonVersion.parse),
             platform=_read("--platform", self.platform, _platform),
@@ -208,11 +204,7 @@ def requirements_of(texts: Sequence[str]) -> list[Requirement]:
 
 
 def projects_of(texts: Iterable[str]) -> list[ProjectName]:
-    """Read names of projects, each once.
-
-    Raises:
-        UsageError: a text is none.
-    """
+    """Read names of projects, each once."""
     try:
         return list(dict.fromkeys(map(project_name, texts)))
     except ValueError as error:

@@ -188,9 +188,6 @@ def added_torches(config: Config, reference: str) -> tuple[TorchVersion, ...]:
     """Return torches and release candidates that ``compatibility.yml`` gained since a commit, ascending.
 
     Empty if the old file is missing or unreadable.
-
-    Raises:
-        UsageError: the folder is in no git checkout, or the reference is not in it.
     """
     folder = config.directory
     commit = _base_of(folder, reference)

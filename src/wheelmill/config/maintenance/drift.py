@@ -149,11 +149,7 @@ def _lacks_pythons(published: PublishedTorch, known: TorchRelease) -> bool:
 
 
 def write_differences(path: Path, differences: Collection[TorchDifference], *, checked: dt.date) -> None:
-    """Update ``compatibility.yml`` with writable differences, and date its facts about torch.
-
-    Raises:
-        ConfigurationError: the file cannot be changed in place; it then stays unchanged.
-    """
+    """Update ``compatibility.yml`` with writable differences, and date its facts about torch."""
     torch = read_document(path).content["torch"]
     keys = {TorchVersion.parse(key): key for key in torch["releases"]}
     values: dict[KeyPath, Any] = {("torch", "checked"): checked.isoformat()}
@@ -247,9 +243,6 @@ def find_name_differences(packages: Iterable[Package], cudas: Iterable[CudaVersi
     """Check the entries' claims about names: the package index shows if a project exists, not its owner.
 
     `cudas` are the releases of CUDA whose majors appear in aliases.
-
-    Raises:
-        NetworkError: the package index does not answer.
     """
     majors = sorted({cuda.major for cuda in cudas})
     claims = [claim for package in packages for claim in _claims_of(package, majors)]

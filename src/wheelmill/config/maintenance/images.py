@@ -99,11 +99,7 @@ def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], curren
 
 
 def write_image_differences(path: Path, differences: Collection[ImageDifference], *, checked: dt.date) -> None:
-    """Update ``images.yml`` with writable differences, and date the parts that the registries confirm.
-
-    Raises:
-        ConfigurationError: the file cannot be changed in place; it then stays unchanged.
-    """
+    """Update ``images.yml`` with writable differences, and date the parts that the registries confirm."""
     keys = {str(CudaVersion.parse(key)): key for key in read_document(path).content["cuda"]["releases"]}
     values: dict[KeyPath, Any] = {}
     for part in {"manylinux", "plain", "cuda"} - {each.key_path[0] for each in differences if not each.writable}:
@@ -186,11 +182,7 @@ class ImageRegistry:
         self._web.close()
 
     def current(self, image: ImageReference) -> ImageReference | None:
-        """Return an image with the current digest of its tag; None if there is no such tag.
-
-        Raises:
-            NetworkError: the registry does not answer, is not public, or gives a meaningless answer.
-        """
+        """Return an image with the current digest of its tag; None if there is no such tag."""
         answer = self._manifest("HEAD", image)
         if answer.status == HTTPStatus.OK and "Docker-Content-Digest" not in answer.headers:
             answer = self._manifest("GET", image)  # the header is optional

@@ -139,11 +139,7 @@ class Config:
         return self.file.parent
 
     def refuse_unknown(self, projects: Iterable[ProjectName]) -> None:
-        """Refuse names that are not packages of this file.
-
-        Raises:
-            UsageError: names those that are not.
-        """
+        """Refuse names that are not packages of this file."""
         if unknown := {name: words_like(name, self.packages) for name in projects if name not in self.packages}:
             near = dict.fromkeys(itertools.chain.from_iterable(unknown.values()))
             listed = f"it has {', '.join(sorted(self.packages))}"

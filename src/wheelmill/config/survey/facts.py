@@ -280,9 +280,6 @@ class Facts:
         """Read the facts of a source.
 
         `source` is the whole source and `subdirectory` the folder that is built; empty for the whole.
-
-        Raises:
-            UsageError: a file cannot be read, or is larger than any real one.
         """
         tree = SourceTree(source)
         folder = f"{subdirectory.strip('/')}/" if subdirectory else ""

@@ -31,11 +31,7 @@ class Script:
     """Syntax tree of a script; names resolve to the expressions assigned to them."""
 
     def __init__(self, content: bytes, origin: str) -> None:
-        """Parse a script.
-
-        Raises:
-            UsageError: the content is not Python.
-        """
+        """Parse a script."""
         try:
             tree = ast.parse(content)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -235,11 +231,7 @@ class SetupScript:
     """The script of one source; an empty one declares nothing."""
 
     def __init__(self, content: bytes, origin: str) -> None:
-        """Parse the bytes of a script.
-
-        Raises:
-            UsageError: the content is not Python.
-        """
+        """Parse the bytes of a script."""
         self._script = Script(content, origin)
 
     @classmethod
@@ -247,9 +239,6 @@ class SetupScript:
         """Read the script of a source.
 
         `folder` is the build folder inside `tree`, with a trailing slash; empty at the top.
-
-        Raises:
-            UsageError: the script is not Python, or is too long.
         """
         return cls(tree.content(folder + SETUP), folder + SETUP)
 

@@ -86,11 +86,7 @@ def _from_index(project: ProjectName, version: str | None, destination: Path) ->
 
 
 def released(project: ProjectName) -> list[Version]:
-    """Return the versions that the package index has files of, oldest first.
-
-    Raises:
-        NetworkError: the package index does not answer.
-    """
+    """Return the versions that the package index has files of, oldest first."""
     with open_index() as web:
         names = [file.filename for file in files_of(project, web)]
     versions = set()
@@ -165,11 +161,7 @@ class SourceTree:
     """The files below a folder, without links."""
 
     def __init__(self, folder: Path) -> None:
-        """List a folder.
-
-        Raises:
-            UsageError: the folder has more files than any real source.
-        """
+        """List a folder."""
         self.folder = folder
         names = []
         for count, path in enumerate(_files_below(folder)):
@@ -184,11 +176,7 @@ class SourceTree:
         return tuple(name for name in self._own if name.endswith(suffixes))
 
     def content(self, name: str) -> bytes:
-        """Return the bytes of a file; empty if there is no such file.
-
-        Raises:
-            UsageError: the file is too long.
-        """
+        """Return the bytes of a file; empty if there is no such file."""
         content = self._beginning(name, MAX_FILE + 1) if name in self.files else b""
         if len(content) > MAX_FILE:
             raise UsageError("file-too-large", f"{name} is longer than {MAX_FILE} bytes")
