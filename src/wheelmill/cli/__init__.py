@@ -41,7 +41,7 @@ COMMANDS: Final = {
     "config": ("factory.config", "Check, lock and update the files that say what is built."),
     "init": ("factory.config_add", "Write the files with which a package's own repository builds its wheels."),
     "plan": ("factory.plan", "List the wheels that would be built, and why the others would not."),
-    "build": ("factory.build", "Build a package's wheels, without testing them."),
+    "build": ("factory.run", "Build a package's wheels, without testing them."),
     "smoke": ("factory.smoke", "Examine wheels: their bytes first, then install and import them."),
     "release": ("factory.release", "Publish the wheels of a folder under a new date tag."),
     "index": ("factory.index", "Generate, serve and check static package indexes."),

@@ -15,7 +15,7 @@ from packaging.version import Version
 
 from wheelmill.config.fields import KeyPath
 from wheelmill.config.load import COMPATIBILITY, SOURCES, generated_files
-from wheelmill.config.maintenance.torch_symbols import stale_torches
+from wheelmill.config.maintenance.published import stale_torches
 from wheelmill.config.model import DEFAULT_ARCHITECTURES, Config
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.sources import Sources

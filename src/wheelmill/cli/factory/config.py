@@ -13,11 +13,11 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from wheelmill.cli.factory.config_add import add
-from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import (
     CONFIGURATION,
     CloneOption,
     ConfigOption,
+    FilterOptions,
     config_at,
     config_to_change,
     hold_config,
@@ -32,7 +32,7 @@ from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, w
 from wheelmill.config.maintenance.amend import Difference
 from wheelmill.config.maintenance.drift import find_name_differences, find_torch_drift, write_differences
 from wheelmill.config.maintenance.images import ImageRegistry, find_image_drift, write_image_differences
-from wheelmill.config.maintenance.torch_symbols import read_symbols, stale_torches
+from wheelmill.config.maintenance.published import read_symbols, stale_torches
 from wheelmill.config.model import Config, Lock
 from wheelmill.config.model.files import Images
 from wheelmill.errors import ConfigurationError, FindingsError, IntegrityError, UsageError

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,6 +16,7 @@ import typer
 
 from wheelmill.cli.factory.inputs import CloneOption, ConfigOption, config_to_change, hold_config, use_clones
 from wheelmill.cli.shared.commands import JsonOption, print_json, print_quoted, say
+from wheelmill.cli.shared.options import with_groups
 from wheelmill.config.load import OWN, load_compatibility, load_config, lock_path
 from wheelmill.config.lock import lock_packages, write_lock
 from wheelmill.config.maintenance.amend import amend, entry_text
@@ -30,6 +32,60 @@ if TYPE_CHECKING:
     from wheelmill.config.survey.entry import Guess
 
 
+@dataclass(frozen=True, kw_only=True)
+class OriginOptions:
+    """The origin of an entry, if a project's name is not enough."""
+
+    issue: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-issue",
+            help="Read the text of an issue that answers the request form, instead of a project.",
+            metavar="FILE",
+        ),
+    ] = None
+    subdirectory: Annotated[
+        str | None, typer.Option(help="The folder of the repository that is built.", metavar="FOLDER")
+    ] = None
+    version: Annotated[
+        str | None,
+        typer.Option(
+            help="This version; for a repository whose source does not state one, the version that it has.",
+            metavar="VERSION",
+        ),
+    ] = None
+    clone: CloneOption = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryOptions:
+    """The configuration that gets an entry, and the form in which the entry is printed."""
+
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the existing entry.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the entry, and write nothing.")] = False
+    directory: ConfigOption = None
+    as_json: JsonOption = False
+
+    def print(self, name: str, entry: Mapping[str, object], guesses: Sequence[Guess] = ()) -> None:
+        """Print an entry as JSON, or as packages.yml will have it."""
+        if self.as_json:
+            print_json(_content(name, entry, guesses))
+        elif self.dry_run:
+            print_quoted(entry_text(name, entry))
+
+    def write(self, config: Config, name: str, entry: Mapping[str, object]) -> None:
+        """Write an entry; refuse to overwrite one without ``--replace``."""
+        if name in config.packages and not self.replace:
+            raise UsageError(
+                "entry-exists",
+                f"{name} is in {config.file} already",
+                hint="add the versions to its entry, or --replace it",
+            )
+        amend(config.file, {("packages", name): dict(entry)})
+        say(f"{config.file}: added {name}")
+
+
+@with_groups
 def add(
     project: Annotated[
         str | None,
@@ -39,29 +95,8 @@ def add(
         ),
     ] = None,
     *,
-    issue: Annotated[
-        Path | None,
-        typer.Option(
-            "--from-issue",
-            help="Read the text of an issue that answers the request form, instead of a project.",
-            metavar="FILE",
-        ),
-    ] = None,
-    subdirectory: Annotated[
-        str | None, typer.Option(help="The folder of the repository that is built.", metavar="FOLDER")
-    ] = None,
-    version: Annotated[
-        str | None,
-        typer.Option(
-            help="This version; for a repository whose source does not state one, the version that it has.",
-            metavar="VERSION",
-        ),
-    ] = None,
-    clone: CloneOption = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the existing entry.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the entry, and write nothing.")] = False,
-    directory: ConfigOption = None,
-    as_json: JsonOption = False,
+    origin: OriginOptions,
+    options: EntryOptions,
 ) -> None:
     """Write an entry of packages.yml by looking at a source, which is never run, and lock it.
 
@@ -69,58 +104,43 @@ def add(
     """
     from wheelmill.config.survey.entry import survey_project
 
-    if bool(project) == bool(issue):
+    if bool(project) == bool(origin.issue):
         raise UsageError("nothing-named", "name a project or a git repository, or an issue with --from-issue")
-    config_to_change(directory)  # a configuration with faults is refused before a source is fetched
-    if issue:
-        _add_requested(issue, directory, replaces=replace, dry_run=dry_run, as_json=as_json)
+    config_to_change(options.directory)  # a configuration with faults is refused before a source is fetched
+    if origin.issue:
+        _add_requested(origin.issue, options)
         return
-    with use_clones(clone):
-        found = survey_project(project or "", version=version, subdirectory=subdirectory)
+    with use_clones(origin.clone):
+        found = survey_project(project or "", version=origin.version, subdirectory=origin.subdirectory)
         for guess in found.guesses:
             say(f"{guess.key or 'note'}: {guess}")
-        if as_json:
-            _print(found.name, {guess.key: guess.value for guess in found.guesses if guess.key}, found.guesses)
-        elif dry_run:
-            print_quoted(entry_text(found.name, found.entry))
-        if not dry_run:
-            with hold_config(directory) as config:
-                _write(config, found.name, found.entry, replaces=replace)
-                write_lock(lock_packages(config_to_change(directory), {found.name}).whole(), lock_path(config.file))
+        options.print(found.name, found.entry, found.guesses)
+        if not options.dry_run:
+            with hold_config(options.directory) as config:
+                options.write(config, found.name, found.entry)
+                write_lock(
+                    lock_packages(config_to_change(options.directory), {found.name}).whole(), lock_path(config.file)
+                )
             say(f"{lock_path(config.file)}: locked {found.name}; now try it: wheelmill run {found.name} --sample")
 
 
-def _add_requested(issue: Path, directory: Path | None, *, replaces: bool, dry_run: bool, as_json: bool) -> None:
+def _add_requested(issue: Path, options: EntryOptions) -> None:
     """Write the entry that a package request asks for; a person reads it before it is locked."""
     request = read_request(issue)
-    if as_json:
-        _print(request.name, request.entry, ())
-    elif dry_run:
-        print_quoted(entry_text(request.name, request.entry))
-    if not dry_run:
-        with hold_config(directory) as config:
-            _write(config, request.name, request.entry, replaces=replaces)
+    options.print(request.name, request.entry)
+    if not options.dry_run:
+        with hold_config(options.directory) as config:
+            options.write(config, request.name, request.entry)
         say(f"now run: wheelmill config lock {request.name}")
     for line in request.left:
         say(f"not in the entry, for you to read: {line}")
 
 
-def _write(config: Config, name: str, entry: Mapping[str, object], *, replaces: bool) -> None:
-    """Write an entry."""
-    if name in config.packages and not replaces:
-        raise UsageError(
-            "entry-exists", f"{name} is in {config.file} already", hint="add the versions to its entry, or --replace it"
-        )
-    amend(config.file, {("packages", name): dict(entry)})
-    say(f"{config.file}: added {name}")
-
-
-def _print(name: str, entry: Mapping[str, object], guesses: Iterable[Guess]) -> None:
-    """Print the JSON of the contract."""
-    content: ConfigAdd = {
+def _content(name: str, entry: Mapping[str, object], guesses: Sequence[Guess]) -> ConfigAdd:
+    return {
         "schema": "wheelmill.config-add/1",
         "project": name,
-        "entry": {**entry},
+        "entry": {**entry} | {guess.key: guess.value for guess in guesses if guess.key},
         "guesses": [
             {
                 "key": guess.key or None,
@@ -131,7 +151,6 @@ def _print(name: str, entry: Mapping[str, object], guesses: Iterable[Guess]) -> 
             for guess in guesses
         ],
     }
-    print_json(content)
 
 
 _PLAIN: Final = frozenset(string.ascii_letters + string.digits + "-_.")
@@ -199,12 +218,9 @@ def init(
 
 
 def _refuse_others(contents: Mapping[Path, bytes | None], directory: Path) -> None:
-    """Refuse to overwrite files that are not ours.
+    """Refuse to overwrite files below a folder, except those with the new content: an interrupted command left them.
 
-    Args:
-        contents: what is to be written to each path; a file with just that is from a command that broke off. None where
-            nothing may be there.
-        directory: what they are written below.
+    None stands for a path where no file may be.
     """
     folders = {folder for path in contents for folder in path.parents if directory in folder.parents}
     others = [folder for folder in folders if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir())]

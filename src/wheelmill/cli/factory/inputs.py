@@ -1,28 +1,37 @@
-"""Options of the factory's commands that name a configuration, a store or a sandbox, and opening what they name.
+"""Options that several commands of the factory share, and opening what they name.
 
-A command that publishes reports the publication and exits accordingly.
+They name cells of the matrix, a configuration, a store or a sandbox. A command that publishes reports the publication
+and exits accordingly.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar, get_args
 
 import typer
 
-from wheelmill.cli.factory.filters import read_values
 from wheelmill.cli.shared.commands import say, say_warning
 from wheelmill.cli.shared.options import CONFIG_VARIABLE, attestation_option, of_a_size
 from wheelmill.config.load import OWN, PACKAGES, is_file_of_packages, load_config
-from wheelmill.config.model import Config
+from wheelmill.config.model import Config, Topic
 from wheelmill.errors import ReleaseError, TimeOverError, UsageError
-from wheelmill.names import Architecture
-from wheelmill.plan.targets import BuildTarget, Filters
+from wheelmill.names import (
+    Architecture,
+    CudaVersion,
+    Platform,
+    PythonVersion,
+    TorchVersion,
+    project_name,
+    project_version,
+)
+from wheelmill.plan.targets import BuildTarget, Channel, Filters
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Publication, RefusedWheel, Store
 from wheelmill.system import git, locks, own_installation
@@ -35,6 +44,98 @@ if TYPE_CHECKING:
     from wheelmill.build.builder import Builder
     from wheelmill.release.github import JobArtifacts
     from wheelmill.smoke.environment import SmokeEnvironments
+
+
+Value = TypeVar("Value")
+Texts = list[str] | None
+
+_TOPICS: Final[Mapping[str, Topic]] = {topic: topic for topic in get_args(Topic)}
+_LISTS: Final = ("tag", "version", "python", "cuda", "torch", "platform")
+
+
+def _list_option(name: str, text: str) -> object:
+    return typer.Option(name, help=f"{text} Repeatable, commas allowed.", metavar="X")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterOptions:
+    """Filters on the axes of the matrix; an axis without a filter keeps all its values."""
+
+    tag: Annotated[Texts, _list_option("--tag", "What packages are for: attention, graph.")] = None
+    version: Annotated[Texts, _list_option("--version", "Upstream versions.")] = None
+    python: Annotated[Texts, _list_option("--python", "Pythons: 3.12, 3.13t.")] = None
+    cuda: Annotated[Texts, _list_option("--cuda", "CUDA releases: 13.0, cu130.")] = None
+    torch: Annotated[Texts, _list_option("--torch", "torch minor releases and candidates: 2.11, 2.16rc1.")] = None
+    channel: Annotated[
+        Channel, typer.Option("--channel", help="rc takes release candidates of torch, where --torch names none.")
+    ] = Channel.STABLE
+    platform: Annotated[Texts, _list_option("--platform", "Platforms: linux_x86_64.")] = None
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Build again what was published, passed or failed before.",
+            envvar="WHEELMILL_FORCE",
+        ),
+    ] = False
+
+    def of(self, projects: Sequence[str]) -> Filters:
+        """Read the options."""
+        return Filters(
+            projects=read_values("project", projects, project_name),
+            tags=read_values("--tag", self.tag, _topic),
+            versions=read_values("--version", self.version, project_version),
+            pythons=read_values("--python", self.python, PythonVersion.parse),
+            cudas=read_values("--cuda", self.cuda, CudaVersion.parse),
+            torches=read_values("--torch", self.torch, TorchVersion.parse),
+            channel=self.channel,
+            platforms=read_values("--platform", self.platform, Platform.parse),
+            force=self.force,
+        )
+
+    def texts(self, projects: Sequence[str]) -> dict[str, str]:
+        """Return the given texts by option, so that a later run can be given the same."""
+        lists = {"project": projects} | {name: getattr(self, name) for name in _LISTS}
+        given = {name: ",".join(values) for name, values in lists.items() if values}
+        return given | {"channel": self.channel.value} | ({"force": "true"} if self.force else {})
+
+    @staticmethod
+    def of_texts(texts: Mapping[str, str]) -> Filters:
+        """Read what `texts` kept."""
+        lists = {name: [texts[name]] for name in _LISTS if name in texts}
+        options = FilterOptions(**lists, channel=Channel(texts.get("channel", "stable")), force="force" in texts)
+        return options.of([texts.get("project", "")])
+
+    def for_this_machine(self, projects: Sequence[str]) -> Filters:
+        """Read the options, narrowed to what can be built here; no torch means the newest for each CUDA."""
+        filters = self.of(projects)
+        own = Platform("linux", platform.machine())
+        if foreign := [name for name in filters.platforms if name != own]:
+            raise UsageError(
+                "platform-foreign", f"--platform: this machine builds for {own}, not for {', '.join(map(str, foreign))}"
+            )
+        return replace(filters, platforms=(own,), newest_torch=True)
+
+
+def _topic(text: str) -> Topic:
+    if topic := _TOPICS.get(text):
+        return topic
+    raise ValueError(f"expected one of {', '.join(_TOPICS)}, not {text!r}")
+
+
+def read_values(option: str, texts: Sequence[str] | None, parse: Callable[[str], Value]) -> tuple[Value, ...]:
+    """Read the values of an option that may be repeated and may hold commas, each once.
+
+    An empty text is no value: workflows pass one for an input that was left out. `parse` raises a ValueError.
+    """
+    given = [text for text in texts or () if text]
+    words = [word.strip() for text in given for word in text.split(",")]
+    if given and not any(words):
+        raise UsageError("value-absent", f"{option}: expected a value, not {given[0]!r}")
+    try:
+        return tuple(dict.fromkeys(parse(word) for word in words if word))
+    except ValueError as error:
+        raise UsageError("value-invalid", f"{option}: {error}") from None
 
 
 CONFIGURATION: Final = (
@@ -79,13 +180,13 @@ def config_at(named: Path | None, *, check_ranges: bool = False) -> Config:
 
 
 def config_to_change(named: Path | None, *, check_ranges: bool = False) -> Config:
-    """Load a configuration that will be written to: the one that ships only where it is named."""
+    """Load a configuration that will be written to; the shipped one only if it is named."""
     return load_config(_place_to_change(named), check_ranges=check_ranges)
 
 
 @contextmanager
 def hold_config(named: Path | None) -> Iterator[Config]:
-    """Load a configuration that will be written to; others that hold it wait until the context has ended."""
+    """Load a configuration that will be written to, and lock its folder for the context."""
     place = _place_to_change(named)
     if not place.exists():
         raise UsageError("file-absent", f"there is no {place}", hint="--config names a folder, or a package's own file")
@@ -105,21 +206,21 @@ def _place_to_change(named: Path | None) -> Path:
 
 
 def own_config_at(named: Path | None) -> Config | None:
-    """Load a configuration that says what is built here; the one that ships says what might be built elsewhere."""
+    """Load the configuration of wheels that are built here; None if only the shipped one is there."""
     place = place_at(named)
     says = is_file_of_packages(place) or (place != own_installation.CONFIG and (place / PACKAGES).exists())
     return load_config(place) if says else None
 
 
 def place_at(named: Path | None) -> Path:
-    """Return the configuration that was named, else ``./wheelmill.yml``, else ``./config``, else the one that ships."""
+    """Return the named configuration, else ``./wheelmill.yml``, else ``./config``, else the shipped one."""
     here = (place for place in (Path(OWN), Path("config")) if place.exists())
     return named or next(here, own_installation.CONFIG)
 
 
 @contextmanager
 def use_clones(option: Sequence[str] | None) -> Iterator[None]:
-    """Fetch repositories from the clones that were named; at the end, say which of them nothing asked for."""
+    """Fetch repositories from the named clones; at the end, warn of unused ones."""
     clones: dict[str, Path] = {}
     for text in option or ():
         url, _, folder = text.partition("=")
@@ -141,11 +242,8 @@ def use_clones(option: Sequence[str] | None) -> Iterator[None]:
 def store_at(text: str, *, option: str = "--store", must_exist: bool = False, base_url: str | None = None) -> Store:
     """Open a store: ``dir:PATH``, ``github:OWNER/REPO`` or ``s3:BUCKET/PREFIX``.
 
-    Args:
-        text: the store as a person names it.
-        option: what it was given with.
-        must_exist: whether a folder that is not there yet is refused, not taken for a store without releases.
-        base_url: what everybody finds a bucket's wheels below, where that is not the address of the S3 API.
+    A missing folder is a store without releases, unless it `must_exist`. `base_url` is the public URL above a bucket's
+    wheels; None if it is the address of the S3 API.
     """
     kind, _, place = text.partition(":")
     if kind == "dir" and place:
@@ -233,7 +331,7 @@ SandboxOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceOptions:
-    """Place of builds, and the machines that they are for: what affects their result, beside their targets."""
+    """Conditions under which wheels are built: the sandbox, its network, and the platform policy of the wheels."""
 
     sandbox: SandboxOption = SandboxKind.LOCAL
     policy: Annotated[
@@ -266,13 +364,7 @@ class PlaceOptions:
         return self.policy
 
     def builder(self, config: Config, *, memory: int | None = None, cpus: int | None = None) -> Builder:
-        """Make the builder of wheels.
-
-        Args:
-            config: the configuration, which has the images.
-            memory: bytes that a container may use; None sets no limit.
-            cpus: processors that a container may use; None sets no limit.
-        """
+        """Make the builder of wheels; a container gets these bytes of memory and processors, None for no limit."""
         from wheelmill.build.docker import ContainerLimits, DockerBuilder  # needs the factory extra
         from wheelmill.build.local import LocalBuilder
 
@@ -283,7 +375,7 @@ class PlaceOptions:
         return DockerBuilder(images=config.images, compatibility=config.compatibility, limits=limits)
 
     def can_build(self, target: BuildTarget, config: Config) -> bool:
-        """True if there is a compiler for a target."""
+        """Return True if there is a compiler for a target."""
         from wheelmill.build.toolkit import has_toolkit  # needs the factory extra
 
         cuda = target.cell.cuda
@@ -292,7 +384,7 @@ class PlaceOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions(PlaceOptions):
-    """Place of builds, the machines that they are for, and the limits of a container."""
+    """Conditions of builds that a command runs: limits of time, memory and processors, GPUs, clones and caches."""
 
     memory: Annotated[
         float | None,
@@ -338,13 +430,13 @@ class BuildOptions(PlaceOptions):
     ] = None
 
     def narrow(self, wanted: Filters) -> Filters:
-        """Leave out other GPU architectures than those that are named."""
+        """Restrict a build to the GPU architectures that were named."""
         architectures = read_values("--arch", self.arch, Architecture.parse)
         return replace(wanted, sample=bool(architectures), architectures=architectures)
 
     @property
     def seconds(self) -> float | None:
-        """The time for builds; None sets no limit."""
+        """Time for builds; None if there is no limit."""
         return None if self.time_limit is None else self.time_limit * 60
 
     def limited_builder(self, config: Config) -> Builder:

@@ -14,8 +14,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from wheelmill.build.provenance import known_failures
-from wheelmill.cli.factory.filters import FilterOptions, read_values
-from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, PlaceOptions, StoreOption, config_at, store_at
+from wheelmill.cli.factory.inputs import (
+    DEFAULT_STORE,
+    ConfigOption,
+    FilterOptions,
+    PlaceOptions,
+    StoreOption,
+    config_at,
+    read_values,
+    store_at,
+)
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.terminal import STDOUT

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wheelmill.cli.factory.filters import read_values
 from wheelmill.cli.factory.inputs import (
     ConfigOption,
     RequiredSignerOption,
@@ -20,6 +19,7 @@ from wheelmill.cli.factory.inputs import (
     artifacts_of,
     config_at,
     raise_for,
+    read_values,
     report_publication,
     store_at,
 )

@@ -1,4 +1,4 @@
-"""``wheelmill smoke``: what wheels are made of, and whether they install and import."""
+"""``wheelmill smoke``: rules on the bytes of wheels, and their installation and import in a clean environment."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from wheelmill.wheel.name import WheelFile
 
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import FindingOf, Smoke, VerdictOf
+    from wheelmill.smoke.environment import SmokeEnvironments
 
 
 def smoke(
@@ -40,31 +41,8 @@ def smoke(
     as_json: JsonOption = False,
 ) -> None:
     """Examine wheels: their bytes first, then a clean installation and import. Exits with 5 on findings."""
-    from wheelmill import pipeline  # needs the factory extra
-    from wheelmill.pipeline.run import serve_candidate
-    from wheelmill.release.github.store import QUOTAS
-    from wheelmill.smoke.examine import examine_wheel, wheels_on_disk
-
     suffix = GPU_SUFFIX if gpu else SUFFIX
-    environments = environments_in(sandbox, config_at(config))
-    with progress() as shown:
-        files = [WheelFile.at(path) for path in wheels]
-        available = wheels_on_disk(files)
-        if store:
-            releases = store_at(store)
-            available += pipeline.released_wheels(published(releases, say_warning), releases)
-        verdicts = [
-            examine_wheel(
-                file,
-                environments,
-                serve_candidate,
-                available=available,
-                max_size=QUOTAS.asset,
-                suffix=suffix,
-                progress=shown,
-            )
-            for file in files
-        ]
+    verdicts = _examine(wheels, environments_in(sandbox, config_at(config)), store, suffix)
     if as_json:
         content: Smoke = {"schema": "wheelmill.smoke/1", "wheels": [verdict_content(verdict) for verdict in verdicts]}
         print_json(content)
@@ -78,6 +56,33 @@ def smoke(
     refused = [verdict.file.filename for verdict in verdicts if not verdict.ok]
     if refused:
         raise SmokeError("wheels-refused", f"refused: {', '.join(refused)}")
+
+
+def _examine(wheels: list[Path], environments: SmokeEnvironments, store: str | None, suffix: str) -> list[Verdict]:
+    """Examine wheels beside each other and the wheels of a store."""
+    from wheelmill import pipeline  # needs the factory extra
+    from wheelmill.pipeline.run import serve_candidate
+    from wheelmill.release.github.store import QUOTAS
+    from wheelmill.smoke.examine import examine_wheel, wheels_on_disk
+
+    with progress() as shown:
+        files = [WheelFile.at(path) for path in wheels]
+        available = wheels_on_disk(files)
+        if store:
+            releases = store_at(store)
+            available += pipeline.released_wheels(published(releases, say_warning), releases)
+        return [
+            examine_wheel(
+                file,
+                environments,
+                serve_candidate,
+                available=available,
+                max_size=QUOTAS.asset,
+                suffix=suffix,
+                progress=shown,
+            )
+            for file in files
+        ]
 
 
 def _finding_content(finding: Finding) -> FindingOf:
