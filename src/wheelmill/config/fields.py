@@ -327,6 +327,11 @@ def _platform(value: object) -> Platform:
     return platform
 
 
+def is_commit(text: str) -> bool:
+    """Return True for the full SHA-1 of a commit."""
+    return re.fullmatch("[0-9a-f]{40}", text) is not None
+
+
 def hexadecimal(digits: int) -> Read:
     """Return a field of `digits` lower-case hexadecimal digits."""
     return text_that(re.compile(f"[0-9a-f]{{{digits}}}").fullmatch, f"{digits} lower-case hexadecimal digits")

@@ -18,6 +18,7 @@ from packaging.utils import parse_sdist_filename
 from packaging.version import Version
 from pydantic import ValidationError
 
+from wheelmill.config.fields import is_commit
 from wheelmill.config.model import (
     EVERY_BUILD_NEEDS,
     Config,
@@ -116,7 +117,6 @@ Sources = dict[ProjectVersion, LockedSdist | LockedCommit]
 Locked = TypeVar("Locked", LockedSdist, LockedCommit)
 
 _HEADER: Final = "# Written by 'wheelmill config lock'.\n"
-_COMMIT_DIGITS: Final = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,9 +125,9 @@ class Locking:
 
     lock: Lock
     locked: tuple[ProjectName, ...]
-    """Projects that have all they ask for."""
+    """Projects whose sources and requirements are locked."""
     failures: Mapping[ProjectName, WheelmillError] = field(default_factory=dict)
-    """Projects that have not; what was locked of them before is unchanged."""
+    """Other projects; their earlier lock is unchanged."""
 
     def whole(self) -> Lock:
         """Return the lock if it is complete."""
@@ -139,13 +139,7 @@ class Locking:
 def lock_packages(config: Config, projects: Collection[ProjectName], *, upgrade: bool = False) -> Locking:
     """Lock the entries of ``packages.yml`` that the lock lacks; keep locked entries that are still wanted.
 
-    Args:
-        config: the packages, and their current lock.
-        projects: the ones to lock; empty means all.
-        upgrade: look up locked entries again.
-
-    Raises:
-        UsageError: a project is not in ``packages.yml``.
+    No `projects` means all; `upgrade` looks up locked entries again.
     """
     config.refuse_unknown(projects)
     sources = {name: _still_locked(package, config.lock) for name, package in config.packages.items()}
@@ -210,7 +204,7 @@ def _with_requires(package: Package, source: LockedSdist | LockedCommit) -> Lock
 
 
 def _commit(source: GitSource) -> LockedCommit:
-    if len(source.ref) == _COMMIT_DIGITS and not set(source.ref) - set("0123456789abcdef"):
+    if is_commit(source.ref):
         return LockedCommit(**vars(source), commit=source.ref)
     try:
         commit = find_commit(source.git, source.ref)

@@ -121,7 +121,7 @@ class _Reader:
         self._events = events
         self._tag_of = _LOADER("").resolve
 
-    def read(self) -> Any:  # noqa: ANN401 - YAML
+    def read(self) -> object:
         """Return the plain value of the one document; None if there is none."""
         next(self._events)
         if isinstance(next(self._events), yaml.StreamEndEvent):
@@ -140,7 +140,7 @@ class _Reader:
             raise _not_plain("tags are not supported; write the value without one", event.start_mark)
         return event
 
-    def _value(self, event: Any, key_path: KeyPath) -> Any:  # noqa: ANN401 - YAML
+    def _value(self, event: Any, key_path: KeyPath) -> object:  # noqa: ANN401 - an event of yaml
         """Return the plain value that begins with an event."""
         if isinstance(event, yaml.ScalarEvent):
             is_plain, _ = event.implicit
@@ -154,15 +154,15 @@ class _Reader:
             return self._mapping(key_path)
         return list(self._items(key_path))
 
-    def _items(self, key_path: KeyPath) -> Iterator[Any]:
+    def _items(self, key_path: KeyPath) -> Iterator[object]:
         for number in itertools.count():
             if isinstance(event := self._next(), yaml.SequenceEndEvent):
                 return
             self.positions[*key_path, number] = _position(event.start_mark)
             yield self._value(event, (*key_path, number))
 
-    def _mapping(self, key_path: KeyPath) -> dict[str, Any]:
-        mapping: dict[str, Any] = {}
+    def _mapping(self, key_path: KeyPath) -> dict[str, object]:
+        mapping: dict[str, object] = {}
         while not isinstance(event := self._next(), yaml.MappingEndEvent):
             below = (*key_path, str(getattr(event, "value", "")))
             key = self._value(event, below)

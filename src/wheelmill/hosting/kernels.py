@@ -63,7 +63,7 @@ class Kernel:
     module: str
     """Module of the kernel that is imported."""
     architectures: tuple[Architecture, ...]
-    """The GPUs that it has code for."""
+    """GPUs with code in it."""
     version: int
     """Version of the kernel, not of the wheel: people ask the Hub for a whole number."""
 
@@ -93,16 +93,13 @@ class Kernel:
 
 
 def kernel_of(path: Path, *, version: int, module: str | None = None) -> Kernel:
-    """Check that a wheel can be a kernel, and describe it.
+    """Check that an untrusted wheel can be a kernel, and describe it.
 
-    Args:
-        path: the wheel, which may be untrusted.
-        version: the version of the kernel.
-        module: the module to import; None for the module of the project's name, or the only one.
+    `module` is the one to import; None means the module of the project's name, or the only one.
 
     Raises:
-        UnreadableError: it is not a valid wheel.
-        UsageError: ``kernels`` cannot load it, or not everywhere, with the reason.
+        UnreadableError: the file is not a valid wheel.
+        UsageError: ``kernels`` cannot load it, or not everywhere.
     """
     contents = open_wheel(WheelFile.at(path), None)
     findings = contents.record_findings if isinstance(contents, Contents) else contents
@@ -196,16 +193,7 @@ def _module_of(contents: Contents, asked: str | None) -> str:
 
 
 def write_kernels(kernels: Sequence[Kernel], output: Path) -> list[Path]:
-    """Write a folder for each kernel, all or nothing; leave existing folders alone.
-
-    Args:
-        kernels: those of one project, each for another target.
-        output: the folder of the kernel's repository, made if it is absent.
-
-    Raises:
-        UsageError: two are for the same target, or a folder exists already.
-        UnreadableError: a wheel changed after inspection.
-    """
+    """Write a folder for each kernel of a project, all or nothing; leave existing folders alone."""
     builds = output / "build"
     for variant, count in Counter(kernel.variant for kernel in kernels).items():
         if count > 1:

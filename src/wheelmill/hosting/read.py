@@ -96,11 +96,9 @@ class Answers:
         self._calls = calls
 
     def one(self, path: str, *, absent: Mapping[str, object] | None = None) -> Answer:
-        """Read one object.
+        """Read one object at a path below the repository.
 
-        Args:
-            path: below the repository.
-            absent: the meaning of a 404; None if it may be a missing permission, as GitHub does not distinguish them.
+        `absent` stands for a 404; None if that may be a missing permission, which GitHub does not distinguish.
         """
         what = path or "the repository"
         try:
@@ -111,12 +109,7 @@ class Answers:
             return Answer(what, absent)
 
     def all(self, path: str, *, within: str | None = None) -> list[Answer]:
-        """Read a list of objects, page after page.
-
-        Args:
-            path: below the repository.
-            within: the key of the list; None if the answer is the list itself.
-        """
+        """Read a list of objects page after page; `within` is its key if the answer is an object."""
         found: list[Answer] = []
         for number in range(1, _MOST // _PER_PAGE + 1):
             answer = self._calls.answer(f"reading {path}", path, per_page=_PER_PAGE, page=number)
@@ -211,12 +204,7 @@ class Settings(Answers):
 
 
 def read_settings(repository: Repository, calls: Calls) -> Settings:
-    """Read the description of a repository; its settings are read when they are needed.
-
-    Raises:
-        UsageError: there is no such repository, or the token is not valid.
-        NetworkError: GitHub fails, or gives an unreadable answer.
-    """
+    """Read the description of a repository; its settings are read when they are needed."""
     try:
         return Settings(calls, Answers(calls).one(""), repository.server_url)
     except RejectedError as error:
@@ -235,10 +223,6 @@ def find_site(repository: Repository, clock: Clock) -> str | None:
     """Ask GitHub for the address of a repository's site; None if Pages is off.
 
     https://docs.github.com/en/rest/pages/pages#get-a-github-pages-site
-
-    Raises:
-        ReleaseError: the token may not see it: it needs "Pages: read".
-        NetworkError: GitHub fails, or gives an unreadable answer.
     """
     with Calls(repository, Pace(clock), QUIET) as calls:
         site = Answers(calls).one("/pages", absent={"public": False})

@@ -56,13 +56,7 @@ class Upload:
 
 
 def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
-    """Upload a site to a bucket, which may also hold releases; the next upload completes an interrupted one.
-
-    Raises:
-        SiteError: the folder is not a site, or has a file where releases are.
-        ReleaseError: another upload is in progress.
-        NetworkError: S3 does not answer.
-    """
+    """Upload a site to a bucket, which may also hold releases; the next upload completes an interrupted one."""
     paths = dict(_paths_in(site))
     etag, content = bucket.read(_RECORD)
     before = record_from(content, UploadedSite, source=f"{bucket}/{_RECORD}").keys if content else ()

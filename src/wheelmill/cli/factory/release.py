@@ -63,12 +63,9 @@ class GateOptions:
     ] = None
 
     def gate(self, directory: Path, planned: MatrixPlan | None, max_size: int | None) -> Gate:
-        """Make the gate for delivered wheels.
+        """Make the gate for wheels that were delivered with their attestations to a folder.
 
-        Args:
-            directory: the folder that the wheels and their attestations are in.
-            planned: what was to be delivered; None asks only that a wheel agrees with itself.
-            max_size: bytes that a wheel must stay under; None sets no limit.
+        Without a plan, a wheel need only agree with itself. A wheel must stay under `max_size` bytes, if given.
         """
         from wheelmill import pipeline  # needs the factory extra
 

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import copy
 import json
-import string
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import yaml
 
-from wheelmill.config.fields import KeyPath, Unquoted
+from wheelmill.config.fields import KeyPath, Unquoted, is_commit
 from wheelmill.config.load import COMPATIBILITY, lock_path
 from wheelmill.config.model import Config
 from wheelmill.config.yaml import parse_document, read_document, refusal
@@ -153,9 +152,6 @@ def _with_values(content: Any, values: Mapping[KeyPath, Any]) -> Any:  # noqa: A
     return changed
 
 
-_LENGTH: Final = 40
-"""Digits of a commit's whole name."""
-
 Entries = Mapping[tuple[str, str], object]
 """Content of ``packages.yml`` and ``packages.lock``, by section and project."""
 
@@ -166,9 +162,6 @@ def changed_since(
     """Return the packages that changed since a commit: in their entry, their lock, or a file that the entry names.
 
     `config` must be in a git checkout. `tell` gets a warning if another commit than `reference` is compared.
-
-    Raises:
-        UsageError: the folder is in no git checkout, or the reference is not in it.
     """
     folder = config.directory
     commit = _base_of(folder, reference, tell)
@@ -212,7 +205,7 @@ def _base_of(folder: Path, reference: str, tell: Callable[[str], None] = lambda 
         commit = run_git(folder, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
         return run_git(folder, "merge-base", commit, "HEAD").strip()
     except ProcessError as error:
-        if not _is_commit(reference):
+        if not is_commit(reference.lower()):  # a mistyped branch
             raise UsageError(
                 "ref-unknown", f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}"
             ) from None
@@ -226,11 +219,6 @@ def _base_of(folder: Path, reference: str, tell: Callable[[str], None] = lambda 
         raise UsageError(
             "no-parent-commit", f"--changed-since: there is no commit before this one in {folder}: {error.tail}"
         ) from None
-
-
-def _is_commit(reference: str) -> bool:
-    """True if a reference is a full commit hash and no mistyped branch."""
-    return len(reference) == _LENGTH and set(reference) <= set(string.hexdigits)
 
 
 def _entries(packages: Path, read: Callable[[Path], bytes]) -> Entries:

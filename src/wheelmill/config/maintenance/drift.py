@@ -81,10 +81,7 @@ class TorchDifference(Difference):
 def find_torch_drift(compatibility: Compatibility) -> Drift[TorchDifference]:
     """Compare torch releases with the package index, and candidates and new builds with torch's own indexes.
 
-    Raises:
-        UsageError: the package index does not have torch.
-        NetworkError: the package index does not answer; a silent index of torch is reported in the drift.
-        IntegrityError: a METADATA does not have the hash that the index gives for it.
+    An index of torch that does not answer is reported in the drift.
     """
     torch, cudas = compatibility.torch, compatibility.cuda.keys()
     published = dict(published_torch(since=min(torch)))

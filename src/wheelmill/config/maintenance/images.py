@@ -30,7 +30,7 @@ from wheelmill.web.credentials import Origin, no_credentials
 from wheelmill.web.transport import Retries, Sleep
 
 Current = Callable[[ImageReference], ImageReference | None]
-"""Gives an image the digest that its tag has now; None when there is no such tag."""
+"""Look-up of an image with the current digest of its tag; None if there is no such tag."""
 
 _SOURCE: Final = "the registries, asked by 'wheelmill config images --refresh'"
 
@@ -43,7 +43,7 @@ class ImageDifference(Difference):
     file: str | None
     """None for a CUDA release that is missing."""
     registry: str | Mapping[str, str] | None
-    """For a CUDA release that is missing all its values; None when the registry no longer has the tag."""
+    """All values of a CUDA release that is missing; None if the registry no longer has the tag."""
 
     @property
     def writable(self) -> bool:
@@ -72,11 +72,6 @@ def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], curren
     """Look up every tag of the file, and the tags of toolkits without images there.
 
     Toolkits without images in the registry are reported as unknown.
-
-    Args:
-        images: the images as ``images.yml`` pins them.
-        toolkits: the toolkit release used for builds, by CUDA release.
-        current: looks up the current digest in a registry; its errors pass through.
     """
     differences: list[ImageDifference] = []
     unknown: list[str] = []

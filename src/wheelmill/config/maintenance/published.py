@@ -225,12 +225,9 @@ def with_pythons(
     known: Mapping[Platform, frozenset[PythonVersion]],
     builds: Mapping[Version, OwnBuilds] | None,
 ) -> PublishedTorch:
-    """Add the Pythons of ``compatibility.yml`` whose wheels are on torch's own indexes but not on the package index.
+    """Add the known Pythons of ``compatibility.yml`` that only torch's own indexes have wheels for.
 
-    Args:
-        published: the release on the package index.
-        known: the Pythons of the file.
-        builds: the builds of torch's own indexes; None if they do not answer, and the file is trusted.
+    `builds` is None if those indexes do not answer; the file is trusted then.
     """
     own = builds.get(Version(published.release)) if builds is not None else None
     elsewhere = pythons_of(own.wheels) if own else {} if builds is not None else known
@@ -246,10 +243,7 @@ def candidates_among(
 ) -> tuple[Mapping[TorchVersion, PublishedTorch], tuple[str, ...]]:
     """Return the newest candidate of every coming minor release, and messages about candidates without a number.
 
-    Args:
-        builds: the builds on the index of candidates.
-        torch: the facts about torch, with the repository that has a tag for each candidate.
-        published: the minor releases on the package index.
+    `builds` are those on the index of candidates, `published` the minor releases on the package index.
     """
     newest = max(*published, *torch)  # a mirror of the package index may lag behind the facts
     found: dict[TorchVersion, tuple[TorchVersion, PublishedTorch]] = {}
@@ -318,21 +312,9 @@ def stale_torches(facts: Compatibility, table: TableSummary | None) -> list[Torc
 def read_symbols(
     facts: Compatibility, table: TorchSymbols | None, *, today: dt.date, tell: Callable[[str], None]
 ) -> TorchSymbols | None:
-    """Update the table from ``compatibility.yml``; current builds are not read again.
+    """Update the table from ``compatibility.yml``; current builds are not read again. None if no torch has symbols.
 
-    Args:
-        facts: the torches of the new table.
-        table: the current table; None if there is none.
-        today: the date of a changed table.
-        tell: gets a line for each wheel read, and for each torch that the index lacks.
-
-    Returns:
-        The table; None if no torch has symbols.
-
-    Raises:
-        UsageError: the index does not have torch.
-        NetworkError: the index does not answer.
-        UnreadableError: a wheel cannot be read.
+    `tell` gets a line for each wheel read, and for each torch that the index lacks.
     """
     stale = stale_torches(facts, table.summary if table else None)
     current = [b for b in table.summary.builds if b.torch in facts.torch and b.torch not in stale] if table else []

@@ -56,26 +56,21 @@ class Aliases(Entry):
     keep others from taking the names."""
 
     def names(self, project: ProjectName, majors: Iterable[int]) -> Iterator[ProjectName]:
-        """The projects that a package has beside itself when there are wheels for these CUDA majors."""
+        """Further projects of a package that has wheels for these CUDA majors."""
         yield from (with_suffix(project, major) for major in majors)
         if self.extras:
             yield self.extras
 
 
 def with_suffix(project: ProjectName, major: int) -> ProjectName:
-    """``demo-cu13``."""
+    """Return the alias of a project for a CUDA major: ``demo-cu13``."""
     return ProjectName(f"{project}{_SUFFIX}{major}")
 
 
 def faults_of_aliases(
     aliased: Mapping[ProjectName, Aliases], packages: Collection[ProjectName]
 ) -> Iterator[tuple[KeyPath, str]]:
-    """Aliases with names of others, in this file or everywhere.
-
-    Args:
-        aliased: the aliases of each package that has some.
-        packages: all packages of the file.
-    """
+    """Aliases with the names of other projects, in this file or everywhere."""
     for name in packages:
         if (owner := _without_suffix(name)) in aliased:
             yield ("packages", name), f"is the name of an alias of {owner}, whose entry has 'aliases'"
@@ -95,7 +90,7 @@ def faults_of_aliases(
 
 
 def _without_suffix(name: ProjectName) -> ProjectName | None:
-    """``demo`` of ``demo-cu13``; None for a name that ends otherwise."""
+    """Return ``demo`` of ``demo-cu13``; None for a name without such a suffix."""
     project, suffix, major = name.rpartition(_SUFFIX)
     return ProjectName(project) if suffix and major.isdecimal() else None
 
@@ -113,11 +108,11 @@ class GitSource(Entry):
     """The folder in it that is built; patches still apply at the top."""
 
     def at(self, version: ProjectVersion) -> GitSource:
-        """The source of one version."""
+        """Return the source of one version."""
         return replace(self, ref=self.ref.replace("{version}", version))
 
     def folder_in(self, checkout: Path) -> Path:
-        """Find what is built in a checkout: all of it, or the subdirectory.
+        """Return the folder of a checkout that is built: its top, or the subdirectory.
 
         Raises:
             ValueError: there is no such folder, or a link to it leads out of the checkout.
@@ -159,12 +154,12 @@ class RequiresDist(Entry):
 
 
 def projects_of(requirements: Iterable[str]) -> tuple[str, ...]:
-    """The names of the projects that are required, normalized."""
+    """Return the normalized names of required projects."""
     return tuple(canonicalize_name(Requirement(text).name) for text in requirements)
 
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*[A-Za-z0-9+]")
-"""Of a package, without a version. apt-get removes what has a hyphen at its end.
+"""Name of a system package without a version. apt-get removes a package whose name ends with a hyphen.
 https://www.debian.org/doc/debian-policy/ch-controlfields.html#source
 https://docs.fedoraproject.org/en-US/packaging-guidelines/Naming/
 """
@@ -252,9 +247,9 @@ class MatrixRule(Part):
     """A part of the matrix that is treated differently, and why."""
 
     reason: Text
-    """The reason, which people who miss a wheel will read."""
+    """Reason for people who miss a wheel."""
     since: dt.date | None = None
-    """Since when. Must be there where the newest torch is left out, so that nobody forgets to look again."""
+    """Date of the rule; required if it excludes the newest torch, so that it is reviewed."""
 
     @property
     def explained(self) -> str:

@@ -62,7 +62,7 @@ class Sources(ConfigFile):
     sources: Mapping[Text, SourceEntry]
 
     def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
-        """A source that is found in no way or in two, or a repository that is none."""
+        """Sources without a place or with two, and invalid places."""
         for name, entry in self.sources.items():
             if len(entry.places) != 1:
                 found = " and ".join(entry.places) or "none"
@@ -76,15 +76,13 @@ class Sources(ConfigFile):
 
 
 def listing_url(key: str, place: str) -> str:
-    """The URL of what lists the wheels of a source.
+    """Return the URL that lists the wheels of a source.
 
-    Args:
-        key: one of `PLACES`, which says what kind of place it is.
-        place: a repository where the key is a host of them, else the URL itself.
+    `key` is one of `PLACES`; `place` is a repository if the key is a host of repositories, else the URL itself.
 
     Raises:
-        ValueError: a repository is not named as ``OWNER/REPOSITORY``, a URL has a placeholder that nothing fills, or
-            that of a simple index a query.
+        ValueError: the repository is not ``OWNER/REPOSITORY``, a URL has an unknown placeholder, or that of a simple
+            index a query.
     """
     urls = {
         "github": f"{github_api()}/repos/{place}/releases",

@@ -14,7 +14,7 @@ from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Final
 
 from packaging.metadata import RawMetadata
 from packaging.requirements import InvalidRequirement, Requirement
@@ -87,7 +87,7 @@ def read_declared(tree: SourceTree, folder: str, pyproject: Pyproject, setup: Se
 
 
 def _licences(
-    tree: SourceTree, folder: str, fields: RawMetadata, project: dict[str, Any], setup: SetupScript
+    tree: SourceTree, folder: str, fields: RawMetadata, project: Mapping[str, object], setup: SetupScript
 ) -> Iterator[tuple[SourcePlace, str]]:
     names = [name for name in sorted(tree.files) if name.upper().startswith(("LICENSE", "LICENCE", "COPYING"))]
     names += [name for name in sorted(tree.files) if folder and name.upper().startswith(f"{folder}LICEN".upper())]
@@ -123,7 +123,7 @@ def _text_of(tree: SourceTree, name: str) -> str:
     return tree.content(name).decode(errors="replace")
 
 
-def _table(tables: Any, name: str) -> dict[str, Any]:  # noqa: ANN401 - TOML
+def _table(tables: Mapping[str, object], name: str) -> dict[str, object]:
     table = tables.get(name)
     return table if isinstance(table, dict) else {}
 
@@ -153,7 +153,7 @@ _COMPONENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "nvrtc": ("nvrtc",),
     "profiler-api": ("cuda_profiler_api", "cudaProfiler"),
 }
-"""Components of the toolkit beside the compiler, and how the names of their headers begin."""
+"""Components of the toolkit besides the compiler, with the beginnings of their headers' names."""
 
 _CMAKE: Final = ("CMakeLists.txt", ".cmake")
 _CMAKE_CUDA: Final = re.compile(
@@ -174,11 +174,11 @@ _CMAKE_DOWNLOAD: Final = re.compile(
 )
 
 
+@dataclass(frozen=True)
 class NativeCode:
     """The compiled files of one source."""
 
-    def __init__(self, tree: SourceTree) -> None:
-        self._tree = tree
+    _tree: SourceTree
 
     @property
     def cuda_files(self) -> tuple[str, ...]:
@@ -216,11 +216,11 @@ class NativeCode:
         return next((place for place, _ in self._tree.search(_OPERATORS, *NATIVE)), None)
 
 
+@dataclass(frozen=True)
 class CMakeFiles:
     """The CMake files of one source."""
 
-    def __init__(self, tree: SourceTree) -> None:
-        self._tree = tree
+    _tree: SourceTree
 
     @property
     def cuda(self) -> SourcePlace | None:
@@ -270,7 +270,7 @@ class Facts:
 
     tree: SourceTree
     folder: str
-    """Folder in it in which the build starts, with a trailing slash; empty for the top."""
+    """Build folder inside `tree`, with a trailing slash; empty for the top."""
     pyproject: Pyproject
     setup: SetupScript
     declared: Declared
@@ -310,8 +310,7 @@ class Facts:
     @functools.cached_property
     def build_file(self) -> str | None:
         """CMake or meson file that defines the compiled code; None if setup.py alone defines it."""
-        system = self.pyproject.tables.get("build-system")
-        backend = str(system.get("build-backend")) if isinstance(system, dict) else ""
+        backend = str(_table(self.pyproject.tables, "build-system").get("build-backend"))
         named = next((file for start, file in _BACKENDS.items() if backend.startswith(start)), None)
         by_cmake = "skbuild" in self.setup.imports or any("CMakeExtension" in each.kinds for each in self.extensions)
         return named or ("CMakeLists.txt" if by_cmake else None)
@@ -335,8 +334,7 @@ class Facts:
                 return self.at_setup(extension.line), "declares a CUDAExtension"
         if self.build_file and (place := self.cmake.cuda):
             return place, "asks for CUDA"
-        words = ("cuda", "CUDA", "nvcc")
-        if self.extensions and (found := next(self.setup.texts_with(*words), None)):
+        if self.extensions and (found := next(self.setup.texts_with("cuda", "CUDA", "nvcc"), None)):
             return self.at_setup(found[1]), "speaks of CUDA"
         return None
 

@@ -14,6 +14,7 @@ from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sd
 from packaging.version import Version
 from pydantic import TypeAdapter, ValidationError
 
+from wheelmill.config.fields import is_commit
 from wheelmill.config.lock import offered_sdists
 from wheelmill.config.package_fields import GitRef, GitUrl
 from wheelmill.errors import ProcessError, UsageError
@@ -43,11 +44,8 @@ class SourceOrigin:
 def fetch_origin(text: str, version: str | None, subdirectory: str | None, destination: Path) -> SourceOrigin:
     """Fetch a source into an empty folder.
 
-    Args:
-        text: a project of the package index, or the address of a git repository with ``@REF`` after it.
-        version: the wanted version; None if the newest, or the one in a repository's source, is wanted.
-        subdirectory: the folder of a repository that is built; None if all of it is.
-        destination: an empty folder.
+    `text` is a project of the package index, or the address of a git repository with ``@REF`` after it. Without a
+    `version`, the newest is fetched, or the one in the repository's source. `subdirectory` is of a repository.
     """
     if ":" in text or "/" in text:
         return _from_git(text, version, subdirectory, destination)
@@ -107,7 +105,7 @@ def _from_git(text: str, version: str | None, subdirectory: str | None, destinat
         reason = str(error.errors()[0]["ctx"]["error"])
         raise UsageError("origin-invalid", f"{reason}; a tag, branch or commit may follow: URL@REF") from None
     try:
-        commit = ref if _is_commit(ref) else find_commit(url, ref or "HEAD")
+        commit = ref if is_commit(ref) else find_commit(url, ref or "HEAD")
         if commit is None:
             raise UsageError("ref-absent", f"{url} has no tag or branch {ref}")
         folder = destination / "source"
@@ -124,10 +122,6 @@ def _from_git(text: str, version: str | None, subdirectory: str | None, destinat
     return SourceOrigin(folder=folder, name=name, version=version, source=source, notes=notes)
 
 
-def _is_commit(ref: str) -> bool:
-    return len(ref) == 40 and not set(ref) - set("0123456789abcdef")  # noqa: PLR2004 - as SHA-1 has
-
-
 MAX_FILES: Final = 100_000
 MAX_FILE: Final = 1 << 20
 """Bytes of one file; of a longer one the beginning is searched, and a longer build script is refused."""
@@ -142,7 +136,7 @@ _OTHERS: Final = re.compile(
     r"|tests?|bench(mark)?s?|examples?|docs?|build|dist|\..*|.*\.egg-info",
     re.IGNORECASE,
 )
-"""Folders with code of others, and with what no wheel is made of."""
+"""Folders with bundled projects, tests and other files that are in no wheel."""
 
 
 @dataclass(frozen=True, kw_only=True)
