@@ -17,7 +17,7 @@ COMPILERS = ROOT / "docker" / "through-ccache.sh"
 AS_A_WHOLE: Mapping[str, set[str]] = {
     "wheelmill/build/docker.py": {"DOCKER_*"},
     "wheelmill/build/local.py": set(),  # for auditwheel, with another PATH
-    "wheelmill/cli/factory/github.py": set(),  # `Repository.parse` asks for those that it wants
+    "wheelmill/cli/factory/hosting.py": set(),  # `Repository.parse` asks for those that it wants
     "wheelmill/cli/factory/index.py": set(),
     "wheelmill/cli/factory/inputs.py": set(),
     "wheelmill/client/target/interpreter.py": set(),  # for uv

@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Final, NoReturn
 
 import typer
 
-from wheelmill.cli.shared.commands import Command, Commands, say, until_nobody_reads
+from wheelmill.cli.shared.commands import Command, Commands, exit_on_broken_pipe, say
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 
 COMMANDS: Final = {
@@ -45,14 +45,14 @@ COMMANDS: Final = {
     "smoke": ("factory.smoke", "Examine wheels: their bytes first, then install and import them."),
     "release": ("factory.release", "Publish the wheels of a folder under a new date tag."),
     "index": ("factory.index", "Generate, serve and check static package indexes."),
-    "export": ("factory.export", "Lay wheels out for other places: Hugging Face's Hub."),
+    "export": ("factory.hosting", "Lay wheels out for other places: Hugging Face's Hub."),
     "run": ("factory.run", "Plan, build, smoke, release and index."),
-    "github": ("factory.github", "Check the settings of the repository that a factory runs in."),
+    "github": ("factory.hosting", "Check the settings of the repository that a factory runs in."),
     "summary": ("factory.summary", "Say what became of a plan that many jobs worked on."),
 }
 """The module of each command, below this package, and its line of help.
 
-The module has a function of the command's name, or an application ``app``.
+The module has a function or an application of the command's name, or an application ``app``.
 """
 
 HEADINGS: Final = {"client": "Use wheels", "factory": "Make wheels"}
@@ -100,18 +100,19 @@ def application(words: Sequence[str]) -> typer.Typer:
             app.command(name, short_help=text)(_not_named)
             continue
         module = importlib.import_module(f"wheelmill.cli.{module_name}")
-        if command := getattr(module, name, None):
-            app.command(name, cls=Command)(command)
-        else:
-            for registered in module.app.registered_commands:
+        command = getattr(module, name, None) or module.app
+        if isinstance(command, typer.Typer):
+            for registered in command.registered_commands:
                 registered.cls = Command
-            own = module.app.info.cls
-            app.add_typer(module.app, name=name, cls=own if isinstance(own, type) else Commands)
+            own = command.info.cls
+            app.add_typer(command, name=name, cls=own if isinstance(own, type) else Commands)
+        else:
+            app.command(name, cls=Command)(command)
     return app
 
 
 def _not_named() -> None:
-    """Stand for the command in the list of commands, without importing it."""
+    """Represent a command in the list of commands without importing it."""
 
 
 def _root(
@@ -138,12 +139,12 @@ def main() -> None:
     for ending in endings:
         if signal.getsignal(ending) is not signal.SIG_IGN:  # nohup
             signal.signal(ending, _terminate)
-    with until_nobody_reads():
+    with exit_on_broken_pipe():
         _run()
 
 
 def _open_closed_streams() -> None:
-    """Let streams that whoever started this has closed lead nowhere; else the next file would take their number."""
+    """Open closed standard streams on the null device; else the next file would get their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
@@ -193,7 +194,7 @@ def _is_started_nowhere() -> bool:
 
 
 def _words() -> list[str]:
-    """The words of the command line: ours, or the one that a shell wants completed."""
+    """Return the words of the command line, or of the one that a shell completes."""
     if f"_{_PROGRAM.upper()}_COMPLETE" not in os.environ:
         return sys.argv[1:]
     typed = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")  # bash, or another shell

@@ -1,7 +1,7 @@
 """Building blocks of the models: tables, annotations, and single values shared by several files under ``config/``.
 
-Every value is untrusted, because anyone who may open a pull request may write one. Reading a file hands the
-annotations to pydantic. No model imports pydantic, because the client uses some of these records without it.
+Every value is untrusted: a pull request may hold any text. Reading a file hands the annotations to pydantic. No model
+imports pydantic, because the client uses some of these records without it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Version = TypeVar("Version")
 Release = TypeVar("Release")
 
 _TEXT: Final[Any] = {"type": "str"}
-"""A pydantic_core schema of what people write, for the JSON schema that editors use."""
+"""Schema (pydantic_core) of the text in the file, for the JSON schema that editors use."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Entry:
 
 
 class ConfigFile(Entry):
-    """All that may stand in one file."""
+    """Model of a whole file."""
 
     def contradictions(self) -> Iterable[tuple[KeyPath, str]]:
         """Return the faults that no single entry can detect: the place and the message of each."""
@@ -102,9 +102,9 @@ class Read:
     """Field that a function reads from the file's value."""
 
     function: Callable[[object], object]
-    """Gives equal texts equal values, which nobody changes. Raises a ValueError that says what was expected."""
+    """Reader that gives equal texts equal, immutable values. Its ValueError says what was expected."""
     written: Mapping[str, Any] | None = None
-    """A pydantic_core schema of what people write; text by default."""
+    """Schema (pydantic_core) of the value in the file; text by default."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let pydantic call the function."""
@@ -253,7 +253,7 @@ def text_of(value: object) -> str:
 
 
 def filled_with(text: str, placeholders: Iterable[str]) -> str:
-    """Return a URL whose braces hold nothing but these placeholders."""
+    """Return a URL, or refuse one with other braces than those of these placeholders."""
     known = [f"{{{name}}}" for name in placeholders]
     filled = functools.reduce(lambda url, placeholder: url.replace(placeholder, "0"), known, text)
     if "{" in filled or "}" in filled:

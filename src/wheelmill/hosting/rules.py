@@ -44,7 +44,7 @@ class SettingCode(StrEnum):
     """Consequence for the factory."""
 
     def __new__(cls, value: str, why: str) -> Self:
-        """Make a text with a reason."""
+        """Make a code with its consequence."""
         code = str.__new__(cls, value)
         code._value_ = value
         code.why = why
@@ -52,7 +52,7 @@ class SettingCode(StrEnum):
 
     PRIVATE = "private", "pip has no token: manifests and wheels are read from the download pages without one"
     ARCHIVED = "archived", "nothing can be released: an archived repository takes no changes"
-    ISSUES_OFF = "issues-off", "nobody can ask for a package: the form for requests is an issue"
+    ISSUES_OFF = "issues-off", "no package can be requested: the form for requests is an issue"
     ACTIONS_OFF = "actions-off", "no workflow runs"
     ACTIONS_REFUSED = "actions-refused", "a run ends before its first job where one of its actions is not allowed"
     WORKFLOW_OFF = "workflow-off", "nothing starts a workflow that is off, not even a dispatch"
@@ -60,18 +60,18 @@ class SettingCode(StrEnum):
     NO_PULL_REQUESTS = "no-pull-requests", "upstream.yml cannot open the pull request with new versions"
     FORKS_UNASKED = "forks-unasked", "a pull request may change the workflows: it runs what it likes where it likes"
     PAGES_SOURCE = "pages-source", "the index is built, and its deployment fails"
-    ENVIRONMENT_OPEN = (
-        "environment-open",
-        "a workflow on any branch could deploy, or read the secrets of the environment",
-    )
+    ENVIRONMENT_OPEN = "environment-open", "a workflow on any branch could deploy, or read the environment's secrets"
     ENVIRONMENT_CLOSED = "environment-closed", "jobs that deploy are refused: their branch or tag may not use it"
     RELEASES_MUTABLE = "releases-mutable", "what was published and attested could be changed"
-    BRANCH_OPEN = "branch-open", "whoever may push decides alone, and without a trace, what is built and released"
+    BRANCH_OPEN = (
+        "branch-open",
+        "one person with push access decides alone, and without a trace, what is built and released",
+    )
     LEDGER_CLOSED = "ledger-closed", "runs cannot write what they released, claimed or saw fail"
     TAGS_CLOSED = "tags-closed", "no release can be published: publishing makes its tag"
     VARIABLE_UNKNOWN = "variable-unknown", "nothing reads it, so what it was meant to change stays as it is"
     VARIABLE_VALUE = "variable-value", "workflows read something else in it than was meant, or end with an error"
-    SECRET_MISSING = "secret-missing", "nobody is told when a run fails"
+    SECRET_MISSING = "secret-missing", "failed runs send no notification"
     RUNNER_MISSING = "runner-missing", "its jobs wait for a day and are then cancelled"
 
 
@@ -176,11 +176,12 @@ def _allowing(settings: Settings, patterns: tuple[str, ...]) -> str:
 
 def check_workflows(settings: Settings) -> Judgement:
     """Check that no workflow is off."""
-    if isinstance(settings.workflows, Unseen):
-        yield settings.workflows
+    workflows = settings.workflows
+    if isinstance(workflows, Unseen):
+        yield workflows
         return
     for file, loss in WORKFLOWS.items():
-        since = _OFF_SINCE.get(settings.workflows.get(file, ""))
+        since = _OFF_SINCE.get(workflows.get(file, ""))
         if since is not None:
             command = f"gh workflow enable {file} --repo {settings.full_name}"
             yield wrong(SettingCode.WORKFLOW_OFF, f"{file} is off{since}: {loss}", command)
@@ -217,12 +218,12 @@ def check_forks(settings: Settings) -> Judgement:
 
     https://docs.github.com/en/actions/how-tos/manage-workflow-runs/approve-runs-from-forks
     """
-    if _visibility(settings) != "public":  # nobody from outside may fork it
+    if _visibility(settings) != "public":  # strangers cannot fork it
         return
     policy = settings.one("/actions/permissions/fork-pr-contributor-approval").word("approval_policy", *_APPROVALS)
     has_machines = bool(settings.runners) and not isinstance(settings.runners, Unseen)
     if policy == _APPROVALS[0] or (has_machines and policy != _APPROVALS[-1]):
-        whose = "whoever is not new to GitHub" if policy.endswith("github") else "whoever contributed once"
+        whose = "users who are not new to GitHub" if policy.endswith("github") else "earlier contributors"
         fields = "-f approval_policy=all_external_contributors"
         command = api_command(settings, "PUT", "actions/permissions/fork-pr-contributor-approval", fields)
         machines = ", on machines of your own, too" if has_machines else ""
@@ -234,7 +235,7 @@ _NEEDED: Final = {
     "non_fast_forward": "pushed to by force",
     "deletion": "deleted",
 }
-"""The rules of the default branch, with what can be done to it where one is missing."""
+"""Required rules of the default branch, with the changes that each one prevents."""
 _STOPS_JOBS: Final = frozenset(
     {"pull_request", "creation", "update", "required_status_checks", "required_deployments", "merge_queue", "workflows"}
 )

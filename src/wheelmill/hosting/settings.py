@@ -38,13 +38,13 @@ WORKFLOWS: Final[Mapping[str, str]] = {
     "index.yml": "the index is not deployed",
     "package.yml": "packages that call it from repositories of their own are not built",
     "request.yml": "pull requests that ask for packages are not checked",
-    "request-comment.yml": "nobody is told what became of a request",
-    "schedule.yml": "nothing is built or looked for unless somebody starts it",
+    "request-comment.yml": "requests get no answer",
+    "schedule.yml": "builds and look-ups run only when a person starts them",
     "downloads.yml": "downloads are not counted",
     "upstream.yml": "new upstream versions, torch releases and image digests are not proposed",
     "ci.yml": "changes are not tested",
-    "nightly.yml": "what changes are only sampled for is not tested whole",
-    "newest.yml": "what others publish is not tried until somebody meets it",
+    "nightly.yml": "tests that a change only samples are not run in full",
+    "newest.yml": "new releases of dependencies are not tested before users meet them",
     "report.yml": "no issue is opened when the runs of a night or of an hour fail",
 }
 """Consequences of a disabled workflow."""

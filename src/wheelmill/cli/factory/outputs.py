@@ -1,4 +1,4 @@
-"""The objects that the factory's commands print with ``--json``: docs/reference is made from these types."""
+"""Types of the objects that the factory's commands print with ``--json``; docs/reference is generated from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired
@@ -160,7 +160,7 @@ class ConfigImagesRefresh(TypedDict):
 
 
 class MissingPackage(TypedDict):
-    """A package that others require and nobody has built."""
+    """A required package without a wheel."""
 
     project: str
     requires: str

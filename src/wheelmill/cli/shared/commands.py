@@ -1,4 +1,4 @@
-"""Commands as users meet them: help, results on stdout, everything else on stderr, and the end of a broken pipe."""
+"""Help, output and exit of commands: results on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SIGPIPE: Final = 13
 """The number of SIGPIPE, which Windows does not have."""
 _WHOLE: Final = 300
-"""Characters of a sentence; typer cuts them at 45."""
+"""Maximum characters of a sentence; typer cuts them at 45."""
 
 
 class Commands(TyperGroup):
@@ -44,12 +44,12 @@ class Commands(TyperGroup):
 
     def make_context(self, *args: Any, **kwargs: Any) -> Context:  # noqa: ANN401 - as typer has it
         """Read the command line; that prints help, too."""
-        with until_nobody_reads():
+        with exit_on_broken_pipe():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Context) -> object:
         """Run the command."""
-        with until_nobody_reads():
+        with exit_on_broken_pipe():
             return super().invoke(ctx)
 
 
@@ -112,11 +112,11 @@ def _write_sections(found: Iterable[tuple[str, tuple[str, str]]], formatter: Hel
 
 
 @contextmanager
-def until_nobody_reads() -> Iterator[None]:
-    """End as other programs do when nobody reads their output any more, as behind 'head'.
+def exit_on_broken_pipe() -> Iterator[None]:
+    """Exit as other programs do when the reader of their output has ended, as with 'head'.
 
-    Python ignores SIGPIPE, so that a server which hangs up does not end a program: writing fails instead. What is in
-    the buffer is written here, where that can still be told.
+    Python ignores SIGPIPE, so that a server which hangs up does not end a program: writing fails instead. The buffer is
+    flushed here, where that error is still caught.
     """
     try:
         try:
@@ -138,7 +138,7 @@ def _flush(stream: TextIO) -> None:
 
 
 def _drop_unwritten(*streams: TextIO) -> None:
-    """Have Python write the rest of its buffers nowhere."""
+    """Redirect streams to the null device, so that Python drops their buffers."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in streams:
         os.dup2(nowhere, stream.fileno())
@@ -173,9 +173,9 @@ def say_warning(text: str) -> None:
 
 
 class Waiting(Progress):
-    """Says on stderr what a command waits for: in place on a terminal, else at once and then now and again.
+    """Progress on stderr without rich, which takes longer to import than most commands wait.
 
-    It does without rich, which takes longer to import than most commands wait.
+    A terminal has one line that changes; elsewhere a line is printed now and then.
     """
 
     def __init__(self, *, silent: float = 0.0) -> None:
@@ -183,7 +183,7 @@ class Waiting(Progress):
         self._next = time.monotonic() + silent
 
     def line(self, text: str) -> None:
-        """Show it; an empty text takes away what was shown."""
+        """Show a text; an empty one clears the line."""
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns - 1
             print(f"\r{printable(text)[:width]:<{width}}", end="" if text else "\r", file=sys.stderr, flush=True)

@@ -37,14 +37,14 @@ Result = TypeVar("Result")
 
 
 def of_a_size(value: float | None) -> float | None:
-    """Refuse a number that no machine counts up to."""
+    """Refuse a number above the maximum."""
     if value is None or value <= _MOST:
         return value
     raise typer.BadParameter(f"expected a number up to {_MOST:,.0f}, not {value}.")
 
 
 def attestation_option(variable: str | None = None) -> Any:  # noqa: ANN401 - as typer.Option itself
-    """The option that says whose attestations are required; the factory's jobs name it in a variable, too."""
+    """Make the option that requires attestations; `variable` is its environment variable."""
     return typer.Option(
         "--require-attestation",
         help="Take only wheels that this repository's own workflow attested, on this branch (main by default). For a "
@@ -58,7 +58,7 @@ SignerOption = Annotated[str | None, attestation_option()]
 
 
 def signer_of(option: str | None) -> Signer | None:
-    """Read whose attestations are required."""
+    """Parse the signer whose attestations are required."""
     try:
         return Signer.parse(option) if option else None
     except ValueError as error:
@@ -122,7 +122,7 @@ def _interpreter_at(path: Path | None) -> Path | None:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetOptions:
-    """The target: an interpreter, and facts that are not to be looked for."""
+    """Target of wheels: an interpreter, and facts that replace detected ones."""
 
     python_path: Annotated[
         Path | None,
@@ -164,11 +164,10 @@ class TargetOptions:
         )
 
     def here(self) -> TargetOptions:
-        """The options, with the interpreter of the environment that Poetry, PDM or Hatch keeps for the project.
+        """Return the options with the interpreter of the environment that Poetry, PDM or Hatch keeps for the project.
 
-        An interpreter that was named, if only in ``UV_PYTHON``, or that lies in this folder's ``.venv`` comes first,
-        and that of wheelmill itself is never taken. Options that need no interpreter, and those in any other folder,
-        stay as they are: `find_interpreter` answers there.
+        A named interpreter, if only in ``UV_PYTHON``, and that of this folder's ``.venv`` come first, and that of
+        wheelmill itself is never taken. Otherwise the options are unchanged: `find_interpreter` decides.
         """
         is_named = self.python_path or os.environ.get("UV_PYTHON") or python_in(Path(".venv"))
         if is_named or self.overrides().is_complete:
@@ -178,7 +177,7 @@ class TargetOptions:
         return self if python is None or is_ours(python) else replace(self, python_path=python)
 
     def detect(self) -> TargetEnvironment:
-        """Find out what was not given."""
+        """Detect the facts that were not given."""
         return detect_environment(self.python_path, self.overrides())
 
 
@@ -212,7 +211,7 @@ def projects_of(texts: Iterable[str]) -> list[ProjectName]:
 
 
 def _kept_environment() -> Path | None:
-    """The environment that a project's tool keeps where it likes; None if there is no such tool, or it fails."""
+    """Return the environment that a project's tool keeps elsewhere; None if there is no such tool, or it fails."""
     from wheelmill.client.project.find import find_project
     from wheelmill.client.project.tool_project import LockedProject
     from wheelmill.client.project.tools import HatchProject

@@ -16,7 +16,7 @@ from wheelmill.system.progress import Progress
 
 class _Console(Console):
     def on_broken_pipe(self) -> NoReturn:
-        """Leave it to the command line how a program ends whose output nobody reads; rich ends it with 1."""
+        """Let the command line end the program; rich would exit with 1."""
         raise BrokenPipeError
 
 

@@ -138,7 +138,7 @@ class TorchFacts(ByVersion[TorchVersion, TorchRelease]):
     wheels are called: 2.16.0 where upstream gives them the version of the release to come."""
 
     def known(self, torch: TorchVersion) -> TorchRelease | None:
-        """The facts about a release or a release candidate."""
+        """Return the facts about a release or a release candidate; None if there are none."""
         return (self.candidates if torch.is_candidate else self.releases).get(torch)
 
 
@@ -153,7 +153,7 @@ class Compatibility(ConfigFile):
     platforms: Platforms
 
     def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
-        """A toolkit, or a patch release, that belongs to another release."""
+        """Toolkits and patch releases of another release."""
         for cuda, facts in self.cuda.items():
             if not facts.toolkit.startswith(f"{cuda}."):
                 place = ("cuda", "releases", str(cuda), "toolkit")
@@ -171,7 +171,7 @@ class Compatibility(ConfigFile):
             yield ("torch", "candidates"), "expected 'test_index' above, the index that has them"
 
     def first_driver_for(self, gpu: Architecture) -> str | None:
-        """The oldest Linux driver that knows a GPU; None where those of older CUDA releases than these may, too."""
+        """Return the oldest Linux driver that knows a GPU; None if one of an unlisted, older CUDA may know it."""
         first, *_ = ascending = sorted(self.cuda)
         knowing = next((cuda for cuda in ascending if gpu.capability in self.cuda[cuda].architectures), None)
         return self.cuda[knowing].driver if knowing and knowing != first else None
@@ -186,7 +186,7 @@ class Compatibility(ConfigFile):
     def torches_in(
         self, stable: StableTorch, cuda: CudaVersion, platform: Platform, python: PythonVersion
     ) -> tuple[TorchVersion, ...]:
-        """The torches of a range that are published for a CUDA, a platform and a Python, ascending."""
+        """Return the torches of a range published for a CUDA, a platform and a Python, ascending."""
         return tuple(
             sorted(
                 torch
@@ -197,18 +197,18 @@ class Compatibility(ConfigFile):
 
     @functools.cached_property
     def torches_of(self) -> Mapping[CudaVersion, tuple[TorchVersion, ...]]:
-        """The torch releases that are published for each CUDA, on whatever platform."""
+        """Torch releases published for each CUDA, on any platform."""
         cudas = {torch: frozenset[CudaVersion]().union(*release.cuda.values()) for torch, release in self.torch.items()}
         return {cuda: tuple(torch for torch, each in cudas.items() if cuda in each) for cuda in self.cuda}
 
     @functools.cached_property
     def why_unknown(self) -> Callable[[TorchNeed | None, CudaVersion, Platform, PythonVersion], str | None]:
-        """Says which value of a combination is not in the file. Cached, since all packages ask the same."""
+        """Function that names the unknown value of a combination; cached, since all packages have the same ones."""
         return functools.cache(self._why_unknown)
 
     @functools.cached_property
     def why_unpublished(self) -> Callable[[TorchVersion, CudaVersion, Platform, PythonVersion], str | None]:
-        """Says why there is no torch for a combination, if there is none. Cached, too."""
+        """Function that says why no torch is published for a combination; cached, too."""
         return functools.cache(self._why_unpublished)
 
     def _why_unknown(
@@ -241,7 +241,7 @@ class Compatibility(ConfigFile):
         return None
 
     def cxx_standard(self, torch: TorchVersion) -> int | None:
-        """The C++ standard that the headers of a torch ask for; None where every source may choose."""
+        """Return the C++ standard that the headers of a torch require; None if every source may choose."""
         return max((standard for version, standard in self._cxx_standards if version <= torch), default=None)
 
     @functools.cached_property
@@ -256,10 +256,9 @@ class Compatibility(ConfigFile):
         return self.torch_backend(torch, cuda, platform)
 
     def torch_backend(self, torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> CudaTag | None:
-        """Which of torch's own indexes to install it from, by the CUDA that they are for.
+        """Return the CUDA tag of the torch index to install it from; None if the usual package index has it.
 
-        None where the usual package index has it, which is so for one CUDA on x86_64 Linux. Torch's own indexes have
-        it for every platform, so a torch that is not known yet comes from there, too.
+        That has it for one CUDA on x86_64 Linux. Torch's own indexes have every platform, also of an unknown torch.
         https://docs.astral.sh/uv/guides/integration/pytorch/#installing-pytorch
         """
         known = self.torch.get(torch)

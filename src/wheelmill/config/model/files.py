@@ -149,7 +149,7 @@ class Images(ConfigFile):
     cuda: CudaImagesFacts
 
     def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
-        """A toolkit of another CUDA release, or images of another toolkit."""
+        """Toolkits of another CUDA release, and images of another toolkit."""
         for cuda, entry in self.cuda.items():
             place = ("cuda", "releases", str(cuda))
             if not entry.toolkit.startswith(f"{cuda}."):
@@ -173,7 +173,7 @@ class Images(ConfigFile):
 
 
 _ANY_PATCH: Final = 99
-"""A patch release newer than any: so a source that needs 3.9.2 counts as one for Python 3.9."""
+"""Patch release newer than any: a source that requires Python 3.9.2 can be built with Python 3.9."""
 
 
 def _pin(value: object) -> str:
@@ -253,7 +253,7 @@ class Lock(ConfigFile):
     requirements: Mapping[Name, LockedRequirements] = field(default_factory=dict)
 
     def source_of(self, package: Package, version: ProjectVersion) -> LockedSdist | LockedCommit | Path | None:
-        """The source of a version: a folder, or what is locked; None if nothing is, or only from another place."""
+        """Return the folder or the locked source of a version; None if its source is not locked."""
         match package.source:
             case None:
                 return self.sdists.get(package.name, {}).get(version)
@@ -268,7 +268,7 @@ class Lock(ConfigFile):
         return isinstance(package.source, GitSource) and self.source_of(package, version) is None
 
     def versions_in(self, project: ProjectName, versions: SpecifierSet) -> tuple[ProjectVersion, ...]:
-        """The locked versions of a project that lie in a range, ascending."""
+        """Return the locked versions of a project in a range, ascending."""
         locked = versions.filter(self.sdists.get(project, {}), prereleases=bool(versions.prereleases))
         return tuple(sorted(locked, key=Version))
 
@@ -351,7 +351,7 @@ class Yanked(ConfigFile):
                 yield ("wheels", filename), "is yanked with its version already"
 
     def reason_of_version(self, project: ProjectName, version: Version) -> str | None:
-        """Why every wheel of a version is yanked; None when they are not."""
+        """Return the reason for yanking every wheel of a version; None if they are not yanked."""
         reasons = (
             reason
             for yanked, reason in self.versions.items()
@@ -376,7 +376,7 @@ class Listing:
     removed: Removed = Removed()
 
     def yank_reason(self, filename: str, project: ProjectName, version: Version) -> str | None:
-        """Why a wheel is yanked; None when it is not."""
+        """Return the reason for yanking a wheel; None if it is not yanked."""
         return self.yanked.wheels.get(filename) or self.yanked.reason_of_version(project, version)
 
     def is_quarantined(self, project: ProjectName) -> bool:

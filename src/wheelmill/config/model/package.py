@@ -256,8 +256,7 @@ class Package(PackageEntry):
     version_range: SpecifierSet | None = None
     """The range that the lock resolves to `versions`; None if they are listed."""
     window: Part = field(default_factory=Part)
-    """Part of the matrix that is built unless somebody asks for more: the file's defaults on the axes that its entry
-    leaves open."""
+    """Part of the matrix that is built by default: the file's defaults on the axes that its entry leaves open."""
 
     @functools.cached_property
     def expectations(self) -> Expectations:
@@ -300,7 +299,7 @@ class Package(PackageEntry):
 
 
 def without_torch(requirements: Iterable[str]) -> tuple[str, ...]:
-    """Requirements without torch, whose version the target decides."""
+    """Return requirements without torch, whose version the target decides."""
     return tuple(text for text in requirements if not has_torch([text]))
 
 
@@ -327,7 +326,7 @@ class Packages(ConfigFile):
     defaults: Defaults = field(default_factory=Defaults)
 
     def window_of(self, entry: PackageEntry) -> Part:
-        """Return the part of the matrix that is built unless somebody asks for more."""
+        """Return the part of the matrix that is built by default."""
         defaults = self.defaults
         has_axis = has_torch(entry.extra_deps) and entry.torch_abi is None
         return Part(
@@ -368,7 +367,7 @@ class Packages(ConfigFile):
                     yield ("packages", name, "exclude", place, "since"), message
 
     def empty_ranges(self, facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
-        """Ranges that hold nothing which there are facts about, so that nothing would be built."""
+        """Ranges without a value in ``compatibility.yml``, for which no wheel would be built."""
         without_torch = {"python": facts.pythons, "cuda": sorted(facts.cuda)}
         torches = sorted({*facts.torch, *facts.torch.candidates})
         with_torch = without_torch | {"python": facts.torch_pythons, "torch": torches}
@@ -386,7 +385,7 @@ class Packages(ConfigFile):
 def _empty_in(
     place: KeyPath, ranges: Defaults | PackageEntry, known: Mapping[str, Collection[object]]
 ) -> Iterator[tuple[KeyPath, str]]:
-    """The ranges at one place that hold nothing which is known; where nothing is, there is nothing to hold."""
+    """Yield the ranges of an entry without a known value, on axes that have known values."""
     for bound in Part(python=ranges.python, cuda=ranges.cuda, torch=ranges.torch).bounds:
         values = known.get(bound.axis)
         if values and not any(map(bound.admits, values)):
@@ -395,12 +394,11 @@ def _empty_in(
 
 
 def _torch_keys(entry: PackageEntry) -> Iterator[KeyPath]:
-    """The keys of an entry that treat torch as an axis."""
+    """Yield the keys of an entry that treat torch as an axis."""
     if entry.torch is not None:
         yield ("torch",)
     if entry.include:
         yield ("include",)
-    rules = (("exclude", entry.exclude), ("architectures", entry.architectures))
-    for key, listed in rules:
+    for key, listed in (("exclude", entry.exclude), ("architectures", entry.architectures)):
         places = (place for place, rule in enumerate(listed) if isinstance(rule, Part) and rule.torch is not None)
         yield from ((key, place, "torch") for place in places)

@@ -11,7 +11,7 @@ from wheelmill.names import ProjectName
 from wheelmill.web.credentials import github_api
 
 PLACES: Final = ("github", "huggingface", "simple", "find_links")
-"""The keys of an entry of which there must be one."""
+"""Keys of an entry of which exactly one is required."""
 
 PLACEHOLDERS: Final = ("cuda", "torch", "torch_release", "torch_packed")
 """Placeholders in the URL of an index or a page of links."""
@@ -49,7 +49,7 @@ class SourceEntry(SourceDescription):
 
     @property
     def places(self) -> Mapping[str, str]:
-        """The places that it names, by their keys: one, in a file without faults."""
+        """Named places by their keys: one, in a file without faults."""
         return {key: place for key in PLACES if (place := getattr(self, key)) is not None}
 
 

@@ -95,7 +95,7 @@ _PHRASES: Final = (
     ("MIT", ("license :: osi approved :: mit license",)),
     ("Apache-2.0", ("license :: osi approved :: apache software license",)),
 )
-"""Phrases of licences, the telling ones first: the GPL speaks of noncommercial use, too."""
+"""Phrases of licences, the unmistakable ones first: the GPL speaks of noncommercial use, too."""
 
 _SHORT: Final = {
     "MIT": "MIT",
@@ -146,7 +146,7 @@ def _named_licence(text: str) -> str | None:
 _SHOWN: Final = 100
 """Characters of a description."""
 _MODULES: Final = 6
-"""Modules that are tried."""
+"""Maximum number of modules to import."""
 
 _SWITCH: Final = re.compile(r"(.*_)?FORCE_(CUDA|BUILD)|.*BUILD_(.*_)?(CUDA|EXT|OPS)|WITH_CUDA|.*_WITH_(CUDA|OPS)")
 _NO_SWITCH: Final = re.compile(r".*(SKIP|DISABLE|_NO_|CPU).*")
@@ -155,18 +155,18 @@ _FLAGS: Final = ("-gencode", "--generate-code", "-arch=", "arch=compute_")
 _STABLE: Final = re.compile(r"TORCH_TARGET_VERSION\s*=\s*0x([0-9a-fA-F]{2})([0-9a-fA-F]{2})")
 
 _DISTRIBUTIONS: Final = {"pkg_resources": "setuptools<81", "yaml": "pyyaml", "skbuild": "scikit-build"}
-"""Modules whose distribution is called otherwise."""
+"""Distributions of modules with another name."""
 _OF_TORCH: Final = frozenset({"cublas", "cusparse", "cusolver"})
-"""Components that every torch brings: its own headers include theirs."""
+"""Components that torch brings: its own headers include theirs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Guess:
     """One key of an entry, and the reason for it."""
 
-    key: str
-    """Empty for what no key says."""
-    value: object
+    key: str = ""
+    """Empty for a note."""
+    value: object = None
     says: str
     """``reads FORCE_CUDA``."""
     place: SourcePlace | None = None
@@ -196,7 +196,7 @@ def _licence(facts: Facts) -> Iterator[Guess]:
     if found:
         yield Guess(key="licence", value=found.expression, says=f"reads like {found.expression}", place=found.place)
     if found is None or not found.redistributable:
-        why = "lets not everybody be given wheels" if found else "nothing says its licence: ask its authors"
+        why = "does not let wheels be given to others" if found else "no licence is declared: ask its authors"
         place = found.place if found else None
         yield Guess(key="redistributable", value=False, says=why, place=place)
 
@@ -271,7 +271,7 @@ def _architectures(facts: Facts) -> Iterator[Guess]:
         yield Guess(key="arch_variable", value=value, says=says, place=facts.at_setup(own.line))
     elif "TORCH_CUDA_ARCH_LIST" in variables:
         line = variables["TORCH_CUDA_ARCH_LIST"].line
-        yield Guess(key="", value=None, says="reads TORCH_CUDA_ARCH_LIST", place=facts.at_setup(line))
+        yield Guess(says="reads TORCH_CUDA_ARCH_LIST", place=facts.at_setup(line))
     elif found := next(facts.setup.texts_with(*_FLAGS), None):
         says = f"writes down GPU architectures ({found[0][:40]})"
         yield Guess(key="gencode", value="replace", says=says, place=facts.at_setup(found[1]))
@@ -282,13 +282,14 @@ def _architectures(facts: Facts) -> Iterator[Guess]:
 def _standard(facts: Facts) -> Iterator[Guess]:
     if found := next(facts.setup.texts_with("-std="), None):
         says = f"asks for {found[0][:40]}, which is raised where torch's headers need more"
-        yield Guess(key="", value=None, says=says, place=facts.at_setup(found[1]))
+        yield Guess(says=says, place=facts.at_setup(found[1]))
 
 
 def _download(facts: Facts) -> Iterator[Guess]:
     if facts.build_file and (place := facts.cmake.download):
-        says = "downloads something while it builds, which a container without a network refuses"
-        yield Guess(key="", value=None, says=says, place=place)
+        yield Guess(
+            says="downloads something during the build, which a container without a network refuses", place=place
+        )
 
 
 def _imports(facts: Facts) -> Iterator[Guess]:
@@ -304,8 +305,7 @@ def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     declared = {name: line for name, line in named if all(part.isidentifier() for part in name.split("."))}
     if declared and not registered:
         return [*declared], facts.at_setup(next(iter(declared.values()))), "the names of its extensions"
-    made = facts.cmake.modules if facts.build_file else {}
-    if made:
+    if made := facts.cmake.modules if facts.build_file else {}:
         return [*made], next(iter(made.values())), "the modules that CMake makes"
     package = _package(facts)
     why = "its extension registers operators and is no module" if registered else "no line names its extension"
@@ -384,7 +384,7 @@ def _checked_name(origin: SourceOrigin, facts: Facts) -> ProjectName:
 def _beginning(name: ProjectName, origin: SourceOrigin, facts: Facts) -> Iterator[Guess]:
     """Yield the keys that identify the source."""
     for note in origin.notes:
-        yield Guess(key="", value=None, says=note)
+        yield Guess(says=note)
     version = origin.version or facts.declared.version
     if version is None:
         raise UsageError(

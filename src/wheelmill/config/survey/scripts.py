@@ -14,14 +14,14 @@ from wheelmill.config.survey.sources import SourceTree
 from wheelmill.errors import UsageError
 
 _DEEP: Final = 25
-"""Expressions that one may lead through."""
+"""Maximum depth of an expression."""
 _MANY: Final = 2_000
-"""Texts that one expression may be."""
+"""Maximum number of texts of one expression."""
 _STEPS: Final = 200_000
-"""Expressions that are looked at in all; real scripts take some thousands."""
+"""Maximum number of evaluated expressions; real scripts take some thousands."""
 
 _SAME: Final = ("abspath", "str", "Path", "normpath", "relpath", "fspath", "realpath", "list", "sorted", "tuple")
-"""Calls that give what they are given, as far as it is text."""
+"""Calls that return their argument, as far as it is text."""
 
 Texts = tuple[str, ...]
 Scope = ast.AST | None
@@ -81,7 +81,7 @@ class Script:
             self._assigned.setdefault((scope, name), []).append(value)
 
     def _goes_too_far(self, seen: frozenset[ast.AST]) -> bool:
-        """True if an expression is too deep, or all expressions took too many steps."""
+        """Return True if an expression is too deep, or all expressions took too many steps."""
         self._steps += 1
         return len(seen) > _DEEP or self._steps > _STEPS
 
@@ -137,7 +137,7 @@ class Script:
         return ()
 
     def _is_list(self, node: ast.expr, seen: frozenset[ast.AST]) -> bool:
-        """True if an expression is several texts, not one."""
+        """Return True if an expression is several texts, not one."""
         if self._goes_too_far(seen):
             return False
         match node:
@@ -227,12 +227,8 @@ class VariableRead:
     line: int
 
 
-class SetupScript:
-    """The script of one source; an empty one declares nothing."""
-
-    def __init__(self, content: bytes, origin: str) -> None:
-        """Parse the bytes of a script."""
-        self._script = Script(content, origin)
+class SetupScript(Script):
+    """Script of a source; an empty one declares nothing."""
 
     @classmethod
     def read(cls, tree: SourceTree, folder: str = "") -> SetupScript:
@@ -244,10 +240,10 @@ class SetupScript:
 
     def argument(self, name: str) -> Texts:
         """Return the plain texts given to an argument of ``setup()``."""
-        return tuple(text for value in self._given(name) for text in self._script.texts(value))
+        return tuple(text for value in self._given(name) for text in self.texts(value))
 
     def _given(self, name: str) -> Iterator[ast.expr]:
-        calls = (call for call in self._script.calls if last_name(call.func) == "setup")
+        calls = (call for call in self.calls if last_name(call.func) == "setup")
         return (keyword.value for call in calls for keyword in call.keywords if keyword.arg == name)
 
     @property
@@ -259,16 +255,15 @@ class SetupScript:
 
     def _is_empty(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Name):
-            values = self._script.values_of(node)
+            values = self.values_of(node)
             return bool(values) and all(isinstance(value, ast.List) and not value.elts for value in values)
         return isinstance(node, ast.List) and not node.elts
 
     @functools.cached_property
     def extensions(self) -> tuple[ExtensionCall, ...]:
         """Declared extensions, in the order of their lines."""
-        texts = self._script.texts
         found = []
-        for call in self._script.calls:
+        for call in self.calls:
             if kinds := frozenset(self._kinds(call.func)):
                 given = dict(zip(("name", "sources"), call.args, strict=False))
                 given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
@@ -276,8 +271,8 @@ class SetupScript:
                 found.append(
                     ExtensionCall(
                         kinds=kinds,
-                        modules=texts(given.get("name")),
-                        sources=texts(given.get("sources")),
+                        modules=self.texts(given.get("name")),
+                        sources=self.texts(given.get("sources")),
                         limited=isinstance(limited, ast.Constant) and limited.value is True,
                         line=call.lineno,
                     )
@@ -289,9 +284,9 @@ class SetupScript:
         """Environment variables that the script reads, each once."""
         found: dict[str, VariableRead] = {}
         for node, key, default in self._readings():
-            (fallback,) = self._script.texts(default)[:1] or ("",)
+            (fallback,) = self.texts(default)[:1] or ("",)
             switch = self._compared_text(node) or _OPPOSITE.get(fallback, "1")
-            for name in self._script.texts(key):
+            for name in self.texts(key):
                 read = VariableRead(name=name, default=fallback, switch=switch, line=node.lineno)
                 found.setdefault(name, read)
         return tuple(found.values())
@@ -303,7 +298,7 @@ class SetupScript:
         The standard library is excluded, and so are optional imports other than torch.
         """
         found: dict[str, int] = {}
-        for node in self._script.nodes:
+        for node in self.nodes:
             match node:
                 case ast.Import(names=aliases):
                     names = [alias.name for alias in aliases]
@@ -318,10 +313,10 @@ class SetupScript:
 
     def texts_with(self, *words: str) -> Iterator[tuple[str, int]]:
         """Yield texts that contain one of some words, with their lines; skip unused texts, which are comments."""
-        for node in self._script.nodes:
+        for node in self.nodes:
             match node:
                 case ast.Constant(value=str(text)) if any(word in text for word in words):
-                    if not isinstance(self._script.above.get(node), ast.Expr):
+                    if not isinstance(self.above.get(node), ast.Expr):
                         yield text, node.lineno
 
     def _kinds(self, function: ast.expr) -> Iterator[str]:
@@ -330,13 +325,13 @@ class SetupScript:
         if name.endswith("Extension") and name != "BuildExtension":
             yield name
         elif isinstance(function, ast.Name):
-            for value in self._script.values_of(function):
+            for value in self.values_of(function):
                 leaves = (last_name(leaf) for leaf in ast.walk(value) if isinstance(leaf, ast.Name | ast.Attribute))
                 yield from (leaf for leaf in leaves if leaf.endswith("Extension") and leaf != "BuildExtension")
 
     def _readings(self) -> Iterator[tuple[ast.expr, ast.expr, ast.expr | None]]:
         """Yield every read of an environment variable: the expression, the variable's name and its default."""
-        for node in self._script.nodes:
+        for node in self.nodes:
             match node:
                 case ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[key, *default]) if _is_environ(owner):
                     yield node, key, default[0] if default else None
@@ -350,14 +345,14 @@ class SetupScript:
     def _compared_text(self, node: ast.AST) -> str | None:
         """Return the text that a read value is compared with; None if there is none."""
         for _ in range(4):  # int(...), .upper(), ...
-            node = self._script.above.get(node, node)
+            node = self.above.get(node, node)
             if isinstance(node, ast.Compare):
-                found = (text for each in node.comparators for text in self._script.texts(each))
+                found = (text for each in node.comparators for text in self.texts(each))
                 return next((text for text in found if text), None)
         return None
 
     def _is_optional(self, node: ast.AST) -> bool:
-        while (above := self._script.above.get(node)) is not None:
+        while (above := self.above.get(node)) is not None:
             if isinstance(above, ast.Try) and above.handlers:
                 return True
             node = above

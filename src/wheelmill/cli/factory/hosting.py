@@ -1,0 +1,109 @@
+"""``wheelmill github`` and ``wheelmill export``: the repository of a factory, and wheels for Hugging Face's Hub."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
+from wheelmill.cli.shared.terminal import progress
+from wheelmill.errors import FindingsError, UsageError, WheelmillError
+from wheelmill.system.process import printable
+from wheelmill.system.progress import SYSTEM_CLOCK
+
+if TYPE_CHECKING:
+    from wheelmill.cli.factory.outputs import GithubCheck
+
+github = typer.Typer(no_args_is_help=True, help="Look at the settings of the repository that a factory runs in.")
+export = typer.Typer(no_args_is_help=True, help="Lay wheels out for other places.")
+
+
+@github.callback()
+@export.callback()
+def _group() -> None:
+    """Make typer require the name of a command although there is only one."""
+
+
+@github.command()
+def check(
+    repository: Annotated[str, typer.Argument(help="The repository.", metavar="OWNER/REPO", show_default=False)],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a repository's settings with what the workflows need; GITHUB_TOKEN says who asks.
+
+    What the token may not see is reported, too. Exits with 9 on findings, and where something was not seen.
+    """
+    from wheelmill.hosting.read import read_settings  # needs the factory extra
+    from wheelmill.hosting.rules import WrongSetting, examine
+    from wheelmill.hosting.settings import Unseen
+    from wheelmill.release.github import Repository
+    from wheelmill.release.github.api import Calls, Pace
+
+    asked = Repository.parse(repository, os.environ)
+    if asked.token is None:
+        say("GITHUB_TOKEN is not set: what only the owner sees is not seen; GITHUB_TOKEN=$(gh auth token) shows it")
+    with progress() as shown, Calls(asked, Pace(SYSTEM_CLOCK), shown) as calls:
+        found = examine(read_settings(asked, calls))
+    unseen = [each for each in found if isinstance(each, Unseen)]
+    findings = [each for each in found if isinstance(each, WrongSetting)]
+    if as_json:
+        content: GithubCheck = {
+            "schema": "wheelmill.github-check/1",
+            "findings": [
+                {"code": each.code, "what": each.what, "why": each.code.why, "remedy": [*each.remedy]}
+                for each in findings
+            ],
+            "unseen": unseen,
+        }
+        print_json(content)
+    else:
+        for finding in findings:
+            lines = (f"{finding.code}: {finding.what}", finding.code.why, *finding.remedy)
+            typer.echo(printable("\n    ".join(lines)))
+        for setting in unseen:
+            typer.echo(printable(f"not seen: {setting.what}: needs {setting.needs}"))
+    say(f"findings: {len(findings)}; not seen: {len(unseen)}")
+    if found:
+        raise typer.Exit(FindingsError.exit_code)
+
+
+@export.command()
+def kernels(
+    wheels: Annotated[list[Path], typer.Argument(help="Wheel files.", metavar="WHEEL...", exists=True, dir_okay=False)],
+    *,
+    output: Annotated[
+        Path,
+        typer.Option(help="Folder to write to: its folder build gets one for each wheel.", metavar="DIR"),
+    ],
+    kernel_version: Annotated[int, typer.Option(help="Version of the kernel on the Hub.", metavar="N", min=1)] = 1,
+    module: Annotated[
+        str | None, typer.Option(help="The module to import, where a wheel has several.", metavar="NAME")
+    ] = None,
+) -> None:
+    """Lay out wheels for torch's stable ABI as Hugging Face's kernels loads them.
+
+    Prints the folders. Exits with 9 where a wheel is refused; nothing is written then.
+    """
+    from wheelmill.hosting.kernels import kernel_of, write_kernels  # needs the factory extra
+
+    found, refused = [], []
+    for wheel in wheels:
+        try:
+            found.append(kernel_of(wheel, version=kernel_version, module=module))
+        except WheelmillError as error:
+            say(f"{wheel.name}: {error.explained}")
+            refused.append(wheel.name)
+    if refused:
+        raise FindingsError("wheels-refused", f"refused: {', '.join(refused)}")
+    if len(projects := {kernel.contents.name.project for kernel in found}) > 1:
+        raise UsageError("one-project-only", f"expected wheels of one project, not of {', '.join(sorted(projects))}")
+    for kernel in found:
+        if kernel.unmet:
+            needs = ", ".join(kernel.unmet)
+            say_warning(f"{kernel.contents.file.filename} needs {needs}, which kernels does not install")
+    for folder in write_kernels(found, output):
+        typer.echo(printable(str(folder)))
