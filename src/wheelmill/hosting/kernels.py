@@ -32,7 +32,7 @@ from wheelmill.wheel.shared_objects import open_symbols
 from wheelmill.wheel.torch_links import beyond_stable_abi, shims_in
 
 _OWN: Final = ("__init__.py", "metadata.json")
-"""Files written beside those of a wheel."""
+"""Files added to those of a wheel."""
 _SHORTEST: Final = 2
 """Characters of a kernel's name."""
 _LOADER: Final = '''"""Loads the package of this folder under its own name, by which its modules import each other."""
@@ -69,7 +69,7 @@ class Kernel:
 
     @property
     def files(self) -> Mapping[str, PurePosixPath]:
-        """Paths of its files, by their names in the wheel; commands and data have no place there."""
+        """Paths of its files by their names in the wheel, without scripts and data."""
         return {file.member: file.path for file in self.contents.installed if file.place == "library"}
 
     @property
@@ -177,7 +177,7 @@ def _architectures_of(contents: Contents) -> tuple[Architecture, ...]:
 
 
 def _module_of(contents: Contents, asked: str | None) -> str:
-    """Return the module to import from a wheel; its name goes into a Python file."""
+    """Return the module to import from a wheel: an identifier, as its name goes into a Python file."""
     files = (file for file in contents.installed if file.place == "library" and file.path.suffix in (".py", ".so"))
     importable = (file.top for file in files if len(file.path.parts) == 1 or file.path.name == "__init__.py")
     modules = sorted({top for top in importable if top.isidentifier()})

@@ -38,7 +38,7 @@ from wheelmill.release.github.store import BRANCH
 
 
 class SettingCode(StrEnum):
-    """Kinds of wrong settings. The values are part of the command's JSON."""
+    """Kinds of wrong settings; the values are in the JSON output."""
 
     why: str
     """Consequence for the factory."""
@@ -77,7 +77,7 @@ class SettingCode(StrEnum):
 
 @dataclass(frozen=True)
 class WrongSetting:
-    """Setting that keeps the factory from doing its work, or lets others do it."""
+    """Setting that stops the factory, or gives others its rights."""
 
     code: SettingCode
     what: str
@@ -87,7 +87,7 @@ class WrongSetting:
 
 
 Judgement = Iterator[WrongSetting | Unseen]
-"""Findings of a rule, and what it could not see."""
+"""Findings of a rule, and settings that it could not see."""
 
 
 def wrong(code: SettingCode, what: str, *remedy: str) -> WrongSetting:
@@ -100,7 +100,7 @@ _METADATA: Final = "Metadata: read"
 
 
 def _reads(what: str, needs: str) -> Callable[[Rule], Rule]:
-    """Make a rule yield `Unseen` if GitHub refuses what it reads."""
+    """Make a rule yield `Unseen` if GitHub refuses its request."""
 
     def decorate(rule: Rule) -> Rule:
         @wraps(rule)

@@ -1,4 +1,4 @@
-"""``wheelmill config``: checking the files under ``config/``, and comparing them with the facts of today."""
+"""``wheelmill config``: check, lock and update the files under ``config/``."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def drift(
 
 
 def _config_with(name: str, directory: Path | None, *, write: bool) -> Config:
-    """Load a configuration; with `write`, one that has the file which will be written."""
+    """Load a configuration; with `write`, require the file that will be written."""
     config = config_to_change(directory) if write else config_at(directory)
     if write and not (path := config.directory / name).exists():
         raise UsageError("file-absent", f"there is no {path}", hint="copy the one that ships with wheelmill")
@@ -88,7 +88,7 @@ def _today() -> dt.date:
 def _report(
     differences: Sequence[Difference], content: ConfigDrift | ConfigImagesRefresh, *, write: bool, as_json: bool
 ) -> None:
-    """Print what differs and what could not be compared; exit with 9 if a difference was not written."""
+    """Print differences and unknown facts; exit with 9 if a difference was not written."""
     if as_json:
         print_json(content)
     else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -211,10 +211,14 @@ def init(
     config = load_config(own, check_ranges=True)
     write_lock(lock_packages(config, ()).whole(), lock)
     say(f"{lock}: written")
-    commands = "wheelmill config check", "wheelmill plan", f"wheelmill build {package.name} --here"
+    _say_next_steps(package.name, (*contents, lock))
+
+
+def _say_next_steps(name: str, files: Iterable[Path]) -> None:
+    commands = "wheelmill config check", "wheelmill plan", f"wheelmill build {name} --here"
     width = max(map(len, commands))
-    files = " ".join(map(str, (*contents, lock)))
-    say(_NEXT.format(*(command.ljust(width) for command in commands), own=OWN, files=files))
+    shown = (command.ljust(width) for command in commands)
+    say(_NEXT.format(*shown, own=OWN, files=" ".join(map(str, files))))
 
 
 def _refuse_others(contents: Mapping[Path, bytes | None], directory: Path) -> None:

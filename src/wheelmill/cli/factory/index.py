@@ -1,4 +1,4 @@
-"""``wheelmill index``: the site of all releases, or any static package index, made, served and checked."""
+"""``wheelmill index``: generate, serve, check and upload static package indexes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class WheelPlaces:
-    """Places of a site's wheels beside its store."""
+    """Places of a site's wheels: the URL of its store, and further stores."""
 
     base_url: Annotated[
         str | None,
@@ -92,7 +92,7 @@ class WheelPlaces:
 
 @dataclass(frozen=True, kw_only=True)
 class SiteOptions:
-    """The current site, the address of the new one, and its documents."""
+    """The current site, and the address and documents of the new one."""
 
     previous: Annotated[
         str | None,
@@ -122,13 +122,13 @@ class SiteOptions:
     ] = None
 
     def check(self) -> None:
-        """Refuse what cannot be meant, before a store is asked and pages are made."""
+        """Check the options before a store is read and pages are made."""
         if self.site_url and urlsplit(self.site_url).scheme not in ("http", "https"):
             raise UsageError("site-url-invalid", f"expected an http or https URL as --site-url, not {self.site_url!r}")
         if self.documents:
             from wheelmill.index.site.pages import pages_of_documents  # needs the factory extra
 
-            next(pages_of_documents(self.documents))  # which looks at the folder first
+            next(pages_of_documents(self.documents))  # checks the folder first
 
 
 @with_groups
@@ -176,7 +176,7 @@ def build(
 
 
 def _mirror_at(option: str, text: str, site: Path) -> Mirror:
-    """Open a store that a site names beside its own."""
+    """Open a further store of a site."""
     from wheelmill.pipeline import Mirror  # needs the factory extra
 
     name, _, url = text.partition("=")
@@ -185,7 +185,7 @@ def _mirror_at(option: str, text: str, site: Path) -> Mirror:
 
 
 def _place_of(previous: str | None) -> str | None:
-    """Find the folder or the URL of the current site; None if there is none."""
+    """Return the folder or the URL of the current site; None if there is none."""
     kind, _, name = (previous or "").partition(":")
     if kind != "github":
         return previous
@@ -199,9 +199,9 @@ def _place_of(previous: str | None) -> str | None:
 
 
 def _deployed_at(place: str | None, *, may_be_new: bool) -> ReadDeployed:
-    """Make the reader of the current site, which runs under the lease of the new one.
+    """Make the reader of the site at a folder or URL; it runs under the lease of the new site.
 
-    ``place`` is its folder or URL; with ``may_be_new`` nothing need be there yet.
+    `may_be_new` accepts a place without a site.
     """
     from wheelmill.index.deployed import Deployed, deployed_wheels
 
@@ -222,9 +222,9 @@ def _sources_in(folder: Path) -> bytes | None:
 
 
 _SHOWN: Final = 10
-"""Findings of one rule that are printed for people; other formats have all."""
+"""Maximum number of printed findings of one rule; other formats have all."""
 _PLACES: Final = 3
-"""Places of one finding that are printed for people."""
+"""Maximum number of printed places of one finding."""
 
 
 class Format(StrEnum):
@@ -236,12 +236,10 @@ class Format(StrEnum):
     JUNIT = "junit"
 
 
-def check(
-    target: Annotated[
-        str,
-        typer.Argument(help="A project list's URL, or a folder with a site.", metavar="URL_OR_DIR", show_default=False),
-    ],
-    *,
+@dataclass(frozen=True, kw_only=True)
+class SampleOptions:
+    """The part of an index that is read, and the load on its server."""
+
     project: Annotated[
         list[str] | None,
         typer.Option(
@@ -249,15 +247,25 @@ def check(
             metavar="NAME",
             show_default=False,
         ),
-    ] = None,
+    ] = None
     all_files: Annotated[
         bool, typer.Option("--all-files", help="Read all pages and all bytes of all files, not a sample.")
-    ] = False,
+    ] = False
     rate: Annotated[
         float,
         typer.Option(help="At most this many requests per second.", metavar="N", min=0.1, callback=of_a_size),
-    ] = 20,
-    connections: Annotated[int, typer.Option(help="At most this many connections.", metavar="N", min=1, max=64)] = 8,
+    ] = 20
+    connections: Annotated[int, typer.Option(help="At most this many connections.", metavar="N", min=1, max=64)] = 8
+
+
+@with_groups
+def check(
+    target: Annotated[
+        str,
+        typer.Argument(help="A project list's URL, or a folder with a site.", metavar="URL_OR_DIR", show_default=False),
+    ],
+    *,
+    sample: SampleOptions,
     form: Annotated[
         Format, typer.Option("--format", help="What is printed on stdout; SARIF and JUnit are for CI services.")
     ] = Format.TEXT,
@@ -269,20 +277,19 @@ def check(
 
     if as_json and form is not Format.TEXT:
         raise UsageError("options-conflict", f"--json and --format {form} are two forms; give one of them")
-    projects = _projects(project or [])
+    projects = _projects(sample.project or [])
     with progress() as shown:
         if urlsplit(target).scheme in ("http", "https"):
-            politeness = Politeness(rate=rate, connections=connections)
             report = check_url(
                 target,
                 projects=projects,
-                everything=all_files,
-                politeness=politeness,
+                everything=sample.all_files,
+                politeness=Politeness(rate=sample.rate, connections=sample.connections),
                 progress=shown,
                 sleep=time.sleep,
             )
         elif Path(target).is_dir():
-            report = check_folder(Path(target), projects=projects, everything=all_files, progress=shown)
+            report = check_folder(Path(target), projects=projects, everything=sample.all_files, progress=shown)
         else:
             raise UsageError("target-invalid", f"expected a URL or a folder, not {target!r}")
     _print_report(report, Format.JSON if as_json else form)

@@ -1,4 +1,4 @@
-"""``wheelmill plan``: the wheels that would be built, and why the others would not."""
+"""``wheelmill plan``: wheels to build, and the reasons for skips."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ if TYPE_CHECKING:
 
 
 _REASONS: Final = 3
-"""Most reasons that a package's line has in full; more of them are put together by their kinds."""
+"""Maximum number of reasons in a package's line; more are grouped by kind."""
 
 _EXPLAINED: Final = 12
-"""Most packages with reasons in their lines; those of more are put together below them, to fit a screen."""
+"""Maximum number of packages with reasons in their lines; those of more are summed up below, to fit a screen."""
 
 _BASES: Final[Mapping[Basis, tuple[str, str]]] = {
     Basis.MEASURED: ("", "as published wheels took"),
@@ -71,7 +71,7 @@ _BASES: Final[Mapping[Basis, tuple[str, str]]] = {
 
 
 def print_plan(planned: Plan, past: PastBuilds, cost: Estimate, *, wheels: bool, skips: bool) -> None:
-    """Print the tables that were asked for, else a line a package; then the sum of them."""
+    """Print the requested tables, or one line per package; then the totals."""
     projects = tuple(_by_project(planned))
     explained = len(projects) <= _EXPLAINED
     if not wheels and not skips:
@@ -95,7 +95,7 @@ def print_plan(planned: Plan, past: PastBuilds, cost: Estimate, *, wheels: bool,
 
 
 def _print_overview(projects: Sequence[tuple[ProjectName, Plan]], past: PastBuilds, *, explained: bool) -> None:
-    """Print a line a package: its wheels and what they cost, and why there are no others where few are shown."""
+    """Print one line per package: its wheels, their cost, and the reasons for its skips if few packages are shown."""
     table = Table(box=None, pad_edge=False)
     for name in ("package", "wheels", "jobs", "hours", "newest torch"):
         table.add_column(name, justify="left" if name == "package" else "right", no_wrap=True)
@@ -111,7 +111,7 @@ def _print_overview(projects: Sequence[tuple[ProjectName, Plan]], past: PastBuil
 
 
 def _in_words(hours: float) -> str:
-    """Hours with one decimal, but never zero."""
+    """Format hours with one decimal, but never as zero."""
     return f"{hours:,.1f}" if hours >= 0.05 else "<0.1"  # noqa: PLR2004 - what would be rounded to 0.0
 
 
@@ -123,7 +123,7 @@ def _newest_torch(targets: Sequence[BuildTarget]) -> str:
 
 
 def _print_wheels(planned: Plan) -> None:
-    """Print every wheel that would be built, a line a job."""
+    """Print the wheels to build, one line per job."""
     table = Table("project", "version", "Python", "CUDA", "torch", "platform", title="To build", title_justify="left")
     for group in groups_of(planned):
         cell = group.targets[0].cell
@@ -133,7 +133,7 @@ def _print_wheels(planned: Plan) -> None:
 
 
 def _print_skips(planned: Plan) -> None:
-    """Print why the others would not be built, a line a reason."""
+    """Print the skips, one line per reason."""
     table = Table("cells", "project", "reason", title="Skipped", title_justify="left")
     for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in planned.skips).items():
         table.add_row(f"{count:,}", project, escape(reason))
@@ -141,7 +141,7 @@ def _print_skips(planned: Plan) -> None:
 
 
 def report_skips(plan: Plan, filters: Filters) -> None:
-    """Print the torch that was taken if none was given, and a line for each reason of skips; one for a sample."""
+    """Print the default torch for each CUDA, and a line for each reason for skips; one line for a sample."""
     if not filters.torches:
         labels = {target.cell.label for target in plan.targets}
         for cuda, torch in sorted((label.cuda, label.torch) for label in labels if label.torch):
@@ -174,7 +174,7 @@ def _why(skips: Sequence[Skip]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PartOptions:
-    """The part of a plan that is wanted."""
+    """Options that narrow a plan."""
 
     group: Annotated[
         list[str] | None,
@@ -196,7 +196,7 @@ class PartOptions:
     ] = False
 
     def narrow(self, wanted: Filters, config: Config) -> Filters:
-        """Leave out other groups than those that are named, and packages that did not change."""
+        """Restrict the filters to the named groups, and to packages that changed."""
         groups = read_values("--group", self.group, str)
         return replace(wanted, groups=groups, changed=changed_since(config, self.since, say) if self.since else None)
 
@@ -208,7 +208,7 @@ class PartOptions:
         failure_of: FailureOf,
         past: PastBuilds,
     ) -> Plan:
-        """Plan what is wanted; for a sample, its part, and the cheapest packages for each new torch."""
+        """Plan the wanted cells; a sample of them has the cheapest packages for each new torch, too."""
         planned = make_plan(config, wanted, published, failure_of)
         if not self.sample:
             return planned
@@ -221,7 +221,7 @@ class PartOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ChainOptions:
-    """The options of a plan that a run of jobs works on."""
+    """Options of a plan for a run of many jobs."""
 
     run: Annotated[
         str | None,
@@ -233,7 +233,7 @@ class ChainOptions:
     ] = None
 
     def record(self, releases: Store) -> LedgerRun | None:
-        """Return what the run to be continued left; None if there is none to continue."""
+        """Return the record of the run to continue; None if no run is named."""
         if not self.continues:
             return None
         if record := releases.ledger.read().work.runs.get(self.continues):
@@ -251,7 +251,7 @@ class ChainOptions:
         filters: Mapping[str, str],
         plan_without: Callable[[Mapping[str, Skip]], Plan],
     ) -> Plan:
-        """Make a plan, and claim its groups where a run works on it."""
+        """Make a plan, and claim its groups for the run, if one is named."""
         if not self.run:
             return plan_without({})
         from wheelmill.pipeline.chain import begin_run  # needs the factory extra
@@ -265,7 +265,7 @@ class ChainOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """The form in which a plan is printed."""
+    """Form of a printed plan."""
 
     runners: Annotated[
         int | None,
@@ -344,7 +344,7 @@ def _content(planned: Plan, missing: Iterable[Missing], cost: Estimate) -> PlanC
 
 
 def _failure_of(failures: KnownFailures, where: PlaceOptions, config: Config) -> FailureOf:
-    """Look up what failed before with the same inputs; the builder is made when it is first needed."""
+    """Return the look-up of earlier failures with the same inputs; it makes the builder when it is first needed."""
     builder = functools.cache(lambda: where.builder(config))
     return known_failures(failures, lambda target: builder().place(target), where.resolve_policy())
 

@@ -88,7 +88,7 @@ class GateOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicationOptions:
-    """Another origin of wheels, the time limit, and the files that are written."""
+    """Run whose wheels are released, time limit, and files to write."""
 
     run: Annotated[
         list[str] | None,
@@ -300,7 +300,7 @@ def variants(
 
 
 class ReleaseCommands(CommandsWithDefault):
-    """Publishing, and what there is beside it."""
+    """Commands on releases; ``publish`` may be left out."""
 
     default = "publish"
 

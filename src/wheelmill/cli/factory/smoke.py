@@ -59,7 +59,7 @@ def smoke(
 
 
 def _examine(wheels: list[Path], environments: SmokeEnvironments, store: str | None, suffix: str) -> list[Verdict]:
-    """Examine wheels beside each other and the wheels of a store."""
+    """Examine wheels that may require each other and the wheels of a store."""
     from wheelmill import pipeline  # needs the factory extra
     from wheelmill.pipeline.run import serve_candidate
     from wheelmill.release.github.store import QUOTAS

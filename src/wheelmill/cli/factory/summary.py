@@ -1,4 +1,4 @@
-"""``wheelmill summary``: what became of a plan that many jobs worked on."""
+"""``wheelmill summary``: the results of a run of many jobs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The run that the summary ends."""
+    """Run that the summary ends."""
 
     run: Annotated[
         str | None,
@@ -81,7 +81,7 @@ def summary(
 
 
 def _end_run(run: str, options: RunOptions, where: PlaceOptions, plan: Path, reports: Path) -> tuple[Summary, RunText]:
-    """Compare with what is published, and write to the ledger."""
+    """Compare the reports with published wheels, and end the run in the ledger."""
     from wheelmill.pipeline.chain import end_run, known_failures_in  # needs the factory extra
     from wheelmill.pipeline.summary import Published, refused_in, summary_of
     from wheelmill.pipeline.summary_text import RunText

@@ -29,13 +29,13 @@ _WHOLE: Final = 300
 
 
 class Commands(TyperGroup):
-    """Commands, below headings; each with the whole first sentence of what it does."""
+    """Commands below headings, each with the whole first sentence of its help."""
 
     headings: ClassVar[Mapping[str, str]] = {}
     """The heading of each command; those without one stand below "Commands"."""
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002 - as typer calls it
-        """Write the names of commands and what they do, in the order of the headings."""
+        """Write the names and sentences of commands, in the order of the headings."""
         found = (
             (self.headings.get(name, "Commands"), (name, each.get_short_help_str(limit=_WHOLE)))
             for name, each in self.commands.items()
@@ -54,10 +54,10 @@ class Commands(TyperGroup):
 
 
 class CommandsWithDefault(Commands):
-    """Commands below one that needs no name: it is meant where the first word names none of them."""
+    """Commands of which one is the default if the first word names none of them."""
 
     default: ClassVar[str]
-    """The name of the command that may be left out."""
+    """Name of the default command."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Insert the name if it is missing."""
@@ -66,13 +66,13 @@ class CommandsWithDefault(Commands):
 
 
 class Command(TyperCommand):
-    """A command that reports every missing or wrong option at once, as far as typer checks its value.
+    """Command that reports every missing or invalid option at once, if typer can check it.
 
-    In its help, options stand below the headings that they name as their `rich_help_panel`, its own first.
+    In its help, options stand below their `rich_help_panel`; the command's own come first.
     """
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # noqa: RET503 - fail() raises
-        """Read the words of a command line; typer itself ends with the first option that is wrong."""
+        """Parse a command line; typer itself stops at the first invalid option."""
         words = list(args)
         try:
             return super().parse_args(ctx, args)
@@ -145,7 +145,7 @@ def _drop_unwritten(*streams: TextIO) -> None:
 
 
 _HEARTBEAT: Final = 10.0
-"""Seconds between signs of life where there is no terminal."""
+"""Seconds between lines without a terminal."""
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
@@ -179,7 +179,7 @@ class Waiting(Progress):
     """
 
     def __init__(self, *, silent: float = 0.0) -> None:
-        """Say nothing in the first seconds where there is no terminal."""
+        """Print nothing in the first seconds without a terminal."""
         self._next = time.monotonic() + silent
 
     def line(self, text: str) -> None:

@@ -24,11 +24,11 @@ STDOUT: Final = _Console(soft_wrap=True, highlight=False, emoji=False)
 STDERR: Final = _Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
 _HEARTBEAT: Final = 60
-"""Seconds between signs of life where there is no terminal: hosts end jobs that stay silent."""
+"""Seconds between lines without a terminal: hosts end silent jobs."""
 
 
 class TerminalProgress(Progress):
-    """Shows steps as lines; the line of a running program in place, or once a minute where that cannot be done."""
+    """Progress with a line for each step; the output of a running program changes in place, or is sampled."""
 
     def __init__(self, status: Status) -> None:
         self._status = status
@@ -41,7 +41,7 @@ class TerminalProgress(Progress):
         self._status.update("")
 
     def line(self, text: str) -> None:
-        """Show what a program is at."""
+        """Show a line of a running program."""
         now = time.monotonic()
         shown = f"[{now - self._began:4.0f} s] {text[:120]}"
         if STDERR.is_terminal:

@@ -1,4 +1,4 @@
-"""Differences between a file and what is published, edits that keep its comments, and the effect of a git change.
+"""Differences between a file and an index, edits that keep comments, and the packages that a git change affects.
 
 A push or a pull request builds the packages that it changes and the torches that it adds.
 """
@@ -26,7 +26,7 @@ from wheelmill.system.git import run_git
 
 
 class Difference:
-    """Value of a file that others publish differently; as text, one line."""
+    """Value of a file that differs from the published one; as text, one line."""
 
     @property
     def writable(self) -> bool:
@@ -35,7 +35,7 @@ class Difference:
 
     @property
     def outcome(self) -> str:
-        """The line once everything writable is written."""
+        """Line after the writable differences were written."""
         return f"{self}; written" if self.writable else str(self)
 
 

@@ -33,7 +33,7 @@ from wheelmill.installers.package_index import has_project, open_index
 from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
 
 _NOT_PUBLISHED: Final = """\
-  No index tells these, so look before you merge:
+  No index has these facts; check them before you merge:
   - cxx, the C++ standard that torch/all.h asks for: without a line, that of the torch before it is taken;
   - glibc, which is what file names promise: the symbols of libc10 and libtorch_python tell what is true;
   - old_cxx_abi, where torch._C._GLIBCXX_USE_CXX11_ABI is false: without a line it is true everywhere."""
@@ -46,9 +46,9 @@ class TorchDifference(Difference):
     torch: TorchVersion
     fact: Literal["missing", "release", "python", "default_cuda"]
     file: Any
-    """None for a release that is missing."""
+    """None for a missing release."""
     index: Any
-    """For a release that is missing all its facts, None for one that the index does not tell."""
+    """All facts of a missing release, with None for unknown ones."""
 
     @property
     def section(self) -> Literal["releases", "candidates"]:
@@ -62,7 +62,7 @@ class TorchDifference(Difference):
 
     @property
     def outcome(self) -> str:
-        """The line once it is written, for a new torch with what a person has to look up."""
+        """Line for a written difference; for a new torch with the facts that a person has to look up."""
         if not self.writable:
             return f"{self}; not written: the index does not tell all of it"
         if self.fact != "missing":
@@ -188,15 +188,13 @@ def _block(new: PublishedTorch) -> dict[str, object]:
 
 
 def _as_written(pythons: Mapping[Platform, frozenset[PythonVersion]]) -> list[str] | dict[str, list[str]]:
-    """Return one list if the platforms agree, else a list for each."""
-    lists = {str(platform): _in_file_order(own) for platform, own in pythons.items()}
+    """Return one list if the platforms agree, else a list for each; free-threaded Pythons last, as in the file."""
+    lists = {
+        str(platform): list(map(str, sorted(own, key=lambda python: (python.free_threaded, python))))
+        for platform, own in pythons.items()
+    }
     first = next(iter(lists.values()), [])
     return first if all(each == first for each in lists.values()) else lists
-
-
-def _in_file_order(pythons: Iterable[PythonVersion]) -> list[str]:
-    """Sort as the file does: free-threaded Pythons last."""
-    return [str(python) for python in sorted(pythons, key=lambda python: (python.free_threaded, python))]
 
 
 def _in_words(value: str | list[str] | dict[str, list[str]]) -> str:
@@ -222,7 +220,7 @@ class NameDifference(Difference):
     file: Literal["same", "absent"]
     """Its key ``pypi``."""
     alias_of: ProjectName | None = None
-    """The package that it is another name of."""
+    """Package with this alias; None if it is the package's own name."""
 
     @property
     def index(self) -> str:
@@ -248,7 +246,7 @@ def find_name_differences(packages: Iterable[Package], cudas: Iterable[CudaVersi
 
 
 def _claims_of(package: Package, majors: Iterable[int]) -> Iterator[NameDifference]:
-    """Yield the claims of an entry about its names, as differences in case they are wrong."""
+    """Yield the claims of an entry about its names as potential differences."""
     if package.pypi in ("same", "absent"):
         yield NameDifference(project=package.name, file=package.pypi)
     if package.aliases:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _CUDA_RUNTIMES: Final = frozenset(
     {"nvidia-cuda-runtime-cu11", "nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime", "cuda-toolkit"}
 )
-"""Projects that torch's wheels pin, and that have the version of a CUDA release."""
+"""Projects with the version of a CUDA release that torch's wheels pin."""
 
 LINUX_X86_64: Final = Platform("linux", "x86_64")
 _MARKERS: Final = {
@@ -61,10 +61,9 @@ class PublishedTorch:
     python: Mapping[Platform, frozenset[PythonVersion]]
     """The Pythons of its wheels, by the platforms that it has wheels for."""
     glibc: Version | None
-    """The oldest that wheels for linux_x86_64 promise to run on; None for the tag ``linux_x86_64``, which promises
-    none."""
+    """Oldest glibc of wheels for linux_x86_64; None for the tag ``linux_x86_64``, which promises none."""
     default_cuda: CudaVersion | None
-    """The CUDA of the wheels for linux_x86_64; None when their METADATA is not there or does not name one."""
+    """CUDA of the wheels for linux_x86_64; None if their METADATA is missing or does not name one."""
     cuda: Mapping[Platform, frozenset[CudaVersion]] = field(default_factory=dict)
     """CUDA releases that torch's own indexes have it for, by platform; empty if they were not asked or lack it."""
 
@@ -297,9 +296,9 @@ def _as_published(version: Version, builds: OwnBuilds, torch: TorchFacts) -> Pub
 _FOLDER: Final = PurePosixPath("torch/lib")
 _LIBRARIES: Final = ("libtorch*.so", "libc10*.so")
 _PIECE: Final = 8 << 20
-"""Bytes that are asked for at once."""
+"""Bytes of one request."""
 _BUDGET: Final = 4 << 30
-"""Bytes of a wheel that are asked for in all."""
+"""Maximum number of bytes to download of a wheel."""
 _SOURCE: Final = "torch's wheels for linux_x86_64 on the package index"
 
 
@@ -347,16 +346,9 @@ def _build_of(torch: TorchVersion, release: TorchRelease, file: Link, exported: 
 
 def _wheel_of(release: TorchRelease, files: Iterable[Link]) -> Link | None:
     """Return the wheel to read for a release: the symbols used by extensions are the same for every Python."""
-    found = (file for file in files if file.yanked is None and _is_wheel_of(release, file.filename))
+    wheels = (wheel for wheel in wheels_among(files) if str(wheel.version) == release.release)
+    found = (wheel.file for wheel in wheels if wheel.platform == LINUX_X86_64)
     return min(found, key=lambda file: file.filename, default=None)
-
-
-def _is_wheel_of(release: TorchRelease, filename: str) -> bool:
-    try:
-        name = WheelName.parse(filename)
-    except UnreadableError:
-        return False
-    return str(name.version) == release.release and LINUX_X86_64 in set(map(Platform.of_tag, name.platforms))
 
 
 def _exported_by(file: Link, web: Web) -> Exported:

@@ -1,7 +1,7 @@
 """Package requests as entries of ``packages.yml``, and the files of a package built in its own repository.
 
 The form is ``.github/ISSUE_TEMPLATE/package-request.yml``. GitHub writes every question as a heading with the answer
-below it. Anyone may open an issue and write anything there instead, and nothing of it is dropped silently.
+below it. An issue may hold any other text instead, and no line of it is dropped silently.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ class PackageRequest:
 
     name: str
     entry: Mapping[str, object]
-    """As `amend` takes it."""
+    """Entry in the form of `amend`."""
     left: tuple[str, ...]
-    """Lines that no program understands, for a person to read."""
+    """Lines for a person to read."""
 
 
 def read_request(issue: Path) -> PackageRequest:
@@ -156,7 +156,7 @@ def _answers_in(issue: Path) -> dict[str, tuple[int, str]]:
 
 WORKFLOW: Final = Path(".github", "workflows", "wheels.yml")
 TORCHES: Final = 3
-"""Newest torches that are built for by default."""
+"""Number of newest torches to build for by default."""
 
 _CUDA: Final = ">=12"
 _PYTHON: Final = ">=3.10"
@@ -202,9 +202,9 @@ class OwnPackage:
 
     name: ProjectName
     version: ProjectVersion | None
-    """As ``setup.py`` writes it; None where ``pyproject.toml`` says it, which is asked for at every build."""
+    """Version in ``setup.py``; None if ``pyproject.toml`` has it, which every build reads."""
     requires: tuple[str, ...]
-    """Of the build."""
+    """Requirements of the build."""
     needs_torch: bool
 
     def entry(self, compatibility: Compatibility) -> str:

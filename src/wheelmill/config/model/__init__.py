@@ -1,6 +1,6 @@
-"""Records of the files under ``config/``, each module imported when something in it is asked for.
+"""Records of the files under ``config/``; each module is imported when a name of it is first used.
 
-The client asks for facts and sources alone, and starts sooner without the others.
+The client uses facts and sources alone, and starts sooner without the other modules.
 """
 
 from __future__ import annotations
@@ -66,67 +66,20 @@ else:
     _HOMES = ("model.compatibility", "model.files", "package_fields", "model.package_parts", "model.package")
 
     def __getattr__(name: str) -> object:
-        """Import the module that has a name."""
-        for home in _HOMES if name in __all__ else ():
+        """Return a name of the imports above from the module that has it."""
+        for home in () if name.startswith("__") else _HOMES:
             module = import_module(f"wheelmill.config.{home}")
             if hasattr(module, name):
                 return getattr(module, name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = [
-    "ARCHITECTURES_IN",
-    "DEFAULT_ARCHITECTURES",
-    "EVERY_BUILD_NEEDS",
-    "MAX_JOBS",
-    "Aliases",
-    "ArchForm",
-    "ArchVariable",
-    "ArchitectureRule",
-    "BuildArguments",
-    "Compatibility",
-    "Component",
-    "Config",
-    "CudaFacts",
-    "CudaImages",
-    "CudaRelease",
-    "Expectations",
-    "GitSource",
-    "ImageReference",
-    "Images",
-    "Listing",
-    "Lock",
-    "LockedCommit",
-    "LockedRequirement",
-    "LockedRequirements",
-    "LockedSdist",
-    "MatrixRule",
-    "NameElsewhere",
-    "Need",
-    "OwnWheel",
-    "Package",
-    "Part",
-    "Removed",
-    "RequiresDist",
-    "Status",
-    "StatusEntry",
-    "SystemPackages",
-    "Topic",
-    "TorchFacts",
-    "TorchRelease",
-    "Yanked",
-    "projects_of",
-    "with_suffix",
-    "without_torch",
-]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Everything under one ``config/`` folder, or what the file of one package says."""
+    """Content of a ``config/`` folder, or of the file of one package."""
 
     file: Path
-    """``packages.yml``, or the file that stands in its place."""
+    """``packages.yml``, or the file that replaces it."""
     packages: Mapping[ProjectName, Package]
     compatibility: Compatibility
     lock: Lock
@@ -135,7 +88,7 @@ class Config:
 
     @property
     def directory(self) -> Path:
-        """The folder that paths in the file start from."""
+        """Folder that relative paths in the file start from."""
         return self.file.parent
 
     def refuse_unknown(self, projects: Iterable[ProjectName]) -> None:

@@ -40,10 +40,6 @@ from wheelmill.names import (
 )
 
 
-def _ascending(pythons: tuple[PythonVersion, ...], _above: object) -> tuple[PythonVersion, ...]:
-    return tuple(sorted(pythons))
-
-
 def _by_platform(
     pythons: frozenset[PythonVersion] | Mapping[Platform, frozenset[PythonVersion]], above: Mapping[str, Any]
 ) -> Mapping[Platform, frozenset[PythonVersion]]:
@@ -148,7 +144,9 @@ class Compatibility(ConfigFile):
 
     cuda: CudaFacts
     torch: TorchFacts
-    pythons: Annotated[tuple[PythonVersion, ...], Items(at_least=1), After(_ascending)]
+    pythons: Annotated[
+        tuple[PythonVersion, ...], Items(at_least=1), After(lambda pythons, _above: tuple(sorted(pythons)))
+    ]
     """Pythons that packages without torch are built for."""
     platforms: Platforms
 

@@ -129,10 +129,6 @@ def _beside_torch(abi: StableTorch | None, above: Mapping[str, Any]) -> StableTo
     return abi
 
 
-def _in_order(variables: Mapping[str, str], _above: object) -> Mapping[str, str]:
-    return dict(sorted(variables.items()))
-
-
 @dataclass(frozen=True, kw_only=True)
 class PackageEntry(Entry):
     """One package: what upstream calls it, how it is built and how it is known to work."""
@@ -182,7 +178,9 @@ class PackageEntry(Entry):
     """Linkage of the CUDA runtime; a wheel that differs is refused."""
     allow: Mapping[AllowedCode, Text] = field(default_factory=dict)
     """Codes of docs/smoke.md for which its wheels are not refused, each with the reason why."""
-    env: Annotated[Mapping[Variable, VariableText], After(_in_order)] = field(default_factory=dict)
+    env: Annotated[
+        Mapping[Variable, VariableText], After(lambda variables, _above: dict(sorted(variables.items())))
+    ] = field(default_factory=dict)
     """Environment variables of the build. {architectures:dotted}, {architectures:digits} and {architectures:cmake} in
     them stand for the GPU architectures in the forms of ``arch_variable``."""
     cxx_standard: CxxStandard | None = None

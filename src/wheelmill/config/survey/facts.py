@@ -40,7 +40,7 @@ class Declared:
     version: str | None
     summary: str
     requires: tuple[str, ...]
-    """Requirements of its wheels, as far as they are declared."""
+    """Declared requirements of its wheels."""
     urls: tuple[str, ...]
     licences: tuple[tuple[SourcePlace, str], ...]
     """Texts that may name its licence, the surest first."""

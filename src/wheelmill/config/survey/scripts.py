@@ -21,7 +21,7 @@ _STEPS: Final = 200_000
 """Maximum number of evaluated expressions; real scripts take some thousands."""
 
 _SAME: Final = ("abspath", "str", "Path", "normpath", "relpath", "fspath", "realpath", "list", "sorted", "tuple")
-"""Calls that return their argument, as far as it is text."""
+"""Calls that return their argument if it is text."""
 
 Texts = tuple[str, ...]
 Scope = ast.AST | None
@@ -206,11 +206,11 @@ class ExtensionCall:
     """Extension that ``setup.py`` declares."""
 
     kinds: frozenset[str]
-    """``CUDAExtension``; several where something decides."""
+    """``CUDAExtension``; several if a condition decides."""
     modules: Texts
-    """Names that it may have; none where they are computed."""
+    """Possible names; none if they are computed."""
     sources: Texts
-    """Files and patterns; what is computed is left out."""
+    """Files and patterns, without computed ones."""
     limited: bool
     """True if it keeps to Python's stable ABI."""
     line: int
