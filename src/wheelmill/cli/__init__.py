@@ -153,33 +153,23 @@ def _open_closed_streams() -> None:
 def _run() -> None:
     try:
         application(_words())(prog_name=_PROGRAM)
-    except ConfigurationError as error:
-        _exit(error, str(error))
     except WheelmillError as error:
-        _exit(error, f"error: {error.explained}")
+        _exit(error)
     except ModuleNotFoundError as error:
         if error.name not in _FACTORY_MODULES:
             raise
         from wheelmill.system.own_installation import own_origin
 
-        missing = UsageError(
-            "factory-not-installed",
-            f"this command needs {error.name}, which the client alone does not have",
-            hint=f"pip install 'wheelmill[factory]{own_origin()}'",
-        )
-        _exit(missing, f"error: {missing.explained}")
+        missing = f"this command needs {error.name}, which the client alone does not have"
+        hint = f"pip install 'wheelmill[factory]{own_origin()}'"
+        _exit(UsageError("factory-not-installed", missing, hint=hint))
     except OSError as error:
         if _is_started_nowhere():
-            refused = UsageError(
-                "working-folder-removed",
-                "the folder that this was started in was removed",
-                hint="go to one that is there",
-            )
-        elif error.errno in _REFUSED:
-            refused = UsageError("file-failed", ": ".join(map(str, filter(None, (error.filename, error.strerror)))))
-        else:
+            removed = "the folder that this was started in was removed"
+            _exit(UsageError("working-folder-removed", removed, hint="go to one that is there"))
+        if error.errno not in _REFUSED:
             raise
-        _exit(refused, f"error: {refused.explained}")
+        _exit(UsageError("file-failed", ": ".join(map(str, filter(None, (error.filename, error.strerror))))))
     except KeyboardInterrupt:  # before there was a command to interrupt
         sys.exit(128 + signal.SIGINT)
 
@@ -207,6 +197,6 @@ def _terminate(number: int, _frame: object) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _exit(error: WheelmillError, text: str) -> NoReturn:
-    say(text)
+def _exit(error: WheelmillError) -> NoReturn:
+    say(str(error) if isinstance(error, ConfigurationError) else f"error: {error.explained}")
     sys.exit(error.exit_code)
