@@ -197,6 +197,10 @@ class Settings(Answers):
         listed = chain.from_iterable(self.all(path, within="variables") for path in places)
         return {each.value("name", str): each.value("value", str) for each in listed}
 
+    def variable(self, name: str, absent: str = "") -> str:
+        """Return a variable; `absent` if there is none, or if the token may not see it."""
+        return absent if isinstance(self.variables, Unseen) else self.variables.get(name, absent)
+
     @_setting("the machines of the owner", ADMINISTRATION)
     def runners(self) -> list[Answer]:
         """Self-hosted runners."""

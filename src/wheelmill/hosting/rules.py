@@ -380,11 +380,10 @@ def check_environments(settings: Settings) -> Judgement:
 
 
 def _is_used(settings: Settings, environment: str) -> bool:
-    """True if jobs will use an absent environment. GitHub makes the one of Pages together with the site."""
+    """Return True if jobs will use an absent environment. GitHub makes the one of Pages together with the site."""
     if environment == PAGES:
         return _has_pages(settings)
-    variables = settings.variables
-    return environment != NOTIFY or (not isinstance(variables, Unseen) and variables.get(NOTIFIES) == "true")
+    return environment != NOTIFY or settings.variable(NOTIFIES) == "true"
 
 
 def _check_environment(settings: Settings, name: str, environment: Answer) -> Judgement:
@@ -440,8 +439,8 @@ def check_releases(settings: Settings) -> Judgement:
 
     https://docs.github.com/en/rest/repos/repos#check-if-immutable-releases-are-enabled-for-a-repository
     """
-    own, variables = f"github:{settings.full_name}", settings.variables
-    if not isinstance(variables, Unseen) and variables.get(STORE, own).casefold() != own.casefold():
+    own = f"github:{settings.full_name}"
+    if settings.variable(STORE, own).casefold() != own.casefold():
         return
     absent = {"enabled": False} if settings.administers else None
     if not settings.one("/immutable-releases", absent=absent).value("enabled", bool):
@@ -468,10 +467,9 @@ def check_variables(settings: Settings) -> Judgement:
 @_reads("the names of the secrets", "Secrets: read, Environments: read")
 def check_webhook(settings: Settings) -> Judgement:
     """Check that the webhook for failures is set if notifications are on."""
-    variables, environments = settings.variables, settings.environments
-    if isinstance(variables, Unseen) or variables.get(NOTIFIES) != "true":
+    if settings.variable(NOTIFIES) != "true":
         return
-    places = ["/actions/secrets"]
+    environments, places = settings.environments, ["/actions/secrets"]
     if isinstance(environments, Unseen) or NOTIFY in environments:
         places.append(f"/environments/{NOTIFY}/secrets")
     secrets = chain.from_iterable(settings.all(path, within="secrets") for path in places)

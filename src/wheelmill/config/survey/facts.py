@@ -60,10 +60,7 @@ class Declared:
 
 
 def read_declared(tree: SourceTree, folder: str, pyproject: Pyproject, setup: SetupScript) -> Declared:
-    """Read the declarations of a source.
-
-    `folder` is the build folder inside `tree`, with a trailing slash; empty at the top.
-    """
+    """Read the declarations of a source; `folder` is that of `Facts`."""
     fields = _pkg_info(tree, folder)
     project = _table(pyproject.tables, "project")
     config = _setup_cfg(tree, folder)
@@ -95,12 +92,13 @@ def _licences(
         yield SourcePlace(file=name, line=1), _text_of(tree, name)
     own = project.get("license")
     written = _text(own) or _text(own.get("text") if isinstance(own, dict) else None)
-    texts = [fields.get("license_expression", ""), fields.get("license", ""), *fields.get("classifiers", ())]
-    yield from ((SourcePlace(file=folder + _PKG_INFO, line=1), text) for text in texts if text)
-    texts = [written, *_texts(project.get("classifiers"))]
-    yield from ((SourcePlace(file=folder + PYPROJECT, line=1), text) for text in texts if text)
-    texts = [*setup.argument("license"), *setup.argument("classifiers"), _text_of(tree, folder + SETUP)[:_BEGINNING]]
-    yield from ((SourcePlace(file=folder + SETUP, line=1), text) for text in texts if text)
+    beginning = _text_of(tree, folder + SETUP)[:_BEGINNING]
+    for file, texts in (
+        (_PKG_INFO, [fields.get("license_expression"), fields.get("license"), *fields.get("classifiers", ())]),
+        (PYPROJECT, [written, *_texts(project.get("classifiers"))]),
+        (SETUP, [*setup.argument("license"), *setup.argument("classifiers"), beginning]),
+    ):
+        yield from ((SourcePlace(file=folder + file, line=1), text) for text in texts if text)
 
 
 def _pkg_info(tree: SourceTree, folder: str) -> RawMetadata:

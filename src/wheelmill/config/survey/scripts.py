@@ -232,10 +232,7 @@ class SetupScript(Script):
 
     @classmethod
     def read(cls, tree: SourceTree, folder: str = "") -> SetupScript:
-        """Read the script of a source.
-
-        `folder` is the build folder inside `tree`, with a trailing slash; empty at the top.
-        """
+        """Read the script of a source; `folder` is that of `Facts`."""
         return cls(tree.content(folder + SETUP), folder + SETUP)
 
     def argument(self, name: str) -> Texts:
