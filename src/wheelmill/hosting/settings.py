@@ -5,12 +5,13 @@ A test compares them with the files in .github/workflows.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Final
+from typing import Annotated, Final
 from urllib.parse import urlsplit
+
+from pydantic import Field, TypeAdapter
 
 from wheelmill.names import Platform
 from wheelmill.release.ledger.records import date_tags
@@ -87,34 +88,25 @@ def _is_url(text: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
+_Label = Annotated[str, Field(min_length=1)]
+_LABELS: Final = TypeAdapter(dict[str, dict[str, _Label | Annotated[list[_Label], Field(min_length=1)]]])
+
+
 def labels_of(text: str) -> Iterator[tuple[str, ...]]:
     """Yield the labels of each entry of WHEELMILL_RUNNERS.
 
     The JSON object has, by project and platform, a label or a list of labels that one machine must have.
     """
-    for platforms in _object(json.loads(text)).values():
-        for platform, asked in _object(platforms).items():
+    for platforms in _LABELS.validate_json(text).values():
+        for platform, asked in platforms.items():
             Platform.parse(platform)
-            labels = [asked] if isinstance(asked, str) else asked
-            if (
-                not isinstance(labels, list)
-                or not labels
-                or not all(isinstance(label, str) and label for label in labels)
-            ):
-                raise ValueError(f"expected a label or a list of labels, not {asked!r}")
-            yield tuple(labels)
-
-
-def _object(value: object) -> Mapping[str, object]:
-    if not isinstance(value, dict):
-        raise ValueError(f"expected an object, not {value!r}")  # noqa: TRY004 - its text is wrong
-    return value
+            yield (asked,) if isinstance(asked, str) else tuple(asked)
 
 
 def _are_runners(text: str) -> bool:
     try:
         return bool(list(labels_of(text)))
-    except (ValueError, RecursionError):  # unclosed nested brackets
+    except ValueError:
         return False
 
 
