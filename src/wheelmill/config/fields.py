@@ -261,16 +261,20 @@ def filled_with(text: str, placeholders: Iterable[str]) -> str:
     return text
 
 
+def from_text(read: Callable[[str], object], written: Mapping[str, Any] | None = None) -> Read:
+    """Return a field that a function reads from text; `written` is as in `Read`."""
+    return Read(lambda value: read(text_of(value)), written)
+
+
 def text_that(is_right: Callable[[str], object], expected: str) -> Read:
     """Return a text field that must pass a test; `expected` is the message for other text."""
 
-    def read(value: object) -> str:
-        text = text_of(value)
+    def read(text: str) -> str:
         if not is_right(text):
             raise ValueError(f"expected {expected}, not {text!r}")
         return text
 
-    return Read(read)
+    return from_text(read)
 
 
 def _distinct_versions(versions: tuple[ProjectVersion, ...], _above: object) -> tuple[ProjectVersion, ...]:
@@ -280,8 +284,7 @@ def _distinct_versions(versions: tuple[ProjectVersion, ...], _above: object) -> 
     return versions
 
 
-def _name(value: object) -> ProjectName:
-    text = text_of(value)
+def _name(text: str) -> ProjectName:
     name = project_name(text)
     if name != text:  # otherwise one project could have two entries
         raise ValueError(f"expected the normalized name '{name}' (PEP 503)")
@@ -320,8 +323,8 @@ def _truth(value: object) -> bool:
     return value.text == "true"
 
 
-def _platform(value: object) -> Platform:
-    platform = Platform.parse(text_of(value))
+def _platform(text: str) -> Platform:
+    platform = Platform.parse(text)
     if platform not in BUILT_FOR:
         raise ValueError(f"expected {' or '.join(map(str, BUILT_FOR))}, not '{platform}'")
     return platform
@@ -340,14 +343,14 @@ def hexadecimal(digits: int) -> Read:
 NUMBER: Final[Mapping[str, Any]] = {"type": "int", "gt": 0}
 
 Text = Annotated[str, Read(text_of)]
-Name = Annotated[ProjectName, Read(_name)]
-VersionText = Annotated[str, Read(lambda value: project_version(text_of(value)))]
-UpstreamVersion = Annotated[ProjectVersion, Read(lambda value: project_version(text_of(value)))]
+Name = Annotated[ProjectName, from_text(_name)]
+VersionText = Annotated[str, from_text(project_version)]
+UpstreamVersion = Annotated[ProjectVersion, from_text(project_version)]
 UpstreamVersions = Annotated[tuple[UpstreamVersion, ...], Items(at_least=1), After(_distinct_versions)]
 Range = Annotated[SpecifierSet, Read(_range)]
-Requirements = Annotated[tuple[Annotated[str, Read(lambda value: index_requirement(text_of(value)))], ...], Items()]
+Requirements = Annotated[tuple[Annotated[str, from_text(index_requirement)], ...], Items()]
 Architectures = Annotated[tuple[Architecture, ...], Items(at_least=1)]
-KnownPlatform = Annotated[Platform, Read(_platform)]
+KnownPlatform = Annotated[Platform, from_text(_platform)]
 Platforms = Annotated[tuple[KnownPlatform, ...], Items(at_least=1)]
 WholeNumber = Annotated[int, Read(whole_number, NUMBER)]
 Truth = Annotated[bool, Read(_truth, {"type": "bool"})]

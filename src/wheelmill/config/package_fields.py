@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final, Literal, get_args
 
-from wheelmill.config.fields import NUMBER, Items, Read, ReadIn, shown, text_of, text_that, whole_number
+from wheelmill.config.fields import NUMBER, Items, Read, ReadIn, from_text, shown, text_of, text_that, whole_number
 from wheelmill.system.files import refuse_links_out
 from wheelmill.wheel.findings import Code, Level
 from wheelmill.wheel.platforms import BUILT_FOR, PLATFORMS
@@ -26,7 +26,7 @@ _ENV_REFUSED: Final = re.compile(
 
 _WORD: Final = re.compile(r"[^\s\"'\\]+")
 """One word for nvcc, and for a shell that reads it from a variable."""
-_SAID_ELSEWHERE: Final = {
+_FLAGS_WITH_KEYS: Final = {
     "compress-mode": "compress",
     **dict.fromkeys(
         ("gencode", "generate-code", "arch", "gpu-architecture", "code", "gpu-code"),
@@ -96,19 +96,17 @@ def _variable(value: object) -> str:
     return text
 
 
-def _variable_text(value: object) -> str:
-    text = text_of(value)
+def _variable_text(text: str) -> str:
     known = ARCHITECTURES_IN.values()
     if "{architectures" in functools.reduce(lambda rest, word: rest.replace(word, ""), known, text):
         raise ValueError(f"expected {' or '.join(known)} in the place of GPU architectures, not {text!r}")
     return text
 
 
-def _flag(value: object) -> str:
-    text = text_of(value)
+def _flag(text: str) -> str:
     if not _WORD.fullmatch(text):
         raise ValueError(f"expected one word for nvcc such as '-lineinfo', without spaces and quotes, not {text!r}")
-    if key := _SAID_ELSEWHERE.get(text.partition("=")[0].lstrip("-")):
+    if key := _FLAGS_WITH_KEYS.get(text.partition("=")[0].lstrip("-")):
         raise ValueError(f"{text} does not belong here: the key {key} says it")
     return text
 
@@ -148,8 +146,7 @@ def _is_git_ref(text: str) -> bool:
     return _GIT_REF.fullmatch(text.replace("{version}", "0")) is not None and ".." not in text
 
 
-def _subfolder(value: object) -> str:
-    text = text_of(value)
+def _subfolder(text: str) -> str:
     path = PurePosixPath(text)
     if path.is_absolute() or ".." in path.parts or not path.parts:
         raise ValueError(f"expected a folder of the repository such as 'python', not {text!r}")
@@ -160,8 +157,7 @@ def _is_module(text: str) -> bool:
     return all(part.isidentifier() for part in text.split("."))
 
 
-def _licence(value: object) -> str:
-    text = text_of(value)
+def _licence(text: str) -> str:
     from packaging.licenses import (  # a table of 700, which the client has no use for
         InvalidLicenseExpression,
         canonicalize_license_expression,
@@ -173,8 +169,7 @@ def _licence(value: object) -> str:
         raise ValueError(f"expected an SPDX expression such as 'BSD-3-Clause', not {text!r}") from None
 
 
-def _allowed_code(value: object) -> Code:
-    text = text_of(value)
+def _allowed_code(text: str) -> Code:
     if text in _ALLOWED_CODES:
         return _ALLOWED_CODES[text]
     if text in set(Code):
@@ -195,8 +190,7 @@ def _parts(value: object) -> int:
     return parts
 
 
-def _runner(value: object) -> str:
-    text = text_of(value)
+def _runner(text: str) -> str:
     if text not in _RUNNERS:
         raise ValueError(
             f"expected one of GitHub's own machines ({', '.join(_RUNNERS)}), not {text!r}; "
@@ -205,26 +199,26 @@ def _runner(value: object) -> str:
     return text
 
 
-AllowedCode = Annotated[Code, Read(_allowed_code, {"type": "literal", "expected": [*_ALLOWED_CODES]})]
+AllowedCode = Annotated[Code, from_text(_allowed_code, {"type": "literal", "expected": [*_ALLOWED_CODES]})]
 CxxStandard = Annotated[
     int | Literal["as-is"], Read(_cxx_standard, {"type": "literal", "expected": [*_CXX_STANDARDS.values()]})
 ]
 Arguments = Annotated[BuildArguments, Read(_build_arguments)]
 Variable = Annotated[str, Read(_variable)]
-VariableText = Annotated[str, Read(_variable_text)]
-Flag = Annotated[str, Read(_flag)]
+VariableText = Annotated[str, from_text(_variable_text)]
+Flag = Annotated[str, from_text(_flag)]
 Module = Annotated[str, text_that(_is_module, "a module such as 'flash_attn'")]
 Modules = Annotated[tuple[Module, ...], Items(at_least=1, or_one=True)]
 Folder = Annotated[Path, ReadIn(_folder)]
 File = Annotated[Path, ReadIn(lambda value, folder: _inside(value, folder, "file", Path.is_file))]
 Script = Annotated[str, ReadIn(_script)]
-Licence = Annotated[str, Read(_licence)]
+Licence = Annotated[str, from_text(_licence)]
 GitUrl = Annotated[
     str, text_that(_GIT_URL.fullmatch, "the https:// or file:// address of a git repository, without a user")
 ]
 GitRef = Annotated[str, text_that(_is_git_ref, "a git tag or branch such as 'v{version}'")]
-Subfolder = Annotated[str, Read(_subfolder)]
-Runner = Annotated[str, Read(_runner)]
+Subfolder = Annotated[str, from_text(_subfolder)]
+Runner = Annotated[str, from_text(_runner)]
 Gigabytes = Annotated[int, Read(lambda value: whole_number(value) << 30, NUMBER)]
 """Kept as bytes."""
 Parts = Annotated[int, Read(_parts, NUMBER | {"le": MAX_JOBS})]

@@ -20,12 +20,11 @@ from wheelmill.config.fields import (
     KeyPath,
     KnownPlatform,
     Platforms,
-    Read,
     Text,
     VersionText,
     WholeNumber,
     filled_with,
-    text_of,
+    from_text,
     text_that,
 )
 from wheelmill.names import (
@@ -55,7 +54,7 @@ Numbers = Annotated[
     str, text_that(re.compile(r"[0-9]+(\.[0-9]+)*").fullmatch, "numbers with dots between them such as '2.28'")
 ]
 Pythons = Annotated[frozenset[PythonVersion], Items(at_least=1)]
-Capability = Annotated[str, Read(lambda value: Architecture.parse(text_of(value)).capability)]
+Capability = Annotated[str, from_text(lambda text: Architecture.parse(text).capability)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +111,7 @@ class CudaFacts(ByVersion[CudaVersion, CudaRelease]):
     releases: Annotated[Mapping[CudaVersion, CudaRelease], EachKeyOnce()]
 
 
-TorchIndex = Annotated[str, Read(lambda value: filled_with(text_of(value), ("cuda",)))]
+TorchIndex = Annotated[str, from_text(lambda text: filled_with(text, ("cuda",)))]
 
 
 @dataclass(frozen=True, kw_only=True)

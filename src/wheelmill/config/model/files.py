@@ -31,9 +31,9 @@ from wheelmill.config.fields import (
     Text,
     UpstreamVersion,
     VersionText,
+    from_text,
     hexadecimal,
     index_requirement,
-    text_of,
 )
 from wheelmill.config.model.package import Package
 from wheelmill.config.model.package_parts import GitSource
@@ -176,8 +176,7 @@ _ANY_PATCH: Final = 99
 """Patch release newer than any: a source that requires Python 3.9.2 can be built with Python 3.9."""
 
 
-def _pin(value: object) -> str:
-    text = text_of(value)
+def _pin(text: str) -> str:
     requirement = Requirement(index_requirement(text))
     pinned = [specifier.operator for specifier in requirement.specifier] == ["=="] and "*" not in text.partition(";")[0]
     if not pinned or requirement.extras:
@@ -185,8 +184,7 @@ def _pin(value: object) -> str:
     return str(requirement)
 
 
-def _sdist(value: object) -> str:
-    text = text_of(value)
+def _sdist(text: str) -> str:
     try:
         canonicalize_name(parse_sdist_filename(text)[0], validate=True)  # which refuses folders
     except (InvalidName, InvalidSdistFilename):
@@ -198,7 +196,7 @@ def _sdist(value: object) -> str:
 class LockedSdist(Entry):
     """One source distribution. The index it comes from is this machine's own setting."""
 
-    sdist: Annotated[str, Read(_sdist)]
+    sdist: Annotated[str, from_text(_sdist)]
     """Its file name."""
     sha256: Hash
     requires: Requirements | None = None
@@ -228,7 +226,7 @@ class LockedCommit(GitSource):
 class LockedRequirement(Entry):
     """One build requirement: a version, and the hashes that its files may have."""
 
-    requirement: Annotated[str, Read(_pin)]
+    requirement: Annotated[str, from_text(_pin)]
     """Pinned, perhaps for some Pythons or platforms only (PEP 508)."""
     sha256: Hashes
 
@@ -302,21 +300,19 @@ def _versions(value: object) -> Requirement:
     return Requirement(f"{canonicalize_name(named.name)}{named.specifier}")
 
 
-def _reason(value: object) -> str:
-    text = text_of(value)
+def _reason(text: str) -> str:
     if not text.strip():
         raise ValueError("expected a reason: installers show it to people")
     return text
 
 
-def _status(value: object) -> Status:
-    text = text_of(value)
+def _status(text: str) -> Status:
     if text not in set(Status):
         raise ValueError(f"expected {', '.join(Status)}, not {text!r}")
     return Status(text)
 
 
-Reason = Annotated[str, Read(_reason)]
+Reason = Annotated[str, from_text(_reason)]
 Wheels = Mapping[Annotated[str, Read(_wheel)], Reason]
 
 
@@ -324,9 +320,9 @@ Wheels = Mapping[Annotated[str, Read(_wheel)], Reason]
 class StatusEntry(Entry):
     """Status of a whole project in an index (PEP 792)."""
 
-    status: Annotated[Status, Read(_status)]
+    status: Annotated[Status, from_text(_status)]
     """active, archived, quarantined (none of its files are listed) or deprecated (PEP 792)."""
-    reason: Annotated[str | None, Read(_reason)]
+    reason: Annotated[str | None, from_text(_reason)]
     """Shown to people; None for a project that no file names."""
 
 
