@@ -38,7 +38,7 @@ def _of_facts(config: Config, folder: Path) -> Iterator[str]:
     if not (path := folder / COMPATIBILITY).exists():
         return
     facts = config.compatibility
-    faults = [*_of_cuda(config), *_of_torch(facts), *_of_pythons(facts), *_of_symbols(facts, folder / TABLE)]
+    faults = [*_of_cuda(config), *_of_pythons(facts), *_of_symbols(facts, folder / TABLE)]
     yield from faults_at(path, faults)
     yield from _of_generated_files(folder)
 
@@ -59,16 +59,6 @@ def _of_cuda(config: Config) -> Iterator[tuple[KeyPath, str]]:
                 default = ", ".join(gpu.capability for gpu in rule.list)
                 yield (*place, "architectures"), f"expected one of {default}, for which packages are compiled"
         driver, gcc = release.driver or driver, release.host_gcc
-
-
-def _of_torch(facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
-    """CUDA releases that a torch is published for, and nothing is known of."""
-    for section, releases in (("releases", facts.torch.releases), ("candidates", facts.torch.candidates)):
-        for torch, release in releases.items():
-            for platform, cudas in release.cuda.items():
-                if unknown := ", ".join(map(str, sorted(cudas - facts.cuda.keys()))):
-                    place = ("torch", section, str(torch), "cuda", str(platform))
-                    yield place, f"cuda.releases has no driver, host_gcc and architectures of CUDA {unknown}"
 
 
 def _of_pythons(facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:

@@ -80,12 +80,6 @@ def test_a_cuda_compiles_for_a_default_gpu_of_each_platform(gpu: str, count: int
     assert faults(cuda_added(gpu=gpu)) == ["cuda.releases.13.9", *["cuda.releases.13.9.architectures"] * count]
 
 
-@pytest.mark.parametrize(("cuda", "keys"), [("12.9", []), ("13.9", ["torch.releases.2.15.cuda.linux_aarch64"])])
-def test_a_torch_is_published_for_cudas_with_an_entry(cuda: str, keys: list[str], faults: Faults) -> None:
-    listed = 'cuda: {linux_x86_64: ["13.0", "13.2"], linux_aarch64: ["13.0", "%s"]}'
-    assert faults((listed % "13.2", listed % cuda)) == keys
-
-
 def test_symbols_of_another_patch_release_are_those_of_another_torch(faults: Faults) -> None:
     assert faults(('release: "2.14.1"', 'release: "2.14.2"')) == ["torch.releases.2.14"]
 
