@@ -12,7 +12,6 @@ from typing_extensions import TypedDict, is_typeddict
 
 from wheelmill.cli.client import outputs as client_outputs
 from wheelmill.cli.factory import outputs as factory_outputs
-from wheelmill.index import rows
 from wheelmill.pipeline import outputs as job_outputs
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.wheel.build_facts import BuildFacts
@@ -25,7 +24,8 @@ def _said(kind: Any, text: str) -> Any:
 
 def _keys_of(struct: type[Struct], name: str, text: str, **own: Any) -> Any:
     """A struct of the source as pydantic knows it, with types and texts of its own for what is encoded before."""
-    texts = extract_docstrings_from_cls(get_origin(struct) or struct, use_inspect=True)
+    bases = reversed((get_origin(struct) or struct).__mro__[: -len(Struct.__mro__)])
+    texts = {key: text for base in bases for key, text in extract_docstrings_from_cls(base, use_inspect=True).items()}
     keys: Any = {}
     for field in structs.fields(struct):
         kind = own.get(field.name, field.type)
@@ -36,38 +36,76 @@ def _keys_of(struct: type[Struct], name: str, text: str, **own: Any) -> Any:
     return made
 
 
-_SHOWN = _keys_of(
-    rows._Evidence,  # noqa: SLF001 - of these, programs see the JSON alone
-    "Shown",
-    "What a wheel's bytes show.",
-    sass=_said(tuple[str, ...], "``sm_90``"),
-    ptx=_said(tuple[str, ...], "``compute_120``"),
-    torch_window=_said(dict[str, bool] | None, "Whether it could load in each torch that is known."),
-)
-_TRIED = _keys_of(
-    rows._Tried,  # noqa: SLF001
-    "Tried",
-    "Where it was installed and imported.",
-    skipped=_said(tuple[str, ...], "What was not tried there, and why."),
-)
-_BUILT = _keys_of(
-    rows._Built,  # noqa: SLF001
-    "Built",
-    "How it was built.",
-    patches=_said(tuple[str, ...], "Their sha256."),
-)
-_INDEXED = _keys_of(
-    rows._Facts,  # noqa: SLF001
-    "IndexedWheel",
-    "A wheel of an index. Null is what is not known.",
-    torch=_said(str | None, "``2.11``"),
-    torch_abi=TorchRange | None,
-    tags=list[str],
-    trees=list[str],
-    evidence=_SHOWN | None,
-    tried=list[_TRIED],  # type: ignore[valid-type]
-    built=_BUILT | None,
-)
+class Shown(TypedDict):
+    """What a wheel's bytes show."""
+
+    policy: str
+    needed: tuple[str, ...]
+    glibc: str | None
+    glibcxx: str | None
+    cuda_major: int | None
+    sass: tuple[str, ...]
+    """``sm_90``"""
+    ptx: tuple[str, ...]
+    """``compute_120``"""
+    torch_window: dict[str, bool] | None
+    """Whether it could load in each torch that is known."""
+
+
+class Tried(TypedDict):
+    """Where it was installed and imported."""
+
+    python: str
+    place: str
+    skipped: tuple[str, ...]
+    """What was not tried there, and why."""
+    gpus: tuple[str, ...]
+
+
+class Built(TypedDict):
+    """How it was built."""
+
+    version: str
+    toolkit: str
+    torch: str | None
+    pythons: tuple[str, ...]
+    architectures: tuple[str, ...]
+    source_sha256: str
+    patches: tuple[str, ...]
+    """Their sha256."""
+    images: tuple[str, ...]
+    seconds: int
+    driver: str | None
+    commit: str | None
+
+
+class IndexedWheel(TypedDict):
+    """A wheel of an index. Null is what is not known."""
+
+    filename: str
+    project: str
+    version: str
+    label: str | None
+    cuda: str | None
+    torch: str | None
+    """``2.11``"""
+    torch_abi: TorchRange | None
+    build: str | None
+    tags: list[str]
+    url: str
+    sha256: str
+    size: int
+    metadata_sha256: str | None
+    requires_python: str | None
+    requires_dist: tuple[str, ...]
+    uploaded_at: str | None
+    release: str | None
+    yanked: str | None
+    trees: list[str]
+    attestation: str | None
+    evidence: Shown | None
+    tried: list[Tried]
+    built: Built | None
 
 
 _ENTRY = _keys_of(ManifestEntry, "ManifestEntry", "One wheel of a release.")
@@ -94,7 +132,7 @@ class Wheels(TypedDict):
     trees: list[str]
     """The folders of its indexes: ``simple``, ``cu130/torch2.11/simple``."""
     projects: dict[str, ProjectStatus]
-    wheels: list[_INDEXED]  # type: ignore[valid-type]
+    wheels: list[IndexedWheel]
 
 
 class Hashes(TypedDict):

@@ -14,6 +14,7 @@ import pytest
 from msgspec import structs
 from pypi_simple import IndexPage, ProjectPage
 
+from tests.reference.outputs import IndexedWheel, Shown, Tried
 from tests.unit.index.conftest import EVERY_KIND, Release, entry_named, page_of_500, release_of, rendered
 from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW
@@ -241,6 +242,8 @@ def test_every_key_of_wheels_json_is_documented(release: Release) -> None:
     (wheel,) = json.loads(rendered(site_of_releases(release(NO_TORCH), ""))["wheels.json"])["wheels"]
     text = (ROOT / "docs" / "what-an-index-has.md").read_text()
     assert [key for key in (*wheel, *wheel["evidence"], *wheel["tried"][0]) if f"`{key}`" not in text] == []
+    written = (wheel, IndexedWheel), (wheel["evidence"], Shown), (wheel["tried"][0], Tried)
+    assert [kind for content, kind in written if content.keys() != kind.__annotations__.keys()] == []
 
 
 def test_a_page_of_500_wheels_is_small() -> None:
