@@ -32,8 +32,7 @@ from wheelmill.index.tree import (
     vanished,
 )
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion, words_like
-from wheelmill.release.manifest import ListedRelease, ListedWheel, name_faults
-from wheelmill.system.files import sha256_of_bytes
+from wheelmill.release.manifest import ListedRelease, ListedWheel, listed_file, name_faults
 from wheelmill.web.credentials import is_secure
 from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
 from wheelmill.wheel.archive import check_archive
@@ -197,14 +196,9 @@ def _files_of(
 def file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folder: str, yanked: str | None) -> IndexFile:
     """Return the index entry of a wheel in a release; `yanked` is the reason, None if it is not yanked."""
     return IndexFile(
+        **entry.attributes,
         name=name,
-        filename=entry.filename,
         folder=folder,
-        sha256=entry.sha256,
-        size=entry.size,
-        requires_python=entry.requires_python,
-        requires_dist=entry.requires_dist,
-        metadata_sha256=entry.metadata_sha256,
         uploaded_at=manifest.published_at,
         release=manifest.tag,
         certificate=entry.certificate,
@@ -213,7 +207,6 @@ def file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folder
         if entry.provenance and is_secure(folder)
         else None,
         yanked=yanked,
-        external=entry.external,
     )
 
 
@@ -307,17 +300,8 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
         raise ValueError("; ".join(wrong))
     sidecar = path.with_name(path.name + SIDECAR_SUFFIX)
     has_sidecar = sidecar.exists() and sidecar.read_bytes() == content
-    file = WheelFile.at(path)
-    return IndexFile(
-        name=name,
-        filename=path.name,
-        folder=folder_url(base_url),
-        sha256=file.sha256,
-        size=file.size,
-        requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
-        requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
-        metadata_sha256=sha256_of_bytes(content) if has_sidecar else None,
-    )
+    listed = listed_file(WheelFile.at(path), metadata, content if has_sidecar else None)
+    return IndexFile(**listed.attributes, name=name, folder=folder_url(base_url))
 
 
 def _lack_of(name: WheelName) -> str:

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final, Literal, NotRequired, TypeVar
+from typing import Any, Literal, NotRequired, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -22,7 +22,7 @@ from wheelmill.index.render import HASHES, hashes_from_lines, hashes_in_lines, p
 from wheelmill.index.tree import WHEELS_JSON
 from wheelmill.index.write import MAX_BYTES
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.manifest import SCHEMA, ListedRelease, manifest_from
+from wheelmill.release.manifest import SCHEMA, ListedFile, ListedRelease, manifest_from
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.attestation import ATTESTATIONS
@@ -184,7 +184,7 @@ def _entry_of(row: Mapping[str, Any]) -> dict[str, object]:
     """Return an entry of a manifest as unchecked JSON, with the part of its build and test facts that a site has."""
     label = row.get("label")
     return {
-        **{key: row.get(key) for key in _KEPT},
+        **{key: row.get(key) for key in ListedFile.__struct_fields__},
         "name": row.get("project"),
         "version": f"{row.get('version')}+{label}" if label else row.get("version"),
         "certificate": {
@@ -193,16 +193,6 @@ def _entry_of(row: Mapping[str, Any]) -> dict[str, object]:
             "clean_rooms": [],
             "provenance": None,
         },
+        "attestation": row.get("attestation"),
         "attested": str(row.get("attestation")).endswith(f"/{ATTESTATIONS}"),
     }
-
-
-_KEPT: Final = (
-    "filename",
-    "sha256",
-    "size",
-    "metadata_sha256",
-    "requires_python",
-    "requires_dist",
-    "attestation",
-)

@@ -108,7 +108,6 @@ def _index_file(alias: _Alias, folder: str, content: bytes) -> IndexFile:
         size=len(content),
         requires_python=alias.wheel.requires_python,
         requires_dist=alias.wheel.requires_dist,
-        metadata_sha256=None,
         uploaded_at=alias.since,
         yanked=None if None in reasons else reasons[0],
     )
@@ -304,7 +303,6 @@ def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:
         size=len(content),
         requires_python=None,
         requires_dist=(),
-        metadata_sha256=None,
         uploaded_at=max(each.file.uploaded_at for each in wheels if each.file.uploaded_at),
     )
 

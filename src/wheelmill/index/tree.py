@@ -15,14 +15,13 @@ from itertools import chain, groupby
 from typing import Final
 from urllib.parse import quote
 
-from msgspec import Struct
 from packaging.version import Version
 
 from wheelmill.config.model import Listing, Package, Status, StatusEntry
 from wheelmill.errors import SiteError
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import Plan
-from wheelmill.release.manifest import External, ListedCertificate, ListedWheel, faults_of_wheel
+from wheelmill.release.manifest import ListedCertificate, ListedFile, ListedWheel, faults_of_wheel
 from wheelmill.web.credentials import without_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.label import Label, needed_torch, runs_beside
@@ -72,21 +71,13 @@ def folder_url(url: str, name: str = "") -> str:
 _ACTIVE: Final = StatusEntry(status=Status.ACTIVE, reason=None)
 
 
-class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
+class IndexFile(ListedFile, frozen=True, kw_only=True):
     """Wheel of an index of up to a million; a msgspec struct, since nothing in Python is constructed faster."""
 
     name: WheelName
     """Its parsed file name."""
-    filename: str
     folder: str
     """The URL of the folder that it lies in, with a slash at its end: absolute, or relative to the root of the site."""
-    sha256: Sha256
-    size: int
-    """Bytes."""
-    requires_python: str | None
-    requires_dist: tuple[str, ...]
-    metadata_sha256: Sha256 | None
-    """The hash of the sidecar; None when there is none (PEP 658)."""
     uploaded_at: datetime | None = None
     release: ReleaseTag | None = None
     """None for a wheel of a folder, which no release has."""
@@ -98,8 +89,6 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
     """The address of its provenance object (PEP 740)."""
     yanked: str | None = None
     """Why it is yanked; None when it is not (PEP 592)."""
-    external: External | None = None
-    """Needs that no package index has; None if unknown."""
 
     @property
     def url(self) -> str:

@@ -138,25 +138,39 @@ class External:
     """Needs at import: ``dep:generic/nvidia-driver@>=580.65.06``."""
 
 
-CertificateOf = TypeVar("CertificateOf")
-
-
-class EntryOf(_Part, Generic[CertificateOf], frozen=True, kw_only=True):
-    """One wheel of a release, with its certificate as it is written or as it is read."""
+class ListedFile(_Part, frozen=True, kw_only=True):
+    """Attributes that a wheel has in its manifest and on the pages of an index."""
 
     filename: str
     sha256: Sha256
     size: int
     """Bytes."""
+    metadata_sha256: Sha256 | None = None
+    """The hash of the sidecar; None if there is none (PEP 658)."""
+    requires_python: str | None
+    requires_dist: tuple[str, ...]
+    """The requirements in METADATA, each in canonical form (PEP 508)."""
+    external: External | None = None
+    """Needs that no package index has; None for wheels of earlier versions of wheelmill."""
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """These attributes alone, for another record that has them."""
+        return {name: getattr(self, name) for name in ListedFile.__struct_fields__}
+
+
+CertificateOf = TypeVar("CertificateOf")
+
+
+class EntryOf(ListedFile, Generic[CertificateOf], frozen=True, kw_only=True):
+    """One wheel of a release, with its certificate as it is written or as it is read."""
+
     metadata_sha256: Sha256
-    """The hash of the sidecar."""
+    """The hash of the sidecar, which every release has."""
     name: str
     """The name of the project, as METADATA writes it."""
     version: str
     """The version, as METADATA writes it."""
-    requires_python: str | None
-    requires_dist: tuple[str, ...]
-    """The requirements in METADATA, each in canonical form (PEP 508)."""
     certificate: CertificateOf
     """Results of smoke, and facts about the build."""
     attestation: str | None = None
@@ -167,8 +181,6 @@ class EntryOf(_Part, Generic[CertificateOf], frozen=True, kw_only=True):
     """True if its provenance object lies beside it (PEP 740)."""
     plain: Sha256 | None = None
     """The hash of the plain wheel that a variant wheel was made of; None for a plain wheel."""
-    external: External | None = None
-    """Needs that no package index has; None for wheels of earlier versions of wheelmill."""
 
 
 class ManifestOf(_Part, Generic[CertificateOf], frozen=True, kw_only=True):
@@ -243,10 +255,8 @@ class Shared:
 
     def _wheel(self, wheel: ListedWheel) -> ListedWheel:
         one = self._one_of
-        return EntryOf(
-            filename=wheel.filename,
-            sha256=wheel.sha256,
-            size=wheel.size,
+        return replace(
+            wheel,
             metadata_sha256=one[wheel.metadata_sha256],
             name=one[wheel.name],
             version=one[wheel.version],
@@ -254,15 +264,13 @@ class Shared:
             requires_dist=one[wheel.requires_dist],
             certificate=self._certificate(wheel.certificate, wheel.sha256),
             attestation=one[wheel.attestation],
-            attested=wheel.attested,
-            provenance=wheel.provenance,
-            plain=wheel.plain,
             external=one[wheel.external],
         )
 
     def _certificate(self, certificate: ListedCertificate, sha256: Sha256) -> ListedCertificate:
         made = certificate.provenance
-        return ListedCertificate(
+        return replace(
+            certificate,
             sha256=sha256 if certificate.sha256 == sha256 else certificate.sha256,
             evidence=self._one_of[certificate.evidence],
             clean_rooms=self._one_of[certificate.clean_rooms],
@@ -273,7 +281,8 @@ class Shared:
 
     def _provenance(self, made: ListedProvenance, sha256: Sha256) -> ListedProvenance:
         one = self._one_of
-        return ListedProvenance(
+        return replace(
+            made,
             sha256=sha256 if made.sha256 == sha256 else made.sha256,
             built_for=self._cell(made.built_for),
             architectures=one[made.architectures],
@@ -284,21 +293,10 @@ class Shared:
             toolkit=one[made.toolkit],
             torch_release=one[made.torch_release],
             images=one[made.images],
-            seconds=made.seconds,
-            cxx_standard=made.cxx_standard,
             driver=one[made.driver],
             source=one[made.source],
         )
 
     def _cell(self, cell: ListedCell) -> ListedCell:
         """Share the words of a cell: cells nearly all differ, but their words do not."""
-        one = self._one_of
-        return ListedCell(
-            project=one[cell.project],
-            version=one[cell.version],
-            python=one[cell.python],
-            cuda=one[cell.cuda],
-            torch=one[cell.torch],
-            torch_abi=one[cell.torch_abi],
-            platform=one[cell.platform],
-        )
+        return ListedCell(**{name: self._one_of[getattr(cell, name)] for name in cell.__struct_fields__})

@@ -18,15 +18,17 @@ from typing import Final
 
 import msgspec
 from msgspec.structs import replace
+from packaging.metadata import Metadata
 
 from wheelmill.build.provenance import Provenance
 from wheelmill.names import ReleaseTag
-from wheelmill.release.manifest.listed import SCHEMA, EntryOf, External, ManifestOf
+from wheelmill.release.manifest.listed import SCHEMA, EntryOf, External, ListedFile, ManifestOf
 from wheelmill.smoke.verdict import Certificate, TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.records import record_bytes
 from wheelmill.wheel.label import torch_requirement
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
+from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.variant import plain_of
 
 
@@ -132,25 +134,32 @@ def manifest_bytes(manifest: Manifest) -> bytes:
     return msgspec.json.format(msgspec.json.encode(replace(manifest, wheels=wheels)), indent=2) + b"\n"
 
 
+def listed_file(file: WheelFile, metadata: Metadata, sidecar: bytes | None) -> ListedFile:
+    """Return the attributes of a wheel on this disk; `sidecar` is None if it has none."""
+    return ListedFile(
+        filename=file.filename,
+        sha256=file.sha256,
+        size=file.size,
+        metadata_sha256=None if sidecar is None else sha256_of_bytes(sidecar),
+        requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
+        requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
+    )
+
+
 def entry_of(wheel: TestedWheel) -> ManifestEntry:
     """Describe a wheel on this disk."""
     content = metadata_bytes(wheel.file.path)
     metadata = read_metadata(content)
     plain = plain_of(wheel.file.path)
-    requires_dist = tuple(str(each) for each in metadata.requires_dist or ())
+    listed = listed_file(wheel.file, metadata, content)
+    listed = replace(listed, external=external_of(wheel.certificate, listed.requires_dist))
     return EntryOf(
-        filename=wheel.file.filename,
-        sha256=wheel.file.sha256,
-        size=wheel.file.size,
-        metadata_sha256=sha256_of_bytes(content),
+        **listed.attributes,
         name=metadata.name,
         version=str(metadata.version),
-        requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
-        requires_dist=requires_dist,
         certificate=wheel.certificate,
         attestation=wheel.attestation,
         attested=bool(wheel.bundles),
         provenance=provenance_of(wheel) is not None,
         plain=plain.sha256 if plain else None,
-        external=external_of(wheel.certificate, requires_dist),
     )

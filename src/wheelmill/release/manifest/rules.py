@@ -27,6 +27,7 @@ from wheelmill.names import (
     Architecture,
     ProjectName,
     PythonVersion,
+    Sha256,
     TorchVersion,
     read_range,
     read_requirement,
@@ -137,6 +138,8 @@ def _key_of(path: Path) -> str:
 
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_HASHES: Final = [each.name for each in fields(ListedWheel) if each.type is Sha256]
+"""Keys of an entry that are hashes."""
 _LONG_NUMBER: Final = re.compile(rf"[0-9]{{{MAX_DIGITS + 1}}}")
 """uv keeps numbers in 64 bits, and reads no version with a larger one; pip does."""
 _DEP_URL: Final = re.compile(r"dep:[a-z]+(/[A-Za-z0-9._+-]+)+(@[A-Za-z0-9.<>=,]+)?")
@@ -150,9 +153,11 @@ def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
     certificate = wheel.certificate
     reserved = [f"filename: {reason}"] if (reason := reservation(name.project)) else []
     faults = [*reserved, *name_faults(wheel.filename, name, wheel.name, wheel.version)]
-    for key, sha256 in ("sha256", wheel.sha256), ("metadata_sha256", wheel.metadata_sha256):
-        if not _SHA256.fullmatch(sha256):
-            faults.append(f"{key}: expected 64 hexadecimal digits in lower case, not {shown(sha256)}")
+    faults += [
+        f"{key}: expected 64 hexadecimal digits in lower case, not {shown(sha256)}"
+        for key in _HASHES
+        if not _SHA256.fullmatch(sha256 := getattr(wheel, key))
+    ]
     if not 0 < wheel.size < MAX_WHEEL:
         faults.append(f"size: expected 1 to {MAX_WHEEL - 1:,} bytes, not {shown(wheel.size)}")
     if wheel.attestation is not None and not _is_https(wheel.attestation):
@@ -165,18 +170,11 @@ def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
     if strange := _strange(Architecture.of_code, codes):
         words = ", ".join(map(shown, strange))
         faults.append(f"certificate.sizes.gpu_code: expected a GPU architecture, not {words}")
-    for key, urls in _external(wheel):
+    for key, urls in to_builtins(wheel.external or {}).items():
         faults += [f"external.{key}: expected a DepURL, not {shown(url)}" for url in urls if not _is_dep_url(url)]
     if certificate.provenance:
         faults += _faults_of_provenance(certificate.provenance, wheel, name)
     return faults
-
-
-def _external(wheel: ListedWheel) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    if (said := wheel.external) is None:
-        return ()
-    names = ("build_requires", "host_requires", "dependencies")
-    return tuple(zip(names, (said.build_requires, said.host_requires, said.dependencies), strict=True))
 
 
 @lru_cache(maxsize=4096)
