@@ -26,13 +26,13 @@ from wheelmill.build.provenance import (
     identity_of,
     inputs_of,
     keep_provenance,
+    planned_values,
 )
 from wheelmill.build.source import apply_patches, fetch_source
 from wheelmill.config.model import Package, RequiresDist, projects_of
 from wheelmill.errors import BuildError, ProcessError, UnreadableError
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system.files import sha256_of
 from wheelmill.system.folders import claim_folder, workspaces
 from wheelmill.system.progress import Progress, number_of, size
 from wheelmill.wheel.archive import check_archive, open_archive, pack, unpack
@@ -199,26 +199,15 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
     built = BuiltWheel(
         file=file,
         provenance=Provenance(
+            **planned_values(target),
             sha256=file.sha256,
-            cell=cell,
-            architectures=target.architectures,
             source_sha256=source_sha256,
-            patches=tuple(sha256_of(patch) for patch in target.package.patches),
-            pythons=target.pythons,
             inputs=identity_of(inputs_of(target, builder.place(target), policy)),
-            expectations=target.package.expectations,
             toolkit=compiled.toolkit,
-            torch_release=target.torch_release,
             build_environment=tuple(f"{name}=={version}" for name, version in compiled.packages.items()),
             images=compiled.images,
             seconds=round(time.monotonic() - started, 1),
-            requires_dist=target.package.requires_dist,
-            system_packages=target.package.system_packages,
-            cxx_standard=target.cxx_standard,
-            nvcc_flags=target.nvcc_flags,
-            driver=target.driver,
             source=facts.source,
-            gpus=target.gpus,
             objects=compiled.objects,
             sample=target.sample,
             memory=compiled.memory,

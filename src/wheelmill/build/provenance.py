@@ -10,15 +10,15 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from wheelmill.build.source import sha256_of_tree
-from wheelmill.config.model import Expectations, LockedSdist, RequiresDist, SystemPackages
+from wheelmill.config.model import ONLY_PLANNED, Expectations, LockedSdist, RequiresDist, SystemPackages
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.names import Architecture, PythonVersion, Sha256
-from wheelmill.plan.targets import BuildTarget, Cell, FailureOf, KnownFailure, KnownFailures
+from wheelmill.names import Architecture, Sha256
+from wheelmill.plan.targets import BuildSettings, BuildTarget, FailureOf, KnownFailure, KnownFailures
 from wheelmill.system import process
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.records import read_record, write_record
@@ -38,20 +38,15 @@ class CacheCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Provenance:
+class Provenance(BuildSettings):
     """Record of a wheel's source and build, stored beside the wheel and bound to it by its hash."""
 
     sha256: Sha256
-    cell: Cell
-    architectures: tuple[Architecture, ...]
     source_sha256: Sha256
     patches: tuple[Sha256, ...]
     """The hashes of the patches that were applied to the source."""
-    pythons: tuple[PythonVersion, ...]
-    """The Pythons that the wheel is for."""
     expectations: Expectations
     toolkit: str
-    torch_release: str | None
     build_environment: tuple[str, ...]
     """Every distribution in the build environment, pinned: ``ninja==1.13.2``."""
     images: tuple[str, ...]
@@ -64,12 +59,6 @@ class Provenance:
     """Changes to the requirements of the source; None if there are none."""
     system_packages: SystemPackages | None = None
     """Development packages of the operating system that it was compiled with, beside the image's own."""
-    cxx_standard: int | None = None
-    """The C++ standard that flags for an older one were raised to; None where none was."""
-    nvcc_flags: tuple[str, ...] = ()
-    """Flags passed to nvcc after those of the source."""
-    driver: str | None = None
-    """The oldest Linux driver that loads its GPU code; None for wheels of earlier versions of wheelmill."""
     source: SourceFacts | None = None
     """Compiled source; None for wheels of earlier versions of wheelmill."""
     gpus: tuple[Architecture, ...] = ()
@@ -80,6 +69,22 @@ class Provenance:
     """True for a sample: built for GPU architectures other than the package's, and never released."""
     memory: int | None = None
     """The peak memory of the largest process, usually a compiler, in bytes; None for a build in a container."""
+
+
+def planned_values(target: BuildTarget) -> dict[str, Any]:
+    """Return the values of a provenance that the plan decides, by its fields: a build repeats them, the gate compares.
+
+    Every setting is among them, so that a new one cannot be forgotten.
+    """
+    package = target.package
+    return {
+        **{setting.name: getattr(target, setting.name) for setting in fields(BuildSettings)},
+        "gpus": target.gpus,
+        "patches": tuple(map(sha256_of, package.patches)),
+        "system_packages": package.system_packages,
+        "requires_dist": package.requires_dist,
+        "expectations": package.expectations,
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,28 +113,6 @@ def provenance_of(file: WheelFile) -> Provenance | None:
     provenance = read_record(path, Provenance)
     return provenance if provenance.sha256 == file.sha256 else None
 
-
-_ONLY_PLANNED: Final = (
-    *("versions", "version_range", "python", "cuda", "torch", "platforms", "exclude", "include", "architectures"),
-    *(
-        "window",
-        "description",
-        "licence",
-        "tags",
-        "pypi",
-        "aliases",
-        "redistributable",
-        "runner",
-        "seconds",
-        "shards_per_wheel",
-        "source",
-        "patches",
-        "allow",
-        "directory",
-    ),
-)
-"""Keys of a package that say what is planned, who builds it or what is allowed, or whose files count instead. All
-others count, so that a new one cannot be forgotten."""
 
 COMPILERS: Final = ("cc", "c++", "gcc", "g++")
 _COMPILER_VARIABLES: Final = ("CC", "CXX", "CUDAHOSTCXX")
@@ -179,8 +162,9 @@ def identity_of(record: BuildInputs | BuildPlace) -> Sha256:
     """Hash inputs or a place; equal records have equal hashes on every machine."""
     content = asdict(record)
     if isinstance(record, BuildInputs):
-        for key in _ONLY_PLANNED:
-            del content["target"]["package"][key]
+        for key in fields(record.target.package):
+            if key.metadata == ONLY_PLANNED:
+                del content["target"]["package"][key.name]
     return sha256_of_bytes(json.dumps(content, sort_keys=True, default=os.fspath).encode())
 
 

@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.build.added_files import bill_for, facts_of, source_facts, with_compilers
-from wheelmill.build.provenance import Provenance
+from wheelmill.build.provenance import Provenance, planned_values
 from wheelmill.build.source import copy_folder, sha256_of_tree
 from wheelmill.config.model import LockedSdist
 from wheelmill.errors import IntegrityError, ReleaseError, UnreadableError
@@ -64,25 +64,13 @@ def is_wheel_of(name: WheelName, target: BuildTarget) -> bool:
 
 
 def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
-    """Name the values of a provenance that differ from the plan."""
-    planned = (
-        ("cell", target.cell, provenance.cell),
-        ("Python", target.pythons, provenance.pythons),
-        ("list of GPU architectures", target.architectures, provenance.architectures),
-        ("torch", target.torch_release, provenance.torch_release),
-        ("GPUs that torch speaks of", target.gpus, provenance.gpus),
-        ("C++ standard", target.cxx_standard, provenance.cxx_standard),
-        ("flags of nvcc", target.nvcc_flags, provenance.nvcc_flags),
-        ("oldest driver", target.driver, provenance.driver),
-        ("patches", tuple(sha256_of(patch) for patch in target.package.patches), provenance.patches),
-        ("system packages", target.package.system_packages, provenance.system_packages),
-        ("changes of the requirements", target.package.requires_dist, provenance.requires_dist),
-        ("expectations", target.package.expectations, provenance.expectations),
-        ("source", _sha256_of_source(target) or provenance.source_sha256, provenance.source_sha256),
-    )
-    if provenance.source and provenance.source != source_facts(target.source, provenance.source_sha256):
-        yield "commit or file of the source"
-    yield from (word for word, wanted, said in planned if wanted != said)
+    """Name the keys of a provenance that differ from the plan."""
+    planned = planned_values(target)
+    if source_sha256 := _sha256_of_source(target):
+        planned["source_sha256"] = source_sha256
+    if provenance.source:
+        planned["source"] = source_facts(target.source, provenance.source_sha256)
+    yield from (key for key, value in planned.items() if value != getattr(provenance, key))
     locked = [Requirement(each.requirement) for each in target.requirements or ()]
     for pinned in provenance.build_environment:
         project, _, version = pinned.partition("==")

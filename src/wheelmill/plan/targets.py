@@ -95,31 +95,38 @@ Source = LockedSdist | LockedCommit | Path | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildTarget:
-    """Cell to build, with all inputs of its build."""
+class BuildSettings:
+    """Settings of a build that its plan decides, and that the provenance of its wheel repeats."""
 
     cell: Cell
+    pythons: tuple[PythonVersion, ...]
+    """Pythons that its wheel is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
+    architectures: tuple[Architecture, ...]
+    """The package's GPU architectures for this cell, as far as its CUDA can compile them."""
+    torch_release: str | None
+    """The torch release that is linked to: ``2.11.0``."""
+    cxx_standard: int | None = None
+    """The C++ standard that flags for an older one are raised to; None leaves it to the source."""
+    nvcc_flags: tuple[str, ...] = ()
+    """Flags passed to nvcc after those of the source."""
+    driver: str | None = None
+    """The oldest Linux driver that loads its GPU code, such as ``580.65.06``; None for wheels of earlier versions of
+    wheelmill."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildTarget(BuildSettings):
+    """Cell to build, with all inputs of its build."""
+
     package: Package
     source: Source
     toolkit: str
     """The CUDA toolkit release: ``13.0.2``."""
-    torch_release: str | None
-    """The torch release that is linked to: ``2.11.0``."""
     torch_backend: str | None
     """Index of torch: uv's name for that of this CUDA, or the URL of that of release candidates; None for the usual
     index."""
-    architectures: tuple[Architecture, ...]
-    """The package's GPU architectures for this cell, as far as its CUDA can compile them."""
-    cxx_standard: int | None = None
-    """The C++ standard that is compiled with where the source asks for an older one; None leaves it to the source."""
-    nvcc_flags: tuple[str, ...] = ()
-    """Flags passed to nvcc after those of the source."""
-    driver: str | None = None
-    """The oldest Linux driver that loads its GPU code: ``580.65.06``."""
     requirements: tuple[LockedRequirement, ...] | None = None
     """All that the build installs beside torch and CUDA; None when nothing is locked."""
-    pythons: tuple[PythonVersion, ...]
-    """Pythons that its wheel is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
     sample: bool = False
     """True for a sample: built for GPU architectures other than the package's, and never released."""
 

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from tests.refusals import coded
 from tests.unit.build.conftest import PROVENANCE, TARGET
 from tests.unit.build.test_compiler_cache import write_program
 from tests.wheels import write_wheel
-from wheelmill.build import provenance
 from wheelmill.build.docker import ContainerLimits, DockerBuilder
 from wheelmill.build.provenance import (
     BuildPlace,
@@ -27,7 +26,7 @@ from wheelmill.build.provenance import (
     this_machine,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.model import LockedSdist, Package
+from wheelmill.config.model import LockedSdist
 from wheelmill.errors import IntegrityError
 from wheelmill.names import Architecture, PythonVersion, Sha256, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import BuildTarget, KnownFailure
@@ -123,10 +122,6 @@ def test_what_is_only_planned_does_not_decide_how_a_build_goes() -> None:
     source = LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("1" * 64))
     for_newer = replace(source, requires_python=SpecifierSet(">=3.10"))
     assert of_target(replace(TARGET, source=for_newer)) == of_target(replace(TARGET, source=source))
-
-
-def test_what_is_left_out_of_the_identity_is_a_key_of_a_package() -> None:
-    assert set(provenance._ONLY_PLANNED) <= {field.name for field in fields(Package)}  # noqa: SLF001 - else it is stale
 
 
 @pytest.mark.parametrize(

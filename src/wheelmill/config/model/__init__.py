@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from wheelmill.config.model.package import (
         EVERY_BUILD_NEEDS,
+        ONLY_PLANNED,
         Expectations,
         NameElsewhere,
         Need,

@@ -129,32 +129,39 @@ def _beside_torch(abi: StableTorch | None, above: Mapping[str, Any]) -> StableTo
     return abi
 
 
+ONLY_PLANNED: Final = {"only_planned": True}
+"""Metadata of keys that say what is planned, who builds it or what is allowed, or whose files count instead: they leave
+a build's identity as it is. All others change it, so that a new one cannot be forgotten."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PackageEntry(Entry):
     """One package: what upstream calls it, how it is built and how it is known to work."""
 
-    versions: Annotated[SpecifierSet | tuple[ProjectVersion, ...] | None, Either(str, Range, UpstreamVersions)] = None
+    versions: Annotated[SpecifierSet | tuple[ProjectVersion, ...] | None, Either(str, Range, UpstreamVersions)] = field(
+        default=None, metadata=ONLY_PLANNED
+    )
     """Upstream versions in quotes, or a range that `wheelmill config lock` resolves: ">=2.7,<3". May be left out where
     the source is a folder whose pyproject.toml says the version."""
-    description: Text = ""
+    description: Text = field(default="", metadata=ONLY_PLANNED)
     """One line."""
-    licence: Licence | None = None
+    licence: Licence | None = field(default=None, metadata=ONLY_PLANNED)
     """SPDX expression."""
-    tags: Annotated[tuple[Topic, ...], Items()] = ()
+    tags: Annotated[tuple[Topic, ...], Items()] = field(default=(), metadata=ONLY_PLANNED)
     """Subjects: attention, state-space, graph, 3d, quantization, inference, moe, communication, training."""
-    redistributable: Truth = True
+    redistributable: Truth = field(default=True, metadata=ONLY_PLANNED)
     """False if the licence does not let others be given the wheels: they are planned as skips."""
     source: Annotated[
         Annotated[Path | GitSource, Either(dict, GitSource, Folder)] | None, After(_of_listed_versions)
-    ] = None
+    ] = field(default=None, metadata=ONLY_PLANNED)
     """A folder inside the configuration folder, "." for that folder itself, or a git repository, instead of a source
     distribution."""
-    pypi: Annotated[NameElsewhere | None, After(_as_its_source)] = None
+    pypi: Annotated[NameElsewhere | None, After(_as_its_source)] = field(default=None, metadata=ONLY_PLANNED)
     """Project under this name on the package index: ``same``, this one, from the same home; ``other``, another one;
     ``absent``, none. Required of a git source; a source distribution of the package index is the same."""
-    aliases: Aliases | None = None
+    aliases: Aliases | None = field(default=None, metadata=ONLY_PLANNED)
     """Further names for its wheels, by CUDA major: {suffix: true, extras: demo-gpu}."""
-    patches: tuple[File, ...] = ()
+    patches: tuple[File, ...] = field(default=(), metadata=ONLY_PLANNED)
     """Patch files inside the configuration folder, applied in this order with one leading path part removed."""
     build_args: Arguments = ISOLATED
     """--no-build-isolation and --config-settings=KEY=VALUE."""
@@ -176,7 +183,7 @@ class PackageEntry(Entry):
     """Changes to the requirements that the source gives its wheels."""
     cudart: Literal["shared", "static"] | None = None
     """Linkage of the CUDA runtime; a wheel that differs is refused."""
-    allow: Mapping[AllowedCode, Text] = field(default_factory=dict)
+    allow: Mapping[AllowedCode, Text] = field(default_factory=dict, metadata=ONLY_PLANNED)
     """Codes of docs/smoke.md for which its wheels are not refused, each with the reason why."""
     env: Annotated[
         Mapping[Variable, VariableText], After(lambda variables, _above: dict(sorted(variables.items())))
@@ -186,7 +193,7 @@ class PackageEntry(Entry):
     cxx_standard: CxxStandard | None = None
     """The C++ standard that a source which asks for an older one is compiled with; by default the one that torch's
     headers need. ``as-is`` leaves it to the source."""
-    architectures: ArchitecturesOrRules = DEFAULT_ARCHITECTURES
+    architectures: ArchitecturesOrRules = field(default=DEFAULT_ARCHITECTURES, metadata=ONLY_PLANNED)
     """GPU architectures as TORCH_CUDA_ARCH_LIST writes them, or rules for them of which the first that matches decides:
     [{cuda: ">=12.9", platform: [linux_aarch64], list: ["10.0f"]}, {list: ["9.0"]}]."""
     arch_variable: ArchVariable | None = None
@@ -201,11 +208,11 @@ class PackageEntry(Entry):
     compress: Literal["size", "as-is"] | None = None
     """``size`` makes nvcc compress GPU code as well as it can (from CUDA 12.8 on), also where that takes a newer driver
     than the CUDA itself; by default it does where it takes none. ``as-is`` leaves it to nvcc and the source."""
-    python: Range | None = None
+    python: Range | None = field(default=None, metadata=ONLY_PLANNED)
     """Pythons to build for: ">=3.10"."""
-    cuda: Range | None = None
+    cuda: Range | None = field(default=None, metadata=ONLY_PLANNED)
     """CUDA releases to build for: ">=12.4,<14"."""
-    torch: Range | None = None
+    torch: Range | None = field(default=None, metadata=ONLY_PLANNED)
     """torch minor releases to build for: ">=2.6"."""
     variants: Truth = False
     """True lets `wheelmill release variants` make variant wheels of its published wheels. Experimental: PEP 825 and 850
@@ -216,23 +223,23 @@ class PackageEntry(Entry):
     torch_abi: Annotated[StableTorch | None, After(_beside_torch)] = None
     """Set if its wheels link to torch's stable ABI alone, from one torch on: {stable: "2.10"}, or {stable: "2.10",
     below: "2.16"}. Torch is then no axis: one wheel serves every torch of the range."""
-    platforms: Platforms | None = None
-    exclude: tuple[MatrixRule, ...] = ()
+    platforms: Platforms | None = field(default=None, metadata=ONLY_PLANNED)
+    exclude: tuple[MatrixRule, ...] = field(default=(), metadata=ONLY_PLANNED)
     """Combinations that upstream cannot build, each with its reason."""
-    include: tuple[MatrixRule, ...] = ()
+    include: tuple[MatrixRule, ...] = field(default=(), metadata=ONLY_PLANNED)
     """Combinations that exist although compatibility.yml does not list them, each with its reason."""
     test_import: Modules | None = None
     """Module, or several, that must be importable after installation."""
     smoke_script: Script | None = None
     """A Python file inside the configuration folder that is run with the wheel where there is a GPU."""
-    runner: Runner | None = None
+    runner: Runner | None = field(default=None, metadata=ONLY_PLANNED)
     """GitHub-hosted runner that builds it; by default the newest for the platform."""
-    seconds: WholeNumber | None = None
+    seconds: WholeNumber | None = field(default=None, metadata=ONLY_PLANNED)
     """Seconds that a wheel takes to build for each of its GPU architectures, until published wheels tell;
     `wheelmill run --measure` writes it."""
     memory_per_job: Gigabytes | None = None
     """GB that one compiler takes at its peak; `wheelmill run --measure` writes it."""
-    shards_per_wheel: Parts | None = None
+    shards_per_wheel: Parts | None = field(default=None, metadata=ONLY_PLANNED)
     """Jobs that compile a part of its source each, before one links them; by default as many as ``seconds`` asks for,
     which is none where one job has the time."""
     timeout: Minutes | None = None
@@ -248,12 +255,12 @@ class Package(PackageEntry):
     """
 
     name: ProjectName
-    versions: tuple[ProjectVersion, ...]
-    directory: Path = field(default=Path(), compare=False)
+    versions: tuple[ProjectVersion, ...] = field(metadata=ONLY_PLANNED)
+    directory: Path = field(default=Path(), compare=False, metadata=ONLY_PLANNED)
     """The configuration folder; no path in it that a build reads may lead out of it."""
-    version_range: SpecifierSet | None = None
+    version_range: SpecifierSet | None = field(default=None, metadata=ONLY_PLANNED)
     """The range that the lock resolves to `versions`; None if they are listed."""
-    window: Part = field(default_factory=Part)
+    window: Part = field(default_factory=Part, metadata=ONLY_PLANNED)
     """Part of the matrix that is built by default: the file's defaults on the axes that its entry leaves open."""
 
     @functools.cached_property
