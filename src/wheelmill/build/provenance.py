@@ -21,7 +21,7 @@ from wheelmill.names import Architecture, Sha256
 from wheelmill.plan.targets import BuildSettings, BuildTarget, FailureOf, KnownFailure, KnownFailures
 from wheelmill.system import process
 from wheelmill.system.files import sha256_of, sha256_of_bytes
-from wheelmill.system.records import read_record, write_record
+from wheelmill.system.records import fields_of, read_record, write_record
 from wheelmill.wheel.build_facts import SourceFacts
 from wheelmill.wheel.name import WheelFile
 
@@ -78,7 +78,7 @@ def planned_values(target: BuildTarget) -> dict[str, Any]:
     """
     package = target.package
     return {
-        **{setting.name: getattr(target, setting.name) for setting in fields(BuildSettings)},
+        **fields_of(target, BuildSettings),
         "gpus": target.gpus,
         "patches": tuple(map(sha256_of, package.patches)),
         "system_packages": package.system_packages,

@@ -10,7 +10,7 @@ from typing import Final
 from wheelmill.build.provenance import Provenance
 from wheelmill.errors import SmokeError
 from wheelmill.names import Sha256
-from wheelmill.system.records import Count, read_record, write_record
+from wheelmill.system.records import Count, fields_of, read_record, write_record
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.sizes import Sizes
@@ -90,19 +90,26 @@ def kernels_in(rooms: Collection[CleanRoom]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
-    """Result of the smoke test of one wheel."""
+class SmokeResult:
+    """Evidence and findings about one wheel."""
 
-    file: WheelFile
     provenance: Provenance | None
     """Facts about its build; None for a wheel that was not built here."""
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...] = ()
+    """Reasons to refuse it, warnings, and what packages.yml allows, with its reason."""
     evidence: Evidence | None
     """None if the file is not a readable wheel."""
     clean_rooms: tuple[CleanRoom, ...]
     """Every clean environment that it passed, for each Python that it is for; none if it was refused."""
     sizes: Sizes | None = None
     """Size of each part; None if the wheel has more code than is read from a server."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict(SmokeResult):
+    """Result of the smoke test of one wheel."""
+
+    file: WheelFile
 
     @property
     def ok(self) -> bool:
@@ -122,18 +129,12 @@ def _weight_of(finding: Finding) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Certificate:
+class Certificate(SmokeResult):
     """Proof that a wheel passed, stored beside it and bound to it by its hash."""
 
     sha256: Sha256
     evidence: Evidence
-    clean_rooms: tuple[CleanRoom, ...]
-    provenance: Provenance | None
-    """None for a wheel that was not built here."""
-    findings: tuple[Finding, ...] = ()
-    """Warnings, and what packages.yml allows, with its reason."""
-    sizes: Sizes | None = None
-    """Size of each part; None if the wheel has more code than is read from a server."""
+    """Its own, since a file that is not a readable wheel has no certificate."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,15 +155,7 @@ class TestedWheel:
 
 def verdict_of(wheel: TestedWheel) -> Verdict:
     """Restore the verdict on a wheel that passed from its certificate."""
-    kept = wheel.certificate
-    return Verdict(
-        file=wheel.file,
-        provenance=kept.provenance,
-        findings=kept.findings,
-        evidence=kept.evidence,
-        clean_rooms=kept.clean_rooms,
-        sizes=kept.sizes,
-    )
+    return Verdict(file=wheel.file, **fields_of(wheel.certificate, SmokeResult))
 
 
 def certificate_path(wheel: Path, suffix: str = SUFFIX) -> Path:
@@ -178,14 +171,7 @@ def certify(verdict: Verdict, suffix: str = SUFFIX) -> TestedWheel:
     """
     if verdict.evidence is None or not verdict.ok:
         raise SmokeError("wheels-refused", str(verdict))
-    certificate = Certificate(
-        sha256=verdict.file.sha256,
-        evidence=verdict.evidence,
-        clean_rooms=verdict.clean_rooms,
-        provenance=verdict.provenance,
-        findings=verdict.findings,
-        sizes=verdict.sizes,
-    )
+    certificate = Certificate(sha256=verdict.file.sha256, **fields_of(verdict, SmokeResult))
     write_record(certificate_path(verdict.file.path, suffix), certificate)
     return TestedWheel(file=verdict.file, certificate=certificate)
 

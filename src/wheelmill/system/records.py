@@ -86,11 +86,12 @@ _adapter: Final[Callable[[type], TypeAdapter[Any]]] = functools.cache(_new_adapt
 
 def json_default(value: Any) -> Any:  # noqa: ANN401 - JSON
     """Convert a record to its fields, also those that are None, and a word to its text: for `json.dumps`."""
-    return str(value) if hasattr(value, "parse") else _fields_of(value)
+    return str(value) if hasattr(value, "parse") else fields_of(value)
 
 
-def _fields_of(record: Any) -> dict[str, Any]:  # noqa: ANN401 - any record
-    return {field.name: getattr(record, field.name) for field in fields(record)}
+def fields_of(record: Any, base: Any = None) -> dict[str, Any]:  # noqa: ANN401 - any record
+    """Return the fields of a record; with a base class of it, the fields of that class alone."""
+    return {field.name: getattr(record, field.name) for field in fields(base or record)}
 
 
 def plain_of(value: object) -> Any:  # noqa: ANN401 - JSON
@@ -99,7 +100,7 @@ def plain_of(value: object) -> Any:  # noqa: ANN401 - JSON
         case None | bool() | int() | float() | str():
             return value
         case _ if is_dataclass(value) and not hasattr(value, "parse"):
-            return {name: plain_of(item) for name, item in _fields_of(value).items() if item is not None}
+            return {name: plain_of(item) for name, item in fields_of(value).items() if item is not None}
         case Mapping():
             return {str(key): plain_of(item) for key, item in value.items()}
         case frozenset():

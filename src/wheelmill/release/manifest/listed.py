@@ -116,7 +116,7 @@ class ListedProvenance(_Part, frozen=True, kw_only=True):
 
 
 class ListedCertificate(_Part, frozen=True, kw_only=True):
-    """Certificate that a wheel passed: `Certificate` with the short form of each part, as quick to read as they are."""
+    """Certificate that a wheel passed: `Certificate` with the short form of each part."""
 
     sha256: Sha256
     evidence: ListedEvidence
