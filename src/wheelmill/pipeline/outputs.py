@@ -7,19 +7,24 @@ from typing_extensions import TypedDict
 from wheelmill.wheel.label import TorchKeys
 
 
-class CellOf(TorchKeys):
-    """A combination that a wheel is built for."""
+class GroupCell(TorchKeys):
+    """A combination without its Python."""
 
-    id: str
     project: str
     version: str
     """Upstream's, without a label."""
-    python: str
-    """``3.12``, ``3.13t``"""
     cuda: str
     """``13.0``"""
     platform: str
     """``linux_x86_64``"""
+
+
+class CellOf(GroupCell):
+    """A combination that a wheel is built for."""
+
+    id: str
+    python: str
+    """``3.12``, ``3.13t``"""
 
 
 class JobPart(TypedDict):
@@ -30,13 +35,9 @@ class JobPart(TypedDict):
     """``2/4``"""
 
 
-class MatrixGroup(TorchKeys):
+class MatrixGroup(GroupCell):
     """Wheels of one job."""
 
-    project: str
-    version: str
-    cuda: str
-    platform: str
     group: str
     pythons: str
     """With commas between them."""
