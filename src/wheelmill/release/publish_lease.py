@@ -44,20 +44,20 @@ class PublishLease:
         self._ledger, self._clock, self._progress, self._stale = ledger, clock, progress, stale
         self.until = until
         self._nonce = uuid.uuid4().hex
-        self._heard = self._now()
+        self._renewed = self._now()
         self.tag: ReleaseTag | None = None
         """Tag that is being published; noted in the ledger at the next renewal."""
         self.draft: int | None = None
 
     @contextmanager
-    def taken(self) -> Iterator[frozenset[ReleaseTag]]:
+    def held(self) -> Iterator[frozenset[ReleaseTag]]:
         """Hold the lease while the context lasts; yield the tags of all releases in the ledger.
 
         Raises:
             TimeIsOver: others publish for too long. NetworkError, ReleaseError: the ledger cannot be read or changed.
         """
         while True:
-            state = self._ledger.change("a publisher begins", self._begun)
+            state = self._ledger.change("a publisher begins", self._take)
             if (lease := state.work.leases[PUBLISHING]).nonce == self._nonce:
                 break
             self._progress.step(f"waiting for another publisher, which was at work at {lease.since:%H:%M} UTC")
@@ -69,34 +69,34 @@ class PublishLease:
                 self._ledger.change("a publisher ends", self._end)
 
     @contextmanager
-    def taken_now(self) -> Iterator[None]:
+    def held_now(self) -> Iterator[None]:
         """Hold the lease while the context lasts, without waiting for another publisher or for a rate limit.
 
         Raises:
-            ReleaseError: another publisher holds it, or `taken` raises that.
+            ReleaseError: another publisher holds it, or `held` raises that.
         """
         self.until = self._clock.now()
         try:
-            with self.taken():
+            with self.held():
                 yield
         except TimeIsOver:
             raise ReleaseError(
                 "somebody-else", "somebody else is publishing now", hint="run this again later"
             ) from None
 
-    def go_on(self) -> None:
-        """Renew the lease if it is due, and check that there is time left.
+    def renew_if_due(self) -> None:
+        """Renew the lease if a third of its time is over, and check that there is time left.
 
         Raises:
             TimeIsOver: no time is left.
             ReleaseError: another publisher has taken the lease.
         """
         self.wait(timedelta())
-        if self._now() - self._heard > self._stale / 3:
-            self.look()
+        if self._now() - self._renewed > self._stale / 3:
+            self.renew()
 
-    def look(self) -> None:
-        """Check that the lease is still held, before a step that cannot be undone.
+    def renew(self) -> None:
+        """Renew the lease, which shows that it is still held, as before a step that cannot be undone.
 
         Raises:
             ReleaseError: another publisher has taken the lease.
@@ -113,12 +113,12 @@ class PublishLease:
             raise TimeIsOver
         self._clock.sleep(pause.total_seconds())
 
-    def _begun(self, state: LedgerState) -> LedgerState:
+    def _take(self, state: LedgerState) -> LedgerState:
         """Take the lease if it is free or its holder counts as dead."""
         lease = state.work.leases.get(PUBLISHING)
         if lease and lease.nonce != self._nonce and self._now() - lease.since < self._stale:
             return state
-        return self._held(state)
+        return self._with_lease(state)
 
     def _renew(self, state: LedgerState) -> LedgerState:
         lease = state.work.leases.get(PUBLISHING)
@@ -126,14 +126,14 @@ class PublishLease:
             minutes = self._stale.total_seconds() / 60
             raise ReleaseError(
                 "turn-lost",
-                f"another publisher took over, as nothing was heard from this one for {minutes:.0f} minutes",
+                f"lost the publish lease: no heartbeat for {minutes:.0f} minutes, and another publisher took over",
                 hint="run this again: what is published by then is left out",
             )
-        return self._held(state)
+        return self._with_lease(state)
 
-    def _held(self, state: LedgerState) -> LedgerState:
-        self._heard = self._now()
-        lease = Lease(nonce=self._nonce, since=self._heard, tag=self.tag, draft=self.draft)
+    def _with_lease(self, state: LedgerState) -> LedgerState:
+        self._renewed = self._now()
+        lease = Lease(nonce=self._nonce, since=self._renewed, tag=self.tag, draft=self.draft)
         return replace(state, work=replace(state.work, leases={**state.work.leases, PUBLISHING: lease}))
 
     def _end(self, state: LedgerState) -> LedgerState:

@@ -172,18 +172,18 @@ class Pace:
 
     Args:
         clock: gives the time and waits.
-        turn: the publish lease in which changes are counted; None if they are not counted.
+        lease: the publish lease in which changes are counted; None if they are not counted.
     """
 
-    def __init__(self, clock: Clock, turn: RateLimitedLease | None = None) -> None:
+    def __init__(self, clock: Clock, lease: RateLimitedLease | None = None) -> None:
         self.clock = clock
-        self._turn = turn
+        self._lease = lease
         self._next = 0.0
 
     def before_write(self, progress: Progress) -> None:
         """Wait until the rate limit allows creating, changing or deleting one more object."""
-        if self._turn:
-            self._turn.before_change()
+        if self._lease:
+            self._lease.before_change()
         self.wait(self._next - self.clock.now(), "", progress)
         self._next = self.clock.now() + BETWEEN_WRITES
 
@@ -195,8 +195,8 @@ class Pace:
         """
         if seconds > _UNTOLD:
             progress.step(f"{reason}: waiting for {seconds:.0f} seconds")
-        if seconds > 0 and self._turn:
-            self._turn.wait(timedelta(seconds=seconds))
+        if seconds > 0 and self._lease:
+            self._lease.wait(timedelta(seconds=seconds))
         elif seconds > 0:
             self.clock.sleep(seconds)
 
@@ -218,7 +218,7 @@ class Pace:
         if not asked and used_up and reset.isascii() and reset.isdigit():
             asked = max(int(reset) - self.clock.now(), 0.0) + 1.0  # the reset is somewhere within that second
         asked = asked or max(_FIRST_PAUSE, waited)
-        if waited + asked > _LONGEST_PAUSE and not (self._turn and self._turn.until):
+        if waited + asked > _LONGEST_PAUSE and not (self._lease and self._lease.until):
             raise ReleaseError(
                 "github-pause", f"GitHub asks for a pause of {asked:.0f} seconds", hint="run this again then"
             )

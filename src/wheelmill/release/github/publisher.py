@@ -167,9 +167,15 @@ class GitHubPublisher:
     """Publisher that holds the publish lease; see `Publisher`."""
 
     def __init__(
-        self, repository: Repository, calls: Calls, turn: RateLimitedLease, *, used: Iterable[ReleaseTag], now: datetime
+        self,
+        repository: Repository,
+        calls: Calls,
+        lease: RateLimitedLease,
+        *,
+        used: Iterable[ReleaseTag],
+        now: datetime,
     ) -> None:
-        self._repository, self._calls, self._turn, self._now = repository, calls, turn, now
+        self._repository, self._calls, self._lease, self._now = repository, calls, lease, now
         self._used = set(used)
         self._burned: set[ReleaseTag] = set()
         self._draft: _Draft | None = None
@@ -205,7 +211,7 @@ class GitHubPublisher:
         """See `Publisher.publish`."""
         draft, self._draft = self._draft, None
         assert draft is not None  # noqa: S101 - callers check the count first
-        with self._turn.finishing():
+        with self._lease.finishing():
             refusals = self._settle(draft)
             while (manifest := self._try(draft)) is None:
                 draft.tag, _ = self._claim(draft.contents)
@@ -218,7 +224,7 @@ class GitHubPublisher:
     def _try(self, draft: _Draft) -> Manifest | None:
         """Publish a draft, after a last check of the lease; None if its tag can never be used again."""
         manifest = draft.manifest(self._now)
-        self._turn.look()
+        self._lease.renew()
         try:
             publish_draft(self._calls, draft.release, manifest, self._repository)
         except RejectedError as error:
@@ -236,7 +242,7 @@ class GitHubPublisher:
             raise ReleaseError(
                 "published-meanwhile", f"{tag} was published meanwhile, with the same wheels", hint="run this again"
             )
-        self._turn.tag, self._turn.draft = tag, release.id
+        self._lease.tag, self._lease.draft = tag, release.id
         return _Draft(contents=contents, tag=tag, release=release, files=DraftFiles(self._calls, release))
 
     def _claim(self, contents: Sha256) -> tuple[ReleaseTag, bool]:

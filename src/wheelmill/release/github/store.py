@@ -302,15 +302,15 @@ class GitHubStore:
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> Iterator[GitHubPublisher]:
         """See `Store.publisher`."""
         self.check_can_publish()
-        turn = RateLimitedLease(self.ledger, self.pace.clock, progress, until)
-        with turn.taken() as used, Calls(self.repository, Pace(self.pace.clock, turn), progress) as calls:
-            yield GitHubPublisher(self.repository, calls, turn, used=used, now=now)
+        lease = RateLimitedLease(self.ledger, self.pace.clock, progress, until)
+        with lease.held() as used, Calls(self.repository, Pace(self.pace.clock, lease), progress) as calls:
+            yield GitHubPublisher(self.repository, calls, lease, used=used, now=now)
 
     def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
         """See `Store.left_drafts`."""
         clock = self.pace.clock
-        turn = RateLimitedLease(self.ledger, clock, progress)
-        with turn.taken_now() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
+        lease = RateLimitedLease(self.ledger, clock, progress)
+        with lease.held_now() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
             return left_drafts(calls, clock.utc(), remove=remove)
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere

@@ -53,9 +53,9 @@ class S3Publisher:
     """Publisher that holds the publish lease; see `Publisher`."""
 
     def __init__(
-        self, bucket: Bucket, turn: PublishLease, progress: Progress, *, used: Collection[ReleaseTag], now: datetime
+        self, bucket: Bucket, lease: PublishLease, progress: Progress, *, used: Collection[ReleaseTag], now: datetime
     ) -> None:
-        self._bucket, self._turn, self._progress, self._now = bucket, turn, progress, now
+        self._bucket, self._lease, self._progress, self._now = bucket, lease, progress, now
         self._used = set(used)
         self._sent: list[tuple[TestedWheel, ManifestEntry]] = []
         self.over = False
@@ -71,7 +71,7 @@ class S3Publisher:
         for number, wheel in enumerate(wheels, start=1):
             self._progress.line(f"sending {wheel.file.filename} ({number} of {len(wheels)})")
             try:
-                self._turn.go_on()
+                self._lease.renew_if_due()
                 for asset in _assets_of(wheel):  # no release names a different object that is there
                     self._bucket.ensure(f"{FILES}/{wheel.file.sha256}/{asset.name}", asset, cache=FOREVER)
             except TimeIsOver:
@@ -90,7 +90,7 @@ class S3Publisher:
     def publish(self) -> Publication:
         """See `Publisher.publish`; if another publisher takes the tag first, use the next one."""
         sent, self._sent = self._sent, []
-        self._turn.look()
+        self._lease.renew()
         while True:
             tag = next(tag for tag in date_tags(self._now) if tag not in self._used)
             self._used.add(tag)
@@ -265,15 +265,15 @@ class S3Store:
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> Iterator[S3Publisher]:
         """See `Store.publisher`."""
         self.check_can_publish()
-        turn = PublishLease(self.ledger, self.bucket.clock, progress, until, stale=_STALE)
-        with turn.taken() as used:
-            yield S3Publisher(self.bucket, turn, progress, used=used, now=now)
+        lease = PublishLease(self.ledger, self.bucket.clock, progress, until, stale=_STALE)
+        with lease.held() as used:
+            yield S3Publisher(self.bucket, lease, progress, used=used, now=now)
 
     def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
         """See `Store.left_drafts`; wheels that no release names."""
         clock = self.bucket.clock
-        turn = PublishLease(self.ledger, clock, progress, stale=_STALE)
-        with turn.taken_now() if remove else nullcontext():
+        lease = PublishLease(self.ledger, clock, progress, stale=_STALE)
+        with lease.held_now() if remove else nullcontext():
             return left_wheels(self.bucket, self, clock.utc(), remove=remove)
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere

@@ -185,15 +185,15 @@ def steps() -> Steps:
 
 
 @pytest.fixture
-def turn(
+def lease(
     store: GitHubStore, clock: FakeClock, steps: Steps, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[RateLimitedLease]:
-    """A turn of which four changes may be made in an hour, in two reservations, and one beyond."""
+    """A lease of which four changes may be made in an hour, in two reservations, and one beyond."""
     for name, count in (("CHANGES_AN_HOUR", 4), ("_AT_ONCE", 2), ("_SPARE", 1)):
         monkeypatch.setattr(f"wheelmill.release.publish_lease.{name}", count)
-    turn = RateLimitedLease(store.ledger, Clock(now=clock.now, sleep=clock.sleep), steps)
-    with turn.taken():
-        yield turn
+    lease = RateLimitedLease(store.ledger, Clock(now=clock.now, sleep=clock.sleep), steps)
+    with lease.held():
+        yield lease
 
 
 def reservations(store: GitHubStore) -> list[int]:
@@ -201,34 +201,34 @@ def reservations(store: GitHubStore) -> list[int]:
     return [round((each.at - NOW).total_seconds() / 60) for each in store.ledger.read().work.changes]
 
 
-def test_changes_are_reserved_for_ten_minutes(turn: RateLimitedLease, store: GitHubStore, clock: FakeClock) -> None:
+def test_changes_are_reserved_for_ten_minutes(lease: RateLimitedLease, store: GitHubStore, clock: FakeClock) -> None:
     clock.time = NOW.timestamp()
     for minutes, reserved in ((0, [10]), (10, [10]), (20, [10, 30])):
         clock.time = NOW.timestamp() + minutes * 60
-        turn.before_change()
+        lease.before_change()
         assert reservations(store) == reserved
 
 
 def test_who_has_made_all_changes_of_an_hour_waits_until_the_first_are_an_hour_old(
-    turn: RateLimitedLease, store: GitHubStore, clock: FakeClock, steps: Steps
+    lease: RateLimitedLease, store: GitHubStore, clock: FakeClock, steps: Steps
 ) -> None:
     clock.time = NOW.timestamp()
     for minutes in (0, 0, 5, 5):
         clock.time = NOW.timestamp() + minutes * 60
-        turn.before_change()
+        lease.before_change()
     assert (reservations(store), steps.seen) == ([10, 15], [])
-    turn.before_change()
+    lease.before_change()
     assert (reservations(store), len(steps.seen)) == ([15, 10 + 60 + 10], 1)
 
 
 def test_what_was_sent_is_published_with_a_few_changes_beyond_those_that_are_reserved(
-    turn: RateLimitedLease, clock: FakeClock, steps: Steps
+    lease: RateLimitedLease, clock: FakeClock, steps: Steps
 ) -> None:
     for _ in range(4):
-        turn.before_change()
-    with turn.finishing():
-        turn.before_change()
+        lease.before_change()
+    with lease.finishing():
+        lease.before_change()
         assert steps.seen == []
-        turn.before_change()
+        lease.before_change()
         assert len(steps.seen) == 1
     assert clock.time >= NOW.timestamp() + 3600
