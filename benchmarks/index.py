@@ -156,7 +156,7 @@ def parts_of(releases: Path) -> dict[str, float]:
     from wheelmill.index.tree import WHEELS_JSON  # noqa: PLC0415
     from wheelmill.release.directory import DirectoryStore  # noqa: PLC0415
     from wheelmill.release.ledger.releases import every_manifest  # noqa: PLC0415
-    from wheelmill.release.manifest.listed import Shared  # noqa: PLC0415
+    from wheelmill.release.manifest.record import Shared  # noqa: PLC0415
     from wheelmill.system.progress import SYSTEM_CLOCK  # noqa: PLC0415
 
     gc.disable()  # as the command does

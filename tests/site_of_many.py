@@ -21,7 +21,7 @@ from wheelmill.names import (
     project_version,
 )
 from wheelmill.plan.targets import Cell
-from wheelmill.release.manifest.listed import ListedCell, ListedCertificate, ListedExpectations, ListedProvenance
+from wheelmill.release.manifest.record import ListedCell, ListedCertificate, ListedExpectations, ListedProvenance
 from wheelmill.smoke.verdict import ListedEvidence, ListedRoom
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.sizes import Sizes

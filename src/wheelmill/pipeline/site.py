@@ -28,7 +28,7 @@ from wheelmill.plan.targets import Filters, KnownFailures
 from wheelmill.release.ledger.records import DownloadCount, LedgerRelease
 from wheelmill.release.ledger.releases import absent_files, every_manifest, published
 from wheelmill.release.manifest import MANIFEST, ListedRelease
-from wheelmill.release.manifest.listed import Shared
+from wheelmill.release.manifest.record import Shared
 from wheelmill.release.store import Store
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.web.credentials import without_credentials

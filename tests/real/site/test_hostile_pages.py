@@ -18,7 +18,7 @@ from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.write import write_site
 from wheelmill.names import project_name
-from wheelmill.release.manifest.listed import ListedRelease
+from wheelmill.release.manifest.record import ListedRelease
 from wheelmill.smoke.verdict import ListedRoom
 from wheelmill.wheel.findings import ListedFinding
 

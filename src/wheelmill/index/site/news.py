@@ -19,7 +19,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from packaging.version import Version
 from pydantic_core import to_json
 
-from wheelmill.index.rows import in_utc
+from wheelmill.index.render import in_utc
 from wheelmill.index.site.packages import Wheels
 from wheelmill.index.site.wheels import Trees, WheelGroup, in_url, package_folder
 from wheelmill.names import ProjectName, StableTorch

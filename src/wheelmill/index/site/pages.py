@@ -21,8 +21,7 @@ from jinja2 import Environment
 from pydantic_core import to_json
 
 from wheelmill.errors import SiteError
-from wheelmill.index.render import Page
-from wheelmill.index.rows import rows_for_page
+from wheelmill.index.render import Page, rows_for_page
 from wheelmill.index.site.coverage import (
     Coverage,
     FailureTable,

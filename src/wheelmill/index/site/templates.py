@@ -16,8 +16,7 @@ from typing import Final
 from jinja2 import Environment
 from markupsafe import Markup
 
-from wheelmill.index.render import site_templates
-from wheelmill.index.rows import escape
+from wheelmill.index.render import escape, site_templates
 from wheelmill.index.site.coverage import CellOutcome, Grid, Row, State, platform_order, platform_title
 from wheelmill.index.site.packages import by_topic, dependencies_of, install_command
 from wheelmill.index.site.wheels import Kind, Trees, WheelGroup, in_url, page_number, wheel_anchor, wheels_folder

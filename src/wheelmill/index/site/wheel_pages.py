@@ -17,8 +17,7 @@ from typing import Final, NamedTuple
 from jinja2 import Environment
 from packaging.tags import Tag
 
-from wheelmill.index.render import Page
-from wheelmill.index.rows import escape, href, in_utc, rows_for_page
+from wheelmill.index.render import Page, escape, href, in_utc, rows_for_page
 from wheelmill.index.site.coverage import platform_order, platform_title
 from wheelmill.index.site.packages import PackagePage, dependencies_of, install_command
 from wheelmill.index.site.wheels import (

@@ -1,6 +1,8 @@
 """Manifest of a release: written at publication, and not trusted when it is read."""
 
-from wheelmill.release.manifest.listed import (
+from wheelmill.release.manifest.record import (
+    MANIFEST,
+    SBOM_SUFFIX,
     SCHEMA,
     External,
     ListedCertificate,
@@ -8,10 +10,6 @@ from wheelmill.release.manifest.listed import (
     ListedProvenance,
     ListedRelease,
     ListedWheel,
-)
-from wheelmill.release.manifest.record import (
-    MANIFEST,
-    SBOM_SUFFIX,
     Manifest,
     ManifestEntry,
     entry_of,

@@ -32,8 +32,15 @@ from wheelmill.names import (
     read_range,
     read_requirement,
 )
-from wheelmill.release.manifest.listed import SCHEMA, ListedProvenance, ListedRelease, ListedWheel
-from wheelmill.release.manifest.record import MANIFEST, Manifest, manifest_bytes
+from wheelmill.release.manifest.record import (
+    MANIFEST,
+    SCHEMA,
+    ListedProvenance,
+    ListedRelease,
+    ListedWheel,
+    Manifest,
+    manifest_bytes,
+)
 from wheelmill.smoke.verdict import ListedEvidence
 from wheelmill.web.credentials import Origin
 from wheelmill.web.pages import MAX_DIGITS

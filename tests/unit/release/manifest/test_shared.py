@@ -8,8 +8,7 @@ from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.names import ReleaseTag
 from wheelmill.release.manifest import ListedRelease, listed_of
-from wheelmill.release.manifest.listed import Shared
-from wheelmill.release.manifest.record import entry_of, manifest_of
+from wheelmill.release.manifest.record import Shared, entry_of, manifest_of
 from wheelmill.wheel.sizes import Sizes
 
 NAMES = (
