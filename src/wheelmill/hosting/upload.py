@@ -108,7 +108,7 @@ def _top_of(key: str) -> str:
 
 def _write_record(bucket: Bucket, keys: Mapping[str, Path] | set[str], over: str | None) -> str:
     record = record_bytes(UploadedSite(keys=tuple(sorted(keys))))
-    if (etag := bucket.settle(_RECORD, record, cache="no-cache", over=over)) is None:
+    if (etag := bucket.write_verified(_RECORD, record, cache="no-cache", over=over)) is None:
         raise ReleaseError(
             "somebody-else", f"another upload of a site to {bucket} is in progress", hint="run this again"
         )

@@ -236,11 +236,7 @@ class Gate:
     def _compare(self, filename: str, provenance: Provenance | None) -> BuildTarget | None:
         """Compare the name and the provenance of a wheel with the plan or, without a plan, with each other.
 
-        Returns:
-            The planned target; None if there is no plan.
-
-        Raises:
-            ReleaseError: they differ.
+        The result is the planned target; None if there is no plan.
         """
         try:
             name = WheelName.parse(filename)

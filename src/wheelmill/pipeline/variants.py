@@ -145,11 +145,7 @@ def _make_variants(
 
 
 def _evidence_of(file: WheelFile) -> Evidence:
-    """Examine the bytes of a published wheel again.
-
-    Raises:
-        SmokeError: it would not be released today.
-    """
+    """Examine the bytes of a published wheel again; raise SmokeError if it would not be released today."""
     _, verdict = examine_bytes(file, None)
     if verdict.evidence is None or not verdict.ok:
         raise SmokeError("smoke-refused", str(verdict))

@@ -42,8 +42,8 @@ from wheelmill.system.progress import number_of
 
 def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> Skip | None:
     """Return the skip of a cell that cannot have a wheel; None if it can."""
-    for obstacle, look in _LOOKS.items():
-        if reason := look(cell, package, compatibility):
+    for obstacle, check in _CHECKS.items():
+        if reason := check(cell, package, compatibility):
             return Skip(cell=cell, obstacle=obstacle, reason=reason)
     return None
 
@@ -154,7 +154,7 @@ def _uncompilable(cell: Cell, package: Package, compatibility: Compatibility) ->
     return f"CUDA {cell.cuda} compiles for none of its GPU architectures ({', '.join(map(str, listed))})"
 
 
-_LOOKS: Final[Mapping[Obstacle, Callable[[Cell, Package, Compatibility], str | None]]] = {
+_CHECKS: Final[Mapping[Obstacle, Callable[[Cell, Package, Compatibility], str | None]]] = {
     Obstacle.UNKNOWN: _unknown_value,
     Obstacle.LICENCE: _unlicensed,
     Obstacle.LEFT_OUT: _unwanted,

@@ -30,12 +30,8 @@ _POLLED: Final = timedelta(minutes=1)
 class PublishLease:
     """Publish lease of one publisher.
 
-    Args:
-        ledger: holds the lease.
-        clock: gives the time and waits.
-        progress: receives a message while waiting.
-        until: when waiting ends, in seconds since the epoch; None if there is no limit.
-        stale: the silence after which a holder counts as dead.
+    It waits `until` a time in seconds since the epoch, or without limit. A holder without a heartbeat for the time
+    `stale` counts as dead.
     """
 
     def __init__(
@@ -53,8 +49,7 @@ class PublishLease:
     def held(self) -> Iterator[frozenset[ReleaseTag]]:
         """Hold the lease while the context lasts; yield the tags of all releases in the ledger.
 
-        Raises:
-            TimeIsOver: others publish for too long. NetworkError, ReleaseError: the ledger cannot be read or changed.
+        If others publish for too long, it raises TimeIsOver.
         """
         while True:
             state = self._ledger.change("a publisher begins", self._take)
@@ -70,11 +65,7 @@ class PublishLease:
 
     @contextmanager
     def held_now(self) -> Iterator[None]:
-        """Hold the lease while the context lasts, without waiting for another publisher or for a rate limit.
-
-        Raises:
-            ReleaseError: another publisher holds it, or `held` raises that.
-        """
+        """Hold the lease while the context lasts, without waiting for another publisher or for a rate limit."""
         self.until = self._clock.now()
         try:
             with self.held():
@@ -85,30 +76,17 @@ class PublishLease:
             ) from None
 
     def renew_if_due(self) -> None:
-        """Renew the lease if a third of its time is over, and check that there is time left.
-
-        Raises:
-            TimeIsOver: no time is left.
-            ReleaseError: another publisher has taken the lease.
-        """
+        """Renew the lease if a third of its time is over, and check that there is time left."""
         self.wait(timedelta())
         if self._now() - self._renewed > self._stale / 3:
             self.renew()
 
     def renew(self) -> None:
-        """Renew the lease, which shows that it is still held, as before a step that cannot be undone.
-
-        Raises:
-            ReleaseError: another publisher has taken the lease.
-        """
+        """Renew the lease, which fails if another publisher took it, as before a step that cannot be undone."""
         self._ledger.change("a publisher goes on", self._renew)
 
     def wait(self, pause: timedelta) -> None:
-        """Wait, unless that exceeds the time limit.
-
-        Raises:
-            TimeIsOver: it does.
-        """
+        """Wait, unless that exceeds the time limit."""
         if self.until is not None and self._clock.now() + pause.total_seconds() > self.until:
             raise TimeIsOver
         self._clock.sleep(pause.total_seconds())

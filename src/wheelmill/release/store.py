@@ -88,11 +88,7 @@ class Asset:
 
 
 def checked_wheel(copy: Path, tag: ReleaseTag, sha256: Sha256) -> WheelFile:
-    """Describe the copy of a published wheel; a copy with another hash than its manifest has is removed.
-
-    Raises:
-        ReleaseError: it has another hash.
-    """
+    """Describe the copy of a published wheel; remove and refuse one with another hash than its manifest has."""
     wheel = WheelFile.at(copy)
     if wheel.sha256 != sha256:
         copy.unlink()

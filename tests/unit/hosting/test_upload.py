@@ -99,9 +99,9 @@ def test_an_upload_that_broke_off_is_completed_and_leaves_nothing_of_the_old_sit
 
 def test_what_others_have_there_stays_and_what_they_changed_is_put_right(site: Path, bucket: Bucket, s3: S3) -> None:
     upload_site(site, bucket, QUIET)
-    bucket.settle("simple/theirs.txt", b"theirs", cache="no-cache", over=None)
+    bucket.write_verified("simple/theirs.txt", b"theirs", cache="no-cache", over=None)
     (found,) = (etag for key, etag in bucket.keys("simple/demo/") if key == "simple/demo/")
-    bucket.settle("simple/demo/", b"theirs", cache="no-cache", over=found)
+    bucket.write_verified("simple/demo/", b"theirs", cache="no-cache", over=found)
     assert str(upload_site(site, bucket, QUIET)) == "1 object sent, 7 the same, 0 removed"
     assert pages(s3)["simple/theirs.txt"] == "theirs"
     assert pages(s3)["simple/demo/"] == "simple/demo/index.html"

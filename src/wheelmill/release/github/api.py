@@ -74,11 +74,7 @@ class Repository:
         return f"{self.downloads}/{quote(tag)}/{quote(filename)}"
 
     def check_server(self, url: str) -> None:
-        """Check that a URL is of the API's server or a sibling such as ``uploads.github.com``.
-
-        Raises:
-            NetworkError: it is of another server, which must not get the token.
-        """
+        """Refuse the URL of any server but the API's or a sibling such as ``uploads.github.com``: it gets the token."""
         own, host = (urlsplit(place).hostname or "" for place in (self.api_url, url))
         if host != own and not host.endswith(f".{own.removeprefix('api.')}"):
             raise NetworkError("redirect-refused", f"{own} leads to {host}, which is another server")
@@ -168,12 +164,7 @@ _FIRST_PAUSE: Final = 60.0
 
 
 class Pace:
-    """Delays before calls, to stay within GitHub's limits.
-
-    Args:
-        clock: gives the time and waits.
-        lease: the publish lease in which changes are counted; None if they are not counted.
-    """
+    """Delays before calls, to stay within GitHub's limits; changes count in the publish lease, if there is one."""
 
     def __init__(self, clock: Clock, lease: RateLimitedLease | None = None) -> None:
         self.clock = clock
@@ -188,11 +179,7 @@ class Pace:
         self._next = self.clock.now() + BETWEEN_WRITES
 
     def wait(self, seconds: float, reason: str, progress: Progress) -> None:
-        """Wait, with a message if it takes long.
-
-        Raises:
-            TimeIsOver: the publisher has less time than that.
-        """
+        """Wait, with a message if it takes long; a publisher with less time than that stops with TimeIsOver."""
         if seconds > _UNTOLD:
             progress.step(f"{reason}: waiting for {seconds:.0f} seconds")
         if seconds > 0 and self._lease:
@@ -203,11 +190,8 @@ class Pace:
     def pause_asked_for(self, status: int, headers: Mapping[str, str], *, waited: float, limited: bool) -> float | None:
         """Return the pause in seconds that GitHub requests in an answer; None if the answer is not about a limit.
 
-        Args:
-            status: the HTTP status of the answer.
-            headers: those of the answer, in lower case.
-            waited: seconds that the same call was already delayed for.
-            limited: True if the text of the answer mentions a limit.
+        The names of headers are in lower case. The same call has `waited` for some seconds before. The text of a
+        `limited` answer mentions a limit.
         """
         used_up = headers.get("x-ratelimit-remaining") == "0"
         asked = asked_pause(headers)
@@ -308,27 +292,15 @@ class Calls:
                 ) from None
 
     def answer(self, what: str, path: str, **parameters: int) -> object:
-        """Read JSON from a URL of the repository that PyGithub has no call for.
+        """Read JSON from a URL of the repository that PyGithub has no call for; see `read`.
 
-        Args:
-            what: the call in words, for errors.
-            path: below the repository, such as ``/pages``; empty for the repository itself.
-            **parameters: those of the query.
-
-        Raises:
-            NetworkError: GitHub failed each time.
-            RejectedError: GitHub refuses.
+        `path` is below the repository, such as ``/pages``; empty for the repository itself.
         """
         url = f"{self._url}{path}"
         return self.read(what, lambda: self._requester.requestJsonAndCheck("GET", url, parameters=parameters)[1])
 
     def write(self, what: str, call: Callable[[], Found]) -> Found:
-        """Make a call that changes something, once.
-
-        Raises:
-            NetworkError: GitHub failed; the change may have been made.
-            RejectedError: GitHub refuses.
-        """
+        """Make a call that changes something, once; after a NetworkError the change may have been made."""
 
         def write_in_time() -> Found:
             self._pace.before_write(self.progress)

@@ -96,17 +96,10 @@ def all_releases(calls: Calls) -> list[GitRelease]:
 
 
 def draft_of(calls: Calls, tag: ReleaseTag, *, is_new: bool) -> GitRelease:
-    """Find the draft of a tag that wheelmill made, or make it.
+    """Find the draft of a tag that wheelmill made, or make it; return the release if it was published meanwhile.
 
-    A lost answer may leave two: the older one is used and the other one removed.
-
-    Args:
-        calls: calls GitHub's API.
-        tag: the tag.
-        is_new: True if the tag was made just now, so that no draft need be looked for among all releases.
-
-    Returns:
-        The draft, or the release if it was published meanwhile.
+    A lost answer may leave two: the older one is used and the other one removed. A tag that `is_new` was made just now
+    and has none yet.
     """
 
     def find() -> GitRelease | None:
@@ -192,14 +185,11 @@ class DraftFiles:
         """Upload files to the draft, which may have others.
 
         Missing files are sent, up to four times; incomplete and different ones are replaced. A file that cannot be sent
-        does not delay the others.
-
-        Returns:
-            The fault of each missing or wrong asset, by name.
+        does not delay the others. The result has the fault of each missing or wrong asset, by name.
         """
         return self._send(wanted, alone=False)
 
-    def settle(self, wanted: Sequence[Asset]) -> Sent:
+    def reconcile(self, wanted: Sequence[Asset]) -> Sent:
         """Make the draft have exactly these files, by a new listing from GitHub."""
         self._listed = self._list()
         faults = self._send(wanted, alone=True)

@@ -47,16 +47,10 @@ def contents_of(wheels: Iterable[WheelFile]) -> Sha256:
 
 
 def claim_tag(calls: Calls, contents: Sha256, *, used: Collection[str], now: datetime) -> tuple[ReleaseTag, bool]:
-    """Find the tag that an earlier try made for these contents, or make the next one of today.
+    """Find the tag that an earlier try made for these contents, or make today's next one; True if it is new.
 
-    Args:
-        calls: calls GitHub's API.
-        contents: the hash of the wheels that the tag is for.
-        used: tags that cannot be reused: those of published releases, and those under which GitHub refuses to publish.
-        now: the time of publication, in UTC.
-
-    Returns:
-        The tag, and whether it is new.
+    `contents` is the hash of the wheels. Tags in `used` are those of published releases, and those under which GitHub
+    refuses to publish. `now` is the time of publication, in UTC.
     """
     taken = {_name_of(ref): ref for ref in _tags(calls, "v")}
     for name, ref in taken.items():
@@ -212,10 +206,10 @@ class GitHubPublisher:
         draft, self._draft = self._draft, None
         assert draft is not None  # noqa: S101 - callers check the count first
         with self._lease.finishing():
-            refusals = self._settle(draft)
+            refusals = self._reconcile(draft)
             while (manifest := self._try(draft)) is None:
                 draft.tag, _ = self._claim(draft.contents)
-                refusals += self._settle(draft)
+                refusals += self._reconcile(draft)
         self._used.add(draft.tag)
         with downloads_from(self._repository, self._calls.clock) as downloads:
             probe(downloads, manifest, unhashed=draft.unhashed)
@@ -248,23 +242,19 @@ class GitHubPublisher:
     def _claim(self, contents: Sha256) -> tuple[ReleaseTag, bool]:
         return claim_tag(self._calls, contents, used=self._used | self._burned, now=self._now)
 
-    def _settle(self, draft: _Draft) -> tuple[RefusedWheel, ...]:
-        """Make a draft have exactly the files in its manifest, by a new listing from GitHub.
-
-        Returns:
-            The wheels that are no longer there as they were sent.
-        """
+    def _reconcile(self, draft: _Draft) -> tuple[RefusedWheel, ...]:
+        """Make a draft have exactly the files in its manifest; return the wheels that did not arrive as sent."""
         refusals: tuple[RefusedWheel, ...] = ()
         while True:
             manifest, wheels = draft.manifest(self._now), [each.wheel for each in draft.sent]
             once = [Asset.of_bytes(name, content) for name, content in files_of_release(manifest, wheels).items()]
-            settled = draft.files.settle([*chain(*(each.assets for each in draft.sent)), *once])
-            if not settled.faults:
-                draft.unhashed = settled.unhashed
+            reconciled = draft.files.reconcile([*chain(*(each.assets for each in draft.sent)), *once])
+            if not reconciled.faults:
+                draft.unhashed = reconciled.unhashed
                 return refusals
-            gone = draft.drop(settled.faults)
+            gone = draft.drop(reconciled.faults)
             refusals += gone
             if not gone or not draft.sent:
                 raise ReleaseError(
-                    "assets-refused", "\n".join(f"{name} {fault}" for name, fault in settled.faults.items())
+                    "assets-refused", "\n".join(f"{name} {fault}" for name, fault in reconciled.faults.items())
                 )

@@ -148,11 +148,7 @@ def _pieces(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator
 
 
 def _move(calls: Calls, revision: str | None, commit: str) -> None:
-    """Move the branch to a commit, or create it.
-
-    Raises:
-        RejectedError: the branch is not at the parent of this commit.
-    """
+    """Move the branch to a commit, or create it; GitHub rejects that if the branch is not at the commit's parent."""
     repository = calls.repository
     if revision is None:
         calls.write("making the ledger's branch", lambda: repository.create_git_ref(f"refs/heads/{BRANCH}", commit))
@@ -234,7 +230,7 @@ class GitHubStore:
     def is_published(self, tag: ReleaseTag) -> bool:
         """See `Releases.is_published`; a request by tag hides drafts."""
 
-        def look() -> bool:
+        def exists() -> bool:
             try:
                 calls.repository.get_release(tag)
             except UnknownObjectException:
@@ -242,7 +238,7 @@ class GitHubStore:
             return True
 
         with Calls(self.repository, self.pace, QUIET) as calls:
-            return calls.read(f"reading the release {tag}", look)
+            return calls.read(f"reading the release {tag}", exists)
 
     def read_each(
         self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str

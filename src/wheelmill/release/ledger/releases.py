@@ -252,13 +252,13 @@ def read_each(
         The tag of a release, and the file's bytes or the error that prevented fetching it.
     """
 
-    def look(tag: ReleaseTag) -> bytes | WheelmillError:
+    def read_or_fail(tag: ReleaseTag) -> bytes | WheelmillError:
         try:
             return _kept(sha256, lambda: read(tag)) if (sha256 := wanted[tag]) else read(tag)
         except (NetworkError, ReleaseError) as error:
             return error
 
-    yield from zip(wanted, in_turn(look, wanted, at_once=_AT_ONCE), strict=True)
+    yield from zip(wanted, in_turn(read_or_fail, wanted, at_once=_AT_ONCE), strict=True)
 
 
 def _kept(sha256: Sha256, read: Callable[[], bytes]) -> bytes:

@@ -84,11 +84,7 @@ _HINTS: Final = {
 
 @contextmanager
 def configured(what: str) -> Iterator[None]:
-    """Convert botocore's errors about its variables or files; `what` is the action in words.
-
-    Raises:
-        UsageError: they are wrong.
-    """
+    """Convert botocore's errors about its variables or files; `what` is the action in words."""
     try:
         yield
     except (BotoCoreError, ValueError) as error:
@@ -128,11 +124,7 @@ def etag_of(answer: Mapping[str, Any]) -> str:
 
 
 def sha256_in(answer: Mapping[str, Any]) -> Sha256 | None:
-    """Return the hash of an object; None if the answer has none, or only a hash of hashes, as for an object in parts.
-
-    Raises:
-        ValueError: it is not a hash.
-    """
+    """Return the hash of an object; None if the answer has none, or a hash of hashes, as for an object in parts."""
     said = answer.get("ChecksumSHA256", "")
     return Sha256(base64.b64decode(said, validate=True).hex()) if said and "-" not in said else None
 
@@ -323,15 +315,7 @@ class Bucket:
         return None
 
     def read(self, key: str, *, seen: str | None = None) -> tuple[str | None, bytes | None]:
-        """Read a small object.
-
-        Args:
-            key: the key of the object.
-            seen: the ETag of the content that the caller has.
-
-        Returns:
-            Its ETag, None if there is no such object; and its content, None if it is that of `seen`.
-        """
+        """Return the ETag of a small object, None if there is none; and its content, None if the ETag is `seen`."""
         condition = {"IfNoneMatch": seen} if seen else {}
         try:
             with self._asking(f"reading {self}/{key}") as ask:
@@ -373,19 +357,10 @@ class Bucket:
             yield piece
 
     def write(self, key: str, asset: Asset, *, cache: str, over: str | None) -> str | None:
-        """Create an object, or replace one, without a retry.
+        """Create an object, or replace the one with the ETag `over`, without a retry.
 
-        Args:
-            key: the key of the object, which also gives its Content-Type.
-            asset: its new content.
-            cache: its Cache-Control header.
-            over: the ETag of the object to replace; None to create one.
-
-        Returns:
-            Its ETag; None if another object than `over` is there.
-
-        Raises:
-            NetworkError: there was no clear answer; it may have been written.
+        The key also gives its Content-Type; `cache` is its Cache-Control header. The result is its ETag; None if
+        another object than `over` is there. After a NetworkError it may have been written.
         """
         condition = {"IfMatch": over} if over else {"IfNoneMatch": "*"}
         try:
@@ -404,11 +379,7 @@ class Bucket:
             return None
 
     def ensure(self, key: str, asset: Asset, *, cache: str) -> None:
-        """Write a file under a key, replacing any object, with retries; see `write`.
-
-        Raises:
-            NetworkError: it could not be written.
-        """
+        """Write a file under a key, replacing any object, with retries; see `write`."""
         failure = NetworkError("write-lost", f"{self}/{key} is not there although it was written")
         for pause in (0.0, 0.0, *PATIENT):
             self.clock.sleep(pause)
@@ -421,7 +392,7 @@ class Bucket:
                 failure = error
         raise failure
 
-    def settle(self, key: str, content: bytes, *, cache: str, over: str | None) -> str | None:
+    def write_verified(self, key: str, content: bytes, *, cache: str, over: str | None) -> str | None:
         """Create or replace a small object, and read it back; see `write`."""
         asset = Asset.of_bytes(key, content)
         for _ in range(_TRIES):

@@ -105,7 +105,7 @@ class S3Publisher:
         for pause in (0.0, *PATIENT):
             self._bucket.clock.sleep(pause)
             try:
-                if self._bucket.settle(key, content, cache=FOREVER, over=None):
+                if self._bucket.write_verified(key, content, cache=FOREVER, over=None):
                     return True
                 _, found = self._bucket.read(key)
                 if found is not None:
@@ -173,7 +173,7 @@ class LedgerObject:
         why: str,  # noqa: ARG002 - there is no history
     ) -> str | None:
         """See `LedgerPlace.write`; two requests."""
-        return self.bucket.settle(LEDGER, write_archive(after), cache="no-cache", over=revision)
+        return self.bucket.write_verified(LEDGER, write_archive(after), cache="no-cache", over=revision)
 
 
 MAX_OBJECT: Final = 5 * 10**9

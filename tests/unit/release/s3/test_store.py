@@ -134,7 +134,7 @@ def test_no_wheel_is_removed_while_a_release_cannot_be_read(
     damage: str, store: S3Store, s3: S3, tmp_path: Path
 ) -> None:
     publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
-    store.bucket.settle(damage, b"{}", cache="no-cache", over=None)
+    store.bucket.write_verified(damage, b"{}", cache="no-cache", over=None)
     before = s3.objects
     with pytest.raises(ReleaseError, check=coded("leftovers-doubtful", damage[:13])):
         store.left_drafts(remove=True, progress=QUIET)
@@ -151,7 +151,7 @@ def test_no_wheel_is_removed_while_a_release_cannot_be_read(
     ],
 )
 def test_every_object_has_its_type(key: str, kind: str, store: S3Store) -> None:
-    store.bucket.settle(key, b"{}", cache="no-cache", over=None)
+    store.bucket.write_verified(key, b"{}", cache="no-cache", over=None)
     answer = store.bucket.connection.client.head_object(Bucket=store.bucket.name, Key=f"cuda/{key}")
     assert answer["ContentType"] == kind
 
@@ -188,7 +188,7 @@ def test_a_wheel_is_read_again_only_where_the_server_does_not_say_its_hash(
 
 def test_a_tag_that_somebody_else_took_is_left_to_them(store: S3Store, s3: S3, tmp_path: Path) -> None:
     theirs = store_on(FakeClock())
-    theirs.bucket.settle("v2026-11-21/manifest.json", b"{}", cache="no-cache", over=None)
+    theirs.bucket.write_verified("v2026-11-21/manifest.json", b"{}", cache="no-cache", over=None)
     (manifest,) = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
     assert manifest.tag == "v2026-11-21.2"
     assert s3.objects["cuda/v2026-11-21/manifest.json"] == b"{}"
