@@ -20,7 +20,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import chain
 from types import CodeType
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
@@ -32,7 +32,7 @@ from pydantic_core import to_json
 
 from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, Site, Tree, VersionFiles
 from wheelmill.names import ProjectName, ReleaseTag, Sha256
-from wheelmill.release.manifest import ListedProvenance
+from wheelmill.release.manifest import ListedFile, ListedProvenance
 from wheelmill.smoke.verdict import ListedEvidence
 from wheelmill.system import own_installation
 from wheelmill.system.files import sha256_of_bytes
@@ -361,7 +361,7 @@ HASHES: Final = "hashes/index.json"
 HASHES_SCHEMA: Final = "wheelmill.hashes/1"
 
 
-def pages_of_hashes(site: Site) -> Iterator[tuple[str, Iterable[bytes]]]:
+def pages_of_hashes(site: Site) -> Iterator[Page]:
     """Write the wheels that a site lists, by release."""
     releases: dict[ReleaseTag, list[IndexFile]] = defaultdict(list)
     for file in chain.from_iterable(site.files.values()):
@@ -380,19 +380,7 @@ def path_of(release: ReleaseTag) -> str:
     return f"hashes/{release}.sha256"
 
 
-class Hashed(Protocol):
-    """Wheel with its hash."""
-
-    @property
-    def filename(self) -> str:
-        """File name of the wheel."""
-
-    @property
-    def sha256(self) -> Sha256:
-        """SHA-256 of the wheel's bytes."""
-
-
-def hashes_in_lines(wheels: Iterable[Hashed]) -> bytes:
+def hashes_in_lines(wheels: Iterable[ListedFile]) -> bytes:
     """Write hashes as sha256sum does, in sorted lines."""
     return "".join(sorted([f"{wheel.sha256}  {wheel.filename}\n" for wheel in wheels])).encode()
 

@@ -118,7 +118,7 @@ def _sort(
     for wheel in sorted(wheels, key=lambda wheel: wheel.file.filename):
         file = wheel.file
         sha256, tag = there.get(file.filename, (file.sha256, None))
-        changed = f"was published in {tag} with other bytes; a published wheel never changes: raise the version"
+        changed = f"is already published in {tag} with different content, which never changes: bump the version"
         if reason := changed if sha256 != file.sha256 else store.reason_to_refuse(file) or _unlistable(wheel):
             refused.append(RefusedWheel(filename=file.filename, code="not-publishable", reason=reason))
         elif tag is None:

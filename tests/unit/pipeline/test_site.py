@@ -145,8 +145,8 @@ def test_faults_of_all_manifests_are_told_at_once(store: DirectoryStore, tmp_pat
     assert [line.partition("; ")[0] for line in str(refusal.value).splitlines()] == [
         "v2026-11-21/manifest.json: wheels[0].size: Expected `int`, got `str`",
         (
-            "v2026-11-22/manifest.json: schema: it was made by a newer wheelmill: update this one, which reads"
-            " wheelmill.manifest/1 and not 'wheelmill.manifest/2'"
+            "v2026-11-22/manifest.json: schema: unsupported schema 'wheelmill.manifest/2': upgrade wheelmill, which"
+            " reads wheelmill.manifest/1"
         ),
         f"v2026-11-21.2/{SECOND}: size: expected 1 to 2,147,483,647 bytes, not 0",
     ]

@@ -89,7 +89,7 @@ def test_other_bytes_under_a_published_name_are_refused_and_hold_up_nothing(
     publication = publish(store, [changed, certified_wheel(tmp_path / SECOND)], now=NOW)
     (refusal,) = publication.refusals
     assert refusal.filename == FIRST
-    assert refusal.reason.startswith("was published in v2026-11-21 with other bytes")
+    assert refusal.reason.startswith("is already published in v2026-11-21 with different content")
     assert [entry.filename for manifest in publication.releases for entry in manifest.wheels] == [SECOND]
     assert everything_in(store.directory).items() >= before.items()
 

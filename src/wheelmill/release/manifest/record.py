@@ -89,7 +89,7 @@ class ListedCell(_Part, frozen=True, kw_only=True):
         Raises:
             ValueError: a value in it cannot be parsed.
         """
-        label = _label_of(self.python, self.cuda, self.torch, self.torch_abi, self.platform)
+        label = _label_of(replace(self, project="any", version="0"))
         return f"{self.version}{'.' if '+' in self.version else '+'}{label}"
 
 
@@ -235,10 +235,7 @@ def _cell_of(cell: ListedCell) -> Cell:
 
 
 @lru_cache(maxsize=4096)
-def _label_of(python: str, cuda: str, torch: str | None, torch_abi: ListedRange | None, platform: str) -> str:
-    cell = ListedCell(
-        project="any", version="0", python=python, cuda=cuda, torch=torch, torch_abi=torch_abi, platform=platform
-    )
+def _label_of(cell: ListedCell) -> str:
     return str(_cell_of(cell).label)
 
 

@@ -54,7 +54,7 @@ Fault = tuple[Path, str]
 """Place and fault."""
 
 _MOST: Final = 100
-"""Faults that are told of one manifest."""
+"""Faults that one message lists."""
 _LONGEST: Final = 100
 """Characters of a text that are shown."""
 _FAMILY: Final = SCHEMA.rpartition("/")[0]
@@ -69,7 +69,7 @@ def faults_of_types(content: bytes) -> list[Fault]:
     if not isinstance(plain, dict) or not _is_ours(schema := plain.get("schema")):
         return []
     if schema != SCHEMA:
-        newer = f"it was made by a newer wheelmill: update this one, which reads {SCHEMA} and not {shown(schema)}"
+        newer = f"unsupported schema {shown(schema)}: upgrade wheelmill, which reads {SCHEMA}"
         return [(("schema",), newer)]
     return [*_faults(plain)]
 
@@ -198,32 +198,23 @@ def name_faults(filename: str, name: WheelName, project: str, version: str) -> t
 @lru_cache(maxsize=4096)  # wheels of one version have all of these in common
 def _name_faults(project: ProjectName, written: str, metadata_name: str, metadata_version: str) -> tuple[str, ...]:
     version = Version(written)
-    faults = (
-        _form_fault(version, written),
-        _metadata_fault(project, version, metadata_name, metadata_version),
-        f"filename: the version has a number of more than {MAX_DIGITS} digits"
-        if _LONG_NUMBER.search(written)
-        else None,
-    )
-    return tuple(filter(None, faults))
+    faults = []
+    if written != str(version):  # pip and uv normalize it; a lock file keeps it as written and then mismatches
+        faults.append(f"filename: expected the version '{version}', not '{written}': uv.lock keeps what is written")
+    if not _is_of(project, version, metadata_name, metadata_version):
+        said = f"{shown(metadata_name)} {shown(metadata_version)}"
+        faults.append(f"name: METADATA says {said}, the file name {project} {version}")
+    if _LONG_NUMBER.search(written):
+        faults.append(f"filename: the version has a number of more than {MAX_DIGITS} digits")
+    return tuple(faults)
 
 
-def _form_fault(version: Version, written: str) -> str | None:
-    """Check for a normalized version: pip and uv normalize it; a lock file keeps it as written and then mismatches."""
-    if written == str(version):
-        return None
-    return f"filename: expected the version '{version}', not '{written}': uv.lock keeps what is written"
-
-
-def _metadata_fault(project: ProjectName, version: Version, said: str, said_version: str) -> str | None:
+def _is_of(project: ProjectName, version: Version, name: str, written: str) -> bool:
     """Check METADATA: pip refuses another name or version; ``uv sync`` installs the wheel again on every run."""
     try:
-        agree = (canonicalize_name(said, validate=True), Version(said_version)) == (project, version)
+        return (canonicalize_name(name, validate=True), Version(written)) == (project, version)
     except (InvalidName, ValueError):
-        agree = False
-    if agree:
-        return None
-    return f"name: METADATA says {shown(said)} {shown(said_version)}, the file name {project} {version}"
+        return False
 
 
 @lru_cache(maxsize=4096)  # wheels of one Python and platform share them

@@ -386,10 +386,7 @@ def test_a_wheel_that_is_named_twice_is_named(plain: Any) -> None:
 
 def test_one_of_a_newer_wheelmill_says_so_and_nothing_of_its_keys() -> None:
     assert faults_when_read({"schema": "wheelmill.manifest/2", "wheels": {"other": "keys"}}) == [
-        (
-            "schema: it was made by a newer wheelmill: update this one, which reads wheelmill.manifest/1 and not"
-            " 'wheelmill.manifest/2'"
-        )
+        "schema: unsupported schema 'wheelmill.manifest/2': upgrade wheelmill, which reads wheelmill.manifest/1"
     ]
 
 
