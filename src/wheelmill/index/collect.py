@@ -227,7 +227,7 @@ def folder_of(entry: ListedWheel, release: ListedRelease, base_url: str, folders
     return folder_url(base_url, release.tag) if elsewhere is None else folder_url(elsewhere)
 
 
-def idle_lines(listing: Listing, releases: Sequence[ListedRelease], deployed: Collection[str]) -> Iterator[str]:
+def unused_entries(listing: Listing, releases: Sequence[ListedRelease], deployed: Collection[str]) -> Iterator[str]:
     """Name the lines that match no wheel: the intended wheels stay listed.
 
     They are not errors: a line may outlive the release of its wheel. `deployed` has the file names of the deployed
@@ -241,7 +241,7 @@ def idle_lines(listing: Listing, releases: Sequence[ListedRelease], deployed: Co
         for filename in sorted(wheels.keys() - filenames):
             start = filename.partition("-")[0] + "-"
             alike = words_like(filename, (each for each in filenames if each.startswith(start)))
-            yield _idle(f"{file}: wheels.{filename}: no release has that wheel", alike)
+            yield _unused(f"{file}: wheels.{filename}: no release has that wheel", alike)
     if not (yanked.versions or yanked.projects):
         return
     names = [name for name in map(wheel_behind, filenames) if name]
@@ -249,12 +249,12 @@ def idle_lines(listing: Listing, releases: Sequence[ListedRelease], deployed: Co
     for requirement in yanked.versions:
         if not any(_is_about(requirement, name) for name in names):
             alike = [] if requirement.name in projects else words_like(requirement.name, projects)
-            yield _idle(f"yanked.yml: versions.{requirement}: no release has such a wheel", alike)
+            yield _unused(f"yanked.yml: versions.{requirement}: no release has such a wheel", alike)
     for project in sorted(yanked.projects.keys() - projects):
-        yield _idle(f"yanked.yml: projects.{project}: no release has a wheel of it", words_like(project, projects))
+        yield _unused(f"yanked.yml: projects.{project}: no release has a wheel of it", words_like(project, projects))
 
 
-def _idle(text: str, alike: Sequence[str]) -> str:
+def _unused(text: str, alike: Sequence[str]) -> str:
     return f"{text}, so the line does nothing{f'; did you mean {alike[0]}?' if alike else ''}"
 
 

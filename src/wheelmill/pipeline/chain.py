@@ -26,7 +26,7 @@ MAX_ATTEMPTS: Final = 5
 _MAX_RELEASE_ATTEMPTS: Final = 3
 """Attempts that only release what an earlier run built; later ones build it again."""
 _STALE: Final = timedelta(days=1)
-"""Lifetime of a claim if nobody knows whether its run has ended."""
+"""Lifetime of a claim if its host does not say whether the run has ended."""
 
 
 def begin_run(

@@ -79,7 +79,7 @@ def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
             yield f"version of {project} in the build, which packages.lock pins"
 
 
-def tells_otherwise(contents: Contents, target: BuildTarget, provenance: Provenance) -> str | None:
+def contradicting_file(contents: Contents, target: BuildTarget, provenance: Provenance) -> str | None:
     """Return the file in a wheel that contradicts the plan or the provenance beside it; None if there is none.
 
     Wheels of earlier versions of wheelmill have no such files. The provenance was compared with the plan before.
@@ -213,7 +213,7 @@ class Gate:
         if verdict.evidence is None or not verdict.ok:
             raise ReleaseError("smoke-refused", str(verdict).removeprefix(f"{path.name} "))
         made = tested.certificate.provenance
-        if target and made and contents and (file := tells_otherwise(contents, target, made)):
+        if target and made and contents and (file := contradicting_file(contents, target, made)):
             raise ReleaseError("facts-differ", f"was not built as planned: {file} in it says something else")
         findings = tuple(dict.fromkeys((*verdict.findings, *tested.certificate.findings)))
         certificate = replace(tested.certificate, evidence=verdict.evidence, sizes=verdict.sizes)

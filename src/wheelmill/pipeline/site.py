@@ -14,7 +14,7 @@ from typing import Final
 from wheelmill.build.provenance import known_failures
 from wheelmill.config.model import Compatibility, Config, Listing
 from wheelmill.errors import NetworkError
-from wheelmill.index.collect import idle_lines, site_of_releases
+from wheelmill.index.collect import site_of_releases, unused_entries
 from wheelmill.index.deployed import Deployed, ReadDeployed
 from wheelmill.index.derived import VariantFile, pages_of_variants, variant_files, with_aliases
 from wheelmill.index.render import Page, pages_of, pages_of_hashes, pages_of_sources
@@ -83,7 +83,7 @@ class Stores:
                 warn(reason)
             warn(f"{manifest.tag}: its wheels stay listed as they are in the deployed index; {_MEND}")
         manifests += kept
-        for text in idle_lines(self.listing, manifests, deployed.hashes):
+        for text in unused_entries(self.listing, manifests, deployed.hashes):
             warn(text)
         absent = _absent_in(self.store, manifests)
         folders = _own_folders(self.store, self.base_url, manifests)

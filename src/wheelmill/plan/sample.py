@@ -14,7 +14,7 @@ from wheelmill.plan.targets import BuildTarget, Cell, Obstacle, PastBuilds, Plan
 
 _SAMPLED: Final = Platform("linux", "x86_64")
 _SAMPLE_SIZE: Final = 3
-"""Packages that are built for a new torch before anybody asks for them."""
+"""Packages that are built for a new torch without a request."""
 
 
 def sample_of(plan: Plan) -> Plan:

@@ -172,7 +172,7 @@ class KnownFailure:
     log: str = ""
     """The end of what the build printed."""
     run: str | None = None
-    """The address of the run that has all of it; None for a build on somebody's machine."""
+    """The address of the run that has all of it; None for a build outside a workflow."""
 
 
 KnownFailures = Mapping[Sha256, KnownFailure]
@@ -236,7 +236,7 @@ class Channel(StrEnum):
     STABLE = "stable"
     """Releases."""
     RC = "rc"
-    """Release candidates: none is built for unless somebody asks."""
+    """Release candidates: built for on request alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +253,7 @@ class Filters:
     channel: Channel = Channel.STABLE
     platforms: tuple[Platform, ...] = ()
     changed: frozenset[ProjectName] | None = None
-    """The packages that differ from a commit; None where nobody asked."""
+    """The packages that differ from a commit; None if they are not compared."""
     groups: tuple[str, ...] = ()
     """Names of groups, such as ``demo-1.0+cu130-linux_x86_64``."""
     force: bool = False

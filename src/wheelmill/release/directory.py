@@ -169,8 +169,8 @@ class DirectoryStore:
             stack.callback(remove_tree, publisher.draft)
             yield publisher
 
-    def left_drafts(self, *, remove: bool, progress: Progress) -> tuple[()]:  # noqa: ARG002 - publishers leave none
-        """See `Store.left_drafts`."""
+    def orphans(self, *, remove: bool, progress: Progress) -> tuple[()]:  # noqa: ARG002 - publishers leave none
+        """See `Store.orphans`."""
         return ()
 
     def url_from(self, site: Path) -> str:

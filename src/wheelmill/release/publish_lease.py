@@ -1,6 +1,6 @@
 """Lease that lets one publisher run at a time across machines, and the rate limits that GitHub counts for all.
 
-The ledger records the lease with the holder's random number and the time of its last heartbeat. A holder that is silent
+The ledger records the lease with the holder's random number and the time of its last heartbeat. A holder without one
 for too long counts as dead, and the next publisher takes over. If the old holder wakes up after all, it notices before
 its next change and stops.
 
@@ -72,7 +72,7 @@ class PublishLease:
                 yield
         except TimeIsOver:
             raise ReleaseError(
-                "somebody-else", "somebody else is publishing now", hint="run this again later"
+                "somebody-else", "another publisher holds the publish lease", hint="run this again later"
             ) from None
 
     def renew_if_due(self) -> None:
@@ -123,7 +123,7 @@ class PublishLease:
 
 
 STALE: Final = timedelta(minutes=75)
-"""Silence after which a publisher counts as dead. One that GitHub told to wait is silent for up to an hour.
+"""Silence after which a publisher counts as dead. One that waits for GitHub's rate limit is silent for up to an hour.
 
 https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately
 """

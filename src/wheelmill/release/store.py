@@ -154,7 +154,7 @@ KEPT: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeftDraft:
+class Orphan:
     """Remains of an interrupted publication."""
 
     name: str
@@ -253,7 +253,7 @@ class Store(Releases, Protocol):
             ReleaseError: the store cannot be written to.
         """
 
-    def left_drafts(self, *, remove: bool, progress: Progress) -> Sequence[LeftDraft]:
+    def orphans(self, *, remove: bool, progress: Progress) -> Sequence[Orphan]:
         """Find the remains of interrupted publications: drafts, or wheels of a bucket that no release names.
 
         `remove` removes those older than a day.

@@ -15,7 +15,7 @@ from tests.unit.release.conftest import NOW
 from tests.wheels import write_wheel
 from wheelmill.config.model import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
-from wheelmill.index.collect import idle_lines, site_of_folder, site_of_releases
+from wheelmill.index.collect import site_of_folder, site_of_releases, unused_entries
 from wheelmill.index.site.pages import site_pages
 from wheelmill.names import CudaVersion, StableTorch, TorchVersion, project_name
 from wheelmill.wheel.metadata import metadata_bytes
@@ -149,13 +149,13 @@ def test_lines_about_wheels_that_there_are_say_nothing(release: Release) -> None
             projects={project_name("demo"): StatusEntry(status=Status.ARCHIVED, reason="done")},
         ),
     )
-    assert list(idle_lines(listing, release(*EVERY_KIND), [GONE])) == []
+    assert list(unused_entries(listing, release(*EVERY_KIND), [GONE])) == []
 
 
 def test_a_mistyped_wheel_is_named_with_the_one_that_may_be_meant(release: Release) -> None:
     mistyped = IDLE_TORCH_211.replace("cp311-cp311", "cp311-cp310")
     listing = Listing(removed=Removed(wheels={mistyped: "broken"}), yanked=Yanked(wheels={GONE: "broken"}))
-    assert list(idle_lines(listing, release(*EVERY_KIND), [])) == [
+    assert list(unused_entries(listing, release(*EVERY_KIND), [])) == [
         f"removed.yml: wheels.{mistyped}: no release has that wheel, {IDLE}; did you mean {TORCH_211}?",
         f"yanked.yml: wheels.{GONE}: no release has that wheel, {IDLE}",
     ]
@@ -169,7 +169,7 @@ def test_versions_and_projects_without_a_wheel_are_named(release: Release) -> No
             projects={project_name("plain-cudda"): quarantined},
         )
     )
-    assert list(idle_lines(listing, release(*EVERY_KIND), [])) == [
+    assert list(unused_entries(listing, release(*EVERY_KIND), [])) == [
         f"yanked.yml: versions.demo==1.1: no release has such a wheel, {IDLE}",
         f"yanked.yml: versions.demmo==1.0: no release has such a wheel, {IDLE}; did you mean demo?",
         f"yanked.yml: projects.plain-cudda: no release has a wheel of it, {IDLE}; did you mean plain-cuda?",

@@ -327,7 +327,7 @@ def drafts(
     """List what interrupted publications left, with its age: drafts, or a bucket's wheels that no release names."""
     releases = store_at(store)
     with progress() as shown:
-        left = releases.left_drafts(remove=remove, progress=shown)
+        left = releases.orphans(remove=remove, progress=shown)
     for draft in left:
         age = f"{number_of(draft.age.days, 'day')} old"
         say(f"{draft.name}: {number_of(draft.files, 'file')}, {age}{', removed' if draft.removed else ''}")

@@ -82,7 +82,7 @@ def probe(downloads: AssetDownloads, manifest: Manifest, *, unhashed: frozenset[
             return
     raise ReleaseError(
         "not-public",
-        "\n".join((f"{manifest.tag} is published, but not for everybody:", *faults)),
+        "\n".join((f"{manifest.tag} is published, but not to the public:", *faults)),
         hint="is the repository public?",
     )
 

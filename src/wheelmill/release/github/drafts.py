@@ -25,7 +25,7 @@ from wheelmill.names import ReleaseTag
 from wheelmill.release.github.api import Calls, Repository
 from wheelmill.release.ledger.records import is_date_tag
 from wheelmill.release.manifest import Manifest, ManifestEntry
-from wheelmill.release.store import KEPT, Asset, LeftDraft
+from wheelmill.release.store import KEPT, Asset, Orphan
 from wheelmill.web.pages import SIZES
 from wheelmill.web.transport import PATIENT
 from wheelmill.wheel.label import needed_torch
@@ -144,18 +144,18 @@ def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repositor
     calls.ensure(f"publishing {tag}", find, make)
 
 
-def left_drafts(calls: Calls, now: datetime, *, remove: bool) -> list[LeftDraft]:
-    """Find the drafts of date tags; see `Store.left_drafts`.
+def orphaned_drafts(calls: Calls, now: datetime, *, remove: bool) -> list[Orphan]:
+    """Find the drafts of date tags; see `Store.orphans`.
 
     Tags of removed drafts stay, and are not used again.
     """
-    left: list[LeftDraft] = []
+    left: list[Orphan] = []
     for release in all_releases(calls):
         if release.draft and is_date_tag(release.tag_name):
             age = now - release.created_at
             if removed := remove and age > KEPT:
                 calls.write(f"removing the draft of {release.tag_name}", release.delete_release)
-            left.append(LeftDraft(name=release.tag_name, age=age, files=len(release.assets), removed=removed))
+            left.append(Orphan(name=release.tag_name, age=age, files=len(release.assets), removed=removed))
     return left
 
 

@@ -36,8 +36,8 @@ _MARK: Final = "contents: sha256:"
 """Begins the last line of a tag's message."""
 
 MOST_BURNED: Final = 9
-"""Tags in a row that may have been those of immutable releases that were removed; a rule of the repository that lets
-nobody make tags looks the same."""
+"""Tags in a row that may have been those of immutable releases that were removed; a rule of the repository against all
+new tags looks the same."""
 
 
 def contents_of(wheels: Iterable[WheelFile]) -> Sha256:

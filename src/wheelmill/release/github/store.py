@@ -33,13 +33,13 @@ from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageErr
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.api import Calls, Pace, Repository
 from wheelmill.release.github.download import downloads_from
-from wheelmill.release.github.drafts import all_releases, left_drafts
+from wheelmill.release.github.drafts import all_releases, orphaned_drafts
 from wheelmill.release.github.publisher import GitHubPublisher
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import is_like_date_tag
-from wheelmill.release.ledger.releases import read_each
+from wheelmill.release.ledger.releases import cached_read
 from wheelmill.release.publish_lease import RateLimitedLease
-from wheelmill.release.store import LeftDraft, Quotas, checked_wheel
+from wheelmill.release.store import Orphan, Quotas, checked_wheel
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Clock, Progress
 from wheelmill.web.transport import PATIENT
@@ -59,7 +59,7 @@ class LedgerBranch:
     repository: Repository
     pace: Pace
     commit: str | None = None
-    """The state to read, where somebody asked for the newest before; None asks for it."""
+    """The state to read, if the newest is known; None asks for it."""
 
     @property
     def name(self) -> str:
@@ -245,7 +245,7 @@ class GitHubStore:
     ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
         """See `Releases.read_each`; from the download pages."""
         with downloads_from(self.repository, self.pace.clock) as downloads:
-            yield from read_each(wanted, lambda tag: downloads.read(tag, filename))
+            yield from cached_read(wanted, lambda tag: downloads.read(tag, filename))
 
     @property
     def lists_at_once(self) -> bool:
@@ -302,12 +302,12 @@ class GitHubStore:
         with lease.held() as used, Calls(self.repository, Pace(self.pace.clock, lease), progress) as calls:
             yield GitHubPublisher(self.repository, calls, lease, used=used, now=now)
 
-    def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
-        """See `Store.left_drafts`."""
+    def orphans(self, *, remove: bool, progress: Progress) -> list[Orphan]:
+        """See `Store.orphans`."""
         clock = self.pace.clock
         lease = RateLimitedLease(self.ledger, clock, progress)
         with lease.held_now() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
-            return left_drafts(calls, clock.utc(), remove=remove)
+            return orphaned_drafts(calls, clock.utc(), remove=remove)
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""

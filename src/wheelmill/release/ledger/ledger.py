@@ -153,8 +153,8 @@ PAUSES: Final = (0.0, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """Seconds before each try of a change: of several concurrent ones, one succeeds each time."""
 
 Edit = Callable[[LedgerState], LedgerState]
-"""Makes the next state of a ledger. It is called again if somebody else was faster, or if the write may have been lost,
-so it must be idempotent."""
+"""Function to the next state of a ledger. It is called again if another writer was faster or the write may have been
+lost, so it must be idempotent."""
 
 
 class LedgerPlace(Protocol):

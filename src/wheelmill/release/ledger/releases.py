@@ -239,7 +239,7 @@ def _manifest_in(store: Releases, tag: ReleaseTag, content: bytes | WheelmillErr
 _AT_ONCE: Final = 8
 
 
-def read_each(
+def cached_read(
     wanted: Mapping[ReleaseTag, Sha256 | None], read: Callable[[ReleaseTag], bytes]
 ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
     """Read a small file of many releases; cache it if its hash is known.

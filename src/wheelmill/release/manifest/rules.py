@@ -69,7 +69,7 @@ def faults_of_types(content: bytes) -> list[Fault]:
     if not isinstance(plain, dict) or not _is_ours(schema := plain.get("schema")):
         return []
     if schema != SCHEMA:
-        newer = f"unsupported schema {shown(schema)}: upgrade wheelmill, which reads {SCHEMA}"
+        newer = f"unsupported schema {printable(schema)}: upgrade wheelmill, which reads {SCHEMA}"
         return [(("schema",), newer)]
     return [*_faults(plain)]
 
@@ -84,7 +84,10 @@ def _faults(plain: dict[str, Any]) -> Iterator[Fault]:
         if isinstance(value, float) and not isfinite(value):
             yield path, f"expected a number, not {value}, which JSON does not know (RFC 8259, section 6)"
         if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-            yield path, f"expected text, not {shown(value)}, which has half a surrogate pair (RFC 8259, section 8.2)"
+            yield (
+                path,
+                f"expected text, not {printable(value)}, which has half a surrogate pair (RFC 8259, section 8.2)",
+            )
     yield from _faults_of_keys(plain, [each for each in fields(ListedRelease) if each.name != "wheels"], ())
     wheels = plain.get("wheels")
     if not isinstance(wheels, list):
@@ -124,13 +127,13 @@ def values_in(plain: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:  # noq
         yield path, plain
 
 
-def shown(text: object) -> str:
+def printable(text: object) -> str:
     """Format a text for a message: quoted, short, and without terminal control characters."""
     written = ascii(text)
     return written if len(written) <= _LONGEST else f"{written[:_LONGEST]}..."
 
 
-def told(source: str, faults: Iterable[Fault]) -> str:
+def format_faults(source: str, faults: Iterable[Fault]) -> str:
     """Format the faults of a file, one line each with the key; only the first fault of a value."""
     by_path: dict[Path, str] = {}
     for path, problem in faults:
@@ -161,24 +164,24 @@ def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
     reserved = [f"filename: {reason}"] if (reason := reservation(name.project)) else []
     faults = [*reserved, *name_faults(wheel.filename, name, wheel.name, wheel.version)]
     faults += [
-        f"{key}: expected 64 hexadecimal digits in lower case, not {shown(sha256)}"
+        f"{key}: expected 64 hexadecimal digits in lower case, not {printable(sha256)}"
         for key in _HASHES
         if not _SHA256.fullmatch(sha256 := getattr(wheel, key))
     ]
     if not 0 < wheel.size < MAX_WHEEL:
-        faults.append(f"size: expected 1 to {MAX_WHEEL - 1:,} bytes, not {shown(wheel.size)}")
+        faults.append(f"size: expected 1 to {MAX_WHEEL - 1:,} bytes, not {printable(wheel.size)}")
     if wheel.attestation is not None and not _is_https(wheel.attestation):
-        faults.append(f"attestation: expected a URL of https, not {shown(wheel.attestation)}")
+        faults.append(f"attestation: expected a URL of https, not {printable(wheel.attestation)}")
     faults += requirement_faults(wheel.requires_python, wheel.requires_dist)
     if certificate.sha256 != wheel.sha256:
-        faults.append(f"certificate.sha256: it is the certificate of other bytes, {shown(certificate.sha256)}")
+        faults.append(f"certificate.sha256: it is the certificate of other bytes, {printable(certificate.sha256)}")
     faults += _faults_of_evidence(certificate.evidence)
     codes = tuple(certificate.sizes.gpu_code) if certificate.sizes else ()
     if strange := _strange(Architecture.of_code, codes):
-        words = ", ".join(map(shown, strange))
+        words = ", ".join(map(printable, strange))
         faults.append(f"certificate.sizes.gpu_code: expected a GPU architecture, not {words}")
     for key, urls in to_builtins(wheel.external or {}).items():
-        faults += [f"external.{key}: expected a DepURL, not {shown(url)}" for url in urls if not _is_dep_url(url)]
+        faults += [f"external.{key}: expected a DepURL, not {printable(url)}" for url in urls if not _is_dep_url(url)]
     if certificate.provenance:
         faults += _faults_of_provenance(certificate.provenance, wheel, name)
     return faults
@@ -202,7 +205,7 @@ def _name_faults(project: ProjectName, written: str, metadata_name: str, metadat
     if written != str(version):  # pip and uv normalize it; a lock file keeps it as written and then mismatches
         faults.append(f"filename: expected the version '{version}', not '{written}': uv.lock keeps what is written")
     if not _is_of(project, version, metadata_name, metadata_version):
-        said = f"{shown(metadata_name)} {shown(metadata_version)}"
+        said = f"{printable(metadata_name)} {printable(metadata_version)}"
         faults.append(f"name: METADATA says {said}, the file name {project} {version}")
     if _LONG_NUMBER.search(written):
         faults.append(f"filename: the version has a number of more than {MAX_DIGITS} digits")
@@ -241,12 +244,12 @@ def _fault_in(read: Callable[[str], SpecifierSet], text: str) -> str | None:
             if each.operator == "===":  # compares texts; uv accepts only versions
                 Version(each.version)
     except InvalidVersion as error:
-        return f"{error}, in {shown(text)}"
+        return f"{error}, in {printable(text)}"
     except ValueError as error:
         return str(error)
     if not text.isprintable():
-        return f"expected characters that can be seen, not {shown(text)}"
-    return f"{shown(text)} has a number of more than {MAX_DIGITS} digits" if _LONG_NUMBER.search(text) else None
+        return f"expected characters that can be seen, not {printable(text)}"
+    return f"{printable(text)} has a number of more than {MAX_DIGITS} digits" if _LONG_NUMBER.search(text) else None
 
 
 @lru_cache(maxsize=4096)  # wheels of one run share one
@@ -268,7 +271,7 @@ def _faults_of_evidence(evidence: ListedEvidence) -> tuple[str, ...]:
         ("torch_window.torches", "a torch", _strange(TorchVersion.parse, torches)),
     )
     return tuple(
-        f"certificate.evidence.{key}: expected {kind}, not {', '.join(map(shown, words))}"
+        f"certificate.evidence.{key}: expected {kind}, not {', '.join(map(printable, words))}"
         for key, kind, words in asked
         if words
     )
@@ -292,19 +295,19 @@ def _faults_of_provenance(made: ListedProvenance, wheel: ListedWheel, name: Whee
     """Check that the provenance is of these bytes and this wheel."""
     key, cell = "certificate.provenance", made.built_for
     if made.sha256 != wheel.sha256:
-        yield f"{key}.sha256: it is the provenance of other bytes, {shown(made.sha256)}"
+        yield f"{key}.sha256: it is the provenance of other bytes, {printable(made.sha256)}"
     if not all(map(_SHA256.fullmatch, (made.source_sha256, *made.patches))):
         yield f"{key}: expected hashes of 64 hexadecimal digits, of the source and of patches"
     if words := _strange(PythonVersion.parse, made.pythons):
-        yield f"{key}.pythons: expected Pythons, not {', '.join(map(shown, words))}"
+        yield f"{key}.pythons: expected Pythons, not {', '.join(map(printable, words))}"
     if made.driver is not None and _strange(Version, (made.driver,)):
-        yield f"{key}.driver: expected the version of a driver, not {shown(made.driver)}"
+        yield f"{key}.driver: expected the version of a driver, not {printable(made.driver)}"
     if words := _strange(Architecture.parse, made.architectures):
-        yield f"{key}.architectures: expected GPU architectures, not {', '.join(map(shown, words))}"
+        yield f"{key}.architectures: expected GPU architectures, not {', '.join(map(printable, words))}"
     try:
         version = cell.exact_version
         if cell.project != name.project or (version != wheel.version and Version(version) != name.version):
-            yield f"{key}.cell: it is the provenance of a wheel of {shown(cell.project)} {shown(version)}"
+            yield f"{key}.cell: it is the provenance of a wheel of {printable(cell.project)} {printable(version)}"
     except ValueError as error:
         yield f"{key}.cell: {error}"
 
@@ -334,9 +337,9 @@ def manifest_from(content: bytes, *, source: str, now: datetime, tag: str | None
         release = _decoder.decode(content)
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         kind = ManifestError if (faults := faults_of_types(content)) else ReleaseError
-        raise kind("manifest-invalid", told(source, faults or [((), f"it is no manifest: {error}")])) from None
+        raise kind("manifest-invalid", format_faults(source, faults or [((), f"it is no manifest: {error}")])) from None
     if wrong := [*_faults_of_content(release, tag, now), *_unseen(release, content)]:
-        raise ManifestError("manifest-invalid", told(source, wrong))
+        raise ManifestError("manifest-invalid", format_faults(source, wrong))
     return release
 
 
@@ -348,7 +351,7 @@ def listed_of(manifest: Manifest) -> ListedRelease:
 
 def _faults_of_content(release: ListedRelease, tag: str | None, now: datetime) -> Iterator[Fault]:
     if tag is not None and release.tag != tag:
-        yield ("tag",), f"it is the manifest of {shown(release.tag)}, not of {tag}"
+        yield ("tag",), f"it is the manifest of {printable(release.tag)}, not of {tag}"
     time = release.published_at
     if time.utcoffset():
         yield ("published_at",), f"expected a time in UTC such as 2026-11-21T12:30:15Z, not {time.isoformat()}"
@@ -357,7 +360,7 @@ def _faults_of_content(release: ListedRelease, tag: str | None, now: datetime) -
     names: set[str] = set()
     for number, wheel in enumerate(release.wheels):
         if not WHEEL_FILENAME.fullmatch(wheel.filename):
-            yield ("wheels", number, "filename"), f"expected the file name of a wheel, not {shown(wheel.filename)}"
+            yield ("wheels", number, "filename"), f"expected the file name of a wheel, not {printable(wheel.filename)}"
         elif wheel.filename in names:
             yield ("wheels", number, "filename"), f"{wheel.filename} is named twice"
         names.add(wheel.filename)
@@ -372,7 +375,7 @@ def _unseen(release: ListedRelease, content: bytes) -> Iterator[Fault]:
         return
     for path, value in values_in(to_builtins(release)):
         if isinstance(value, str) and not value.replace("\n", "").replace("\t", "").isprintable():
-            yield path, f"expected characters that can be seen, not {shown(value)}"
+            yield path, f"expected characters that can be seen, not {printable(value)}"
 
 
 def _has_escaped_characters(content: bytes) -> bool:

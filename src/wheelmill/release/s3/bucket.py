@@ -156,8 +156,8 @@ class Connection:
     @cached_property
     def client(self) -> Any:  # noqa: ANN401 - botocore makes the class from a description of S3
         """botocore's client of S3."""
-        anybody = Config() if self.has_credentials else Config(signature_version=UNSIGNED)
-        client = self._session.create_client("s3", config=_SETTINGS.merge(anybody))
+        signature = Config() if self.has_credentials else Config(signature_version=UNSIGNED)
+        client = self._session.create_client("s3", config=_SETTINGS.merge(signature))
         client.meta.events.register("before-send.s3", self._send)
         return client
 

@@ -21,14 +21,14 @@ from wheelmill.errors import NetworkError, RejectedError, ReleaseError, TimeIsOv
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger, write_archive
 from wheelmill.release.ledger.records import date_tags, is_like_date_tag
-from wheelmill.release.ledger.releases import Releases, published, read_each
+from wheelmill.release.ledger.releases import Releases, cached_read, published
 from wheelmill.release.manifest import MANIFEST, ManifestEntry, entry_of, manifest_of
 from wheelmill.release.publish_lease import PublishLease
 from wheelmill.release.s3.bucket import Bucket
 from wheelmill.release.store import (
     KEPT,
     Asset,
-    LeftDraft,
+    Orphan,
     Publication,
     Quotas,
     RefusedWheel,
@@ -123,8 +123,8 @@ def _assets_of(wheel: TestedWheel) -> Iterator[Asset]:
     yield Asset(name=file.filename, content=file.path, size=file.size, sha256=file.sha256)
 
 
-def left_wheels(bucket: Bucket, releases: Releases, now: datetime, *, remove: bool) -> list[LeftDraft]:
-    """Find wheels that no release names; see `Store.left_drafts`."""
+def orphaned_wheels(bucket: Bucket, releases: Releases, now: datetime, *, remove: bool) -> list[Orphan]:
+    """Find wheels that no release names; see `Store.orphans`."""
     written: defaultdict[str, dict[str, datetime]] = defaultdict(dict)
     for key, at in bucket.dated_keys(f"{FILES}/"):
         written["/".join(key.split("/")[:2])][key] = at
@@ -143,7 +143,7 @@ def left_wheels(bucket: Bucket, releases: Releases, now: datetime, *, remove: bo
             for key in keys:
                 bucket.remove(key)
         wheel = next((key for key in keys if key.endswith(".whl")), folder)
-        left.append(LeftDraft(name=wheel, age=age, files=len(keys), removed=removed))
+        left.append(Orphan(name=wheel, age=age, files=len(keys), removed=removed))
     return left
 
 
@@ -183,7 +183,7 @@ https://docs.aws.amazon.com/AmazonS3/latest/userguide/upload-objects.html
 https://developers.cloudflare.com/r2/platform/limits/
 """
 _STALE: Final = timedelta(minutes=15)
-"""After that a publisher that says nothing has ended. It says something before each wheel."""
+"""Silence after which a publisher counts as dead: it renews its lease before each wheel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +192,7 @@ class S3Store:
 
     bucket: Bucket
     address: str | None = None
-    """The URL of what has the prefix, for everybody; None takes that of the S3 API."""
+    """Public URL of the prefix; None takes that of the S3 API."""
 
     @property
     def clock(self) -> Clock:
@@ -232,7 +232,7 @@ class S3Store:
                 raise NetworkError("object-absent", f"there is no {self.bucket}/{key}", status=HTTPStatus.NOT_FOUND)
             return content
 
-        yield from read_each(wanted, read)
+        yield from cached_read(wanted, read)
 
     @property
     def lists_at_once(self) -> bool:
@@ -269,12 +269,12 @@ class S3Store:
         with lease.held() as used:
             yield S3Publisher(self.bucket, lease, progress, used=used, now=now)
 
-    def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
-        """See `Store.left_drafts`; wheels that no release names."""
+    def orphans(self, *, remove: bool, progress: Progress) -> list[Orphan]:
+        """See `Store.orphans`; wheels that no release names."""
         clock = self.bucket.clock
         lease = PublishLease(self.ledger, clock, progress, stale=_STALE)
         with lease.held_now() if remove else nullcontext():
-            return left_wheels(self.bucket, self, clock.utc(), remove=remove)
+            return orphaned_wheels(self.bucket, self, clock.utc(), remove=remove)
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""

@@ -93,7 +93,7 @@ def test_who_is_told_to_wait_for_an_hour_keeps_its_turn(github: GitHub, wheels: 
                 another = FakeClock()
                 another.time = self.time
                 with pytest.raises(ReleaseError, check=coded("somebody-else")) as failure:
-                    store_on(github, another).left_drafts(remove=True, progress=QUIET)
+                    store_on(github, another).orphans(remove=True, progress=QUIET)
                 others.append(str(failure.value))
 
     clock = WatchedClock()

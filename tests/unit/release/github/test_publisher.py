@@ -58,13 +58,13 @@ def test_left_drafts_are_listed_and_old_ones_removed(github: GitHub, clock: Fake
         at = (NOW - age).strftime("%Y-%m-%dT%H:%M:%SZ")
         github.releases.append(Release(1000 + number, tag, "", "", created_at=at))
     store = store_on(github, clock)
-    listed = store.left_drafts(remove=False, progress=QUIET)
+    listed = store.orphans(remove=False, progress=QUIET)
     assert [(each.name, each.age.days, each.removed) for each in listed] == [
         ("v2026-11-21", 0, False),
         ("v2026-11-19", 2, False),
     ]
     assert github.writes == []
-    removed = store.left_drafts(remove=True, progress=QUIET)
+    removed = store.orphans(remove=True, progress=QUIET)
     assert [(each.name, each.removed) for each in removed] == [("v2026-11-21", False), ("v2026-11-19", True)]
     assert [release.tag for release in github.releases] == ["v2026-11-21", "v1.0"]
 
@@ -75,5 +75,5 @@ def test_no_draft_is_removed_while_somebody_publishes(github: GitHub, clock: Fak
         store_on(github, clock).publisher(now=NOW, progress=QUIET, until=None),
         pytest.raises(ReleaseError, check=coded("somebody-else")),
     ):
-        store_on(github, clock).left_drafts(remove=True, progress=QUIET)
+        store_on(github, clock).orphans(remove=True, progress=QUIET)
     assert len(github.releases) == 1

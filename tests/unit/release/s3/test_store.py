@@ -109,14 +109,14 @@ def test_wheels_that_no_release_names_are_listed_and_old_ones_removed(
     for key, kept in s3.keys.items():
         is_old = key.startswith((keys[NAME], keys[OTHER]))
         kept.last_modified = (now - timedelta(days=2 if is_old else 0)).replace(tzinfo=None)
-    left = {each.name.rpartition("/")[2]: each for each in store.left_drafts(remove=False, progress=QUIET)}
+    left = {each.name.rpartition("/")[2]: each for each in store.orphans(remove=False, progress=QUIET)}
     assert {name: (each.files, each.age.days, each.removed) for name, each in left.items()} == {
         OTHER: (3, 2, False),
         "demo-3.0+cu130-py3-none-any.whl": (3, 0, False),
     }
     assert left[OTHER].name == f"files/{wheels[1].file.sha256}/{OTHER}"
     before = s3.objects
-    removed = store.left_drafts(remove=True, progress=QUIET)
+    removed = store.orphans(remove=True, progress=QUIET)
     assert {each.name.rpartition("/")[2]: each.removed for each in removed} == {
         OTHER: True,
         "demo-3.0+cu130-py3-none-any.whl": False,
@@ -126,7 +126,7 @@ def test_wheels_that_no_release_names_are_listed_and_old_ones_removed(
         store_on(clock).publisher(now=NOW, progress=QUIET, until=None),
         pytest.raises(ReleaseError, check=coded("somebody-else")),
     ):
-        store.left_drafts(remove=True, progress=QUIET)
+        store.orphans(remove=True, progress=QUIET)
 
 
 @pytest.mark.parametrize("damage", ["v2026-11-20/manifest.json", "v2026-11-20-by-hand/manifest.json"])
@@ -137,7 +137,7 @@ def test_no_wheel_is_removed_while_a_release_cannot_be_read(
     store.bucket.write_verified(damage, b"{}", cache="no-cache", over=None)
     before = s3.objects
     with pytest.raises(ReleaseError, check=coded("leftovers-doubtful", damage[:13])):
-        store.left_drafts(remove=True, progress=QUIET)
+        store.orphans(remove=True, progress=QUIET)
     assert s3.objects == before
 
 
