@@ -32,7 +32,7 @@ from wheelmill.index.tree import (
     vanished,
 )
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion, words_like
-from wheelmill.release.manifest import ListedRelease, ListedWheel, listed_file, name_faults
+from wheelmill.release.manifest import ListedRelease, ListedWheel, attributes_of, listed_file, name_faults
 from wheelmill.web.credentials import is_secure
 from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
 from wheelmill.wheel.archive import check_archive
@@ -196,7 +196,7 @@ def _files_of(
 def file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folder: str, yanked: str | None) -> IndexFile:
     """Return the index entry of a wheel in a release; `yanked` is the reason, None if it is not yanked."""
     return IndexFile(
-        **entry.attributes,
+        *attributes_of(entry),
         name=name,
         folder=folder,
         uploaded_at=manifest.published_at,
@@ -301,7 +301,7 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
     sidecar = path.with_name(path.name + SIDECAR_SUFFIX)
     has_sidecar = sidecar.exists() and sidecar.read_bytes() == content
     listed = listed_file(WheelFile.at(path), metadata, content if has_sidecar else None)
-    return IndexFile(**listed.attributes, name=name, folder=folder_url(base_url))
+    return IndexFile(*attributes_of(listed), name=name, folder=folder_url(base_url))
 
 
 def _lack_of(name: WheelName) -> str:

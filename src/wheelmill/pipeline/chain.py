@@ -22,7 +22,7 @@ from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import Claim, LedgerRun, LedgerState, UnreleasedGroup
 
 MAX_ATTEMPTS: Final = 5
-"""Runs in a row that produce nothing; after that, a person has to look."""
+"""Runs in a row that produce nothing; after that, a person has to start the next one."""
 _MAX_RELEASE_ATTEMPTS: Final = 3
 """Attempts that only release what an earlier run built; later ones build it again."""
 _STALE: Final = timedelta(days=1)

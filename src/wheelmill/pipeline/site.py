@@ -35,7 +35,7 @@ from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.attestation import ATTESTATIONS, Signer
 from wheelmill.wheel.gpu_code import CARDS
 
-_MEND: Final = f"put its {MANIFEST} back, or name them in removed.yml"
+_REMEDY: Final = f"put its {MANIFEST} back, or name them in removed.yml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class Stores:
         for manifest in kept:
             if reason := faulty.pop(manifest.tag, None):
                 warn(reason)
-            warn(f"{manifest.tag}: its wheels stay listed as they are in the deployed index; {_MEND}")
+            warn(f"{manifest.tag}: its wheels stay listed as they are in the deployed index; {_REMEDY}")
         manifests += kept
         for text in unused_entries(self.listing, manifests, deployed.hashes):
             warn(text)

@@ -83,7 +83,7 @@ class PublishLease:
 
     def renew(self) -> None:
         """Renew the lease, which fails if another publisher took it, as before a step that cannot be undone."""
-        self._ledger.change("a publisher goes on", self._renew)
+        self._ledger.change("a publisher renews its lease", self._renew)
 
     def wait(self, pause: timedelta) -> None:
         """Wait, unless that exceeds the time limit."""
