@@ -34,7 +34,7 @@ def test_a_run_takes_up_what_another_one_left(start: Start, tmp_path: Path) -> N
     assert content["notice"].splitlines() == [
         "0 wheels released",
         "2 groups: ended without a report; another run builds it again",
-        "Another run goes on with 2 groups, as attempt 2 of 5.",
+        "Another run continues 2 groups, as attempt 2 of 5.",
     ]
     assert planned("--run", "3", "--continue", "1") == (GROUPS, True)  # with the filters of that run
 

@@ -35,7 +35,7 @@ def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: 
     with new_host(tmp_path, releases_on_github=True) as host:
         host.dispatch(WANTED, exit_code=1, **killed_at(".log"))
         assert "| `wheelmill-demo` | 0 of 1 | none | 1: ended without a report; another run builds" in host.summary()
-        assert "Another run goes on with 1 group, as attempt 2 of 5." in host.summary()
+        assert "Another run continues 1 group, as attempt 2 of 5." in host.summary()
 
         host.github.always = outage_after_one_asset()
         host.dispatch({"continues": "1"}, exit_code=1, **killed_at(""))  # pauses are short
@@ -49,7 +49,7 @@ def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: 
         tag = host.github.releases[0].tag
         assert f"| `wheelmill-demo` | 1 of 1 | 1 in {tag} | nothing: all is released |" in host.summary()
         assert "The index was not updated: what this run released is not listed yet." in host.summary()
-        assert "Another run goes on with the index, as attempt 1 of 5." in host.summary()
+        assert "Another run continues the index, as attempt 1 of 5." in host.summary()
 
         indexed = host.dispatch({"continues": "3"})
         assert host.summary() == "Nothing to build.\n\nNothing is left to do.\n"

@@ -23,7 +23,7 @@ WORDS: Final[Mapping[State, str]] = {
     "done": "passed",
     "refused": "passed, and the release refuses it",
     "failed": "failed",
-    "left": "out of time; another run goes on from there",
+    "left": "out of time; another run continues from there",
     "unsigned": "passed, and no job signed it; another run builds it again",
     "unreleased": "passed, and is not released; another run releases it",
     "lost": "ended without a report; another run builds it again",
@@ -47,21 +47,21 @@ class RunText:
             yield "The index was not updated: what this run released is not listed yet."
         for run in self.end.continued:
             if run != self.end.run:
-                yield f"Run {run} waited for what is done now; another run goes on with its work."
+                yield f"Run {run} waited for what is done now; another run continues its work."
         left = self.end.left
         if left is None:
             yield "Nothing is left to do."
             return
         work = number_of(len(left.groups), "group") if left.groups else "the index"
         if self.end.goes_on:
-            yield f"Another run goes on with {work}, as attempt {left.attempt} of {MAX_ATTEMPTS}."
+            yield f"Another run continues {work}, as attempt {left.attempt} of {MAX_ATTEMPTS}."
         elif left.attempt <= MAX_ATTEMPTS:
             required = ", ".join(_first([f"`{group}`" for group in left.waits_for], 5))
             yield f"{work} must wait for what other runs build: {required}."
-            yield "Those go on with it when they are done."
+            yield "Those continue it when they are done."
             yield f"By hand: `{self.again}`"
         else:
-            yield f"{MAX_ATTEMPTS} runs in a row brought nothing, so no other one goes on with {work}."
+            yield f"{MAX_ATTEMPTS} runs in a row produced nothing, so no other run continues {work}."
             yield f"To try again: `{self.again}`"
 
 

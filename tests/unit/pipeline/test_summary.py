@@ -93,7 +93,7 @@ def test_a_wheel_that_no_release_has_is_not_done_however_its_job_ended(tmp_path:
     text = markdown_of(found, ending(("demo-1",)))
     assert "| `demo` | 3 of 4 | 2 in v2026-11-21 | 1: passed, and is not released; another run releases it |" in text
     assert "`demo-2`" not in text
-    assert "Another run goes on with 1 group, as attempt 1 of 5." in text
+    assert "Another run continues 1 group, as attempt 1 of 5." in text
 
 
 def test_a_wheel_of_the_same_name_with_other_bytes_is_not_the_one_that_is_released(tmp_path: Path) -> None:
@@ -134,13 +134,13 @@ def test_an_index_that_failed_is_told_though_all_is_released(tmp_path: Path, ind
     found = summary_in(tmp_path, {"demo-1": {"wheels": [wheel("a")]}}, published=released("a"))
     for text in (markdown_of(found, ending(index=index)), notice_of(found, ending(index=index))):
         assert "The index was not updated: what this run released is not listed yet." in text
-        assert "Another run goes on with the index" in text
+        assert "Another run continues the index" in text
 
 
 def test_a_chain_that_ends_says_so_and_how_it_is_taken_up(tmp_path: Path) -> None:
     found = summary_in(tmp_path, {"demo-1": None}, published=NOTHING)
     text = markdown_of(found, ending(("demo-1",), attempt=6))
-    assert "5 runs in a row brought nothing, so no other one goes on with 1 group." in text
+    assert "5 runs in a row produced nothing, so no other run continues 1 group." in text
     assert "`gh workflow run wheels.yml -f continues=7`" in text
 
 
@@ -150,7 +150,7 @@ def test_a_run_that_waits_for_another_one_says_for_which_groups_and_what_can_be_
     assert "1 group must wait for what other runs build: `base-1`." in text
     assert "By hand: `gh workflow run wheels.yml -f continues=7`" in text
     run = replace(ending(), end=RunEnd(run="7", left=None, continued=("5",)))
-    assert "Run 5 waited for what is done now; another run goes on with its work." in markdown_of(found, run)
+    assert "Run 5 waited for what is done now; another run continues its work." in markdown_of(found, run)
 
 
 def test_a_notice_names_what_failed_and_a_good_run_has_none(tmp_path: Path) -> None:
