@@ -13,8 +13,7 @@ from wheelmill.names import TorchVersion, project_name
 from wheelmill.web.ranges import RangeFile
 from wheelmill.wheel.archive import open_archive
 from wheelmill.wheel.shared_objects import read_members
-from wheelmill.wheel.torch_links import window_of
-from wheelmill.wheel.torch_symbols import TorchWindow
+from wheelmill.wheel.torch_symbols import TorchWindow, window_of
 
 pytestmark = pytest.mark.real
 

@@ -29,7 +29,7 @@ from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.label import needed_torch
 from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.shared_objects import open_symbols
-from wheelmill.wheel.torch_links import beyond_stable_abi, shims_in
+from wheelmill.wheel.torch_symbols import beyond_stable_abi, shims_in
 
 _OWN: Final = ("__init__.py", "metadata.json")
 """Files added to those of a wheel."""

@@ -28,7 +28,7 @@ from wheelmill.wheel.platforms import newest
 from wheelmill.wheel.record import InstalledFile, check_record, installed_files
 from wheelmill.wheel.shared_objects import SharedObject, open_symbols, shared_objects_of
 from wheelmill.wheel.sizes import Sizes, sizes_of
-from wheelmill.wheel.torch_links import window_of
+from wheelmill.wheel.torch_symbols import window_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from wheelmill.wheel.name import written_parts
 from wheelmill.wheel.platforms import policy_of, promised_glibc, symbols_newer_than
 from wheelmill.wheel.record import InstalledFile
 from wheelmill.wheel.shared_objects import SharedObject, open_symbols
-from wheelmill.wheel.torch_links import beyond_stable_abi, shims_in
+from wheelmill.wheel.torch_symbols import beyond_stable_abi, shims_in
 
 _STARTED: Final = ("sitecustomize", "usercustomize")
 """Python imports these modules whenever it starts; https://docs.python.org/3/library/site.html"""

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from auditwheel.architecture import Architecture as Machine
     from auditwheel.policy import WheelPolicies
 
-    from wheelmill.wheel.elf import Symbol
-    from wheelmill.wheel.shared_objects import SharedObject
+    from wheelmill.wheel.shared_objects import SharedObject, Symbol
 
 
 LEGACY_POLICIES: Final = {"manylinux1": 5, "manylinux2010": 12, "manylinux2014": 17}

@@ -1,35 +1,278 @@
-"""Shared objects: the libraries that they need, and the symbols that they leave undefined or define.
+"""Shared objects: the libraries and symbols that they need, the symbols that they define, and their GPU code.
 
+pyelftools reads the headers of ELF files, within limits. Sections, such as the tables of the dynamic linker, are read
+whole: reading one entry at a time takes minutes for the symbols that a small wheel can hold.
+
+https://refspecs.linuxfoundation.org/elf/gabi4+/contents.html
 https://refspecs.linuxfoundation.org/LSB_5.0.0/LSB-Core-generic/LSB-Core-generic/symversion.html
 """
 
 from __future__ import annotations
 
 import shutil
+import struct
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from mmap import ACCESS_READ, mmap
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Final, Self, cast
 
+from elftools.common.utils import struct_parse
+from elftools.construct.lib.container import Container
 from elftools.elf.elffile import ELFFile
 
 from wheelmill.errors import UnreadableError
 from wheelmill.system.folders import temporary_folder
-from wheelmill.wheel.archive import MAX_SYMBOLS, open_archive, open_member
-from wheelmill.wheel.elf import (
-    COMMENT,
-    ELF_MAGIC,
-    FATBIN,
-    Budget,
-    DynamicForm,
-    Metered,
-    Symbol,
-    has_executable_stack,
-    sections_of,
+from wheelmill.wheel.archive import (
+    MAX_READS,
+    MAX_SECTIONS,
+    MAX_SYMBOL_NAME,
+    MAX_SYMBOLS,
+    open_archive,
+    open_member,
 )
 from wheelmill.wheel.gpu_code import DeviceCode, read_device_code
+
+_NEEDED, _SONAME, _TEXTREL, _FLAGS = 1, 14, 22, 30
+_TEXTREL_FLAG: Final = 4
+_UNDEFINED, _WEAK = 0, 2
+_SHARED: Final = 4
+"""Most bytes of all names as a multiple of their table: some names are the ends of others."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Symbol:
+    """Symbol that a shared object needs from elsewhere."""
+
+    name: str
+    version: str | None
+    """``GLIBC_2.32``; None when the symbol is not versioned."""
+    weak: bool
+    """True if it may stay undefined."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Links:
+    """Instructions to the dynamic linker in the section ``.dynamic``."""
+
+    soname: str | None = None
+    """The name that others need it by."""
+    needed: tuple[str, ...] = ()
+    """The libraries it names, as in ``libcudart.so.13``."""
+    text_relocations: bool = False
+    """True if its code is written to when it is loaded."""
+
+
+class Texts:
+    """Bytes of the section ``.dynstr``: texts that end with a zero."""
+
+    def __init__(self, table: bytes) -> None:
+        self._table = table
+        self._left = _SHARED * len(table)
+
+    def at(self, place: int) -> str:
+        """Read the text at an offset, unless it is longer than any real one or the table is read too often."""
+        end = self._table.find(b"\0", place, place + MAX_SYMBOL_NAME + 1)
+        if end < 0:
+            raise UnreadableError(
+                "elf-names", f"it has a name outside of its table, or one of more than {MAX_SYMBOL_NAME} bytes"
+            )
+        self._left -= end - place
+        if self._left < 0:
+            raise UnreadableError(
+                "elf-names", f"its names are together more than {_SHARED} times as long as their table"
+            )
+        return self._table[place:end].decode(errors="replace")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicForm:
+    """Byte order and word size of a file."""
+
+    order: str
+    """Byte order: ``<`` or ``>``."""
+    wide: bool
+    """True if addresses have 64 bits."""
+
+    @property
+    def symbol(self) -> struct.Struct:
+        """Name, kind and section of a symbol."""
+        return struct.Struct(f"{self.order}{'IBxH16x' if self.wide else 'I8xBxH'}")
+
+    @property
+    def entry(self) -> struct.Struct:
+        """Tag and value of an entry of the section ``.dynamic``."""
+        return struct.Struct(f"{self.order}{'2Q' if self.wide else '2I'}")
+
+    def read_links(self, entries: bytes, texts: Texts) -> Links:
+        """Read the section ``.dynamic``, of whole entries up to a zero entry; `texts` is the section ``.dynstr``."""
+        soname, needed, text_relocations = None, [], False
+        for tag, value in takewhile(itemgetter(0), self.entry.iter_unpack(entries)):
+            if tag == _NEEDED:
+                needed.append(texts.at(value))
+            elif tag == _SONAME:
+                soname = texts.at(value)
+            elif tag == _TEXTREL or (tag == _FLAGS and value & _TEXTREL_FLAG):
+                text_relocations = True
+        return Links(soname=soname, needed=tuple(needed), text_relocations=text_relocations)
+
+    def read_symbols(
+        self, symbols: bytes, texts: Texts, *, versions: bytes, needed_versions: bytes
+    ) -> tuple[tuple[Symbol, ...], frozenset[str]]:
+        """Read the undefined symbols, and the names of the others.
+
+        `symbols` is the section ``.dynsym``, of whole symbols, and `texts` is ``.dynstr``. `versions` is
+        ``.gnu.version``, with a version number for each symbol, or empty. `needed_versions` is ``.gnu.version_r``, the
+        versions of other libraries with these numbers.
+        """
+        names = self._version_names(needed_versions, texts)
+        numbers = struct.unpack(f"{self.order}{len(versions) // 2}H", versions)
+        undefined, defined = [], set()
+        for index, (place, kind, section) in enumerate(self.symbol.iter_unpack(symbols)):
+            name = texts.at(place)
+            if name and section == _UNDEFINED:
+                version = names.get(numbers[index]) if index < len(numbers) else None
+                undefined.append(Symbol(name=name, version=version, weak=kind >> 4 == _WEAK))
+            elif name:
+                defined.add(name)
+        return tuple(undefined), frozenset(defined)
+
+    def _version_names(self, section: bytes, texts: Texts) -> dict[int, str]:
+        """Versions by number: the section is a chain of libraries, each with a chain of its versions."""
+        library, version = struct.Struct(f"{self.order}2xH4x2I"), struct.Struct(f"{self.order}6xH2I")
+        names: dict[int, str] = {}
+        at, following = 0, len(section)
+        try:
+            while following:
+                count, first, following = library.unpack_from(section, at)
+                entry = at + first
+                for _ in range(count):
+                    number, name, next_version = version.unpack_from(section, entry)
+                    if number in names:
+                        raise UnreadableError("elf-versions", "two versions that its symbols need have one number")
+                    names[number] = texts.at(name)
+                    entry += next_version
+                at += following
+        except struct.error:
+            raise UnreadableError("elf-versions", "its section .gnu.version_r leads out of itself") from None
+        return names
+
+
+ELF_MAGIC: Final = b"\x7fELF"
+FATBIN: Final = ".nv_fatbin"
+COMMENT: Final = ".comment"
+_NAMED: Final = (FATBIN, COMMENT)
+"""Sections whose type says nothing."""
+_COMPRESSED: Final = 0x800
+"""SHF_COMPRESSED: linkers never compress the sections that are read here."""
+_LOADED: Final = 0x2
+"""SHF_ALLOC."""
+_EMPTY: Final = ("SHT_NULL", "SHT_NOBITS")
+"""Types of sections without bytes in the file."""
+_EXECUTABLE: Final = 1
+"""PF_X."""
+
+
+@dataclass(kw_only=True)
+class Budget:
+    """Remaining reads and symbols for the shared objects of one wheel."""
+
+    symbols: int = MAX_SYMBOLS
+    reads: int = MAX_READS
+
+
+class Metered:
+    """File for pyelftools, each read of which takes one from the budget.
+
+    pyelftools reads a field at a time and follows every offset, wherever a damaged file sends it.
+    """
+
+    def __init__(self, content: mmap, budget: Budget) -> None:
+        self.content, self.budget = content, budget
+        self.seek, self.tell = content.seek, content.tell
+
+    def read(self, size: int) -> bytes:
+        """Read, while the budget lasts."""
+        self.budget.reads -= 1
+        if self.budget.reads < 0:
+            raise ValueError(f"its headers take more than {MAX_READS} reads, with the wheel's other shared objects")
+        return self.content.read(size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sections:
+    """Sections of a shared object."""
+
+    content: mmap
+    headers: Sequence[Container]
+    """All section headers, by number."""
+    found: Mapping[str, Container]
+    """The last section of each type, and those of `_NAMED` by name."""
+
+    def place(self, key: str) -> tuple[int, int]:
+        """Start and end of a section in the file, by its type or name; ``(0, 0)`` if there is none."""
+        return self._place(header, f"section {key}") if (header := self.found.get(key)) else (0, 0)
+
+    @property
+    def unloaded(self) -> int:
+        """Bytes of all sections that are not loaded into memory; at most the size of the file."""
+        kept = (header for header in self.headers if header["sh_type"] not in _EMPTY)
+        return min(len(self.content), sum(header["sh_size"] for header in kept if not header["sh_flags"] & _LOADED))
+
+    def read(self, key: str) -> bytes:
+        """Bytes of a section."""
+        return self.content[slice(*self.place(key))]
+
+    def read_texts(self, key: str) -> Texts:
+        """String table that a section refers to."""
+        number = header["sh_link"] if (header := self.found.get(key)) else len(self.headers)
+        if number >= len(self.headers):
+            return Texts(b"")
+        return Texts(self.content[slice(*self._place(self.headers[number], f"section {number}"))])
+
+    def _place(self, header: Container, name: str) -> tuple[int, int]:
+        if header["sh_flags"] & _COMPRESSED:
+            raise ValueError(f"its {name} is compressed")
+        start, end = header["sh_offset"], header["sh_offset"] + header["sh_size"]
+        if end > len(self.content):
+            raise ValueError(f"its {name} ends behind the end of the file")
+        return start, end
+
+
+def sections_of(elf: ELFFile, content: mmap) -> Sections:
+    """Read the section headers; a type that pyelftools does not know is a number.
+
+    pyelftools' own section objects are not used: to make one, it may read the whole section.
+    """
+    if not 0 < elf.num_sections() <= MAX_SECTIONS:
+        raise ValueError(f"it has {elf.num_sections()} section headers; expected 1 to {MAX_SECTIONS}")
+    headers: list[Container] = []
+    found: dict[str, Container] = {}
+    for number in range(elf.num_sections()):
+        header = struct_parse(elf.structs.Elf_Shdr, elf.stream, elf["e_shoff"] + number * elf["e_shentsize"])
+        headers.append(header)
+        if (kind := header["sh_type"]) != "SHT_PROGBITS":
+            found[str(kind)] = header
+        elif (name := elf.get_section(number).name) in _NAMED:
+            found[name] = header
+    return Sections(content=content, headers=headers, found=found)
+
+
+def has_executable_stack(elf: ELFFile, *, default: bool) -> bool:
+    """True if the program headers ask for an executable stack; a file that is never loaded asks for none.
+
+    `default` is the dynamic linker's, for a file without that header.
+    """
+    places = (elf["e_phoff"] + number * elf["e_phentsize"] for number in range(elf.num_segments()))
+    headers = {
+        header["p_type"]: header for header in (struct_parse(elf.structs.Elf_Phdr, elf.stream, at) for at in places)
+    }
+    stack = headers.get("PT_GNU_STACK")
+    return bool(stack["p_flags"] & _EXECUTABLE) if stack else default and "PT_LOAD" in headers
+
 
 _MAX_COMMENT: Final = 1 << 14
 """Bytes of what compilers say of themselves; a linker keeps each text once."""
@@ -49,21 +292,15 @@ _MACHINES: Final = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedObject:
+class SharedObject(Links):
     """Linking facts of one shared object of a wheel."""
 
     name: str
     """Its path in the wheel."""
     machine: str | None
     """``x86_64`` or ``aarch64``; None for code of a GPU."""
-    soname: str | None
-    """The name that others need it by."""
-    needed: tuple[str, ...]
-    """The libraries it names, as in ``libcudart.so.13``."""
     executable_stack: bool
     """True if loading it makes the stack executable."""
-    text_relocations: bool
-    """True if its code is written to when it is loaded."""
     undefined: tuple[Symbol, ...]
     defined: frozenset[str]
     device_code: DeviceCode
@@ -83,7 +320,7 @@ class SharedObject:
         """Read a shared object; `name` is its path in the wheel, and `budget` is used up.
 
         Raises:
-            UnreadableError: it is not a readable one.
+            UnreadableError: it cannot be read.
         """
         try:
             with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
@@ -115,7 +352,7 @@ class SharedObject:
             machine=machine,
             soname=links.soname,
             needed=links.needed,
-            executable_stack=has_executable_stack(elf, unless_said=machine == "x86_64"),
+            executable_stack=has_executable_stack(elf, default=machine == "x86_64"),
             text_relocations=links.text_relocations,
             undefined=undefined,
             defined=defined,
@@ -126,11 +363,7 @@ class SharedObject:
 
 
 def shared_objects_of(wheel: Path) -> tuple[SharedObject, ...]:
-    """Read every shared object in a wheel whose archive was checked.
-
-    Raises:
-        UnreadableError: one of them is not readable; names it.
-    """
+    """Read every shared object in a wheel whose archive was checked; raises as `read_members` does."""
     with wheel.open("rb") as file, open_archive(file) as archive:
         return read_members(archive, archive.infolist())
 
@@ -141,7 +374,7 @@ def read_members(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -
     Raises:
         UnreadableError: one of them is not readable; names it.
     """
-    found: list[SharedObject] = []
+    shared_objects: list[SharedObject] = []
     budget = Budget()
     with temporary_folder() as folder:
         unpacked = folder / "member"
@@ -152,20 +385,20 @@ def read_members(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -
                 with unpacked.open("wb") as target:
                     target.write(first)
                     shutil.copyfileobj(source, target, 1 << 20)
-            found.append(_read_named(unpacked, member.filename, budget))
-    return tuple(found)
+            shared_objects.append(_read_named(unpacked, member.filename, budget))
+    return tuple(shared_objects)
 
 
 def read_folder(folder: Path) -> tuple[SharedObject, ...]:
     """Read every shared object in the folder of an unpacked wheel; raises as `read_members` does."""
-    found: list[SharedObject] = []
+    shared_objects: list[SharedObject] = []
     budget = Budget()
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
         with path.open("rb") as file:
             is_shared_object = file.read(len(ELF_MAGIC)) == ELF_MAGIC
         if is_shared_object:
-            found.append(_read_named(path, path.relative_to(folder).as_posix(), budget))
-    return tuple(found)
+            shared_objects.append(_read_named(path, path.relative_to(folder).as_posix(), budget))
+    return tuple(shared_objects)
 
 
 def _read_named(path: Path, name: str, budget: Budget) -> SharedObject:

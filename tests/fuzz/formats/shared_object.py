@@ -11,8 +11,7 @@ from elftools.elf.elffile import ELFFile
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated, with_numbers
 from tests.shared_objects import EXTENSION, compiled
-from wheelmill.wheel.elf import Budget
-from wheelmill.wheel.shared_objects import SharedObject
+from wheelmill.wheel.shared_objects import Budget, SharedObject
 
 SMALL = ["-nostdlib", "-Wl,--build-id=none", "-Wl,-z,noseparate-code", "-Wl,-z,max-page-size=512"]
 CONTAINER = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 72)

@@ -3,10 +3,9 @@
 import pytest
 from packaging.version import Version
 
-from wheelmill.wheel.elf import Symbol
 from wheelmill.wheel.gpu_code import DeviceCode
 from wheelmill.wheel.platforms import newest, policy_of, promised_glibc, symbols_newer_than, version_of
-from wheelmill.wheel.shared_objects import SharedObject
+from wheelmill.wheel.shared_objects import SharedObject, Symbol
 
 
 def symbol(text: str) -> Symbol:

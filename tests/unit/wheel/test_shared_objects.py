@@ -13,8 +13,7 @@ from tests.refusals import coded
 from tests.shared_objects import EXTENSION, compiled
 from tests.wheels import write_wheel
 from wheelmill.errors import UnreadableError
-from wheelmill.wheel.elf import Budget, Symbol
-from wheelmill.wheel.shared_objects import SharedObject, shared_objects_of
+from wheelmill.wheel.shared_objects import Budget, SharedObject, Symbol, shared_objects_of
 
 SECTION_HEADER = {"sh_offset": (24, "<Q"), "sh_size": (32, "<Q"), "sh_link": (40, "<I"), "sh_info": (44, "<I")}
 SECTION_HEADER |= {"sh_type": (4, "<I"), "sh_flags": (8, "<Q"), "sh_entsize": (56, "<Q")}

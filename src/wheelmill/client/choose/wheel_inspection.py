@@ -117,7 +117,7 @@ def code_in(archive: zipfile.ZipFile, most: int = _MOST_CODE) -> tuple[SharedObj
 def _describe(
     requires_dist: tuple[str, ...], requires_python: str | None, code: tuple[SharedObject, ...] | None
 ) -> WheelInspection:
-    from wheelmill.wheel.torch_links import window_of  # not for what the cache has
+    from wheelmill.wheel.torch_symbols import window_of  # not for what the cache has
 
     if code is None:
         return WheelInspection(requires_dist=requires_dist, requires_python=requires_python)
@@ -132,7 +132,7 @@ def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> W
     """
     from wheelmill.wheel.libraries import cuda_major_of
     from wheelmill.wheel.platforms import newest  # not for what the cache has
-    from wheelmill.wheel.torch_links import cxx11_abi_of
+    from wheelmill.wheel.torch_symbols import cxx11_abi_of
 
     glibc = newest(code, "GLIBC")
     needed = {name for shared_object in code for name in shared_object.needed}

@@ -26,7 +26,7 @@ from wheelmill.wheel.metadata import dist_info_of, licence_files, licence_in, me
 from wheelmill.wheel.name import WheelFile, WheelName, name_without_label
 from wheelmill.wheel.shared_objects import SharedObject, read_members
 from wheelmill.wheel.sizes import Sizes, sizes_of
-from wheelmill.wheel.torch_links import window_of
+from wheelmill.wheel.torch_symbols import window_of
 from wheelmill.wheel.variant import (
     MAX_VARIANT_METADATA,
     VARIANT_FILE,

@@ -25,13 +25,11 @@ from wheelmill.errors import ProcessError, UnreadableError, UsageError
 from wheelmill.names import TORCH, ProjectName
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.archive import MAX_METADATA, MAX_RECORD
-from wheelmill.wheel.elf import ELF_MAGIC, Budget
 from wheelmill.wheel.label import torch_requirement
 from wheelmill.wheel.metadata import tags_of
 from wheelmill.wheel.record import LIBRARIES, RecordRow, digest_of, read_rows
-from wheelmill.wheel.shared_objects import SharedObject, open_symbols
-from wheelmill.wheel.torch_links import window_of
-from wheelmill.wheel.torch_symbols import TorchWindow, may_be_torchs, shipped_symbols
+from wheelmill.wheel.shared_objects import ELF_MAGIC, Budget, SharedObject, open_symbols
+from wheelmill.wheel.torch_symbols import TorchWindow, may_be_torchs, shipped_symbols, window_of
 
 _SMALL: Final = 1 << 20
 """Bytes. Larger files are compared by their size, unless all hashes are asked for: torch and CUDA have gigabytes."""
