@@ -127,7 +127,7 @@ class Speech:
             case ast.Attribute(value=ast.Name(id=name), attr="violation"):
                 if isinstance(rule := self._module.get(name), Rule):
                     section, code = BROKEN_RULES, rule.number
-            case ast.Name(id="Finding" | "Defect" | "against"):
+            case ast.Name(id="Finding" | "Defect" | "against" | "_finding"):
                 for each in (*call.args, *given.values()):
                     if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id in CODES:
                         codes, section = CODES[each.value.id]

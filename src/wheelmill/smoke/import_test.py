@@ -110,17 +110,16 @@ def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple
 
 
 def _need_of(library: str) -> Need | None:
-    """Return the `needs` of packages whose wheels leave a library of CUDA to the machine; None if there are none."""
+    """Value of `needs` by which a package leaves a library of CUDA to the machine; None if none does."""
     if library.startswith("libnvrtc"):
         return "nvrtc"
     return "cuda" if is_of_toolkit(library) else None
 
 
 def code_before_import(contents: Contents, absent: Sequence[str]) -> str | None:
-    """Return Python code that loads a stub of the driver, if packages.yml says that imports need one.
+    """Python code that loads a stub of the driver, with the functions that the wheel calls, if packages.yml allows it.
 
-    The code is empty if nothing is absent; None if modules cannot be imported. The stub has the functions of the driver
-    that the wheel calls.
+    Empty if nothing is absent; None if modules cannot be imported.
     """
     if not absent:
         return ""
@@ -135,27 +134,24 @@ def code_before_import(contents: Contents, absent: Sequence[str]) -> str | None:
 
 
 def gpus_in(environment: SmokeEnvironment) -> int:
-    """Return the number of GPUs that the driver reports; 0 without a driver."""
+    """Count the GPUs that the driver reports; 0 without a driver."""
     return evaluate(environment, int, _GPUS)
 
 
 def undefined_symbols(contents: Contents, environment: SmokeEnvironment, *, without_cuda: bool) -> Iterator[Finding]:
-    """Find symbols that neither Python nor torch nor CUDA defines.
+    """Find symbols that neither Python nor torch nor CUDA defines, in an environment without the wheel.
 
-    ``environment`` has torch if the wheel needs it, but not the wheel. It lacks libraries of CUDA if ``without_cuda``
-    is set, and the wheel rightly expects these of its machine.
+    `without_cuda` leaves out symbols of CUDA: the environment lacks libraries that the wheel may expect of a machine.
     """
     symbols = open_symbols(contents.shared_objects)
     if without_cuda:
         symbols = frozenset(name for name in symbols if not name.startswith(_OF_CUDA))
     if not symbols:
         return
-    missing = evaluate(environment, list[str], _UNDEFINED, json.dumps(contents.evidence.needed), *sorted(symbols))
-    if missing:
-        yield Finding(
-            code=Code.UNDEFINED_SYMBOL,
-            detail=f"nothing defines {some_of(missing)}; neither Python nor torch nor CUDA does",
-        )
+    needed = json.dumps(contents.evidence.needed)
+    if missing := evaluate(environment, list[str], _UNDEFINED, needed, *sorted(symbols)):
+        detail = f"nothing defines {some_of(missing)}; neither Python nor torch nor CUDA does"
+        yield Finding(code=Code.UNDEFINED_SYMBOL, detail=detail)
 
 
 _OVERWRITTEN: Final = """
@@ -236,23 +232,18 @@ their package."""
 
 def overwritten_files(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
     """Find files that are also in the RECORD of another installed project."""
-    shared = evaluate(environment, list[str], _OVERWRITTEN, contents.name.project)
-    if shared:
+    if shared := evaluate(environment, list[str], _OVERWRITTEN, contents.name.project):
         yield Finding(code=Code.FOREIGN_FILES, detail=f"it overwrites {some_of(shared)}")
 
 
 def uncompiled_modules(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
     """Find source files that this Python cannot compile; some are for a later one, and some are templates."""
-    faults = evaluate(environment, list[str], _UNCOMPILED, contents.name.project)
-    if faults:
+    if faults := evaluate(environment, list[str], _UNCOMPILED, contents.name.project):
         yield Finding(code=Code.SYNTAX, detail=some_of(faults))
 
 
 def failed_imports(contents: Contents, environment: SmokeEnvironment, *, first: str = "") -> Iterator[Finding]:
-    """Import the modules of packages.yml in one process, in order: many extensions load only after torch.
-
-    ``first`` is Python code that runs before.
-    """
+    """Run the code `first` and import the modules of packages.yml in one process: many load only after torch."""
     modules = contents.expectations.imports
     try:
         imported = evaluate(environment, list[str], first + _IMPORT, *modules)
@@ -264,10 +255,7 @@ def failed_imports(contents: Contents, environment: SmokeEnvironment, *, first: 
 
 
 def failed_extensions(contents: Contents, environment: SmokeEnvironment, *, first: str = "") -> Iterator[Finding]:
-    """Load every extension module and other library of a wheel, beside torch or after the imports of packages.yml.
-
-    ``first`` is Python code that runs before.
-    """
+    """Run the code `first` and load every library of a wheel, beside torch or after the imports of packages.yml."""
     if not contents.shared_objects:
         return
     try:
@@ -341,10 +329,9 @@ def _try_in(
         *(f"import: {name} is not part of wheels, and {environment.place} has none{stub}" for name in absent),
         *([f"smoke script: {environment.place} has no GPU"] if script and not gpus else []),
     )
-    version = evaluate(environment, str, "import json, platform; print(json.dumps(platform.python_version()))")
     yield CleanRoom(
         place=environment.place,
-        python=version,
+        python=evaluate(environment, str, "import json, platform; print(json.dumps(platform.python_version()))"),
         installed=evaluate(environment, dict[str, str], _DISTRIBUTIONS),
         skipped=skipped,
         gpus=gpus,

@@ -1,14 +1,10 @@
-"""Rules on a wheel's bytes: each compares what the wheel promises with what it holds, and runs nothing of it.
-
-They check its files and their installed paths, its name, label, RECORD and provenance. They also check what its shared
-objects need from the machine and do to its processes.
-"""
+"""Rules on a wheel's bytes: each compares what the wheel promises with what it holds, and runs nothing of it."""
 
 from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from packaging.specifiers import SpecifierSet
@@ -22,7 +18,7 @@ from wheelmill.wheel.metadata import faults_of, is_reserved, torch_bound
 from wheelmill.wheel.name import written_parts
 from wheelmill.wheel.platforms import policy_of, promised_glibc, symbols_newer_than
 from wheelmill.wheel.record import InstalledFile
-from wheelmill.wheel.shared_objects import SharedObject, open_symbols
+from wheelmill.wheel.shared_objects import open_symbols
 from wheelmill.wheel.torch_symbols import beyond_stable_abi, shims_in
 
 _STARTED: Final = ("sitecustomize", "usercustomize")
@@ -65,11 +61,11 @@ _COMMANDS: Final = frozenset(("python", "pythonw", "pydoc", "pip", "uv", "uvx", 
 def runs_nothing_at_start(contents: Contents) -> Iterator[Finding]:
     """Find files that run at every start of Python, imported or not."""
     started = (
-        file
+        file.member
         for file in _in_library(contents)
         if file.top in _STARTED or (len(file.path.parts) == 1 and file.path.name.endswith(".pth"))
     )
-    yield from _finding(Code.STARTUP, started, "is run whenever Python starts")
+    yield from _finding(Code.STARTUP, started, "{names} is run whenever Python starts")
 
 
 def has_no_files_of_others(contents: Contents) -> Iterator[Finding]:
@@ -83,7 +79,8 @@ def has_no_files_of_others(contents: Contents) -> Iterator[Finding]:
         project = canonicalize_name(_PARTS_OF_OTHERS.get(file.top, file.top))
         return project != own and (project in required or is_reserved(project))
 
-    yield from _finding(Code.FOREIGN_FILES, filter(is_of_others, _in_library(contents)), "belongs to another project")
+    foreign = (file.member for file in _in_library(contents) if is_of_others(file))
+    yield from _finding(Code.FOREIGN_FILES, foreign, "{names} belongs to another project")
 
 
 def has_no_files_of_the_environment(contents: Contents) -> Iterator[Finding]:
@@ -98,8 +95,8 @@ def has_no_files_of_the_environment(contents: Contents) -> Iterator[Finding]:
             case parts:
                 return parts[0] in _SETTINGS
 
-    own = (file for file in contents.installed if file.place == "environment" and is_of_the_environment(file))
-    yield from _finding(Code.FOREIGN_FILES, own, "belongs to the environment, not to a wheel")
+    own = (file.member for file in contents.installed if file.place == "environment" and is_of_the_environment(file))
+    yield from _finding(Code.FOREIGN_FILES, own, "{names} belongs to the environment, not to a wheel")
 
 
 def replaces_no_command(contents: Contents) -> Iterator[Finding]:
@@ -107,13 +104,12 @@ def replaces_no_command(contents: Contents) -> Iterator[Finding]:
     if is_reserved(contents.name.project):
         return
     programs = [str(file.path) for file in contents.installed if file.place == "programs"]
-    replaced = [
+    replaced = (
         name
         for name in (*contents.commands, *programs)
         if name.lower().partition(".")[0].rstrip("0123456789") in _COMMANDS or "/" in name.replace("\\", "/")
-    ]
-    if replaced:
-        yield Finding(code=Code.COMMAND, detail=f"{some_of(replaced)} would replace another program")
+    )
+    yield from _finding(Code.COMMAND, replaced, "{names} would replace another program")
 
 
 def has_no_files_of_a_source(contents: Contents) -> Iterator[Finding]:
@@ -121,37 +117,35 @@ def has_no_files_of_a_source(contents: Contents) -> Iterator[Finding]:
     own = contents.name.project
     files = (file for file in _in_library(contents) if file.top in _OF_A_SOURCE and file.top != own)
     tops = dict.fromkeys(file.path.parts[0] for file in files)
-    if tops:
-        yield Finding(code=Code.TOP_LEVEL, detail=f"{some_of(list(tops))} lies beside all packages of the environment")
+    yield from _finding(Code.TOP_LEVEL, tops, "{names} lies beside all packages of the environment")
 
 
 def has_no_bytecode(contents: Contents) -> Iterator[Finding]:
     """Find bytecode: Python may run it without checking the source beside it (PEP 552)."""
-    compiled = (file for file in contents.installed if file.path.suffix in (".pyc", ".pyo"))
-    yield from _finding(Code.BYTECODE, compiled, "is bytecode, which need not be that of its source")
+    compiled = (file.member for file in contents.installed if file.path.suffix in (".pyc", ".pyo"))
+    yield from _finding(Code.BYTECODE, compiled, "{names} is bytecode, which need not be that of its source")
 
 
 def has_no_special_modes(contents: Contents) -> Iterator[Finding]:
     """Find setuid and setgid programs: a program in a wheel must run as the user that starts it."""
-    special = [m.filename for m in contents.members if m.external_attr >> 16 & (stat.S_ISUID | stat.S_ISGID)]
-    if special:
-        yield Finding(code=Code.SETUID, detail=f"{some_of(special)} would run as another user")
+    special = (m.filename for m in contents.members if m.external_attr >> 16 & (stat.S_ISUID | stat.S_ISGID))
+    yield from _finding(Code.SETUID, special, "{names} would run as another user")
 
 
 def is_written_by_its_owner(contents: Contents) -> Iterator[Finding]:
     """Find world-writable files: installers ignore these modes today, but other tools that unpack wheels may not."""
-    open_to_all = [m.filename for m in contents.members if m.external_attr >> 16 & stat.S_IWOTH]
-    if open_to_all:
-        yield Finding(code=Code.WORLD_WRITABLE, detail=f"everybody may write to {some_of(open_to_all)}")
+    open_to_all = (m.filename for m in contents.members if m.external_attr >> 16 & stat.S_IWOTH)
+    yield from _finding(Code.WORLD_WRITABLE, open_to_all, "everybody may write to {names}")
 
 
 def _in_library(contents: Contents) -> Iterator[InstalledFile]:
     return (file for file in contents.installed if file.place == "library")
 
 
-def _finding(code: Code, files: Iterable[InstalledFile], fault: str) -> Iterator[Finding]:
-    if names := [file.member for file in files]:
-        yield Finding(code=code, detail=f"{some_of(names)} {fault}")
+def _finding(code: Code, names: Iterable[str], detail: str) -> Iterator[Finding]:
+    """Finding whose `detail` has the first few of these names; none without names."""
+    if named := list(names):
+        yield Finding(code=code, detail=detail.format(names=some_of(named)))
 
 
 FILES: Final = (
@@ -168,8 +162,7 @@ FILES: Final = (
 
 def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:
     """Find libraries of another CUDA major than the label's: two cannot serve one process."""
-    label = contents.name.label
-    if label is None:
+    if (label := contents.name.label) is None:
         return
     foreign = [
         name for name in contents.evidence.needed if (majors := cuda_majors_of(name)) and label.cuda.major not in majors
@@ -190,8 +183,7 @@ def glibc_is_old_enough(contents: Contents) -> Iterator[Finding]:
     """Find symbols that need a newer glibc than a manylinux tag promises (PEP 600)."""
     for platform in contents.name.platforms:
         floor = promised_glibc(platform)
-        newer = symbols_newer_than(floor, contents.shared_objects) if floor else ()
-        if newer:
+        if newer := symbols_newer_than(floor, contents.shared_objects) if floor else ():
             yield Finding(code=Code.GLIBC, detail=f"{platform} promises glibc {floor}; it needs {some_of(newer)}")
 
 
@@ -234,13 +226,12 @@ def brings_no_second_copy(contents: Contents) -> Iterator[Finding]:
     """Find copies of the CUDA runtime, cuBLAS or torch: two in one process share no state, and crash."""
     if is_reserved(contents.name.project):  # its own copy is the first one
         return
-    copies = [
+    copies = (
         so.name
         for so in contents.shared_objects
         if any(is_provided(original_name(name)) for name in (so.name, so.soname) if name)
-    ]
-    if copies:
-        yield Finding(code=Code.SECOND_COPY, detail=f"{some_of(copies)}: torch or the driver brings the first one")
+    )
+    yield from _finding(Code.SECOND_COPY, copies, "{names}: torch or the driver brings the first one")
 
 
 def is_for_the_machine(contents: Contents) -> Iterator[Finding]:
@@ -256,15 +247,12 @@ def is_for_the_machine(contents: Contents) -> Iterator[Finding]:
 
 def abi_is_stable(contents: Contents) -> Iterator[Finding]:
     """Find calls of an abi3 wheel that a later Python may lack: it promises to run on all of them (PEP 384)."""
-    oldest = contents.stable_since
-    if oldest is None:
+    if (oldest := contents.stable_since) is None:
         return
     called = {symbol.name for so in contents.shared_objects for symbol in so.undefined}
-    beyond = sorted(name for name in called if not is_in_stable_abi(name, oldest))
-    if beyond:
-        yield Finding(
-            code=Code.ABI3, detail=f"tagged abi3 from Python {oldest} on, whose stable ABI lacks {some_of(beyond)}"
-        )
+    if beyond := sorted(name for name in called if not is_in_stable_abi(name, oldest)):
+        detail = f"tagged abi3 from Python {oldest} on, whose stable ABI lacks {some_of(beyond)}"
+        yield Finding(code=Code.ABI3, detail=detail)
 
 
 def torch_abi_is_stable(contents: Contents) -> Iterator[Finding]:
@@ -291,24 +279,14 @@ def torch_abi_is_stable(contents: Contents) -> Iterator[Finding]:
 
 def stack_is_not_executable(contents: Contents) -> Iterator[Finding]:
     """Find objects that would make the stack of every thread executable; newer glibcs refuse to load them."""
-    yield from _objects_that(
-        contents, lambda so: so.executable_stack, Code.EXECUTABLE_STACK, "makes the stack executable"
-    )
+    objects = (so.name for so in contents.shared_objects if so.executable_stack)
+    yield from _finding(Code.EXECUTABLE_STACK, objects, "{names} makes the stack executable")
 
 
 def code_is_not_writable(contents: Contents) -> Iterator[Finding]:
     """Find objects with writes into their code at load time, which hardened systems refuse."""
-    yield from _objects_that(
-        contents, lambda so: so.text_relocations, Code.TEXT_RELOCATIONS, "has relocations in its code"
-    )
-
-
-def _objects_that(
-    contents: Contents, applies: Callable[[SharedObject], bool], code: Code, does: str
-) -> Iterator[Finding]:
-    names = [so.name for so in contents.shared_objects if applies(so)]
-    if names:
-        yield Finding(code=code, detail=f"{some_of(names)} {does}")
+    objects = (so.name for so in contents.shared_objects if so.text_relocations)
+    yield from _finding(Code.TEXT_RELOCATIONS, objects, "{names} has relocations in its code")
 
 
 MACHINE_CODE: Final = (
@@ -348,7 +326,7 @@ def dist_info_agrees(contents: Contents) -> Iterator[Finding]:
 
 
 def record_agrees(contents: Contents) -> Iterator[Finding]:
-    """Return the disagreements between the files and RECORD, which lists every file with its hash."""
+    """Find disagreements between the files and RECORD, which lists every file with its hash."""
     yield from contents.record_findings
 
 
@@ -389,21 +367,19 @@ def architectures_are_complete(contents: Contents) -> Iterator[Finding]:
 
 def requirements_are_of_an_index(contents: Contents) -> Iterator[Finding]:
     """Find requirements with a URL: they bypass every index and its hashes, and registries refuse them."""
-    direct = [str(requirement) for requirement in contents.metadata.requires_dist or () if requirement.url]
-    if direct:
-        yield Finding(code=Code.DIRECT_URL, detail=f"METADATA requires {some_of(direct)}")
+    direct = (str(requirement) for requirement in contents.metadata.requires_dist or () if requirement.url)
+    yield from _finding(Code.DIRECT_URL, direct, "METADATA requires {names}")
 
 
 def metadata_is_valid(contents: Contents) -> Iterator[Finding]:
     """Check METADATA against the rules of package registries, and that the licence files in it exist."""
     folder = f"{contents.dist_info}/licenses/"
     licences = {m.filename.removeprefix(folder) for m in contents.members if m.filename.startswith(folder)}
-    faults = list(faults_of(contents.metadata_file, licences))
-    if faults:
-        yield Finding(code=Code.METADATA_INVALID, detail=f"METADATA is invalid: {some_of(faults)}")
+    faults = faults_of(contents.metadata_file, licences)
+    yield from _finding(Code.METADATA_INVALID, faults, "METADATA is invalid: {names}")
 
 
-PROMISES: Final = (
+RULES: Final = (
     metadata_agrees,
     dist_info_agrees,
     metadata_is_valid,
@@ -412,20 +388,17 @@ PROMISES: Final = (
     requirements_are_of_an_index,
     is_compiled,
     architectures_are_complete,
+    *FILES,
+    *MACHINE_CODE,
 )
-
-
 _NEARLY: Final = 0.9
 """Share of the largest size from which a warning is due."""
-
-RULES: Final = (*PROMISES, *FILES, *MACHINE_CODE)
 
 
 def findings_of(contents: Contents, *, max_size: int | None = None) -> tuple[Finding, ...]:
     """Apply every rule; the wheel must stay under ``max_size`` bytes to be released, and None sets no limit."""
     own = (finding for rule in RULES for finding in rule(contents))
-    found = (*own, *fits_a_release(contents, max_size))
-    return tuple(with_reasons(found, contents.expectations.allow))
+    return tuple(with_reasons((*own, *fits_a_release(contents, max_size)), contents.expectations.allow))
 
 
 def fits_a_release(contents: Contents, max_size: int | None) -> Iterator[Finding]:
