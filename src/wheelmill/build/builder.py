@@ -143,36 +143,31 @@ class Compiled:
     """See `Provenance`."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class BuildTask:
+    """Target whose source is ready to be compiled."""
+
+    target: BuildTarget
+    source: Path
+    """The folder of its source, patched; `BuildTarget.subdirectory` of it has the build files."""
+    workspace: Path
+    """An empty folder for everything else; its path never changes."""
+    log: Path
+    """Gets everything that programs print."""
+    progress: Progress
+
+
 class Builder(Protocol):
-    """Place where builds run: this machine or a container."""
+    """Place where builds run: this machine or a container. A failed build raises BuildError."""
 
     def place(self, target: BuildTarget, /) -> BuildPlace:
         """Describe where a target is compiled."""
-        ...
 
-    def compile(
-        self, target: BuildTarget, source: Path, workspace: Path, *, policy: str, log: Path, progress: Progress
-    ) -> Compiled:
-        """Compile and repair a target's wheel.
+    def compile(self, task: BuildTask, policy: str) -> Compiled:
+        """Compile and repair a wheel for ``auto``, or a policy without its machine, such as ``manylinux_2_28``."""
 
-        Args:
-            target: the build target: one cell of the plan.
-            source: the folder of its source, patched; `BuildTarget.subdirectory` of it has the build files.
-            workspace: an empty folder for everything else; it keeps its path.
-            policy: ``auto``, or a platform policy without its machine, such as ``manylinux_2_28``.
-            log: the file that gets everything that is printed.
-            progress: shows each stage, and the lines that programs print.
-
-        Raises:
-            BuildError: it failed; with the first error of the log.
-        """
-        ...
-
-    def compile_part(
-        self, target: BuildTarget, source: Path, workspace: Path, part: BuildPart, *, log: Path, progress: Progress
-    ) -> CompiledPart:
-        """Compile a part of a target's units into the compiler cache; the rest is as in `compile`."""
-        ...
+    def compile_part(self, task: BuildTask, part: BuildPart) -> CompiledPart:
+        """Compile a part of the units into the compiler cache."""
 
 
 def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: Path, progress: Progress) -> BuiltWheel:
@@ -185,9 +180,8 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
     """
     cell = target.cell
     started = time.monotonic()
-    log = _log_in(output, cell.id)
-    with _patched_source(target, log, progress) as (workspace, source, source_sha256):
-        compiled = builder.compile(target, source, workspace, policy=policy, log=log, progress=progress)
+    with _patched_source(target, _log_in(output, cell.id), progress) as (task, source_sha256):
+        compiled = builder.compile(task, policy)
         facts = facts_of(
             target,
             source_sha256=source_sha256,
@@ -195,7 +189,7 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
             packages=compiled.packages,
             images=compiled.images,
         )
-        file = finish_wheel(compiled.wheel, target, facts, source=source, workspace=workspace, output=output)
+        file = finish_wheel(compiled.wheel, target, facts, source=task.source, workspace=task.workspace, output=output)
     built = BuiltWheel(
         file=file,
         provenance=Provenance(
@@ -229,8 +223,8 @@ def build_part(
         BuildError: it failed; with the first error of the log.
     """
     log = _log_in(output, f"{target.cell.id}.part-{part.number}-of-{part.of}")
-    with _patched_source(target, log, progress) as (workspace, source, _):
-        done = builder.compile_part(target, source, workspace, part, log=log, progress=progress)
+    with _patched_source(target, log, progress) as (task, _):
+        done = builder.compile_part(task, part)
     units = f"{number_of(done.ours + done.others, 'unit')}, {done.ours:,} of them ours"
     progress.step(f"{target.cell.id}: part {part} compiled: {units}")
     return done
@@ -245,8 +239,8 @@ def _log_in(output: Path, name: str) -> Path:
 
 
 @contextmanager
-def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Iterator[tuple[Path, Path, Sha256]]:
-    """Yield a workspace, the patched source in it, and the hash of the source before the patches."""
+def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Iterator[tuple[BuildTask, Sha256]]:
+    """Yield a target with its patched source in a workspace, and the hash of the source before the patches."""
     with workspace_of(target, progress) as workspace:
         source, sha256 = fetch_source(target, workspace / "source")
         apply_patches(target.package, source, log=log)
@@ -256,7 +250,7 @@ def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Itera
                 f"{target.cell.id}: no file of its source ends with {files}: its wheel may be for the CPU only"
             )
         try:
-            yield workspace, source, sha256
+            yield BuildTask(target=target, source=source, workspace=workspace, log=log, progress=progress), sha256
         except ProcessError as error:
             raise BuildError("build-failed", f"{target.cell.id}: {error}\n{error.tail}") from None
 

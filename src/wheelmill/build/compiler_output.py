@@ -301,16 +301,14 @@ def unit_in(line: str) -> str:
     return f"{count}{units[-1]}"
 
 
-def explain_failure(
-    what: str, failure: ProcessError, log: Path, *, package: Package, source: Path, seen: str
-) -> BuildError:
+def explain_failure(failure: ProcessError, log: Path, *, package: Package, source: Path, seen: str) -> BuildError:
     """Explain a failed build by the first error in its log, with a hint.
 
     A `CompileError` means that the compiler refused the source, and that nothing in the log could be the machine's
     fault. Only such errors are remembered. In doubt the machine is blamed: a needless retry costs time, a needless skip
     costs a wheel.
 
-    ``what`` is the first line of the message. The last lines of ``failure`` are shown if ``log`` has no error. ``seen``
+    The last lines of ``failure`` are shown if ``log`` has no error. ``seen``
     is the source folder as the build saw it; paths are shown without it.
     """
     first, excuse = _FirstError(), ""
@@ -320,7 +318,7 @@ def explain_failure(
                 plain = _COLOURS.sub("", text.rstrip()).replace(f"{seen.rstrip('/')}/", "")
                 first.take(plain)
                 excuse = excuse or _excuse_in(plain)
-    message = f"{what}:\n{_shown(first.lines) or failure.tail}\n{failure}\n(the whole log: {log})"
+    message = f"{source.name} does not build:\n{_shown(first.lines) or failure.tail}\n{failure}\n(the whole log: {log})"
     told = ("\n".join(first.lines) or failure.tail, excuse)
     hint = next(filter(None, (hint_for(text, package, source) for text in told)), None)
     if excuse or not _REFUSAL.match(first.line):

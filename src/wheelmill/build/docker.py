@@ -18,14 +18,14 @@ from typing import Final
 
 import tomlkit
 
-from wheelmill.build.builder import Compiled, check_built, describe
+from wheelmill.build.builder import BuildTask, Compiled, check_built, describe
 from wheelmill.build.compiler_cache import BuildPart, CompiledPart, CompilerCache, cache_of, part_in, tell_hits
 from wheelmill.build.compiler_output import explain_failure, unit_in
 from wheelmill.build.environment import install_packages, variables_of
 from wheelmill.build.local import repair_arguments
 from wheelmill.build.provenance import BuildPlace
 from wheelmill.build.toolkit import HEADERS
-from wheelmill.config.model import Compatibility, Component, CudaImages, ImageReference, Images
+from wheelmill.config.model import Compatibility, Component, CudaImages, Images
 from wheelmill.errors import BuildError, ProcessError, UsageError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.plan.targets import BuildTarget
@@ -46,7 +46,9 @@ PROJECT: Final = PurePosixPath("/project")
 class ContainerBuild:
     """One Python's build in one container."""
 
-    target: BuildTarget
+    task: BuildTask
+    """Its source is alone in its parent folder, which is never the working folder of our programs: they would import a
+    ``cibuildwheel.py`` of the project. Its workspace gets the settings and the wheel."""
     image: str
     policy: str | None
     """``auto``, or a platform policy without its machine; None leaves the wheel as it was built."""
@@ -56,18 +58,15 @@ class ContainerBuild:
     """Further options of ``docker create``."""
 
 
-def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, log: Path, progress: Progress) -> Path:
-    """Build and repair a wheel in a container.
-
-    ``source`` is alone in its parent folder. It is never the working folder of our programs, which would import a
-    ``cibuildwheel.py`` of the project. ``workspace`` gets the settings and the wheel.
-    """
+def run_cibuildwheel(build: ContainerBuild) -> Path:
+    """Build and repair a wheel in a container."""
+    target, source, workspace = build.task.target, build.task.source, build.task.workspace
     settings, output = workspace / "cibuildwheel.toml", workspace / "wheelhouse"
     settings.write_text(tomlkit.dumps(settings_of(build)))
-    identifier = f"{build.target.cell.python.abi}-manylinux_{_machine(build.target)}"
+    identifier = f"{target.cell.python.abi}-manylinux_{target.cell.platform.machine}"
     command = [sys.executable, "-I", "-m", "cibuildwheel", "--only", identifier, "--config-file", str(settings)]
     process.run(
-        [*command, "--output-dir", str(output), str(PurePosixPath(source.name, build.target.subdirectory))],
+        [*command, "--output-dir", str(output), str(PurePosixPath(source.name, target.subdirectory))],
         cwd=source.parent,  # cibuildwheel copies it, and so nothing else, to the fixed path /project
         env={
             **_docker_environment(),
@@ -75,9 +74,9 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
             "TMPDIR": str(workspace),
             "CIBW_CACHE_PATH": str(workspace / "cibuildwheel"),  # else in the home folder, which may be read-only
         },
-        timeout=build.target.package.timeout,
-        log=log,
-        on_line=lambda line: progress.line(unit_in(line)),
+        timeout=target.package.timeout,
+        log=build.task.log,
+        on_line=lambda line: build.task.progress.line(unit_in(line)),
         guard=True,  # it starts Docker's clients
     )
     (wheel,) = output.glob("*.whl")
@@ -86,9 +85,9 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
 
 def settings_of(build: ContainerBuild) -> dict[str, object]:
     """Return the contents of ``cibuildwheel.toml``, which replace the settings in the project's pyproject.toml."""
-    target = build.target
+    target = build.task.target
     options: dict[str, object] = {
-        f"manylinux-{_machine(target)}-image": build.image,
+        f"manylinux-{target.cell.platform.machine}-image": build.image,
         "container-engine": {"name": "docker", "create-args": [*build.create_args], "disable-host-mount": True},
         # PACKAGES has the locked requirements already.
         "build-frontend": {"name": "pip", "args": ["--no-build-isolation"]},
@@ -115,12 +114,8 @@ def _repair_command(build: ContainerBuild) -> str:
     """Return the repair command; auditwheel has a Python of its own, which must not import from PACKAGES."""
     if build.policy is None:
         return ""
-    repair = shlex.join(repair_arguments(build.policy, build.target.cell.platform))
+    repair = shlex.join(repair_arguments(build.policy, build.task.target.cell.platform))
     return f"env --unset=PYTHONPATH auditwheel {repair} -w {{dest_dir}} {{wheel}}"
-
-
-def _machine(target: BuildTarget) -> str:
-    return target.cell.platform.machine
 
 
 def _docker_environment() -> dict[str, str]:
@@ -173,11 +168,10 @@ class DockerBuilder:
             network=self.limits.network,
         )
 
-    def compile(
-        self, target: BuildTarget, source: Path, workspace: Path, *, policy: str, log: Path, progress: Progress
-    ) -> Compiled:
+    def compile(self, task: BuildTask, policy: str) -> Compiled:
         """Compile through cibuildwheel; see `Builder`."""
-        wheel, packages, cache = self._build(target, source, workspace, policy, None, log=log, progress=progress)
+        wheel, packages, cache = self._build(task, policy)
+        target = task.target
         check_built(wheel, target)
         bases = self.images.of_cuda(target.cell.cuda)
         return Compiled(
@@ -188,30 +182,21 @@ class DockerBuilder:
             objects=cache.counts(),
         )
 
-    def compile_part(
-        self, target: BuildTarget, source: Path, workspace: Path, part: BuildPart, *, log: Path, progress: Progress
-    ) -> CompiledPart:
+    def compile_part(self, task: BuildTask, part: BuildPart) -> CompiledPart:
         """Compile a part through cibuildwheel; see `Builder`."""
-        _, _, cache = self._build(target, source, workspace, None, part, log=log, progress=progress)
+        _, _, cache = self._build(task, None, part)
         return part_in(cache)
 
     def _build(
-        self,
-        target: BuildTarget,
-        source: Path,
-        workspace: Path,
-        policy: str | None,
-        part: BuildPart | None,
-        *,
-        log: Path,
-        progress: Progress,
+        self, task: BuildTask, policy: str | None, part: BuildPart | None = None
     ) -> tuple[Path, PackageFolder, CompilerCache]:
         """Build a wheel; with a ``part``, the other units are empty objects, and the wheel is not repaired."""
+        target, source, workspace, log = task.target, task.source, task.workspace, task.log
         bases = self.images.of_cuda(target.cell.cuda)
         with containers.claim_run() as run:
             check_free_disk(workspace)
-            image = self._image(target, bases, progress)
-            progress.step(f"{target.cell.id}: preparing {describe(target, bases.toolkit)}")
+            image = self._image(target, bases, task.progress)
+            task.progress.step(f"{target.cell.id}: preparing {describe(target, bases.toolkit)}")
             folder = PackageFolder(
                 directory=workspace / "packages", python=target.cell.python, platform=target.cell.platform
             )
@@ -230,36 +215,32 @@ class DockerBuilder:
             if part:
                 variables |= part.divide(source, PROJECT / source.name, cache)
             build = ContainerBuild(
-                target=target,
+                task=task,
                 image=image,
                 policy=policy,
                 variables=variables,
                 create_args=self._create_args(run, packages, cache),
             )
-            progress.step(f"{target.cell.id}: compiling in a container; log in {log}")
+            task.progress.step(f"{target.cell.id}: compiling in a container; log in {log}")
             began = int(time.time())
             try:
-                with tell_hits(target, cache, progress):
-                    wheel = run_cibuildwheel(build, source, workspace, log=log, progress=progress)
+                with tell_hits(target, cache, task.progress):
+                    wheel = run_cibuildwheel(build)
             except ProcessError as error:
                 if fault := self._fault_of_machine(error, run, began=began, parallelism=parallelism, log=log):
                     raise fault from None
                 seen = str(PROJECT / source.name)
-                what = f"{source.name} does not build"
-                raise explain_failure(what, error, log, package=target.package, source=source, seen=seen) from None
+                raise explain_failure(error, log, package=target.package, source=source, seen=seen) from None
             finally:
                 _take_back(cache.folder, image, run)
         return wheel, packages, cache
 
     def _image(self, target: BuildTarget, bases: CudaImages, progress: Progress) -> str:
         """Return the image that a target is compiled in, with the target's system packages."""
-
-        def here(reference: ImageReference) -> str:
-            return base_image(reference.tagged, reference.digest, progress=progress)
-
+        manylinux = self.images.manylinux.images[target.cell.platform]
         arguments = {
-            "MANYLINUX_IMAGE": here(self.images.manylinux.images[target.cell.platform]),
-            "CUDA_IMAGE": here(bases.devel),
+            "MANYLINUX_IMAGE": base_image(str(manylinux), progress=progress),
+            "CUDA_IMAGE": base_image(str(bases.devel), progress=progress),
             "HOST_GCC": str(self.compatibility.cuda[target.cell.cuda].host_gcc),
         }
         image = own_image("build", arguments, own_installation.DOCKER, progress=progress)

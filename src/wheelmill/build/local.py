@@ -17,7 +17,7 @@ from typing import Final
 
 from build import BuildBackendException, BuildException, ProjectBuilder
 
-from wheelmill.build.builder import Compiled, check_built, describe
+from wheelmill.build.builder import BuildTask, Compiled, check_built, describe
 from wheelmill.build.compiler_cache import (
     BuildPart,
     CompiledPart,
@@ -216,13 +216,12 @@ class LocalBuilder:
         """Describe this machine; see `Builder`."""
         return self._machine
 
-    def compile(
-        self, target: BuildTarget, source: Path, workspace: Path, *, policy: str, log: Path, progress: Progress
-    ) -> Compiled:
+    def compile(self, task: BuildTask, policy: str) -> Compiled:
         """Compile with the project's own build backend; see `Builder`."""
-        environment, raw = self._build(target, source, workspace, None, log=log, progress=progress)
+        environment, raw = self._build(task)
+        target = task.target
         check_built(raw.path, target)
-        repaired = repair_here(raw.path, policy, target.cell.platform, workspace / "repaired", log=log)
+        repaired = repair_here(raw.path, policy, target.cell.platform, task.workspace / "repaired", log=task.log)
         return Compiled(
             wheel=repaired,
             toolkit=target.toolkit,
@@ -231,33 +230,23 @@ class LocalBuilder:
             memory=raw.memory,
         )
 
-    def compile_part(
-        self, target: BuildTarget, source: Path, workspace: Path, part: BuildPart, *, log: Path, progress: Progress
-    ) -> CompiledPart:
+    def compile_part(self, task: BuildTask, part: BuildPart) -> CompiledPart:
         """Compile a part with the project's own build backend; see `Builder`."""
-        environment, _ = self._build(target, source, workspace, part, log=log, progress=progress)
+        environment, _ = self._build(task, part)
         return part_in(environment.cache)
 
-    def _build(
-        self,
-        target: BuildTarget,
-        source: Path,
-        workspace: Path,
-        part: BuildPart | None,
-        *,
-        log: Path,
-        progress: Progress,
-    ) -> tuple[BuildEnvironment, RawWheel]:
+    def _build(self, task: BuildTask, part: BuildPart | None = None) -> tuple[BuildEnvironment, RawWheel]:
         """Build a wheel; with a ``part``, the other units are empty objects."""
+        target, log, progress = task.target, task.log, task.progress
         check_system_packages(target.package, progress)
         progress.step(f"{target.cell.id}: preparing {describe(target, target.toolkit)}")
-        environment = prepare_environment(target, self.place(target), workspace, log=log)
+        environment = prepare_environment(target, self.place(target), task.workspace, log=log)
         if part:
-            variables = part.divide(source, source, environment.cache)
+            variables = part.divide(task.source, task.source, environment.cache)
             environment = replace(environment, variables={**environment.variables, **variables})
         progress.step(f"{target.cell.id}: compiling; log in {log}")
         with tell_hits(target, environment.cache, progress):
-            project, raw = source / target.subdirectory, workspace / "raw"
+            project, raw = task.source / target.subdirectory, task.workspace / "raw"
             made = build_raw_wheel(target.package, project, raw, environment, log=log, progress=progress)
         return environment, made
 
@@ -280,12 +269,10 @@ def build_raw_wheel(
             writable={**environment.sandbox.writable, Path(exchange): Path(exchange), destination: destination},
             readable=[*environment.sandbox.readable, Path(hook)],
         )
-        variables = {**environment.variables, **(extra_environ or {})}
-        folder = source / (cwd or "")
         sandbox.run(
             cmd,
-            cwd=folder,
-            env=variables,
+            cwd=source / (cwd or ""),
+            env={**environment.variables, **(extra_environ or {})},
             timeout=package.timeout,
             log=log,
             on_line=lambda line: progress.line(unit_in(line)),
@@ -304,8 +291,7 @@ def build_raw_wheel(
             return RawWheel(path=destination / wheel, memory=max(memory))
     except (BuildException, BuildBackendException, ProcessError) as error:
         cause = error.exception if isinstance(error, BuildBackendException) else error
-        what = f"{source.name} does not build"
         if not isinstance(cause, ProcessError):
-            raise BuildError("build-failed", f"{what}:\n{error}") from None
+            raise BuildError("build-failed", f"{source.name} does not build:\n{error}") from None
         seen = environment.sandbox.inside(str(source))
-        raise explain_failure(what, cause, log, package=package, source=source, seen=seen) from None
+        raise explain_failure(cause, log, package=package, source=source, seen=seen) from None

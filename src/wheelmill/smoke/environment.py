@@ -314,10 +314,11 @@ class DockerEnvironments:
         ]
 
     def _image(self, base: ImageReference, progress: Progress) -> str:
-        def here(reference: ImageReference) -> str:
-            return base_image(reference.tagged, reference.digest, progress=progress)
-
-        arguments = {"BASE_IMAGE": here(base), "PYTHONS_IMAGE": here(self.images.manylinux.images[THIS_PLATFORM])}
+        pythons = self.images.manylinux.images[THIS_PLATFORM]
+        arguments = {
+            "BASE_IMAGE": base_image(str(base), progress=progress),
+            "PYTHONS_IMAGE": base_image(str(pythons), progress=progress),
+        }
         return own_image("runtime", arguments, own_installation.DOCKER, progress=progress)
 
 

@@ -176,15 +176,16 @@ _PAUSE: Final = 10.0
 """Seconds before the second pull; twice as many before the third."""
 
 
-def base_image(tagged: str, digest: str, *, progress: Progress) -> str:
+def base_image(reference: str, *, progress: Progress) -> str:
     """Pull a base image unless it is local, and return a name for it that no pull can change.
 
-    A local image counts if its digest or its ID, which is a hash as well, is the requested one. `tagged` is such as
-    ``docker.io/nvidia/cuda:13.0.2-devel-ubuntu24.04``, `digest` such as ``sha256:...``.
+    `reference` has tag and digest: ``docker.io/nvidia/cuda:13.0.2-devel-ubuntu24.04@sha256:...``. A local image counts
+    if its digest or its ID, which is a hash as well, is that one.
 
     Raises:
         UsageError: the registry does not provide the image.
     """
+    tagged, _, digest = reference.partition("@")
     repository = tagged.rpartition(":")[0]
     pinned = f"{repository}@{digest}"
     local = f"wheelmill/base:{digest.removeprefix('sha256:')[:24]}"

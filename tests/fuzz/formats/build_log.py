@@ -22,7 +22,7 @@ def read(content: bytes) -> None:
         log = Path(folder) / "log"
         log.write_bytes(content)
         failure = ProcessError("program-failed", "it exited with 1", returncode=1, tail="the end")
-        error = explain_failure("x", failure, log, package=PACKAGE, source=log.parent, seen="/work/source")
+        error = explain_failure(failure, log, package=PACKAGE, source=log.parent, seen="/work/source")
     assert len(str(error)) < 10_000
     assert not any(line.lstrip().startswith("::") for line in error.explained.splitlines())
     for line in content.decode(errors="replace").splitlines():

@@ -14,6 +14,7 @@ from cibuildwheel.options import BuildOptions, CommandLineArguments, Options
 
 from tests.fake_docker import FakeDocker, Reply
 from tests.unit.build.conftest import MACHINE, TARGET
+from wheelmill.build.builder import BuildTask
 from wheelmill.build.docker import ContainerBuild, run_cibuildwheel, settings_of
 from wheelmill.config.model import BuildArguments, LockedCommit
 from wheelmill.errors import ProcessError
@@ -24,8 +25,11 @@ from wheelmill.wheel.libraries import PROVIDED_BY_OTHERS
 IDENTIFIER = f"cp311-manylinux_{MACHINE}"
 IMAGE = "wheelmill/build:0123"
 
+TASK = BuildTask(
+    target=TARGET, source=Path("source"), workspace=Path("workspace"), log=Path("log"), progress=Progress()
+)
 BUILD = ContainerBuild(
-    target=TARGET,
+    task=TASK,
     image=IMAGE,
     policy="manylinux_2_28",
     variables={"MAX_JOBS": "2"},
@@ -87,7 +91,7 @@ def test_nothing_is_installed_for_the_build_nor_tested_and_all_that_compilers_pr
 
 def test_the_image_must_have_the_components_of_the_toolkit(tmp_path: Path) -> None:
     package = replace(TARGET.package, toolkit=("cublas", "nccl"))
-    build = replace(BUILD, target=replace(TARGET, package=package))
+    build = replace(BUILD, task=replace(TASK, target=replace(TARGET, package=package)))
     command = ["sh", "-c", as_read(build, tmp_path).before_build or ""]
     message = "error: 'toolkit' of the package names cublas, but the image has no /cuda/include/cublas_v2.h"
     with pytest.raises(ProcessError) as refusal:
@@ -111,7 +115,7 @@ def test_no_shell_reads_the_variables_of_a_build(tmp_path: Path) -> None:
 def test_settings_for_the_backend_arrive_as_they_are(tmp_path: Path) -> None:
     settings = (("--fast", "yes"), ("cmake.args", "-DA=1 -DB='x y'"), ("empty", ""))
     package = replace(TARGET.package, build_args=BuildArguments(isolation=False, config_settings=settings))
-    options = as_read(replace(BUILD, target=replace(TARGET, package=package)), tmp_path)
+    options = as_read(replace(BUILD, task=replace(TASK, target=replace(TARGET, package=package))), tmp_path)
     assert parse_config_settings(options.config_settings) == dict(settings)
 
 
@@ -142,8 +146,9 @@ def create_container(
     docker.answer("image", "inspect", says=f"linux/{'amd64' if MACHINE == 'x86_64' else 'arm64'}\n")
     docker.reply(("create",), Reply("this is enough\n", exit_code=1))
     log = source.parent / "log"
+    task = replace(build.task, source=source, workspace=source.parent, log=log)
     with pytest.raises(ProcessError):
-        run_cibuildwheel(build, source, source.parent, log=log, progress=Progress())
+        run_cibuildwheel(replace(build, task=task))
     (create,), (environment,) = docker.asked("create"), docker.environments("create")
     assert "this is enough" in log.read_text()
     return create, environment, log.read_text()
@@ -180,6 +185,6 @@ def test_neither_settings_nor_secrets_of_the_project_and_of_this_machine_reach_c
 def test_what_is_built_is_the_subdirectory_and_all_of_the_source_is_copied(docker: FakeDocker, source: Path) -> None:
     (source / "pyproject.toml").rename(source / "python" / "pyproject.toml")
     locked = LockedCommit(git="https://git.example/demo", ref="v1", subdirectory="python", commit="0" * 40)
-    build = replace(BUILD, target=replace(TARGET, source=locked))
+    build = replace(BUILD, task=replace(TASK, target=replace(TARGET, source=locked)))
     _create, _environment, log = create_container(docker, source, build)
     assert f"package_dir: {source / 'python'}\n" in log

@@ -13,7 +13,7 @@ import pytest
 from tests.refusals import coded
 from tests.unit.build.conftest import TARGET, target_of
 from wheelmill.build import compiler_cache
-from wheelmill.build.builder import build_part
+from wheelmill.build.builder import BuildTask, build_part
 from wheelmill.build.compiler_cache import (
     BuildPart,
     CompiledPart,
@@ -467,8 +467,8 @@ def test_a_part_leaves_a_log_and_no_wheel(tmp_path: Path, monkeypatch: pytest.Mo
     part, heard, output = BuildPart(number=2, of=4), Heard(), tmp_path / "out"
 
     class Builder(LocalBuilder):
-        def compile_part(self, *_: object, log: Path, **__: object) -> CompiledPart:
-            log.write_text("compiling\n")
+        def compile_part(self, task: BuildTask, _part: BuildPart) -> CompiledPart:
+            task.log.write_text("compiling\n")
             return CompiledPart(ours=3, others=9)
 
     build_part(target_of(tmp_path / "config" / "demo"), Builder(), part, output=output, progress=heard)

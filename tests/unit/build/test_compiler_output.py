@@ -31,9 +31,7 @@ MISSING_NINJA = (
 def explained(log: Path, tail: str = "the end of the log") -> BuildError:
     """Explain a failed build by what is in its log."""
     failure = ProcessError("program-failed", "the backend exited with 1", returncode=1, tail=tail)
-    return explain_failure(
-        "it does not build", failure, log, package=TARGET.package, source=log.parent, seen="/work/source"
-    )
+    return explain_failure(failure, log, package=TARGET.package, source=log.parent, seen="/work/source")
 
 
 def explained_text(printed: str, folder: Path) -> BuildError:
@@ -57,7 +55,10 @@ def explained_text(printed: str, folder: Path) -> BuildError:
 def test_the_first_error_of_a_compiler_is_shown_with_its_context(name: str, shown: str) -> None:
     error = explained(LOGS / f"{name}.log")
     assert isinstance(error, CompileError)
-    assert str(error) == f"it does not build:\n{shown}\nthe backend exited with 1\n(the whole log: {LOGS / name}.log)"
+    assert (
+        str(error)
+        == f"{LOGS.name} does not build:\n{shown}\nthe backend exited with 1\n(the whole log: {LOGS / name}.log)"
+    )
     assert error.line in shown.splitlines()
 
 
@@ -187,7 +188,7 @@ def test_the_memory_of_a_compiler_is_what_the_entry_says(tmp_path: Path) -> None
     (tmp_path / "log").write_text("g++: fatal error: Killed signal terminated program cc1plus\n")
     failure = ProcessError("program-failed", "it exited with 1", returncode=1, tail="")
     package = replace(TARGET.package, memory_per_job=9 << 30)
-    error = explain_failure("x", failure, tmp_path / "log", package=package, source=tmp_path, seen="/work")
+    error = explain_failure(failure, tmp_path / "log", package=package, source=tmp_path, seen="/work")
     assert "counted with 9 GB each" in str(error.hint)
 
 

@@ -14,7 +14,7 @@ from tests.refusals import coded
 from tests.unit.build.conftest import CELL, MACHINE, TARGET, compile_shared_object
 from tests.wheels import write_wheel
 from wheelmill.build import docker as docker_build
-from wheelmill.build.builder import Compiled
+from wheelmill.build.builder import BuildTask, Compiled
 from wheelmill.build.compiler_cache import BuildPart, CompiledPart, tell_hits
 from wheelmill.build.docker import ContainerBuild, ContainerLimits, DockerBuilder, check_free_disk, settings_of
 from wheelmill.build.environment import install_packages
@@ -43,7 +43,7 @@ class Cibuildwheel:
     build: ContainerBuild | None = None
     """What it was told."""
 
-    def __call__(self, build: ContainerBuild, *_folders: Path, **_others: object) -> Path:
+    def __call__(self, build: ContainerBuild) -> Path:
         """Do as it is told."""
         self.build = build
         if self.wheel:
@@ -92,10 +92,8 @@ def compile_in_docker(docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.Mo
         part: BuildPart | None = None,
     ) -> Compiled | CompiledPart:
         builder = DockerBuilder(images=CONFIG.images, compatibility=CONFIG.compatibility, limits=limits)
-        log = tmp_path / "log"
-        if part:
-            return builder.compile_part(target, tmp_path, workspace, part, log=log, progress=Progress())
-        return builder.compile(target, tmp_path, workspace, policy="auto", log=log, progress=Progress())
+        task = BuildTask(target=target, source=tmp_path, workspace=workspace, log=tmp_path / "log", progress=Progress())
+        return builder.compile_part(task, part) if part else builder.compile(task, "auto")
 
     return run
 
@@ -303,9 +301,9 @@ def test_a_daemon_that_does_not_answer_is_told_so(compile_in_docker: Compile, do
 def test_a_daemon_that_is_lost_while_it_compiles_is_a_build_error(
     compile_in_docker: Compile, cibuildwheel: Cibuildwheel, docker: FakeDocker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lose(*arguments: object, **others: object) -> Path:
+    def lose(build: ContainerBuild) -> Path:
         docker.reply((), Reply("Cannot connect to the Docker daemon", exit_code=1))
-        return cibuildwheel(*arguments, **others)  # type: ignore[arg-type]  # whatever it is called with
+        return cibuildwheel(build)
 
     monkeypatch.setattr(docker_build, "run_cibuildwheel", lose)
     with pytest.raises(BuildError, check=coded("docker-silent", "Cannot connect")):

@@ -15,6 +15,7 @@ from tests.unit.build.conftest import CELL, TARGET, write_toolkit
 from tests.unit.build.test_compiler_cache import Heard, write_program
 from tests.wheels import write_wheel
 from wheelmill.build import local
+from wheelmill.build.builder import BuildTask
 from wheelmill.build.compiler_cache import BuildPart, CompilerCache
 from wheelmill.build.local import (
     BuildEnvironment,
@@ -105,8 +106,8 @@ def test_a_folder_of_the_source_is_built_and_sees_what_lies_beside_it(
     (source / "backend.py").write_text(BACKEND.replace("said =", "assert os.path.exists('../README.md'); said ="))
     locked = LockedCommit(git="https://git.example/demo", ref="v1", subdirectory="demo", commit="0" * 40)
     target = replace(TARGET, package=PACKAGE, source=locked)
-    part, log = BuildPart(number=1, of=1), tmp_path / "log"
-    LocalBuilder().compile_part(target, tmp_path, tmp_path, part, log=log, progress=Progress())
+    task = BuildTask(target=target, source=tmp_path, workspace=tmp_path, log=tmp_path / "log", progress=Progress())
+    LocalBuilder().compile_part(task, BuildPart(number=1, of=1))
     (wheel,) = (tmp_path / "raw").iterdir()
     assert wheel.read_text().startswith(environment.sandbox.inside(str(tmp_path / "demo")))
 
@@ -288,14 +289,9 @@ def test_a_system_that_nothing_is_named_for_is_told_and_the_build_goes_on(
 
 def test_nothing_is_prepared_for_a_build_that_would_miss_one(machine: Machine, tmp_path: Path) -> None:
     machine({"dnf": ANY, "rpm": RPM})
-    workspace, log = tmp_path / "workspace", tmp_path / "log"
+    workspace = tmp_path / "workspace"
+    target = replace(TARGET, package=SYSTEM_PACKAGES_PACKAGE)
+    task = BuildTask(target=target, source=tmp_path, workspace=workspace, log=tmp_path / "log", progress=QUIET)
     with pytest.raises(BuildError, check=coded("system-packages-absent", "b-devel")):
-        LocalBuilder().compile(
-            replace(TARGET, package=SYSTEM_PACKAGES_PACKAGE),
-            tmp_path,
-            workspace,
-            policy="auto",
-            log=log,
-            progress=QUIET,
-        )
+        LocalBuilder().compile(task, "auto")
     assert not workspace.exists()

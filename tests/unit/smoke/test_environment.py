@@ -113,9 +113,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What was asked of the doors to Docker and to the package index, none of which opens here."""
     asked: dict[str, Any] = {"bases": [], "mirrored": []}
 
-    def base_image(tagged: str, _digest: str, *, progress: Progress) -> str:
+    def base_image(reference: str, *, progress: Progress) -> str:
         del progress
-        return tagged
+        return reference.partition("@")[0]
 
     def own_image(_name: str, arguments: Mapping[str, str], _context: Path, *, progress: Progress) -> str:
         del progress

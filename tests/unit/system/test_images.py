@@ -14,6 +14,7 @@ from wheelmill.system.progress import Progress
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 OTHER = "sha256:" + "f" * 64
 TAGGED = "docker.io/nvidia/cuda:13.0.2-devel-ubuntu24.04"
+REFERENCE = f"{TAGGED}@{DIGEST}"
 PINNED = f"docker.io/nvidia/cuda@{DIGEST}"
 LOCAL = "wheelmill/base:0123456789abcdef01234567"
 MISSING = Reply("Error: No such image", exit_code=1)
@@ -68,7 +69,7 @@ def test_an_image_with_the_digest_is_taken_as_it_is(
     digests: list[str] | None, image_id: str, docker: FakeDocker, heard: Heard
 ) -> None:
     has_tagged(docker, digests=digests, image_id=image_id)
-    assert base_image(TAGGED, DIGEST, progress=heard) == LOCAL
+    assert base_image(REFERENCE, progress=heard) == LOCAL
     assert docker.asked("tag") == [["tag", TAGGED, LOCAL]]
     assert (docker.asked("pull"), heard.steps) == ([], [])
 
@@ -76,7 +77,7 @@ def test_an_image_with_the_digest_is_taken_as_it_is(
 def test_what_has_the_tag_and_another_digest_is_not_taken(docker: FakeDocker, heard: Heard) -> None:
     has_tagged(docker, digests=[f"nvidia/cuda@{OTHER}"])
     docker.answer("pull")
-    assert base_image(TAGGED, DIGEST, progress=heard) == LOCAL
+    assert base_image(REFERENCE, progress=heard) == LOCAL
     assert docker.asked("pull") == [["pull", "--quiet", PINNED]]
     assert docker.asked("tag") == [["tag", PINNED, LOCAL]]
     assert heard.steps == [f"pulling {TAGGED}"]
@@ -85,7 +86,7 @@ def test_what_has_the_tag_and_another_digest_is_not_taken(docker: FakeDocker, he
 def test_what_was_pulled_before_is_not_pulled_again(docker: FakeDocker, heard: Heard) -> None:
     has_tagged(docker, digests=[f"nvidia/cuda@{OTHER}"])
     docker.answer("image", "inspect", "--format", "{{.Id}}", PINNED, says=OTHER)
-    assert base_image(TAGGED, DIGEST, progress=heard) == LOCAL
+    assert base_image(REFERENCE, progress=heard) == LOCAL
     assert docker.asked("tag") == [["tag", PINNED, LOCAL]]
     assert docker.asked("pull") == []
 
@@ -94,7 +95,7 @@ def test_a_pull_is_tried_three_times_with_longer_and_longer_pauses(
     docker: FakeDocker, heard: Heard, pauses: list[float]
 ) -> None:
     docker.reply(("pull",), Reply(exit_code=1), Reply(exit_code=1), Reply())
-    assert base_image(TAGGED, DIGEST, progress=heard) == LOCAL
+    assert base_image(REFERENCE, progress=heard) == LOCAL
     assert docker.asked("pull") == [["pull", "--quiet", PINNED]] * 3
     assert pauses == [10, 20]
 
@@ -102,7 +103,7 @@ def test_a_pull_is_tried_three_times_with_longer_and_longer_pauses(
 def test_a_third_pull_that_fails_is_an_error_with_what_the_registry_said(docker: FakeDocker, heard: Heard) -> None:
     docker.reply(("pull",), Reply("timeout", exit_code=1), Reply("timeout", exit_code=1), Reply("denied", exit_code=1))
     with pytest.raises(UsageError) as failure:
-        base_image(TAGGED, DIGEST, progress=heard)
+        base_image(REFERENCE, progress=heard)
     assert str(failure.value) == f"{TAGGED} cannot be pulled:\ndenied"
     assert len(docker.asked("pull")) == 3
     assert docker.asked("tag") == []
