@@ -1,23 +1,26 @@
 """Build of one target: the same steps everywhere, except for compilation.
 
 A repaired wheel gets its label in file name, METADATA and RECORD, and is packed the same way every time. The three must
-agree: pip refuses a wheel whose METADATA names another version, and uv reinstalls it on every sync.
+agree: pip refuses a wheel whose METADATA names another version, and uv reinstalls it on every sync. The wheel also gets
+licences, build facts and a bill of materials (PEP 639, PEP 770).
 """
 
 from __future__ import annotations
 
+import importlib.metadata
+import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
 from msgspec import structs
 from packaging.utils import canonicalize_name
 
-from wheelmill.build.added_files import facts_of, write_inside
 from wheelmill.build.compiler_cache import BuildPart, CompiledPart
+from wheelmill.build.environment import decisive_variables
 from wheelmill.build.provenance import (
     BuildPlace,
     BuiltWheel,
@@ -29,27 +32,45 @@ from wheelmill.build.provenance import (
     planned_values,
 )
 from wheelmill.build.source import apply_patches, fetch_source
-from wheelmill.config.model import Package, RequiresDist, projects_of
+from wheelmill.config.model import LockedCommit, LockedSdist, Package, RequiresDist, projects_of
 from wheelmill.errors import BuildError, ProcessError, UnreadableError
 from wheelmill.names import Sha256
-from wheelmill.plan.targets import BuildTarget
+from wheelmill.plan.targets import BuildTarget, Source
+from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.folders import claim_folder, workspaces
 from wheelmill.system.progress import Progress, number_of, size
 from wheelmill.wheel.archive import check_archive, open_archive, pack, unpack
-from wheelmill.wheel.build_facts import BuildFacts
-from wheelmill.wheel.metadata import add_label, is_pure, metadata_in, read_metadata, wheel_file_in
+from wheelmill.wheel.build_facts import (
+    BUILD_FACTS,
+    OWN_SBOM,
+    SBOMS,
+    AppliedPatch,
+    BuildFacts,
+    SourceFacts,
+    build_facts_bytes,
+)
+from wheelmill.wheel.libraries import is_bundled
+from wheelmill.wheel.metadata import (
+    LICENCES,
+    add_label,
+    is_licence_file,
+    is_pure,
+    licence_files,
+    licence_in,
+    metadata_in,
+    read_fields,
+    read_metadata,
+    wheel_file_in,
+)
 from wheelmill.wheel.name import WheelFile, WheelName, written_parts
 from wheelmill.wheel.record import record_of
-from wheelmill.wheel.shared_objects import shared_objects_of
+from wheelmill.wheel.shared_objects import SharedObject, read_folder, shared_objects_of
 
 
 def finish_wheel(
     repaired: Path, target: BuildTarget, facts: BuildFacts, *, source: Path, workspace: Path, output: Path
 ) -> WheelFile:
-    """Label a wheel that auditwheel repaired, add its build facts, and pack it into ``output``.
-
-    ``source`` is the patched source.
-    """
+    """Label a repaired wheel, add its build facts, and pack it into `output`; `source` is patched."""
     unpacked = workspace / "unpacked"
     unpack(repaired, unpacked)
     (old_dist_info,) = (path.name for path in unpacked.glob("*.dist-info"))
@@ -74,7 +95,7 @@ def finish_wheel(
             add=(*changes.replace, *changes.add),
         )
     )
-    write_inside(facts, target, source, unpacked, dist_info)
+    add_files(facts, target, source, unpacked, dist_info)
     (dist_info / "RECORD").write_bytes(record_of(unpacked, dist_info.name))
     finished = output / name.filename
     pack(unpacked, finished)
@@ -95,6 +116,140 @@ def _check_changes(changes: RequiresDist, metadata: bytes, package: Package) -> 
             "requirement-present",
             f"{place}.add: the wheel requires {', '.join(present)} already; 'replace' changes that",
         )
+
+
+_LARGEST_LICENCE: Final = 1 << 20
+"""Bytes; the longest files, with notices of all that they include, have a tenth of it."""
+
+
+def facts_of(
+    target: BuildTarget,
+    *,
+    source_sha256: Sha256,
+    toolkit: str,
+    packages: Mapping[str, str],
+    images: tuple[str, ...],
+) -> BuildFacts:
+    """Gather the build facts of a wheel.
+
+    `source_sha256` is the hash of the source before patches, `toolkit` the release of the CUDA toolkit. `packages` has
+    the versions of all distributions in the build environment, `images` the base images of the container.
+    """
+    cell, package = target.cell, target.package
+    wanted = package.system_packages
+    return BuildFacts(
+        wheelmill=importlib.metadata.version("wheelmill"),
+        project=cell.project,
+        version=cell.version,
+        python=str(cell.python),
+        pythons=tuple(map(str, target.pythons)),
+        platform=str(cell.platform),
+        source=source_facts(target.source, source_sha256),
+        patches=tuple(AppliedPatch(file=patch.name, sha256=sha256_of(patch)) for patch in package.patches),
+        licence=package.licence,
+        on_package_index=package.elsewhere == "same" and not isinstance(target.source, Path),
+        cuda=str(cell.cuda),
+        toolkit=toolkit,
+        torch=target.torch_release,
+        architectures=tuple(map(str, target.architectures)),
+        driver=target.driver,
+        cxx_standard=target.cxx_standard,
+        variables=dict(sorted(decisive_variables(target).items())),
+        build_args=tuple(f"{name}={value}" for name, value in dict(package.build_args.config_settings).items()),
+        build_requirements=tuple(f"{name}=={version}" for name, version in packages.items()),
+        system_packages=tuple(dict.fromkeys((*(wanted.dnf or ()), *(wanted.apt or ())))) if wanted else (),
+        images=images,
+    )
+
+
+def source_facts(source: Source, sha256: Sha256) -> SourceFacts:
+    """Describe the source of a target for its wheel; ``sha256`` is its hash before patches."""
+    match source:
+        case LockedSdist(sdist=sdist):
+            return SourceFacts(kind="sdist", sha256=sha256, sdist=sdist)
+        case LockedCommit() as locked:
+            return SourceFacts(
+                kind="commit",
+                sha256=sha256,
+                repository=locked.git if locked.git.startswith("https:") else None,
+                commit=locked.commit,
+                ref=locked.ref,
+                subdirectory=locked.subdirectory,
+            )
+        case _:
+            return SourceFacts(kind="folder", sha256=sha256)
+
+
+def add_files(facts: BuildFacts, target: BuildTarget, source: Path, unpacked: Path, dist_info: Path) -> None:
+    """Add licences of the patched `source`, build facts and a bill of materials to a wheel; RECORD comes later."""
+    try:
+        code = read_folder(unpacked)
+    except UnreadableError as error:
+        raise BuildError("build-failed", f"{target.cell.id}: {error}") from None
+    if not licence_files((path.relative_to(unpacked).as_posix() for path in dist_info.rglob("*")), dist_info.name):
+        _copy_licences(dict.fromkeys((source / target.subdirectory, source)), dist_info / LICENCES)
+    facts = with_compilers(facts, code)
+    members = {path.relative_to(unpacked).as_posix(): path for path in unpacked.rglob("*") if path.is_file()}
+    bill = bill_for(
+        facts,
+        target.package,
+        metadata=(dist_info / "METADATA").read_bytes(),
+        code=code,
+        bundled={name: sha256_of(path) for name, path in members.items() if is_bundled(name)},
+    )
+    try:
+        (dist_info / BUILD_FACTS).write_bytes(build_facts_bytes(facts))
+        (dist_info / SBOMS).mkdir(exist_ok=True)
+        (dist_info / SBOMS / OWN_SBOM).write_bytes(bill)
+    except (FileExistsError, IsADirectoryError) as error:
+        name = Path(error.filename).name
+        raise BuildError(
+            "wheel-replaced", f"{target.cell.id}: its build backend put something else in the place of {name}"
+        ) from None
+
+
+def with_compilers(facts: BuildFacts, code: Iterable[SharedObject]) -> BuildFacts:
+    """Add the compilers that are named in the machine code."""
+    return replace(facts, compilers=tuple(sorted({text for each in code for text in each.compilers})))
+
+
+def bill_for(
+    facts: BuildFacts,
+    package: Package,
+    *,
+    metadata: bytes,
+    code: Iterable[SharedObject],
+    bundled: Mapping[str, Sha256],
+) -> bytes:
+    """Write the bill of materials of a wheel, reproducible from the wheel and the plan.
+
+    `bundled` has the hashes of the libraries that were copied into the wheel.
+    """
+    from wheelmill.wheel.bill_of_materials import Bill, bill_bytes  # half a second
+
+    fields = read_fields(metadata)
+    return bill_bytes(
+        Bill(
+            project=package.name,
+            version=fields["version"],
+            contents=sha256_of_bytes(build_facts_bytes(facts) + metadata),
+            licence=licence_in(fields),
+            facts=facts,
+            patches=tuple(patch.read_bytes() for patch in package.patches),
+            bundled=bundled,
+            holds_cuda_runtime=any(each.holds_cuda_runtime for each in code),
+        )
+    )
+
+
+def _copy_licences(folders: Mapping[Path, None], destination: Path) -> None:
+    """Copy licence files that the build backend left out; of files of one name, the first of `folders` wins."""
+    for folder in folders:
+        for path in sorted(folder.iterdir()):
+            is_small_file = path.is_file() and not path.is_symlink() and path.stat().st_size <= _LARGEST_LICENCE
+            if is_small_file and is_licence_file(path.name) and not (destination / path.name).exists():
+                destination.mkdir(exist_ok=True)
+                shutil.copyfile(path, destination / path.name)
 
 
 def check_built(wheel: Path, target: BuildTarget) -> None:
@@ -133,12 +288,12 @@ class Compiled:
     wheel: Path
     """Repaired, not labelled yet."""
     toolkit: str
-    """The CUDA toolkit release that it was compiled with."""
+    """Release of the CUDA toolkit."""
     packages: Mapping[str, str]
     """The version of every distribution in the build environment, by name."""
     objects: CacheCounts
     images: tuple[str, ...] = ()
-    """The base images of the container that it was compiled in, by digest."""
+    """Base images of the container that it was compiled in, by digest."""
     memory: int | None = None
     """See `Provenance`."""
 
@@ -215,9 +370,7 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
 def build_part(
     target: BuildTarget, builder: Builder, part: BuildPart, *, output: Path, progress: Progress
 ) -> CompiledPart:
-    """Compile a part of one target into the compiler cache, without a wheel.
-
-    ``output`` gets ``<target>.part-<number>-of-<all>.log``.
+    """Compile a part of one target into the compiler cache, without a wheel; the log goes to `output`.
 
     Raises:
         BuildError: it failed; with the first error of the log.
@@ -231,7 +384,7 @@ def build_part(
 
 
 def _log_in(output: Path, name: str) -> Path:
-    """Return the path of a build's log, and remove an earlier log."""
+    """Path of a build's log, without an earlier log."""
     output.mkdir(parents=True, exist_ok=True)
     log = (output / f"{name}.log").resolve()
     log.unlink(missing_ok=True)
@@ -259,9 +412,9 @@ def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Itera
 def workspace_of(target: BuildTarget, progress: Progress) -> Iterator[Path]:
     """Hold the folder of a target's group, empty at first.
 
-    Its path never changes, because paths reach the compiler. nvcc derives the names of internal symbols from the source
-    path, and compiler caches compare the paths of headers. With one folder for all Pythons of a group, two builds of
-    one target are equal to the byte.
+    Its path never changes, because paths reach the compiler: nvcc names internal symbols by the source path, and
+    compiler caches compare the paths of headers. With one folder for all Pythons of a group, two builds of one target
+    are equal to the byte.
     """
 
     def wait(holder: str) -> None:

@@ -44,7 +44,7 @@ class CompilerCache:
     compilers: Path
 
     def variables(self, folder: PurePath | None = None, compilers: PurePath | None = None) -> Mapping[str, str]:
-        """Return the variables that the compilers read; the arguments are the two folders' paths inside a build."""
+        """Variables that the compilers read; the arguments are the two folders' paths inside a build."""
         asked = {name: "1" for name in ("CCACHE_DISABLE", "CCACHE_RECACHE") if os.environ.get(name)}
         return asked | {
             "WHEELMILL_COMPILERS": str(compilers or self.compilers),
@@ -72,7 +72,7 @@ class CompilerCache:
 
 
 def caches() -> Path:
-    """Return the folder with a cache folder for each group."""
+    """Folder with the cache folders of all groups."""
     return user_cache_path("wheelmill") / "compiled"
 
 
@@ -81,8 +81,8 @@ def cache_of(
 ) -> CompilerCache:
     """Open the cache of a target's group, with compilers in the build's workspace.
 
-    ``toolkit`` and ``place`` are part of its name: ccache sees the bytes of nvcc and of compilers, but not of the
-    programs that they call. ``python_include`` has the headers of the build's Python, as the build will see them.
+    `toolkit` and `place` are part of its name: ccache sees the bytes of nvcc and of compilers, but not of programs that
+    they call. `python_include` has the headers of the build's Python, as the build will see them.
     """
     folder = caches() / f"{target.cell.group}-{toolkit}-{identity_of(place)[:16]}-{_PATHS}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -116,13 +116,12 @@ def link_toolkit(toolkit: Path, home: Path, sandbox: Sandbox) -> None:
 
 
 UNITS: Final = (".c", ".cc", ".cpp", ".cu", ".cxx")
-"""The endings of files that are compiled one by one."""
+"""Suffixes of files that are compiled one by one."""
 _OURS, _OTHERS = "ours", "others"
-"""Beside the objects of a cache: where ``docker/through-ccache.sh`` lists what it compiled, and left to other parts."""
+"""Beside the objects of a cache: lists of the units that ``docker/through-ccache.sh`` compiled, and skipped."""
 
 _OBJECT: Final = re.compile("[0-9a-v]{24,}[A-Z]?")
-"""Name of a ccache file with a result or a list of headers: its hash, in some releases of ccache with a letter for its
-kind."""
+"""Name of a ccache file with a result or a list of headers: a hash, in some releases with a letter for its kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,16 +134,12 @@ class BuildPart:
     """Total count."""
 
     def __str__(self) -> str:
-        """Format the part: ``2/4``."""
+        """``2/4``."""
         return f"{self.number}/{self.of}"
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse a part such as ``2/4``.
-
-        Raises:
-            ValueError: it is no such part.
-        """
+        """Parse a part such as ``2/4``; raises ValueError for any other text."""
         number, _, of = text.partition("/")
         if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
             raise ValueError(f"expected a part such as 2/4, not {text!r}")
@@ -166,12 +161,11 @@ class BuildPart:
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledPart:
-    """Numbers of units that a part's build compiled and skipped."""
+    """Numbers of units that the build of a part compiled and skipped."""
 
     ours: int
-    """Units of this part."""
     others: int
-    """Units that were left to other parts."""
+    """Left to other parts."""
 
 
 def part_in(cache: CompilerCache) -> CompiledPart:
@@ -187,10 +181,9 @@ def part_in(cache: CompilerCache) -> CompiledPart:
 
 
 def take_up(folders: Iterable[Path]) -> int:
-    """Copy the objects of other jobs' compiler caches to this machine's, and return the number of new ones.
+    """Copy the objects of other jobs' compiler caches to this machine's, and count the new ones.
 
-    Only objects are copied: no links, settings or counts. Each of ``folders`` has caches of groups as this machine has
-    them, or folders with such caches.
+    Only objects are copied: no links, settings or counts. `folders` have caches of groups, or folders with such caches.
 
     Raises:
         IntegrityError: they take more space than compiler caches may.
@@ -211,7 +204,7 @@ def take_up(folders: Iterable[Path]) -> int:
 
 
 def _objects(folder: Path) -> Iterator[tuple[Path, PurePath]]:
-    """Yield the objects of all caches in a folder, each with its path below `caches`: ``GROUP/0/1/NAME``."""
+    """Objects of all caches in a folder, each with its path below `caches`: ``GROUP/0/1/NAME``."""
     for parent, _, names in os.walk(folder):  # does not follow links
         levels = PurePath(parent).relative_to(folder).parts
         depth = next((n for n, level in enumerate(reversed(levels)) if len(level) > 1), len(levels))

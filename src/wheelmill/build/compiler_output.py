@@ -27,13 +27,13 @@ MEMORY: Final = (
     *("out of memory", "memory exhausted", "cannot allocate memory"),
 )
 DISK: Final = ("no space left", "quota exceeded")
-"""Phrases that stand in what is printed where the network, memory or disk is to blame, in lower case."""
+"""Phrases that blame the network, memory or disk, in lower case."""
 
 _HEADER: Final = r"(?:fatal error: |cannot open source file \")"
 _SETUP: Final = "setup.py"
 _SWITCH: Final = re.compile(r"\b[A-Z][A-Z0-9_]*_FORCE_BUILD\b")
 _MAX_SETUP: Final = 1 << 20
-"""Bytes of a setup.py in which a switch is looked for."""
+"""Bytes of a setup.py that are searched for a switch."""
 
 
 _OTHER_NAMES: Final[Mapping[str, str]] = {"nvtx": "(?:nvtx|nvToolsExt)", "profiler-api": "cuda_?profiler"}
@@ -41,12 +41,12 @@ _OTHER_NAMES: Final[Mapping[str, str]] = {"nvtx": "(?:nvtx|nvToolsExt)", "profil
 
 
 def any_of(phrases: Iterable[str]) -> str:
-    """Return the regular expression of phrases, none of them as a part of a word."""
+    """Regular expression of phrases, none of them as a part of a word."""
     return rf"(?<!\w)(?:{'|'.join(map(re.escape, phrases))})(?!\w)"
 
 
 def _lacks(component: str) -> Cause:
-    """Return the cause for a missing component of the toolkit: by its headers, libraries or CMake targets."""
+    """Cause for a missing component of the toolkit: by its headers, libraries or CMake targets."""
     name = _OTHER_NAMES.get(component, component)
     return Cause(
         pattern=rf"{_HEADER}(?:\w+/)?{name}\w*\.h|cannot find -l{name}|\bCUDA::{name}",
@@ -55,7 +55,7 @@ def _lacks(component: str) -> Cause:
 
 
 def _lacks_system(headers: str, dnf: str, apt: str) -> Cause:
-    """Return the cause for missing packages of the operating system: by one of their headers or its folder."""
+    """Cause for missing packages of the operating system: by one of their headers or its folder."""
     return Cause(
         pattern=_HEADER + headers,
         hint=f"system_packages: {{{{dnf: [{dnf}], apt: [{apt}]}}}} in the entry of {{project}} brings that header",
@@ -71,10 +71,7 @@ KNOWN_CAUSES: Final = (
         pattern=any_of(MEMORY),
         hint="compilers are counted with {memory} GB each: raise memory_per_job of {project}, and fewer run at once",
     ),
-    Cause(
-        pattern=any_of(DISK),
-        hint="the disk is full",
-    ),
+    Cause(pattern=any_of(DISK), hint="the disk is full"),
     Cause(
         pattern=any_of(NETWORK)
         + r"|unable to access 'https?:|failed to clone|'git', '(?:clone|submodule)'|No matching distribution found for",
@@ -138,10 +135,10 @@ the {switch} that stops a download."""
 
 
 def hint_for(printed: str, package: Package, source: Path) -> str | None:
-    """Return the hint for the first known cause of a failure; None if the cause is not known.
+    """Hint for the first known cause of a failure; None if the cause is not known.
 
-    ``printed`` is the first error of the build, or the end of its log. The ``setup.py`` in ``source`` may name the
-    variable that stops a download.
+    `printed` is the first error of the build, or the end of its log. ``setup.py`` in `source` may name the variable
+    that stops a download.
     """
     memory = (package.memory_per_job or MEMORY_PER_COMPILER) >> 30
     switch = _switch_in(printed, source)
@@ -150,7 +147,7 @@ def hint_for(printed: str, package: Package, source: Path) -> str | None:
 
 
 def _switch_in(printed: str, source: Path) -> str:
-    """Return the variable that stops a source's downloads, from its output or ``setup.py``, or a placeholder."""
+    """Variable that stops a source's downloads, from its output or ``setup.py``, or a placeholder."""
     setup = source / _SETUP
     text = ""
     if setup.is_file():
@@ -285,7 +282,7 @@ def _indent(text: str) -> int:
 
 
 def _own_frames(traceback: Sequence[str]) -> Sequence[str]:
-    """Return the frames of a traceback that do not belong to the build backend."""
+    """Frames of a traceback that do not belong to the build backend."""
     last = max((place for place, text in enumerate(traceback) if _BACKEND.match(text.lstrip())), default=0)
     own = (place for place in range(last + 1, len(traceback)) if traceback[place].lstrip().startswith('File "'))
     first = next(own, len(traceback))
@@ -308,8 +305,8 @@ def explain_failure(failure: ProcessError, log: Path, *, package: Package, sourc
     fault. Only such errors are remembered. In doubt the machine is blamed: a needless retry costs time, a needless skip
     costs a wheel.
 
-    The last lines of ``failure`` are shown if ``log`` has no error. ``seen``
-    is the source folder as the build saw it; paths are shown without it.
+    The last lines of `failure` are shown if `log` has no error. Paths lose `seen`, the source folder as the build saw
+    it.
     """
     first, excuse = _FirstError(), ""
     if log.exists():  # else it failed before anything was started

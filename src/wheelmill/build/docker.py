@@ -84,7 +84,7 @@ def run_cibuildwheel(build: ContainerBuild) -> Path:
 
 
 def settings_of(build: ContainerBuild) -> dict[str, object]:
-    """Return the contents of ``cibuildwheel.toml``, which replace the settings in the project's pyproject.toml."""
+    """Contents of ``cibuildwheel.toml``, which replace the settings in the project's pyproject.toml."""
     target = build.task.target
     options: dict[str, object] = {
         f"manylinux-{target.cell.platform.machine}-image": build.image,
@@ -104,14 +104,14 @@ def settings_of(build: ContainerBuild) -> dict[str, object]:
 
 
 def _check_header(component: Component) -> str:
-    """Return a command that checks the image for a component before anything is compiled."""
+    """Command that checks the image for a component before anything is compiled."""
     header = f"$CUDA_HOME/include/{HEADERS[component]}"
     message = f"'toolkit' of the package names {component}, but the image has no {header}"
     return f'test -e "{header}" || (echo "error: {message}" && exit 1)'
 
 
 def _repair_command(build: ContainerBuild) -> str:
-    """Return the repair command; auditwheel has a Python of its own, which must not import from PACKAGES."""
+    """Repair command; auditwheel has a Python of its own, which must not import from PACKAGES."""
     if build.policy is None:
         return ""
     repair = shlex.join(repair_arguments(build.policy, build.task.target.cell.platform))
@@ -119,7 +119,7 @@ def _repair_command(build: ContainerBuild) -> str:
 
 
 def _docker_environment() -> dict[str, str]:
-    """Return the environment of cibuildwheel and Docker's client, without the user's settings and tokens."""
+    """Environment of cibuildwheel and Docker's client, without the user's settings and tokens."""
     docker = {name: value for name, value in os.environ.items() if name.startswith("DOCKER_")}
     return process.environment_for_foreign_code() | docker
 
@@ -141,9 +141,8 @@ class ContainerLimits:
     """Resources and network of a build's container."""
 
     memory: int | None = None
-    """Bytes; None sets no limit."""
+    """Bytes; None sets no limit, and so does `cpus`."""
     cpus: int | None = None
-    """Processors; None sets no limit."""
     network: str = "none"
     """A network of Docker's. Builds need none: what they install is mounted."""
 
@@ -236,7 +235,7 @@ class DockerBuilder:
         return wheel, packages, cache
 
     def _image(self, target: BuildTarget, bases: CudaImages, progress: Progress) -> str:
-        """Return the image that a target is compiled in, with the target's system packages."""
+        """Image that a target is compiled in, with the target's system packages."""
         manylinux = self.images.manylinux.images[target.cell.platform]
         arguments = {
             "MANYLINUX_IMAGE": base_image(str(manylinux), progress=progress),
@@ -261,7 +260,7 @@ class DockerBuilder:
         return cache_of(target, toolkit, self.place(target), workspace, headers)
 
     def _create_args(self, run: containers.Run, packages: PackageFolder, cache: CompilerCache) -> list[str]:
-        """Return the options of ``docker create``: the folders that a build sees, and its limits."""
+        """Options of ``docker create``: the folders that a build sees, and its limits."""
         limits = self.limits
         return [
             f"--label={run.label}",
@@ -277,7 +276,7 @@ class DockerBuilder:
     def _fault_of_machine(
         self, error: ProcessError, run: containers.Run, *, began: int, parallelism: Parallelism, log: Path
     ) -> BuildError | None:
-        """Return an error for the resource that a failed build used up; None if there is no sign of that."""
+        """Error for the resource that a failed build used up; None if there is no sign of that."""
         containers.check_daemon()
         tail = f"{error.tail}\n{error}\n(the whole log: {log})"
         if containers.ran_out_of_memory(run, since=began):

@@ -43,11 +43,7 @@ def install_packages(target: BuildTarget, packages: PackageFolder, workspace: Pa
 
 
 def install_torch(target: BuildTarget, packages: PackageFolder, *, log: Path) -> None:
-    """Install the torch that a target links to.
-
-    Raises:
-        BuildError: it cannot be fetched, or is for another CUDA.
-    """
+    """Install the torch that a target links to."""
     cell, release = target.cell, target.torch_release
     try:
         packages.install([f"torch=={release}"], torch_backend=target.torch_backend, log=log)
@@ -127,7 +123,7 @@ def install_requirements(target: BuildTarget, packages: PackageFolder, workspace
 
 
 def _requirements_file(requirements: tuple[LockedRequirement, ...], workspace: Path) -> Path:
-    """Write a requirements file for uv: one pinned requirement per line, with the hashes that its wheel may have."""
+    """Write a requirements file for uv: pinned requirements, with the hashes that their wheels may have."""
     path = workspace / "requirements.txt"
     lines = (" ".join([pin.requirement, *(f"--hash=sha256:{sha256}" for sha256 in pin.sha256)]) for pin in requirements)
     path.write_text("".join(f"{line}\n" for line in lines))
@@ -144,7 +140,7 @@ _SEED_SINCE: Final = CudaVersion(13, 0)
 def variables_of(
     target: BuildTarget, parallelism: Parallelism, *, packages: PurePath, toolkit: PurePath
 ) -> dict[str, str]:
-    """Return the variables of any build; ``packages`` and ``toolkit`` are paths as the build sees them."""
+    """Variables of any build; `packages` and `toolkit` are paths as the build sees them."""
     return {
         **_fixed_variables(target),
         "MAX_JOBS": str(parallelism.jobs),
@@ -157,7 +153,7 @@ def variables_of(
 
 
 def decisive_variables(target: BuildTarget) -> dict[str, str]:
-    """Return the variables that decide the result; they are the same on every machine."""
+    """Variables that decide the result, the same on every machine."""
     flags = " ".join((*_seed(target), *target.nvcc_flags))
     appended = {"NVCC_APPEND_FLAGS": flags} if flags else {}
     return {**_fixed_variables(target), **appended, **_own_variables(target)}
@@ -193,7 +189,7 @@ def _known_to_torch(architecture: Architecture, package: Package) -> str:
 
 
 def _gencode(architectures: tuple[Architecture, ...]) -> str:
-    """Return nvcc's flags for some architectures, in the form of torch's extension builder."""
+    """Flags of nvcc for some architectures, in the form of torch's extension builder."""
     sass = [f"-gencode=arch={a.compute},code={a.sm}" for a in architectures]
     ptx = [f"-gencode=arch={a.compute},code={a.compute}" for a in architectures if a.ptx]
     return " ".join(sass + ptx)
@@ -212,7 +208,7 @@ _FORMS: Final[Mapping[ArchForm, Callable[[Architecture], str]]] = {
 
 
 def _own_variables(target: BuildTarget) -> dict[str, str]:
-    """Return the variables that packages.yml sets for a package."""
+    """Variables that packages.yml sets for a package."""
     variables, written = dict(target.package.env), _architectures_in_forms(target)
     if own := target.package.arch_variable:
         variables = {own.name: written[own.form], **variables}

@@ -1,8 +1,7 @@
-"""What ``torch.cuda`` says of GPUs in a build: that there is one of each kind that is compiled for.
+"""GPUs that ``torch.cuda`` reports in a build: one of each kind that is compiled for.
 
-Many a setup.py asks before it compiles for CUDA, and where there is no GPU compiles for the CPU or gives up. The torch
-of a build gets a copy of this file, so nothing of ours is imported here. Only questions are answered: what needs a
-driver fails as it does without one.
+Many a setup.py asks before it compiles for CUDA, and without a GPU compiles for the CPU or gives up. The torch of a
+build gets a copy of this file, so nothing of ours is imported here. What needs a driver fails as it does without one.
 """
 
 from __future__ import annotations
@@ -12,17 +11,13 @@ from types import SimpleNamespace
 
 
 class PlannedGpu(SimpleNamespace):
-    """A GPU to compile for; nothing but its compute capability is known."""
+    """GPU to compile for; only its compute capability is known."""
 
 
 def answers(capabilities: Sequence[tuple[int, int]]) -> tuple[Callable[..., object], ...]:
-    """The functions of ``torch.cuda`` from which all its other answers come.
+    """Functions of ``torch.cuda`` on which all its others depend, for GPUs with these compute capabilities: ``(9, 0)``.
 
-    Args:
-        capabilities: the compute capability of each GPU: ``(9, 0)``.
-
-    Returns:
-        ``is_available``, ``device_count``, ``current_device`` and ``get_device_properties``.
+    They are ``is_available``, ``device_count``, ``current_device`` and ``get_device_properties``.
     """
     gpus = [PlannedGpu(name=f"NVIDIA sm_{major}{minor}", major=major, minor=minor) for major, minor in capabilities]
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -62,11 +63,10 @@ class BuildEnvironment:
     variables: Mapping[str, str]
     """The whole environment of its processes."""
     sandbox: Sandbox
-    """Sandbox of the build's programs."""
 
 
 def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path, *, log: Path) -> BuildEnvironment:
-    """Install a target's build requirements, and return the environment of its build."""
+    """Install a target's build requirements, and prepare the environment of its build."""
     python = target.cell.python
     try:
         venv = environments.create(workspace / "venv", python=python)
@@ -112,14 +112,14 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
 
 
 def _places_of(venv: VirtualEnvironment) -> tuple[Path, Path]:
-    """Return the folder of headers and the base prefix of an environment's Python."""
+    """Folder of headers and base prefix of an environment's Python."""
     code = "import json, sys, sysconfig; print(json.dumps([sysconfig.get_path('include'), sys.base_prefix]))"
     headers, prefix = venv.evaluate(code)
     return Path(headers), Path(prefix)
 
 
 def repair_arguments(policy: str, platform: Platform) -> Sequence[str]:
-    """Return the options of auditwheel, without the wheel and the output folder; for ``policy`` see `Builder`."""
+    """Options of auditwheel, without the wheel and the output folder; for `policy` see `Builder`."""
     excludes = (word for pattern in PROVIDED_BY_OTHERS for word in ("--exclude", pattern))
     return ("repair", "--plat", _wanted(policy, platform), *excludes)
 
@@ -160,8 +160,7 @@ def _refusal(raw: Path, platform: str) -> str | None:
 def check_system_packages(package: Package, progress: Progress) -> None:
     """Refuse a build that lacks a development package of this operating system, before anything is compiled.
 
-    Without apt and dnf, or if the package names none for them, the build goes on with a notice: the headers may exist
-    all the same.
+    Without apt and dnf, or if the package names none for them, the build goes on with a notice: the headers may exist.
     """
     wanted = package.system_packages
     if wanted is None:
@@ -181,19 +180,18 @@ def check_system_packages(package: Package, progress: Progress) -> None:
 
 
 def _apt_has(name: str) -> bool:
-    try:
-        states = process.run(["dpkg-query", "--show", "--showformat=${db:Status-Status}\\n", name])
-    except ProcessError:
-        return False
+    states = _answer("dpkg-query", "--show", "--showformat=${db:Status-Status}\\n", name) or ""
     return "installed" in states.splitlines()  # a line for each architecture; removed ones may have left settings
 
 
 def _dnf_has(name: str) -> bool:
-    try:
-        process.run(["rpm", "--query", "--whatprovides", name])
-    except ProcessError:
-        return False
-    return True
+    return _answer("rpm", "--query", "--whatprovides", name) is not None
+
+
+def _answer(*words: str) -> str | None:
+    with suppress(ProcessError):
+        return process.run(words)
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +200,7 @@ class RawWheel:
 
     path: Path
     memory: int
-    """The peak memory of its largest process, in bytes: a compiler's, or that of Python with torch."""
+    """Peak memory of its largest process, in bytes: a compiler's, or that of Python with torch."""
 
 
 class LocalBuilder:
@@ -254,10 +252,9 @@ class LocalBuilder:
 def build_raw_wheel(
     package: Package, source: Path, destination: Path, environment: BuildEnvironment, *, log: Path, progress: Progress
 ) -> RawWheel:
-    """Build a wheel from a source folder with the project's own build backend (PEP 517).
+    """Build a wheel with the project's own build backend (PEP 517).
 
-    ``package`` sets a time limit, the backend's settings, and whether the project's own build requirements are
-    installed. ``source`` has ``pyproject.toml`` or ``setup.py``.
+    `package` sets a time limit, the backend's settings, and whether the project's own build requirements are installed.
     """
     memory: list[int] = []
 

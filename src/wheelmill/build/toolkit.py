@@ -36,19 +36,19 @@ HEADERS: Final[dict[Component, str]] = {
 """A header of every component that is part of the toolkit."""
 
 _EXTRAS: Final[dict[Component, str]] = {"profiler-api": "profiler"}
-"""The names of components in the metapackage ``cuda-toolkit``, where they differ from ours."""
+"""Names of components in the metapackage ``cuda-toolkit``, where they differ from ours."""
 
 _OWN_WHEELS: Final = get_args(OwnWheel)
 """In wheels such as ``nvidia-cudnn-cu13``, each in a folder such as ``nvidia/cudnn``."""
 
 
 def extras_of(components: Sequence[Component]) -> list[str]:
-    """Return the extras of the metapackage ``cuda-toolkit`` for some components."""
+    """Extras of the metapackage ``cuda-toolkit`` for some components."""
     return [_EXTRAS.get(name, name) for name in components if name in HEADERS]
 
 
 def missing_in(home: Path, components: Sequence[Component]) -> list[Component]:
-    """Return the components that an installed toolkit lacks."""
+    """Components that an installed toolkit lacks."""
     return [name for name in components if name in HEADERS and not (home / "include" / HEADERS[name]).exists()]
 
 
@@ -66,9 +66,9 @@ def install_own_wheels(target: BuildTarget, packages: PackageFolder, *, log: Pat
 
 
 def library_variables(components: Sequence[Component], packages: PurePath, toolkit: PurePath) -> dict[str, str]:
-    """Return the variables by which linkers, compilers and CMake find components outside their usual folders.
+    """Variables by which linkers, compilers and CMake find components outside their usual folders.
 
-    ``packages`` and ``toolkit`` are paths as the build sees them.
+    `packages` and `toolkit` are paths as the build sees them.
     """
     own = _folders_of(components, packages)
     stubs = toolkit / "lib64" / "stubs"  # libcuda.so comes with drivers only, so linking to it needs the stub
@@ -107,10 +107,9 @@ _COMPILER: Final = ("nvcc", "cccl", "crt", "nvvm", "cudart")
 def provide_toolkit(
     cuda: CudaVersion, release: str, packages: PackageFolder, *, components: Sequence[Component] = (), log: Path
 ) -> Path:
-    """Find a CUDA home of exactly this toolkit release, or install one among the build's packages.
+    """Find a CUDA home of exactly this release with `components`, or install one among the build's packages.
 
-    It has the ``components`` beside the compiler. Packages that are installed later may replace parts of it; see
-    `complete_toolkit`.
+    Packages that are installed later may replace parts of it; see `complete_toolkit`.
     """
     lacking = ""
     for home in _installed_toolkits(cuda, release):
@@ -152,7 +151,7 @@ def _homes(cuda: CudaVersion) -> Iterator[Path]:
 
 
 def _release_of(home: Path) -> str | None:
-    """Return the release of a toolkit by its own files; None if it is incomplete."""
+    """Release of a toolkit by its own files; None if it is incomplete."""
     try:
         release = json.loads((home / "version.json").read_bytes())["cuda"]["version"]
     except (OSError, ValueError, LookupError, TypeError):

@@ -18,7 +18,7 @@ from packaging.tags import Tag
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.build.added_files import bill_for, facts_of, source_facts, with_compilers
+from wheelmill.build.builder import bill_for, facts_of, source_facts, with_compilers
 from wheelmill.build.provenance import Provenance, planned_values
 from wheelmill.build.source import copy_folder, sha256_of_tree
 from wheelmill.config.model import LockedSdist

@@ -36,7 +36,7 @@ def sbom_of(wheel: TestedWheel) -> bytes:
 
     A wheel that was not built by wheelmill gets its name, its licence and its bundled libraries.
     """
-    from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes  # half a second
+    from wheelmill.wheel.bill_of_materials import Bill, bill_bytes  # half a second
     from wheelmill.wheel.shared_objects import shared_objects_of
 
     with wheel.file.path.open("rb") as file, open_archive(file) as archive:
@@ -46,11 +46,8 @@ def sbom_of(wheel: TestedWheel) -> bytes:
             read_sbom(own, content)
         except UnreadableError:
             metadata = metadata_in(archive)
-            bundled = tuple(
-                BundledLibrary(member=name, sha256=sha256_of_bytes(archive.read(name)))
-                for name in archive.namelist()
-                if is_bundled(name)
-            )
+            libraries = filter(is_bundled, archive.namelist())
+            bundled = {name: sha256_of_bytes(archive.read(name)) for name in libraries}
         else:
             return content
     name = name_without_label(wheel.file.filename)

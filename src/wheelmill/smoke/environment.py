@@ -65,10 +65,10 @@ ServeIndex = Callable[[Path, Collection[WheelFile]], AbstractContextManager[Cand
 def torches_for(
     contents: Contents, python: PythonVersion | None, compatibility: Compatibility
 ) -> Mapping[TorchVersion | None, str | None]:
-    """Return the torches that a wheel is tested with, and the index of each; of a range, the oldest and the newest.
+    """Torches that a wheel is tested with, each with its index, a place as `torch_options` takes it.
 
-    Torch must be published for ``python``. Indexes are places as `torch_options` takes them. If the wheel names no
-    torch, None maps to None.
+    They are published for `python`; of a range, the oldest and the newest count. If the wheel names no torch, None maps
+    to None.
     """
     torch, label = contents.torch, contents.name.label
     if torch is None or label is None:
@@ -85,37 +85,20 @@ class SmokeEnvironment(Protocol):
 
     @property
     def torch(self) -> TorchVersion | None:
-        """The torch that the wheel is tested with; None if the wheel's requirements decide."""
-        ...
+        """Torch that the wheel is tested with; None if the wheel's requirements decide."""
 
     @property
     def place(self) -> str:
         """Name of the place: ``this machine``, or the base image of a container."""
-        ...
 
     def run(self, code: str, *arguments: str) -> str:
-        """Run Python code beside the installed packages, without this machine's secrets, and return its output.
-
-        Raises:
-            ProcessError: the code failed.
-        """
-        ...
+        """Run Python code beside the installed packages, without this machine's secrets, and return its output."""
 
     def install_torch(self, requirement: str) -> None:
-        """Install torch from the index that a user would install it from.
-
-        Raises:
-            ProcessError: it cannot be installed.
-        """
-        ...
+        """Install torch from the index that a user would install it from."""
 
     def install(self, requirements: Sequence[str]) -> None:
-        """Install wheels of the temporary index with pip, as a user would; their dependencies come from anywhere.
-
-        Raises:
-            ProcessError: pip could not.
-        """
-        ...
+        """Install wheels of the temporary index with pip, as a user would; dependencies come from anywhere."""
 
 
 class SmokeEnvironments(Protocol):
@@ -124,25 +107,18 @@ class SmokeEnvironments(Protocol):
     def of(
         self, contents: Contents, python: PythonVersion | None, index: CandidateIndex, progress: Progress, /
     ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
-        """List the environments that a wheel must pass, in order.
+        """List the environments that a wheel in `index` must pass, in order.
 
-        ``python`` is None if they have the version of the running interpreter. ``index`` has the wheel.
-
-        Raises:
-            ProcessError: what an environment needs cannot be downloaded; entering an environment may raise this, too.
-            NetworkError: the same.
-            UsageError: this machine lacks what every such environment needs.
+        `python` is None if they have the version of the running interpreter. What cannot be downloaded raises
+        ProcessError or NetworkError, also while an environment is entered. UsageError means that this machine lacks
+        what every environment needs.
         """
-        ...
 
 
 def evaluate(environment: SmokeEnvironment, answer: type[Answer], code: str, *arguments: str) -> Answer:
-    """Run our Python code in an environment, and read the JSON of type ``answer`` that it prints last.
+    """Run our Python code in an environment, and read the JSON of type `answer` that it prints last.
 
-    A wheel that is installed there may change the output. ``arguments`` become ``sys.argv[1:]``.
-
-    Raises:
-        ProcessError: the code failed, or printed something else.
+    An installed wheel may print before. `arguments` become ``sys.argv[1:]``.
     """
     printed = environment.run(code, *arguments)
     try:
@@ -165,7 +141,7 @@ class LocalEnvironment:
     index_url: str
     """URL of the temporary index."""
     interpreter: Path
-    """The folder of the Python that it was made of."""
+    """Folder of its Python."""
 
     @property
     def place(self) -> str:

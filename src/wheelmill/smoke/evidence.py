@@ -16,13 +16,7 @@ from wheelmill.smoke.verdict import Evidence
 from wheelmill.wheel.archive import check_archive, open_archive
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.libraries import cuda_major_of
-from wheelmill.wheel.metadata import (
-    commands_of,
-    dist_info_of,
-    metadata_in,
-    read_metadata,
-    wheel_file_in,
-)
+from wheelmill.wheel.metadata import commands_of, dist_info_of, metadata_in, read_metadata, wheel_file_in
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.platforms import newest
 from wheelmill.wheel.record import InstalledFile, check_record, installed_files
@@ -42,11 +36,10 @@ class Contents:
     """The name of its ``.dist-info`` folder."""
     metadata_file: bytes
     commands: tuple[str, ...]
-    """The programs that an installer makes for its entry points."""
+    """Programs that an installer makes for its entry points."""
     members: tuple[zipfile.ZipInfo, ...]
-    """Its files."""
     record_findings: tuple[Finding, ...]
-    """Findings about RECORD: where it and the files disagree."""
+    """Disagreements between RECORD and the files."""
     shared_objects: tuple[SharedObject, ...]
     evidence: Evidence
     provenance: Provenance | None
@@ -80,7 +73,7 @@ class Contents:
 
     @property
     def expectations(self) -> Expectations:
-        """Expectations of packages.yml; without provenance, that the wheel's packages can be imported."""
+        """Expectations of packages.yml; of a wheel not built here, only that its packages can be imported."""
         if self.provenance:
             return self.provenance.expectations
         names = (member.filename for member in self.members)
@@ -101,7 +94,7 @@ class Contents:
 
 
 def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tuple[Finding, ...]:
-    """Read a wheel, or return the findings why it cannot be read; ``file`` need not be a wheel."""
+    """Read a wheel, or return the findings why it cannot be read; `file` need not be a wheel."""
     try:
         name = WheelName.parse(file.filename)
     except ValueError as error:
@@ -139,7 +132,7 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
 
 
 def own_libraries(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
-    """Return the names by which shared objects of the wheel can need each other."""
+    """Names by which shared objects of the wheel can need each other."""
     names = (so.name.rpartition("/")[2] for so in shared_objects)
     return frozenset([*names, *(so.soname for so in shared_objects if so.soname)])
 

@@ -1,7 +1,4 @@
-"""Smoke test of one wheel: read its bytes, then install it as a user would.
-
-Our wheels that it requires are installed with it.
-"""
+"""Smoke test of one wheel: its bytes are read, then it is installed as by a user, with our wheels that it requires."""
 
 from __future__ import annotations
 
@@ -65,10 +62,10 @@ def examine_wheel(
     suffix: str = SUFFIX,
     progress: Progress,
 ) -> Verdict:
-    """Examine a wheel's bytes; if they do not refuse it, install it from an index of its own in clean environments.
+    """Examine a wheel's bytes; if they pass, install it from an index of its own in clean environments.
 
-    An earlier certificate with this ``suffix`` is removed: only current findings count. Wheels in ``available`` that it
-    requires are installed with it. It must stay under ``max_size`` bytes to be released; None sets no limit.
+    An earlier certificate with this `suffix` is removed: only current findings count. Wheels in `available` that it
+    requires are installed with it. `max_size` is in bytes; None sets no limit.
 
     Raises:
         UsageError: this machine lacks what the environments need.
@@ -87,11 +84,10 @@ def examine_wheel(
 def examine_bytes(
     file: WheelFile, provenance: Provenance | None, *, max_size: int | None = None
 ) -> tuple[Contents | None, Verdict]:
-    """Judge a wheel by its bytes alone: nothing of it is installed or run.
+    """Judge a wheel by its bytes alone; nothing of it is installed or run.
 
-    ``provenance`` sets the expectations; None if the wheel was not built here. It must stay under ``max_size`` bytes to
-    be released; None sets no limit. The returned contents are None if the file cannot be read; the verdict has no clean
-    environments.
+    `provenance` sets the expectations; None if the wheel was not built here. `max_size` is in bytes; None sets no
+    limit. The contents are None if the file cannot be read.
     """
     contents = open_wheel(file, provenance)
     if not isinstance(contents, Contents):

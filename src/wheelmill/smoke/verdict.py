@@ -37,13 +37,13 @@ class ListedEvidence:
     glibcxx: str | None
     """The newest libstdc++ that a symbol asks for: ``3.4.29``."""
     cuda_major: Count | None
-    """The major release of the CUDA libraries it names; None when it is linked to none, or statically."""
+    """Major release of its CUDA libraries; None if it is linked to none, or statically."""
     sass: tuple[str, ...]
     """GPU architectures with machine code: ``sm_90``."""
     ptx: tuple[str, ...]
     """GPU architectures with portable assembly: ``compute_120``."""
     torch_window: TorchWindow | None = None
-    """In which torches it could load by its symbols of torch; None when it needs none, or that was not looked for."""
+    """Torches in which its symbols exist; None if it needs none, or was not examined for that."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +51,7 @@ class Evidence(ListedEvidence):
     """Facts that a wheel's bytes show."""
 
     undefined_symbols: int
-    """The number of unversioned symbols that it expects from Python, torch, CUDA or the driver."""
+    """Unversioned symbols that it expects from Python, torch, CUDA or the driver."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,7 +146,7 @@ class TestedWheel:
     file: WheelFile
     certificate: Certificate
     attestation: str | None = None
-    """The address of an attestation by whoever built it."""
+    """Address of an attestation by its builder."""
     gpu_certificate: Path | None = None
     """The certificate of a machine with a GPU; its clean environments are part of the wheel's own certificate, too."""
     bundles: tuple[bytes, ...] = ()
@@ -159,7 +159,7 @@ def verdict_of(wheel: TestedWheel) -> Verdict:
 
 
 def certificate_path(wheel: Path, suffix: str = SUFFIX) -> Path:
-    """Return the path of a wheel's certificate, beside the wheel."""
+    """Path of a wheel's certificate, beside the wheel."""
     return wheel.with_name(wheel.name + suffix)
 
 

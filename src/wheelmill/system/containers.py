@@ -35,7 +35,7 @@ answered: Final = threading.Event()
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run whose containers end with it."""
+    """Run whose containers end with it."""
 
     id: str
 
@@ -52,12 +52,7 @@ class Container:
     id: str
 
     def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float | None = None) -> str:
-        """Run a program in the container and return its output.
-
-        Raises:
-            ProcessError: the program failed.
-            BuildError: Docker no longer answers.
-        """
+        """Run a program in the container and return its output; raises as `docker` does."""
         variables = [word for name, value in (env or {}).items() for word in ("--env", f"{name}={value}")]
         return docker("exec", *variables, self.id, *argv, timeout=timeout)
 
@@ -68,11 +63,9 @@ class Container:
 
 @contextmanager
 def claim_run() -> Iterator[Run]:
-    """Begin a run: remove leftover containers of earlier runs, and this run's at the end.
+    """Begin a run, and remove leftover containers: those of earlier runs now, its own at the end.
 
-    Raises:
-        UsageError: Docker is missing, or its daemon does not answer.
-        BuildError: the daemon answered before.
+    Raises as `check_daemon` does.
     """
     check_daemon()
     locks = user_cache_path("wheelmill") / "runs"
@@ -93,10 +86,7 @@ def claim_run() -> Iterator[Run]:
 def start_container(image: str, run: Run, options: Sequence[str]) -> Iterator[Container]:
     """Start a container of a local image; at the end, remove it and the volumes that only it has.
 
-    `options` are further options of ``docker create``.
-
-    Raises:
-        ProcessError: the container does not start.
+    `options` are further options of ``docker create``. Raises as `docker` does.
     """
     words = ["create", "--init", "--label", run.label, "--pull", "never", *options]
     container = Container(id=docker(*words, image, "sleep", "infinity").split()[-1])
@@ -109,10 +99,7 @@ def start_container(image: str, run: Run, options: Sequence[str]) -> Iterator[Co
 
 
 def ran_out_of_memory(run: Run, *, since: int) -> bool:
-    """Return whether the kernel ended a process in one of a run's containers for lack of memory.
-
-    Events count from `since`, a Unix time in seconds.
-    """
+    """True if since a Unix time the kernel ended a process in one of a run's containers for lack of memory."""
     period = ("--since", str(since), "--until", str(int(time.time()) + 1))
     return bool(docker("events", *period, "--filter", f"label={run.label}", "--filter", "event=oom"))
 
@@ -120,7 +107,7 @@ def ran_out_of_memory(run: Run, *, since: int) -> bool:
 def docker(*words: str | Path, timeout: float | None = None, on_line: Callable[[str], None] | None = None) -> str:
     """Run Docker's client and return its output; `on_line` is called with every line as it arrives.
 
-    After `timeout` seconds the client is ended; None if it has no limit.
+    After `timeout` seconds the client is ended.
 
     Raises:
         BuildError: the daemon answered before, and no longer does.
@@ -229,7 +216,7 @@ def _exists(image: str) -> bool:
 
 
 def _is(tagged: str, digest: str) -> bool:
-    """Return whether the local image with a tag has this digest."""
+    """True if the local image with a tag has this digest."""
     try:
         found = json.loads(docker("image", "inspect", tagged))[0]
     except ProcessError:

@@ -64,13 +64,10 @@ def behind_links(path: Path) -> Path:
 
 
 def refuse_links_out(path: Path, folder: Path) -> None:
-    """Refuse a file or folder that cannot be copied from inside `folder` alone.
-
-    Of a checkout, only files that git lists count.
+    """Refuse a tree that cannot be copied from inside `folder` alone; of a checkout, only files that git lists count.
 
     Raises:
-        ValueError: names the entry. It leads out of the folder, nowhere or in a circle, is neither a file nor a folder,
-            or is one too many.
+        ValueError: an entry leads out, nowhere or in a circle, is no file or folder, or is one too many.
     """
     try:
         tops = files_of_checkout(path) or (path,)
@@ -171,7 +168,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def is_mine(path: Path) -> bool:
-    """Return whether a file belongs to this user; always true on Windows, where shared folders are not used."""
+    """True if a file belongs to this user; always true on Windows, where shared folders are not used."""
     return sys.platform == "win32" or path.lstat().st_uid == os.getuid()
 
 
@@ -194,7 +191,7 @@ def copy_file(source: Path, destination: Path) -> None:
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Exchange two folders of one file system in one step; return whether kernel and file system can.
+    """Exchange two folders of one file system in one step; False if kernel or file system cannot.
 
     Raises:
         OSError: the folders cannot be moved, for example a mounted one.

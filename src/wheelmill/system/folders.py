@@ -26,7 +26,7 @@ _SUFFIX: Final = ".wheelmill-lock"
 
 
 def workspaces() -> Path:
-    """Return the parent folder of build workspaces."""
+    """Parent folder of build workspaces."""
     return user_cache_path("wheelmill") / "build"
 
 
@@ -54,10 +54,7 @@ def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterato
 
 @contextmanager
 def temporary_folder(place: Path | None = None) -> Iterator[Path]:
-    """Make an empty folder for this user only, and remove it afterwards; see `claim_folder`.
-
-    `place` is its parent; None if that is the system's folder for temporary files.
-    """
+    """Make an empty folder for this user only, by default among temporary files, and remove it; see `claim_folder`."""
     place = place or Path(tempfile.gettempdir())
     with claim_folder(place / f".wheelmill-{uuid.uuid4().hex[:12]}", wait=wait_silently) as folder:
         yield folder
@@ -101,7 +98,7 @@ def sweep_this_machine(*, dry_run: bool = False) -> int:
 
 
 def size_of(folder: Path) -> int:
-    """Return the bytes of all files below a folder; a link counts with its own size."""
+    """Bytes of all files below a folder; a link counts with its own size."""
     return sum(os.lstat(Path(parent, name)).st_size for parent, _, names in os.walk(folder) for name in names)
 
 
@@ -138,7 +135,7 @@ def take_snapshot(folder: Path, snapshot: Path) -> int:
 
 
 def count_entries(snapshot: Path) -> int:
-    """Return the number of entries in a snapshot; 0 if it does not exist."""
+    """Number of entries in a snapshot; 0 if it does not exist."""
     return sum(len(folders) + len(files) for _, folders, files in os.walk(snapshot))
 
 
@@ -181,7 +178,7 @@ def _double(path: str, copy: str) -> None:
 
 
 def _is_same(path: Path, copy: Path) -> bool:
-    """Return whether a path is still the snapshot's file, or a copy not modified since."""
+    """True if a path is still the snapshot's file, or a copy not modified since."""
     try:
         now, then = path.lstat(), copy.lstat()
     except FileNotFoundError:

@@ -21,16 +21,16 @@ _SUBMODULE: Final = "160000"
 """The mode of another repository's commit in an index: https://git-scm.com/docs/index-format"""
 
 _clones: Final[dict[str, Path]] = {}
-"""Folders on this disk to fetch from, by address; see `use_clones`."""
+"""Folders on this disk to fetch from, by URL; see `use_clones`."""
 _unused: Final[set[str]] = set()
-"""The addresses among them that nothing has asked for."""
+"""URLs among them that are not requested yet."""
 
 
 @contextmanager
 def use_clones(clones: Mapping[str, Path]) -> Iterator[set[str]]:
     """Fetch repositories and their submodules from clones on this disk while the context is open.
 
-    `clones` are folders by repository URL, with or without ``.git`` at its end. Yields the URLs not requested yet.
+    `clones` are folders by repository URL. Yields the URLs not requested yet.
     """
     _clones.update({_without_suffix(url): folder for url, folder in clones.items()})
     _unused.update(_clones)
@@ -56,11 +56,7 @@ def find_commit(url: str, ref: str) -> str | None:
 
 
 def find_tags(url: str, pattern: str) -> tuple[str, ...]:
-    """Query a repository for the names of its tags that match a pattern such as ``v2.16.0-rc*``.
-
-    Raises:
-        ProcessError: the repository does not answer.
-    """
+    """Query a repository for its tags that match ``v2.16.0-rc*`` or the like; raises as `find_commit` does."""
     answer = _git("ls-remote", "--tags", "--refs", url, f"refs/tags/{pattern}", files=_is_file(url))
     return tuple(line.partition("\trefs/tags/")[2] for line in answer.splitlines())
 
@@ -104,7 +100,7 @@ def _check_out(url: str, origin: str, commit: str, folder: Path, *, files: bool)
 
 
 def _submodules_in(checkout: Path) -> Iterator[tuple[str, str, Path]]:
-    """Yield the URL, commit and folder of every submodule of a checkout."""
+    """URL, commit and folder of every submodule of a checkout."""
     entries = _git("ls-files", "--stage", "-z", cwd=checkout).split("\0")  # MODE COMMIT STAGE\tPATH
     commits = {entry.partition("\t")[2]: entry.split()[1] for entry in entries if entry.startswith(_SUBMODULE)}
     if not commits:
@@ -125,7 +121,7 @@ def _settings(checkout: Path, origin: str) -> dict[str, str]:
 
 
 def _place_of(url: str) -> str:
-    """Return the URL that a repository is fetched from: its own, or that of a clone."""
+    """URL that a repository is fetched from: its own, or that of a clone."""
     key = _without_suffix(url)
     _unused.discard(key)
     return _clones[key].resolve().as_uri() if key in _clones else url
@@ -168,7 +164,7 @@ def _unquoted(name: str) -> str:
 
 
 def run_git(checkout: Path, *arguments: str) -> str:
-    """Run git in a checkout with this machine's settings, which define whom git trusts.
+    """Run git in a checkout with this machine's settings, which define the owners that git trusts.
 
     Raises:
         ProcessError: the folder is in no checkout, or git failed.

@@ -29,7 +29,7 @@ _NO_SUCH_PROGRAM: Final = 127
 
 
 def guarded(words: Sequence[str]) -> Sequence[str]:
-    """Return the command that runs a program under a guard of this process."""
+    """Command that runs a program under a guard of this process."""
     return [sys.executable, "-IS", __file__, str(os.getpid()), *words]
 
 

@@ -26,7 +26,7 @@ _SECONDS: Final = 20
 
 
 def driver_version() -> tuple[str | None, str]:
-    """Return the driver's version, None if there is none, and the source of that.
+    """Version of the driver, None if there is none, and its source.
 
     Raises:
         UsageError: ``UV_CUDA_DRIVER_VERSION`` is not a version.
@@ -105,7 +105,7 @@ _LEVELS: Final = (
 
 
 def x86_64_level() -> int | None:
-    """Return the microarchitecture level of this machine, 1 to 4; None if Linux reports no x86-64 processor."""
+    """Microarchitecture level of this machine, 1 to 4; None if Linux reports no x86-64 processor."""
     try:
         lines = _CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -135,13 +135,9 @@ class Parallelism:
 def parallelism_for(
     architectures: int, *, per_compiler: int | None = None, cores: int | None = None, memory: int | None = None
 ) -> Parallelism:
-    """Divide this machine among compilers.
+    """Divide processors and bytes of memory, by default this machine's, among compilers for a number of architectures.
 
-    Args:
-        architectures: how many GPU architectures each file is compiled for.
-        per_compiler: bytes that one compiler takes; None assumes the usual.
-        cores: processors to use; None asks the machine.
-        memory: bytes to use; None asks the machine.
+    `per_compiler` is the memory, in bytes, of one compiler; None assumes the usual.
     """
     cores = cores or len(os.sched_getaffinity(0))
     compilers = max(1, (memory or _available_memory()) // (per_compiler or MEMORY_PER_COMPILER))
@@ -150,7 +146,7 @@ def parallelism_for(
 
 
 def _available_memory() -> int:
-    """Return the bytes of memory that this process can still allocate, within the limit of a container."""
+    """Bytes of memory that this process can still allocate, within the limit of a container."""
     meminfo = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
     available = int(meminfo["MemAvailable"].split()[0]) << 10
     limit = Path("/sys/fs/cgroup/memory.max")  # https://docs.kernel.org/admin-guide/cgroup-v2.html

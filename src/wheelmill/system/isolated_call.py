@@ -40,7 +40,7 @@ _SHELL: Final = 128
 """Number that shells and bubblewrap add to the signal that ended a program."""
 
 _EXCEPTION: Final = 0xC0000000
-"""From here on, exit codes of Windows say what was wrong in machine code: 0xc0000005 is an address that is none."""
+"""Lowest exit code of Windows for a fault in machine code: 0xc0000005 is an invalid address."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ def _answers(calls: Sequence[Path], limits: CallLimits) -> Iterator[Any | Unread
 
 
 def _run(folder: Path, limits: CallLimits) -> UnreadableError | None:
-    """Make the calls in a folder; return the error that ended the process early, None if it finished."""
+    """Make the calls in a folder; the result is the error that ended the process early, None if it finished."""
     roots = [Path(__file__).parents[2], *([Path(site.getusersitepackages())] if site.ENABLE_USER_SITE else [])]
     readable = [path for path in (Path(sys.prefix), Path(sys.base_prefix), *roots) if path.is_dir()]
     environment = environment_for_foreign_code() | {"PYTHONPATH": os.pathsep.join(map(str, roots))}
@@ -109,7 +109,7 @@ def _run(folder: Path, limits: CallLimits) -> UnreadableError | None:
 
 
 def _why_ended(code: int, limits: CallLimits) -> UnreadableError | None:
-    """Return the error for the exit code of an unfinished process; None if an exception ended it."""
+    """Error for the exit code of an unfinished process; None if an exception ended it."""
     if sys.platform == "win32":
         if code == windows.ENDED:
             return UnreadableError("reader-too-slow", f"takes more than {limits.seconds} s")

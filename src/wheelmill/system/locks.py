@@ -35,14 +35,12 @@ _inheriting: Final = threading.Lock()
 def hold(
     path: Path, *, wait: Callable[[str], None] | None, inherited: bool = False, remove: bool = True
 ) -> Iterator[None]:
-    """Hold the lock on a file while the context is open.
+    """Hold the lock on a file, created if missing, while the context is open.
 
-    Args:
-        path: the file; created if missing.
-        wait: called with the holder's description before waiting; None if the call must not wait. On a file system
-            without locks, a call that may wait goes on, and any other raises.
-        inherited: whether programs started meanwhile hold the lock until they have ended.
-        remove: whether the file is removed at the end; an earlier removal needs the lock to be held.
+    `wait` is called with the holder's description before waiting; None if the call must not wait. On a file system
+    without locks, a call that may wait goes on, and any other raises. With `inherited`, programs started meanwhile hold
+    the lock until they have ended. With `remove`, the file is removed at the end; an earlier removal needs the lock to
+    be held.
 
     Raises:
         BlockingIOError: another process holds the lock, and `wait` is None.

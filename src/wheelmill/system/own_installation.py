@@ -7,14 +7,14 @@ from typing import Final, NamedTuple
 
 
 class Checkout(NamedTuple):
-    """A commit of a repository."""
+    """Commit of a repository."""
 
     url: str
     commit: str
 
 
 def installed_from() -> Checkout | None:
-    """Return the commit that wheelmill was installed from; None if it came from an index or a folder."""
+    """Commit that wheelmill was installed from; None if it came from an index or a folder."""
     import json  # most commands need only files
     from importlib.metadata import distribution
 
@@ -24,7 +24,7 @@ def installed_from() -> Checkout | None:
 
 
 def own_origin() -> str:
-    """Return the requirement's suffix that makes an installer use the origin of this wheelmill.
+    """Suffix of a requirement that makes an installer use the origin of this wheelmill.
 
     Without it, the installer queries its index, which might have no wheelmill or a foreign one.
     """
@@ -33,10 +33,7 @@ def own_origin() -> str:
 
 
 def own_document(path: str) -> str:
-    """Return the GitHub URL, or else the path, of a repository document that is not in the wheel.
-
-    The URL names the commit that wheelmill was installed from.
-    """
+    """GitHub URL, with the installed commit, or else the path, of a repository document that is not in the wheel."""
     checkout = installed_from()
     if checkout is None or not checkout.url.startswith("https://"):
         return path

@@ -79,7 +79,7 @@ class Cause:
 
 
 def find_cause(printed: str, causes: Iterable[Cause], **facts: object) -> Cause | None:
-    """Return the first cause whose pattern is in a text, with its hint filled in; None if there is none."""
+    """First cause whose pattern is in a text, with its hint filled in; None if there is none."""
     for cause in causes:
         if found := re.search(cause.pattern, printed[-MAX_SEARCHED:], re.IGNORECASE):
             groups = {name: value or "" for name, value in found.groupdict().items()}
@@ -90,10 +90,8 @@ def find_cause(printed: str, causes: Iterable[Cause], **facts: object) -> Cause 
 class Output:
     """Output of a program, reduced to the lines that its caller or its error needs.
 
-    Args:
-        words: the program and its arguments, for the log.
-        log: file for all output, up to `MAX_LOGGED`; None if all is kept in memory, up to `MAX_RETURNED`.
-        on_line: called with every line, made printable.
+    `log` gets all output, up to `MAX_LOGGED`; without it, up to `MAX_RETURNED` is kept in memory. `on_line` is called
+    with every line, made printable.
     """
 
     def __init__(self, words: Sequence[str], log: Path | None, on_line: Callable[[str], None] | None) -> None:
@@ -121,11 +119,7 @@ class Output:
         self._open.close()
 
     def take(self, content: bytes, *, last: bool = False) -> None:
-        """Take the output since the last call.
-
-        Raises:
-            ProcessError: the output exceeds `MAX_RETURNED`.
-        """
+        """Take the output since the last call; raises ProcessError above `MAX_RETURNED`."""
         text = self._decoder.decode(content, last)
         self._write(text)
         *lines, self._unfinished = (self._unfinished + text).split("\n")
@@ -192,13 +186,13 @@ _PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https
 
 
 def environment_for_foreign_code() -> dict[str, str]:
-    """Return this process's environment without possible secrets: a setup.py sees no token."""
+    """This process's environment without possible secrets: a setup.py sees no token."""
     seen = _FOREIGN_CODE_SEES | (_FOREIGN_CODE_SEES_ON_WINDOWS if sys.platform == "win32" else frozenset())
     return {name: value for name, value in os.environ.items() if name in seen}
 
 
 def proxy_variables() -> dict[str, str]:
-    """Return the proxy variables, for programs that need the network; they may hold a password."""
+    """Proxy variables, for programs that need the network; they may hold a password."""
     return {name: os.environ[name] for name in _PROXIES if name in os.environ}
 
 
@@ -220,17 +214,10 @@ def run(
 ) -> str:
     """Run a program and return the output of both streams; with a log, its last lines.
 
-    Processes left in its session are ended with it.
-
-    Args:
-        argv: the program and its arguments.
-        cwd: the folder to run in.
-        env: the whole environment; None if it is this process's own.
-        timeout: seconds until it and its processes are ended; None if it has no limit.
-        log: file that the output is appended to as it arrives.
-        on_line: called with every line as it arrives.
-        on_end: called with the peak memory, in bytes, of any one process that it started and waited for.
-        guard: whether all its processes end with it and with this process, also outside its session.
+    Processes left in its session are ended with it, after `timeout` seconds at the latest. `env` is the whole
+    environment; None if it is this process's own. The log is appended to, and `on_line` called, as lines arrive.
+    `on_end` is called with the peak memory, in bytes, of any one process that the program started and waited for. With
+    `guard`, all its processes end with it and with this process, also outside its session.
 
     Raises:
         UsageError: the program cannot be started; under a guard, that is a failure with exit code 127.
@@ -253,10 +240,7 @@ def run(
 
 
 def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None) -> bool:
-    """Read until a program has ended and nothing more comes; return whether the deadline passed.
-
-    The deadline is on the monotonic clock; None if there is none.
-    """
+    """Read until a program has ended and nothing more comes; True if the deadline, on the monotonic clock, passed."""
     assert child.stdout is not None  # noqa: S101 - stdout is a pipe
     stream = child.stdout.fileno()
     ended: float | None = None
@@ -280,14 +264,14 @@ def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None
 
 
 def _has_ended(child: subprocess.Popen[bytes]) -> bool:
-    """Return whether a program has ended, without reaping it, so that no other process gets its number."""
+    """True if a program has ended; it is not reaped, so that no other process gets its number."""
     if sys.platform == "win32":
         return child.poll() is not None
     return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _is_readable(stream: int) -> bool:
-    """Return whether there is output or its end, waiting until the next check of the program."""
+    """True if there is output or its end, after waiting until the next check of the program."""
     if sys.platform == "win32":
         return windows.is_readable(stream, _INTERVAL)
     return bool(select.select([stream], [], [], _INTERVAL)[0])
@@ -325,10 +309,9 @@ def _start(
 
 
 def _end(child: subprocess.Popen[bytes]) -> int:
-    """End a program and the processes left in its session, and return their peak memory.
+    """End a program and the processes left in its session; the result is the peak memory of one process in bytes.
 
-    It is that of one process, in bytes (https://man7.org/linux/man-pages/man2/getrusage.2.html); on Windows, where
-    nothing is built, 0.
+    https://man7.org/linux/man-pages/man2/getrusage.2.html; on Windows, where nothing is built, 0.
     """
     if sys.platform == "win32":
         windows.end_followed(int(child._handle))  # noqa: SLF001

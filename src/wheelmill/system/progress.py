@@ -39,7 +39,7 @@ class Progress:
 
 
 QUIET: Final = Progress()
-"""For callers that have nobody to tell."""
+"""For callers without a display."""
 
 
 _KILO: Final = 1000
@@ -80,19 +80,17 @@ class Clock:
     sleep: Callable[[float], None]
 
     def utc(self) -> datetime:
-        """Return the time in UTC."""
+        """Time in UTC."""
         return datetime.fromtimestamp(self.now(), UTC)
 
 
 SYSTEM_CLOCK: Final = Clock(now=time.time, sleep=time.sleep)
-"""This machine's. Commands give it; nothing takes it by itself, or results would depend on the day."""
+"""This machine's clock. Only commands pass it on, or results would depend on the day."""
 
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Stop the context after `seconds`, with the programs it started; None if there is no limit.
-
-    A host ends an overlong job without asking, and its work is lost.
+    """Stop the context and the programs it started after `seconds`; a host would end an overlong job with its work.
 
     Raises:
         TimeIsOver: the time was not enough.

@@ -28,7 +28,7 @@ Count = Annotated[int, Meta(ge=0, le=(1 << 53) - 1)]
 """Programs that read JSON agree only about integers up to here (RFC 8259, section 6)."""
 
 _MAX_TOLD: Final = 3
-"""Faults of a file. One that is no record at all has many."""
+"""Faults of a file that are named; a file that is no record has many."""
 
 
 def write_record(path: Path, record: object) -> None:
@@ -42,11 +42,7 @@ def record_bytes(record: object, *, indent: int | None = 2) -> bytes:
 
 
 def read_record(path: Path, record_type: type[Record]) -> Record:
-    """Read a record that `write_record` wrote.
-
-    Raises:
-        IntegrityError: the file does not hold such a record.
-    """
+    """Read a record that `write_record` wrote; raises as `record_from` does."""
     return record_from(path.read_bytes(), record_type, source=str(path))
 
 

@@ -101,14 +101,14 @@ class Sandbox:
 
 
 def certificates() -> list[Path]:
-    """List the certificate files and folders that variables name as trusted."""
+    """Certificate files and folders that variables name as trusted."""
     named = (os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "PIP_CERT"))
     return [Path(name) for name in named if name and Path(name).exists()]
 
 
 @functools.cache
 def why_unconfined() -> str | None:
-    """Return the reason why foreign code cannot be confined; None if it can be."""
+    """Reason why foreign code cannot be confined; None if it can be."""
     if shutil.which("bwrap") is None:
         return _NOT_INSTALLED
     try:

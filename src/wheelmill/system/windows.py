@@ -27,9 +27,9 @@ _ACCESS_DENIED: Final = 5
 _LOCKED: Final = 33
 """``ERROR_LOCK_VIOLATION``."""
 _FAR: Final = 1 << 30
-"""The byte of a file that is locked, where nothing is: nobody else can read one that is locked."""
+"""Locked byte of a file, beyond its content: a locked byte can be read only by its holder."""
 ENDED: Final = 258
-"""The exit code of what `end_followed` had to end: ``WAIT_TIMEOUT``."""
+"""Exit code of programs that `end_followed` had to end: ``WAIT_TIMEOUT``."""
 _INTERVAL: Final = 0.02
 """Seconds between checks."""
 _CLOSED_WITHIN: Final = 5.0
@@ -70,11 +70,7 @@ def open_shared(path: Path) -> int:
 
 
 def replace(source: Path, target: Path) -> None:
-    """Rename a file over another one, once no program has that open.
-
-    Raises:
-        PermissionError: another program keeps it open too long, or it cannot be written.
-    """
+    """Rename a file over another one, once no program has that open."""
     until = time.monotonic() + _CLOSED_WITHIN
     while True:
         try:
@@ -88,11 +84,7 @@ def replace(source: Path, target: Path) -> None:
 
 
 def lock(descriptor: int, *, wait: bool) -> None:
-    """Lock an open file until its descriptor is closed.
-
-    Raises:
-        BlockingIOError: the file is locked already, and `wait` is false.
-    """
+    """Lock an open file until its descriptor is closed; raises BlockingIOError if it is locked and `wait` is false."""
     while not _kernel.LockFile(msvcrt.get_osfhandle(descriptor), _FAR, 0, 1, 0):
         error = ctypes.get_last_error()
         if error != _LOCKED:
@@ -103,7 +95,7 @@ def lock(descriptor: int, *, wait: bool) -> None:
 
 
 def is_readable(pipe: int, seconds: float) -> bool:
-    """Return whether a pipe has data or has ended, waiting at most `seconds`."""
+    """True if a pipe has data or has ended, after waiting at most `seconds`."""
     until = time.monotonic() + seconds
     size = wintypes.DWORD()
     handle = msvcrt.get_osfhandle(pipe)

@@ -333,10 +333,7 @@ def _refusals(members: list[zipfile.ZipInfo], size: int) -> Iterator[Finding]:
 
 def _refusals_of(member: zipfile.ZipInfo) -> Iterator[Finding]:
     if not _is_safe(member.orig_filename):
-        yield Finding(
-            code=Code.PATH,
-            detail=f"{member.orig_filename!r} leads out of its folder",
-        )
+        yield Finding(code=Code.PATH, detail=f"{member.orig_filename!r} leads out of its folder")
     if len(member.filename) > MAX_PATH or any(len(part.encode()) > MAX_FILENAME for part in member.filename.split("/")):
         yield Finding(code=Code.PATH, detail=f"{member.filename!r:.40}... is a longer name than disks hold")
     if stat.S_ISLNK(member.external_attr >> 16):
@@ -382,10 +379,7 @@ def pack(directory: Path, destination: Path) -> None:
         (path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()),
         key=lambda name: (name.partition("/")[0].endswith(".dist-info"), name),
     )
-    with (
-        atomic_write(destination) as out,
-        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
-    ):
+    with atomic_write(destination) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name in members:
             path = directory / name
             member = zipfile.ZipInfo(name, _EPOCH)

@@ -34,7 +34,7 @@ TRUSTED_ROOT: Final = "WHEELMILL_TRUSTED_ROOT"
 """Names the file with the keys of another Sigstore than the public one: ``gh attestation trusted-root`` prints it."""
 
 MAX_BUNDLE: Final = 1 << 20
-"""Bytes of one bundle; one of GitHub's for 32 wheels has 14,000."""
+"""Bytes; a bundle of GitHub's for 32 wheels has 14,000."""
 
 _SERVER: Final = "https://github.com"
 _ISSUER: Final = "https://token.actions.githubusercontent.com"
@@ -100,11 +100,7 @@ class _Beginning:
     text: str
 
     def verify(self, cert: Certificate) -> None:
-        """Check a certificate.
-
-        Raises:
-            VerificationError: it has another value, or none.
-        """
+        """Check a certificate; raises VerificationError, as the policies of sigstore do."""
         from cryptography.hazmat import asn1
         from cryptography.x509 import ExtensionNotFound, ObjectIdentifier
         from sigstore.errors import VerificationError
@@ -151,7 +147,7 @@ def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> A
 
 @functools.cache  # making one asks for Sigstore's keys
 def _verifier(path: str | None) -> Verifier:
-    """Verifier with the keys in a file, or those of the public instance if `path` is None."""
+    """Verifier with the keys in a file; None takes those of the public instance."""
     try:
         from sigstore.errors import Error, TUFError
         from sigstore.models import TrustedRoot
@@ -175,11 +171,7 @@ def _verifier(path: str | None) -> Verifier:
 
 
 def _subjects_of(line: bytes, verifier: Verifier, policy: VerificationPolicy) -> set[tuple[str, Sha256]]:
-    """Names and hashes of the files in one bundle.
-
-    Raises:
-        ValueError: it is no bundle, is not signed as the policy requires, or holds no statement.
-    """
+    """Names and hashes of the files in one bundle that is signed as the policy requires; else raises ValueError."""
     from sigstore.errors import Error
     from sigstore.models import Bundle
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -39,16 +39,6 @@ from wheelmill.wheel.build_facts import BuildFacts
 from wheelmill.wheel.metadata import spdx_expression
 
 _CUDA_LICENCE: Final = XsUri("https://docs.nvidia.com/cuda/eula/")
-_PATCH: Final = "text/x-diff"
-
-
-@dataclass(frozen=True, kw_only=True)
-class BundledLibrary:
-    """Library with its own file in the wheel."""
-
-    member: str
-    """Its path in the wheel."""
-    sha256: Sha256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +56,8 @@ class Bill:
     """Facts about its build; None for a wheel that was not built here."""
     patches: tuple[bytes, ...] = ()
     """Their texts, in the order of the facts."""
-    bundled: tuple[BundledLibrary, ...]
+    bundled: Mapping[str, Sha256]
+    """Hashes of libraries with their own files in the wheel, by path."""
     holds_cuda_runtime: bool
 
 
@@ -112,12 +103,12 @@ def _licences(licence: str | None) -> list[LicenseExpression | DisjunctiveLicens
 
 def _pedigree(facts: BuildFacts, patches: tuple[bytes, ...]) -> Pedigree:
     """Source before compilation, with its patches."""
-    return Pedigree(ancestors=[_source_of(facts)], patches=map(_patch, patches))
-
-
-def _patch(text: bytes) -> Patch:
-    content = AttachedText(content=base64.b64encode(text).decode(), content_type=_PATCH, encoding=Encoding.BASE_64)
-    return Patch(type=PatchClassification.UNOFFICIAL, diff=Diff(text=content))
+    texts = (
+        AttachedText(content=base64.b64encode(patch).decode(), content_type="text/x-diff", encoding=Encoding.BASE_64)
+        for patch in patches
+    )
+    diffs = (Patch(type=PatchClassification.UNOFFICIAL, diff=Diff(text=text)) for text in texts)
+    return Pedigree(ancestors=[_source_of(facts)], patches=diffs)
 
 
 def _source_of(facts: BuildFacts) -> Component:
@@ -135,13 +126,13 @@ def _source_of(facts: BuildFacts) -> Component:
 
 
 def _bundled_components(bill: Bill) -> Iterator[Component]:
-    for library in bill.bundled:
+    for member, sha256 in sorted(bill.bundled.items()):
         yield Component(
             type=ComponentType.FILE,
-            name=library.member,
-            description=PurePosixPath(library.member).name,
+            name=member,
+            description=PurePosixPath(member).name,
             scope=ComponentScope.REQUIRED,
-            hashes=_hashes(library.sha256),
+            hashes=_hashes(sha256),
         )
 
 

@@ -30,13 +30,13 @@ class SourceFacts:
     """Source that was compiled."""
 
     kind: Literal["sdist", "commit", "folder"]
-    """A source distribution of the package index, a commit of a repository, or a folder that somebody has."""
+    """A source distribution of the package index, a commit of a repository, or a folder on this disk."""
     sha256: Sha256
     """Hash of the source distribution; otherwise of the names and contents of all files, before patches."""
     sdist: str | None = None
     """Its file name."""
     repository: str | None = None
-    """Its URL; None where it is on somebody's disk."""
+    """Its URL; None if it is on a local disk."""
     commit: str | None = None
     ref: str | None = None
     """Name of the commit: a tag or a branch."""
@@ -46,7 +46,7 @@ class SourceFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedPatch:
-    """A patch that the source got; its text is in the bill of materials."""
+    """Patch of the source; its text is in the bill of materials."""
 
     file: str
     sha256: Sha256
@@ -58,14 +58,13 @@ class BuildFacts:
 
     schema: Schema = "wheelmill.build-facts/1"
     wheelmill: str
-    """The version of ours that built it."""
+    """Version of the wheelmill that built it."""
     project: str
     version: str
     """Upstream's, without the label."""
     python: str
-    """The Python that it was built with."""
     pythons: tuple[str, ...]
-    """The Pythons that it is for."""
+    """The Pythons that it is for; `python` built it."""
     platform: str
     source: SourceFacts
     patches: tuple[AppliedPatch, ...]
@@ -78,7 +77,7 @@ class BuildFacts:
     toolkit: str
     """The release of the CUDA toolkit: ``13.0.2``."""
     torch: str | None
-    """The release of torch that it was compiled against; None where it needs none."""
+    """Release of torch that it was compiled against; None if it needs none."""
     architectures: tuple[str, ...]
     """The GPU architectures that were asked for: ``9.0``, ``12.0+PTX``."""
     driver: str | None = None
@@ -118,7 +117,7 @@ def read_build_facts(content: bytes) -> BuildFacts:
 
 
 SBOMS: Final = "sboms"
-"""The folder in ``.dist-info``."""
+"""Folder in ``.dist-info``."""
 OWN_SBOM: Final = "wheelmill.cdx.json"
 """https://cyclonedx.org/specification/overview/#recognized-file-patterns"""
 MAX_SBOM: Final = 8 << 20
@@ -139,7 +138,7 @@ class SbomComponent:
 
 @dataclass(frozen=True, kw_only=True)
 class Sbom:
-    """One bill."""
+    """Bill of materials in a wheel."""
 
     member: str
     """Its path in the wheel."""

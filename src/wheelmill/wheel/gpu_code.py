@@ -28,12 +28,12 @@ CARDS: Final = {
         "A10G",
         "A16",
         "A40",
-        "RTX 30 series",
         "A2000",
         "A4000",
         "A4500",
         "A5000",
         "A6000",
+        "RTX 30 series",
     ),
     Architecture(8, 7): ("Jetson Orin",),
     Architecture(8, 9): ("L4", "L20", "L40", "L40S", "RTX 40 series", "RTX Ada"),
@@ -134,7 +134,7 @@ def running_code(
 def code_for(
     gpu: Architecture, sass: Iterable[Architecture], ptx: Iterable[Architecture]
 ) -> Literal["machine code", "PTX", ""]:
-    """Kind of a wheel's code for a GPU, by `running_code`; empty if it does not run there."""
+    """Kind of a wheel's code for a GPU, by `running_code`; empty if none runs there."""
     found = running_code(gpu, sass, ptx)
     return found[0] if found else ""
 
@@ -182,10 +182,7 @@ class DeviceCode:
 
 
 def read_device_code(content: bytes | mmap, start: int = 0, stop: int | None = None) -> DeviceCode:
-    """List the contents of a ``.nv_fatbin`` section, of which only the headers are read.
-
-    It lies in `content` from `start` to `stop`; None is the end.
-    """
+    """List the code in a ``.nv_fatbin`` section, `content` from `start` to `stop`, of which only headers are read."""
     found: dict[int, Counter[tuple[int, str]]] = {_PTX: Counter(), _CUBIN: Counter()}
     at, stop = start, len(content) if stop is None else stop
     while (at := _next_container(content, at, stop)) >= 0:

@@ -71,11 +71,7 @@ def read_metadata(content: bytes) -> Metadata:
 
 
 def is_pure(wheel_file: bytes) -> bool:
-    """True if a WHEEL file declares that the wheel is pure Python (PEP 427).
-
-    Raises:
-        UnreadableError: it is too large.
-    """
+    """True if a WHEEL file, unless it is too large, declares that the wheel is pure Python (PEP 427)."""
     _check_fields(wheel_file, "WHEEL")
     return str(BytesParser().parsebytes(wheel_file)["Root-Is-Purelib"]).strip().lower() == "true"
 
@@ -92,11 +88,7 @@ def tags_of(wheel_file: bytes) -> frozenset[Tag]:
 
 
 def read_fields(content: bytes) -> RawMetadata:
-    """Read METADATA as written; only its size is checked.
-
-    Raises:
-        UnreadableError: it has more bytes or fields than any real one.
-    """
+    """Read METADATA as written; raises UnreadableError only for more bytes or fields than any real one has."""
     _check_fields(content, "METADATA")
     return parse_email(content)[0]
 
@@ -183,16 +175,12 @@ def metadata_bytes(wheel: Path) -> bytes:
 
 
 def metadata_in(archive: zipfile.ZipFile) -> bytes:
-    """METADATA of an opened wheel.
-
-    Raises:
-        UnreadableError: it cannot be read, or is not there.
-    """
+    """METADATA of an opened wheel; raises UnreadableError as `metadata_bytes` does."""
     return read_member(archive, f"{dist_info_of(archive)}/METADATA", MAX_METADATA)
 
 
 def wheel_file_in(archive: zipfile.ZipFile) -> bytes:
-    """WHEEL file of an opened wheel; raises as `metadata_in` does."""
+    """WHEEL file of an opened wheel; raises UnreadableError as `metadata_bytes` does."""
     return read_member(archive, f"{dist_info_of(archive)}/WHEEL", MAX_METADATA)
 
 
@@ -206,12 +194,11 @@ def requires_dist_of(wheel: Path) -> tuple[str, ...]:
 
 
 LICENCES: Final = "licenses"
-"""The folder in ``.dist-info`` that is for them."""
+"""Folder in ``.dist-info``."""
 _NAMES: Final = ("licen[cs]e*", "copying*", "notice*", "authors*")
-"""In lower case; those that setuptools takes where nobody says otherwise.
+"""Patterns of licence files, in lower case; setuptools takes these by default.
 
-https://setuptools.pypa.io/en/latest/userguide/miscellaneous.html
-"""
+https://setuptools.pypa.io/en/latest/userguide/miscellaneous.html"""
 _SHORT: Final = 100
 """Characters of a name. Some METADATA has the whole text."""
 

@@ -46,10 +46,9 @@ def is_label(text: str) -> TypeGuard[VariantLabel]:
 
 
 def split_label(filename: str) -> tuple[str, VariantLabel | None]:
-    """Split the name of a variant wheel into the name of a plain one and the label; None if it has no label.
+    """Split a variant wheel's name into a plain wheel's name and the label; None if it has no label.
 
-    Both a build tag and a label are optional parts. A build tag follows the version and starts with a digit, which a
-    Python tag must not.
+    Build tag and label are optional. A build tag follows the version and starts with a digit; a Python tag must not.
     """
     stem, _, label = filename.removesuffix(WHEEL_SUFFIX).rpartition("-")
     tags = stem.split("-")[2:]
@@ -180,7 +179,7 @@ class WheelFile:
 
     @property
     def filename(self) -> str:
-        """The last part of its path."""
+        """Last part of its path."""
         return self.path.name
 
 
@@ -192,7 +191,6 @@ class VariantWheelName:
     """Parts of a variant wheel's file name: those of a plain wheel, and a label behind them."""
 
     plain: WheelName
-    """The name without the label."""
     label: VariantLabel
 
     @classmethod
@@ -217,11 +215,7 @@ class VariantWheelName:
 
 
 def name_without_label(filename: str) -> WheelName:
-    """Read the name of a plain or variant wheel, without the label.
-
-    Raises:
-        UnreadableError: it is no wheel's.
-    """
+    """Read the name of a plain or variant wheel, without the label; raises as `WheelName.parse` does."""
     return WheelName.parse(split_label(filename)[0])
 
 
@@ -250,7 +244,7 @@ class AliasWheel:
 
     @property
     def name(self) -> WheelName:
-        """File name of the alias."""
+        """File name."""
         return WheelName(project=self.project, version=self.version, build=(), tags=EVERYWHERE)
 
     @property

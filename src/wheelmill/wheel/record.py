@@ -29,9 +29,9 @@ class RecordRow:
     name: str
     """Its path, from the folder that the ``.dist-info`` is in."""
     digest: str
-    """``sha256=`` and the digest; empty where nothing is said."""
+    """``sha256=`` and the digest; empty if there is none."""
     size: int | None
-    """Bytes; None where nothing is said."""
+    """Bytes; None if RECORD has no size."""
 
 
 def read_rows(content: bytes) -> list[RecordRow]:
@@ -115,7 +115,7 @@ def digest_of(file: IO[bytes], algorithm: str = "sha256") -> str:
 
 
 Place = Literal["library", "programs", "environment", "elsewhere"]
-"""The folder of packages, that of commands, that of the whole environment, or any other place in it."""
+"""Folder of packages, of commands, of the whole environment, or any other place in it."""
 
 _SCHEMES: Final[Mapping[str, Place]] = {"purelib": "library", "platlib": "library", "scripts": "programs"}
 _PROGRAMS: Final = ("bin", "Scripts")

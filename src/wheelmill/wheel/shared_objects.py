@@ -26,14 +26,7 @@ from elftools.elf.elffile import ELFFile
 
 from wheelmill.errors import UnreadableError
 from wheelmill.system.folders import temporary_folder
-from wheelmill.wheel.archive import (
-    MAX_READS,
-    MAX_SECTIONS,
-    MAX_SYMBOL_NAME,
-    MAX_SYMBOLS,
-    open_archive,
-    open_member,
-)
+from wheelmill.wheel.archive import MAX_READS, MAX_SECTIONS, MAX_SYMBOL_NAME, MAX_SYMBOLS, open_archive, open_member
 from wheelmill.wheel.gpu_code import DeviceCode, read_device_code
 
 _NEEDED, _SONAME, _TEXTREL, _FLAGS = 1, 14, 22, 30
@@ -59,7 +52,7 @@ class Links:
     """Instructions to the dynamic linker in the section ``.dynamic``."""
 
     soname: str | None = None
-    """The name that others need it by."""
+    """Name that others need it by."""
     needed: tuple[str, ...] = ()
     """The libraries it names, as in ``libcudart.so.13``."""
     text_relocations: bool = False
@@ -93,7 +86,7 @@ class DynamicForm:
     """Byte order and word size of a file."""
 
     order: str
-    """Byte order: ``<`` or ``>``."""
+    """``<`` or ``>``."""
     wide: bool
     """True if addresses have 64 bits."""
 

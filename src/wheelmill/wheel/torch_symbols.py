@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -107,11 +108,7 @@ class TableSummary:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read the first line of a table: to unpack all of it takes a third of a second.
-
-        Raises:
-            UnreadableError: it is none.
-        """
+        """Read the first line of a table: unpacking all of it takes a third of a second."""
         with _table_at(path) as file:
             return cls.read_from(file)
 
@@ -132,11 +129,7 @@ class TorchSymbols:
 
     @classmethod
     def read(cls, path: Path, wanted: AbstractSet[str] | None = None) -> Self:
-        """Read a gzipped table, or only its `wanted` symbols; None is all of them.
-
-        Raises:
-            UnreadableError: it is none.
-        """
+        """Read a gzipped table, or only its `wanted` symbols; raises UnreadableError if it is none."""
         with _table_at(path) as file:
             summary = TableSummary.read_from(file)
             if len(content := file.read(_MAX_TABLE + 1)) > _MAX_TABLE:
@@ -230,14 +223,14 @@ class TorchFit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TorchWindow:
-    """In which torches a wheel could load."""
+    """Torches in which a wheel could load."""
 
     symbols: Count
     """Count of torch's symbols that it needs."""
     cuda: bool
     """True if some of them are only in torches built with CUDA."""
     torches: tuple[TorchFit, ...]
-    """Known torches, ascending: of any other nothing can be said."""
+    """Known torches, ascending; nothing is known of any other."""
 
     def lacking(self, torch: TorchVersion) -> tuple[str, ...] | None:
         """First few symbols that a torch does not define, empty if it defines all; None if it is not known."""
@@ -245,7 +238,8 @@ class TorchWindow:
 
     def __str__(self) -> str:
         """``its symbols exist in torch 2.10 and 2.11 only``."""
-        runs = list(_runs(self.torches))
+        alike = groupby(self.torches, key=lambda fit: not fit.lacks)  # neighbours that define all symbols, or do not
+        runs = [[fit.torch for fit in fits] for defines_all, fits in alike if defines_all]
         known = f"{self.torches[0].torch} to {self.torches[-1].torch}" if self.torches else ""
         if not known:
             return "in which torches its symbols exist is not known"
@@ -255,19 +249,6 @@ class TorchWindow:
             return f"its symbols exist in every torch from {known}"
         texts = [f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(run) for run in runs]  # noqa: PLR2004
         return f"its symbols exist in torch {', '.join(texts)} only"
-
-
-def _runs(torches: Sequence[TorchFit]) -> Iterator[list[str]]:
-    """Neighbouring torches that define all symbols."""
-    run: list[str] = []
-    for fit in torches:
-        if not fit.lacks:
-            run.append(fit.torch)
-        elif run:
-            yield run
-            run = []
-    if run:
-        yield run
 
 
 MANGLED: Final = "_Z"
@@ -306,13 +287,13 @@ _SURE: Final = tuple(f"_ZN{kind}{name}" for name in _NAMESPACES for kind in ("",
 _MACHINE: Final = "x86_64"
 """Processor of the wheels that the table was made from."""
 _TOLD: Final = 3
-"""The number of missing symbols that are named; a torch that is too old lacks hundreds."""
+"""Missing symbols that are named; a torch that is too old lacks hundreds."""
 
 
 def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = None) -> TorchWindow | None:
     """Find the torches in which all the libraries of a wheel could load together.
 
-    `table` is what torches define; None is the table that ships with wheelmill. The result is None if the libraries
+    `table` has what torches define; None takes the table that ships with wheelmill. The result is None if the libraries
     need no symbol of torch, or are for another processor than the table.
 
     Raises:
@@ -375,7 +356,7 @@ class ShimsUsed:
     """Functions of torch's stable ABI that a wheel calls."""
 
     oldest: TorchVersion | None
-    """The first torch that has all of them; None where it calls none that is known."""
+    """First torch that has all of them; None if it calls none that is known."""
     newest_ones: tuple[str, ...]
     """Functions that no older torch has; empty if that is the first torch with a stable ABI."""
     unknown: tuple[str, ...]

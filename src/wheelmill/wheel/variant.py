@@ -37,7 +37,7 @@ from wheelmill.wheel.name import NULL, VariantLabel, VariantWheelName, WheelFile
 from wheelmill.wheel.record import record_of
 
 VARIANT_FILE: Final = "variant.json"
-"""Its name in ``.dist-info``."""
+"""Name in ``.dist-info``."""
 SCHEMA: Final = "https://variants-schema.wheelnext.dev/peps/850/v0.2.0.json"
 """The draft that our variant wheels follow, and which uv 0.13.8 reads without a warning."""
 KNOWN_SCHEMAS: Final = frozenset(
@@ -47,7 +47,7 @@ KNOWN_SCHEMAS: Final = frozenset(
         "https://variants-schema.wheelnext.dev/v0.2.0.json",  # variantlib 0.2.2 writes it
     }
 )
-"""The drafts that we read: of others nobody knows what their values mean."""
+"""Drafts that we read; the values of others have no known meaning."""
 MAX_VARIANT_METADATA: Final = 1 << 20
 """Bytes. A list of a hundred variants has 20,000."""
 MAX_VALUES: Final = 10_000
@@ -72,11 +72,11 @@ class Priorities(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Provider(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="kebab"):
-    """Distribution that reads a machine's properties in a namespace; an installer asks it, or stands in for it."""
+    """Distribution that reads a machine's properties in a namespace; an installer calls it, or stands in for it."""
 
     requires: tuple[Text, ...] = ()
     plugin_api: Text | None = None
-    """The object in it that is asked: ``module:object``."""
+    """Object in it to call: ``module:object``."""
     enable_if: Text | None = None
     """A marker (PEP 508)."""
     optional: bool = False
@@ -196,11 +196,7 @@ class Variant:
 
     @classmethod
     def of_code(cls, cuda: CudaVersion, sass: Iterable[str], ptx: Iterable[str]) -> Self | None:
-        """Variant of a wheel by the words in its evidence: ``sm_90``, ``compute_120``.
-
-        Raises:
-            ValueError: one of them is no GPU architecture.
-        """
+        """Variant of a wheel by the words in its evidence: ``sm_90``, ``compute_120``; raises ValueError for others."""
         return cls.of(cuda, *(map(Architecture.of_code, code) for code in (sass, ptx)))
 
 
@@ -228,7 +224,7 @@ def _is_for_later_ones(code: Architecture) -> bool:
 
 
 PLAIN_FILE: Final = "wheelmill-plain.json"
-"""Its name in ``.dist-info``: tells in an environment, too, which CUDA an installed variant is for."""
+"""Name in ``.dist-info``; names the CUDA of an installed variant."""
 
 
 class PlainWheel(Struct, frozen=True, kw_only=True):
@@ -239,11 +235,7 @@ class PlainWheel(Struct, frozen=True, kw_only=True):
 
 
 def variant_name(plain: WheelName, label: VariantLabel) -> VariantWheelName:
-    """Name of a wheel as a variant.
-
-    Raises:
-        UnreadableError: its version has no label of ours.
-    """
+    """Name of a wheel as a variant; raises UnreadableError if its version has no label of ours."""
     own = Label.parse(plain.version.local or "")
     if own is None:
         raise UnreadableError("label-without-cuda", f"{plain.filename} has no label that says its CUDA")

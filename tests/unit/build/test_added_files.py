@@ -11,8 +11,7 @@ import pytest
 
 from tests.unit.build.conftest import TARGET, compile_shared_object
 from tests.wheels import write_wheel
-from wheelmill.build.added_files import facts_of
-from wheelmill.build.builder import finish_wheel
+from wheelmill.build.builder import facts_of, finish_wheel
 from wheelmill.config.model import LockedCommit, LockedSdist
 from wheelmill.errors import BuildError
 from wheelmill.names import Sha256

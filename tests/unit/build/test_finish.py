@@ -18,8 +18,7 @@ from tests.unit.build.conftest import (
     compile_shared_object,
 )
 from tests.wheels import write_wheel
-from wheelmill.build.added_files import facts_of
-from wheelmill.build.builder import check_built, finish_wheel
+from wheelmill.build.builder import check_built, facts_of, finish_wheel
 from wheelmill.build.local import repair_here
 from wheelmill.config.model import RequiresDist
 from wheelmill.errors import BuildError

@@ -11,7 +11,7 @@ from tests.refusals import coded
 from tests.unit.build.conftest import MACHINE, PROVENANCE, TARGET, compile_shared_object
 from tests.unit.smoke.conftest import METADATA, device_code
 from tests.wheels import NOTHING, write_wheel
-from wheelmill.build.added_files import bill_for, facts_of, with_compilers
+from wheelmill.build.builder import bill_for, facts_of, with_compilers
 from wheelmill.build.source import sha256_of_tree
 from wheelmill.config.model import LockedRequirement, LockedSdist, RequiresDist, SystemPackages
 from wheelmill.errors import ReleaseError

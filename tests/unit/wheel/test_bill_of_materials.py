@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from wheelmill.names import Sha256
-from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes
+from wheelmill.wheel.bill_of_materials import Bill, bill_bytes
 from wheelmill.wheel.build_facts import AppliedPatch, BuildFacts, SourceFacts
 
 FACTS = BuildFacts(
@@ -43,7 +43,7 @@ BILL = Bill(
     licence=None,
     facts=FACTS,
     patches=(b"--- a\n+++ b\n",),
-    bundled=(BundledLibrary(member="demo.libs/libgomp-1.so", sha256=Sha256("5" * 64)),),
+    bundled={"demo.libs/libgomp-1.so": Sha256("5" * 64)},
     holds_cuda_runtime=True,
 )
 STRANGER = replace(BILL, facts=None, patches=(), licence="Apache-2.0 OR MIT")
