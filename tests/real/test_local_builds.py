@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.conftest import DEMO, Command, another_person
-from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
+from wheelmill.build.environment import complete_toolkit, provide_toolkit
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import CudaVersion, PythonVersion
 from wheelmill.wheel.gpu_code import DeviceCode, read_device_code

@@ -288,7 +288,6 @@ class Compiled:
     wheel: Path
     """Repaired, not labelled yet."""
     toolkit: str
-    """Release of the CUDA toolkit."""
     packages: Mapping[str, str]
     """The version of every distribution in the build environment, by name."""
     objects: CacheCounts
@@ -326,12 +325,9 @@ class Builder(Protocol):
 
 
 def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: Path, progress: Progress) -> BuiltWheel:
-    """Build one target; write the wheel, its provenance and ``<target>.log`` to ``output``.
+    """Build one target; write the wheel, its provenance and ``<target>.log`` to `output`.
 
-    ``policy`` is as in `Builder.compile`.
-
-    Raises:
-        BuildError: it failed; with the first error of the log.
+    `policy` is as in `Builder.compile`. Raises BuildError with the first error of the log.
     """
     cell = target.cell
     started = time.monotonic()
@@ -370,11 +366,7 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
 def build_part(
     target: BuildTarget, builder: Builder, part: BuildPart, *, output: Path, progress: Progress
 ) -> CompiledPart:
-    """Compile a part of one target into the compiler cache, without a wheel; the log goes to `output`.
-
-    Raises:
-        BuildError: it failed; with the first error of the log.
-    """
+    """Compile a part of one target into the compiler cache; the log goes to `output`. Raises as `build_wheel` does."""
     log = _log_in(output, f"{target.cell.id}.part-{part.number}-of-{part.of}")
     with _patched_source(target, log, progress) as (task, _):
         done = builder.compile_part(task, part)
@@ -384,7 +376,6 @@ def build_part(
 
 
 def _log_in(output: Path, name: str) -> Path:
-    """Path of a build's log, without an earlier log."""
     output.mkdir(parents=True, exist_ok=True)
     log = (output / f"{name}.log").resolve()
     log.unlink(missing_ok=True)

@@ -117,21 +117,17 @@ def link_toolkit(toolkit: Path, home: Path, sandbox: Sandbox) -> None:
 
 UNITS: Final = (".c", ".cc", ".cpp", ".cu", ".cxx")
 """Suffixes of files that are compiled one by one."""
-_OURS, _OTHERS = "ours", "others"
-"""Beside the objects of a cache: lists of the units that ``docker/through-ccache.sh`` compiled, and skipped."""
-
 _OBJECT: Final = re.compile("[0-9a-v]{24,}[A-Z]?")
 """Name of a ccache file with a result or a list of headers: a hash, in some releases with a letter for its kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuildPart:
-    """Part of a source for one job to compile."""
+    """Part of a source for one job to compile, of several."""
 
     number: int
     """Counted from 1."""
     of: int
-    """Total count."""
 
     def __str__(self) -> str:
         """``2/4``."""
@@ -172,21 +168,19 @@ def part_in(cache: CompilerCache) -> CompiledPart:
     """Count the units that a part's build compiled and skipped, and remove its lists of them."""
 
     def count(name: str) -> int:
-        listed = cache.folder / name
+        listed = cache.folder / name  # by ``docker/through-ccache.sh``
         units = len(listed.read_bytes().splitlines()) if listed.exists() else 0
         listed.unlink(missing_ok=True)
         return units
 
-    return CompiledPart(ours=count(_OURS), others=count(_OTHERS))
+    return CompiledPart(ours=count("ours"), others=count("others"))
 
 
 def take_up(folders: Iterable[Path]) -> int:
     """Copy the objects of other jobs' compiler caches to this machine's, and count the new ones.
 
     Only objects are copied: no links, settings or counts. `folders` have caches of groups, or folders with such caches.
-
-    Raises:
-        IntegrityError: they take more space than compiler caches may.
+    Raises IntegrityError if they take more space than compiler caches may.
     """
     taken = size = 0
     for folder in folders:

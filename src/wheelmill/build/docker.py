@@ -21,10 +21,9 @@ import tomlkit
 from wheelmill.build.builder import BuildTask, Compiled, check_built, describe
 from wheelmill.build.compiler_cache import BuildPart, CompiledPart, CompilerCache, cache_of, part_in, tell_hits
 from wheelmill.build.compiler_output import explain_failure, unit_in
-from wheelmill.build.environment import install_packages, variables_of
+from wheelmill.build.environment import HEADERS, install_packages, variables_of
 from wheelmill.build.local import repair_arguments
 from wheelmill.build.provenance import BuildPlace
-from wheelmill.build.toolkit import HEADERS
 from wheelmill.config.model import Compatibility, Component, CudaImages, Images
 from wheelmill.errors import BuildError, ProcessError, UsageError
 from wheelmill.installers.environments import PackageFolder
@@ -53,9 +52,8 @@ class ContainerBuild:
     policy: str | None
     """``auto``, or a platform policy without its machine; None leaves the wheel as it was built."""
     variables: Mapping[str, str]
-    """Environment variables of the build."""
     create_args: Sequence[str]
-    """Further options of ``docker create``."""
+    """Options of ``docker create``."""
 
 
 def run_cibuildwheel(build: ContainerBuild) -> Path:

@@ -29,9 +29,8 @@ from wheelmill.build.compiler_cache import (
     tell_hits,
 )
 from wheelmill.build.compiler_output import explain_failure, unit_in
-from wheelmill.build.environment import install_packages, variables_of
+from wheelmill.build.environment import complete_toolkit, install_packages, provide_toolkit, variables_of
 from wheelmill.build.provenance import BuildPlace, this_machine
-from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
 from wheelmill.config.model import Package
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers import environments
@@ -61,7 +60,7 @@ class BuildEnvironment:
     packages: PackageFolder
     cache: CompilerCache
     variables: Mapping[str, str]
-    """The whole environment of its processes."""
+    """All variables of its processes."""
     sandbox: Sandbox
 
 

@@ -284,7 +284,7 @@ class DockerEnvironments:
             )
         _let_everyone_read(index.folder)
         return [
-            _variables_inside(base, image, python, torch, index=index, progress=progress)
+            _container_environment(base, image, python, torch, index=index, progress=progress)
             for torch in torches
             for base, image in zip(bases, images, strict=True)
         ]
@@ -299,7 +299,7 @@ class DockerEnvironments:
 
 
 @contextmanager
-def _variables_inside(
+def _container_environment(
     base: ImageReference,
     image: str,
     python: PythonVersion,

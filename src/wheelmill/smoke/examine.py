@@ -65,10 +65,8 @@ def examine_wheel(
     """Examine a wheel's bytes; if they pass, install it from an index of its own in clean environments.
 
     An earlier certificate with this `suffix` is removed: only current findings count. Wheels in `available` that it
-    requires are installed with it. `max_size` is in bytes; None sets no limit.
-
-    Raises:
-        UsageError: this machine lacks what the environments need.
+    requires are installed with it. `max_size` is in bytes; None sets no limit. Raises UsageError if this machine lacks
+    what the environments need.
     """
     certificate_path(file.path, suffix).unlink(missing_ok=True)
     contents, verdict = examine_bytes(file, provenance_of(file), max_size=max_size)
@@ -167,10 +165,9 @@ def find_required(
 
 
 def check_required(target: BuildTarget, available: Sequence[AvailableWheel]) -> None:
-    """Check that a target's required wheels exist, before hours are spent on its build.
+    """Check, before hours are spent on a build, that its required wheels exist.
 
-    Raises:
-        BuildError: there is no wheel of it for the same Python, CUDA and torch.
+    Raises BuildError without one for the same Python, CUDA and torch.
     """
     cell = target.cell
     try:

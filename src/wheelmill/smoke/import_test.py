@@ -1,7 +1,6 @@
 """Installation of a wheel as by a user, with the torch that it names, and its import.
 
-Before the import come checks of its demands on the machine, on torch and on CUDA's wheels. Its modules must compile,
-import, and overwrite no file of another package.
+Checks of its demands on the machine, on torch and on CUDA's wheels come first.
 """
 
 from __future__ import annotations
@@ -95,9 +94,9 @@ _MOST_FUNCTIONS: Final = 1000
 
 
 def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple[str, ...]:
-    """List libraries that a wheel may expect of its machine and that this one lacks, so that it cannot be imported.
+    """List libraries that a wheel may expect of its machine, such as the driver, and that this one lacks.
 
-    A machine may always lack the driver. ``environment`` already has torch, if the wheel needs it.
+    `environment` already has torch, if the wheel needs it.
     """
     needs = contents.expectations.needs
     of_the_machine = [name for name in contents.evidence.needed if name == DRIVER or _need_of(name) in needs]
@@ -283,11 +282,10 @@ def try_in_environments(
     requirements: Sequence[str],
     progress: Progress,
 ) -> tuple[CleanRoom | Finding, ...]:
-    """Install a wheel that passed the rules on its bytes, and import it.
+    """Install a wheel that passed the rules on its bytes, and import it; a refusal is the last of the results.
 
-    ``python`` is None if the environments have the version of the running interpreter. ``requirements`` pin the wheel
-    and the wheels of the index that it requires. The result has environments and findings in order; a refusal is the
-    last.
+    `python` is None if the environments have the version of the running interpreter. `requirements` pin the wheel and
+    the wheels of the index that it requires.
     """
     outcome: list[CleanRoom | Finding] = []
     try:

@@ -148,18 +148,6 @@ def _finding(code: Code, names: Iterable[str], detail: str) -> Iterator[Finding]
         yield Finding(code=code, detail=detail.format(names=some_of(named)))
 
 
-FILES: Final = (
-    runs_nothing_at_start,
-    has_no_files_of_others,
-    has_no_files_of_the_environment,
-    replaces_no_command,
-    has_no_files_of_a_source,
-    has_no_bytecode,
-    has_no_special_modes,
-    is_written_by_its_owner,
-)
-
-
 def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:
     """Find libraries of another CUDA major than the label's: two cannot serve one process."""
     if (label := contents.name.label) is None:
@@ -289,21 +277,6 @@ def code_is_not_writable(contents: Contents) -> Iterator[Finding]:
     yield from _finding(Code.TEXT_RELOCATIONS, objects, "{names} has relocations in its code")
 
 
-MACHINE_CODE: Final = (
-    cuda_major_agrees,
-    cudart_is_as_said,
-    glibc_is_old_enough,
-    symbol_versions_are_old_enough,
-    libraries_are_found,
-    brings_no_second_copy,
-    is_for_the_machine,
-    abi_is_stable,
-    torch_abi_is_stable,
-    stack_is_not_executable,
-    code_is_not_writable,
-)
-
-
 def metadata_agrees(contents: Contents) -> Iterator[Finding]:
     """Compare METADATA with the file name: pip refuses a wheel with two versions, uv reinstalls it on every sync."""
     name, metadata = contents.name, contents.metadata
@@ -388,8 +361,25 @@ RULES: Final = (
     requirements_are_of_an_index,
     is_compiled,
     architectures_are_complete,
-    *FILES,
-    *MACHINE_CODE,
+    runs_nothing_at_start,
+    has_no_files_of_others,
+    has_no_files_of_the_environment,
+    replaces_no_command,
+    has_no_files_of_a_source,
+    has_no_bytecode,
+    has_no_special_modes,
+    is_written_by_its_owner,
+    cuda_major_agrees,
+    cudart_is_as_said,
+    glibc_is_old_enough,
+    symbol_versions_are_old_enough,
+    libraries_are_found,
+    brings_no_second_copy,
+    is_for_the_machine,
+    abi_is_stable,
+    torch_abi_is_stable,
+    stack_is_not_executable,
+    code_is_not_writable,
 )
 _NEARLY: Final = 0.9
 """Share of the largest size from which a warning is due."""

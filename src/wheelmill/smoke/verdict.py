@@ -164,10 +164,9 @@ def certificate_path(wheel: Path, suffix: str = SUFFIX) -> Path:
 
 
 def certify(verdict: Verdict, suffix: str = SUFFIX) -> TestedWheel:
-    """Write the certificate of a passing verdict beside its wheel; ``suffix`` is `SUFFIX` or `GPU_SUFFIX`.
+    """Write the certificate of a passing verdict beside its wheel; `suffix` is `SUFFIX` or `GPU_SUFFIX`.
 
-    Raises:
-        SmokeError: it did not pass; names every finding.
+    Raises SmokeError, with every finding, if it did not pass.
     """
     if verdict.evidence is None or not verdict.ok:
         raise SmokeError("wheels-refused", str(verdict))

@@ -107,11 +107,9 @@ def ran_out_of_memory(run: Run, *, since: int) -> bool:
 def docker(*words: str | Path, timeout: float | None = None, on_line: Callable[[str], None] | None = None) -> str:
     """Run Docker's client and return its output; `on_line` is called with every line as it arrives.
 
-    After `timeout` seconds the client is ended.
-
     Raises:
         BuildError: the daemon answered before, and no longer does.
-        ProcessError: the client failed, or a program that it runs in a container.
+        ProcessError: the client failed, or a program that it runs in a container, or its `timeout` in seconds was over.
     """
     try:
         return process.run(["docker", *words], timeout=timeout, on_line=on_line, guard=True)
@@ -121,12 +119,7 @@ def docker(*words: str | Path, timeout: float | None = None, on_line: Callable[[
 
 
 def check_daemon() -> None:
-    """Check that Docker answers.
-
-    Raises:
-        UsageError: Docker is missing, or does not answer.
-        BuildError: it answered before.
-    """
+    """Check that Docker answers; raises UsageError if it is missing or silent, BuildError if it answered before."""
     try:
         process.run(["docker", "version", "--format", "{{.Server.Version}}"])
     except UsageError:
@@ -142,7 +135,6 @@ def check_daemon() -> None:
 
 
 def _remove_abandoned(locks: Path, place: str) -> None:
-    """Remove the containers of runs that ended without removing them."""
     listed = process.run(
         ["docker", "ps", "--all", "--filter", f"label={LABEL}", "--format", f'{{{{.Label "{LABEL}"}}}}']
     )
@@ -167,10 +159,8 @@ def base_image(reference: str, *, progress: Progress) -> str:
     """Pull a base image unless it is local, and return a name for it that no pull can change.
 
     `reference` has tag and digest: ``docker.io/nvidia/cuda:13.0.2-devel-ubuntu24.04@sha256:...``. A local image counts
-    if its digest or its ID, which is a hash as well, is that one.
-
-    Raises:
-        UsageError: the registry does not provide the image.
+    if its digest or its ID, which is a hash as well, is that one. Raises UsageError if the registry does not provide
+    it.
     """
     tagged, _, digest = reference.partition("@")
     repository = tagged.rpartition(":")[0]
@@ -187,10 +177,8 @@ def base_image(reference: str, *, progress: Progress) -> str:
 def own_image(name: str, arguments: Mapping[str, str], context: Path, *, progress: Progress) -> str:
     """Build an image from wheelmill's Dockerfile, or reuse one made of the same files and arguments.
 
-    `name` is ``build`` or ``runtime``; `context` is a folder with the Dockerfile and all that it copies.
-
-    Raises:
-        UsageError: the build failed; with the last lines of Docker's output.
+    `name` is ``build`` or ``runtime``; `context` is a folder with the Dockerfile and all that it copies. Raises
+    UsageError, with the last lines of Docker's output, if the build fails.
     """
     files = {path.name: sha256_of(path) for path in sorted(context.iterdir())}
     key = sha256_of_bytes(json.dumps([files, sorted(arguments.items())]).encode())

@@ -30,9 +30,7 @@ _EXCHANGE: Final = 2
 """``RENAME_EXCHANGE``, https://man7.org/linux/man-pages/man2/rename.2.html."""
 
 PUBLIC_FILE: Final = 0o644
-"""Mode of a published file."""
 PUBLIC_FOLDER: Final = 0o755
-"""Mode of a published folder."""
 
 MAX_FILENAME: Final = 255
 """Characters of a file name; no file system of today keeps more."""
@@ -193,8 +191,7 @@ def copy_file(source: Path, destination: Path) -> None:
 def exchange(first: Path, second: Path) -> bool:
     """Exchange two folders of one file system in one step; False if kernel or file system cannot.
 
-    Raises:
-        OSError: the folders cannot be moved, for example a mounted one.
+    Raises OSError if the folders cannot be moved, for example a mounted one.
     """
     import ctypes  # slow to import
 

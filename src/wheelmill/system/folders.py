@@ -35,10 +35,7 @@ def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterato
     """Hold an empty folder, locked by a file beside it, and remove it afterwards.
 
     Leftovers of killed processes in the parent folder are removed first. `wait` is called with the holder's description
-    before waiting; None if the call must not wait.
-
-    Raises:
-        BlockingIOError: another process holds the folder, and `wait` is None.
+    before waiting. If it is None and another process holds the folder, the call raises BlockingIOError.
     """
     sweep(folder.parent)
     lock = folder.with_name(f".{folder.name}{_SUFFIX}")
@@ -140,11 +137,7 @@ def count_entries(snapshot: Path) -> int:
 
 
 def restore_snapshot(folder: Path, snapshot: Path) -> None:
-    """Restore a folder from its snapshot; repeating this after an interruption is harmless.
-
-    Raises:
-        OSError: an entry cannot be removed or made.
-    """
+    """Restore a folder from its snapshot; repeating this after an interruption is harmless."""
     if folder.is_symlink() or not folder.is_dir():
         remove_entry(folder)
         folder.mkdir(parents=True)

@@ -44,8 +44,7 @@ def use_clones(clones: Mapping[str, Path]) -> Iterator[set[str]]:
 def find_commit(url: str, ref: str) -> str | None:
     """Query a repository for the commit of a tag, or else of a branch; HEAD is its default branch.
 
-    Raises:
-        ProcessError: the repository does not answer.
+    Raises ProcessError if the repository does not answer.
     """
     names = [f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}", f"refs/heads/{ref}"]  # ^{}: the commit of an annotated tag
     names += ["HEAD"] * (ref == "HEAD")
@@ -62,12 +61,9 @@ def find_tags(url: str, pattern: str) -> tuple[str, ...]:
 
 
 def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> None:
-    """Fetch the files of one commit into a new folder, without git's own files.
+    """Fetch the files of one commit into a new folder, without ``.git``: a ``setup.py`` that finds it may fetch more.
 
-    A ``setup.py`` that finds ``.git`` may fetch what no lock knows.
-
-    Raises:
-        ProcessError: the repository does not answer, or it or a submodule lacks the commit.
+    Raises ProcessError if the repository does not answer, or it or a submodule lacks the commit.
     """
     files = _is_file(url)  # submodules of a remote repository must not be folders of this machine
     left = [(url, commit, folder)]
@@ -89,7 +85,6 @@ def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> No
 
 
 def _check_out(url: str, origin: str, commit: str, folder: Path, *, files: bool) -> None:
-    """Check out one commit of a repository, fetched from there or from a clone."""
     _git("init", "--quiet", "--template=", folder)
     _git("remote", "add", "origin", url, cwd=folder)  # the base of relative URLs of submodules
     try:
@@ -138,10 +133,7 @@ def _is_file(url: str) -> bool:
 def files_of_checkout(folder: Path) -> tuple[Path, ...] | None:
     """List the tracked and new files of a checkout, sorted; None if the folder is not its top.
 
-    Tracked files of submodules are included, ignored files are not.
-
-    Raises:
-        ProcessError: git failed.
+    Tracked files of submodules are included, ignored files are not. Raises ProcessError if git fails.
     """
     if not (folder / ".git").exists():
         return None
@@ -166,8 +158,7 @@ def _unquoted(name: str) -> str:
 def run_git(checkout: Path, *arguments: str) -> str:
     """Run git in a checkout with this machine's settings, which define the owners that git trusts.
 
-    Raises:
-        ProcessError: the folder is in no checkout, or git failed.
+    Raises ProcessError if git fails, or the folder is in no checkout.
     """
     return process.run(["git", "-C", checkout, *arguments])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -26,11 +27,7 @@ _SECONDS: Final = 20
 
 
 def driver_version() -> tuple[str | None, str]:
-    """Version of the driver, None if there is none, and its source.
-
-    Raises:
-        UsageError: ``UV_CUDA_DRIVER_VERSION`` is not a version.
-    """
+    """Version of the driver, or None, and its source; raises UsageError for a wrong ``UV_CUDA_DRIVER_VERSION``."""
     if named := os.environ.get("UV_CUDA_DRIVER_VERSION"):
         try:
             return str(Version(named)) and named, "UV_CUDA_DRIVER_VERSION"
@@ -111,12 +108,7 @@ def x86_64_level() -> int | None:
     except OSError:
         return None
     flags = next((frozenset(line.partition(":")[2].split()) for line in lines if line.startswith("flags")), frozenset())
-    reached = 0
-    for level in _LEVELS:
-        if not level <= flags:
-            break
-        reached += 1
-    return reached or None
+    return len(list(takewhile(flags.issuperset, _LEVELS))) or None
 
 
 MEMORY_PER_COMPILER: Final = 6 << 30

@@ -57,10 +57,8 @@ def call_isolated(calls: Iterable[Callable[[], object]], limits: CallLimits) -> 
     """Make calls, one after the other, in an isolated process, and yield their results in order.
 
     Calls must be picklable and return JSON values; none is kept in memory. A call that exceeds a limit or crashes its
-    process yields an error with the reason.
-
-    Raises:
-        RuntimeError: a call raised an exception, which is a bug of its function.
+    process yields an error with the reason. An exception of a call, which is a bug of its function, raises
+    RuntimeError.
     """
     with temporary_folder() as folder:
         waiting: list[Path] = []

@@ -37,13 +37,10 @@ def hold(
 ) -> Iterator[None]:
     """Hold the lock on a file, created if missing, while the context is open.
 
-    `wait` is called with the holder's description before waiting; None if the call must not wait. On a file system
-    without locks, a call that may wait goes on, and any other raises. With `inherited`, programs started meanwhile hold
-    the lock until they have ended. With `remove`, the file is removed at the end; an earlier removal needs the lock to
-    be held.
-
-    Raises:
-        BlockingIOError: another process holds the lock, and `wait` is None.
+    `wait` is called with the holder's description before waiting. If it is None and another process holds the lock, the
+    call raises BlockingIOError. On a file system without locks, a call that may wait goes on, and any other raises.
+    With `inherited`, programs started meanwhile hold the lock until they have ended. With `remove`, the file is removed
+    at the end; an earlier removal needs the lock to be held.
     """
     descriptor = open_locked(path, wait)
     if inherited:

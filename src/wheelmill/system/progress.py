@@ -90,11 +90,7 @@ SYSTEM_CLOCK: Final = Clock(now=time.time, sleep=time.sleep)
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Stop the context and the programs it started after `seconds`; a host would end an overlong job with its work.
-
-    Raises:
-        TimeIsOver: the time was not enough.
-    """
+    """Raise TimeIsOver after `seconds` and end programs: the host of an overlong job would end it with its work."""
     if seconds is None:
         yield
         return

@@ -47,11 +47,7 @@ def read_record(path: Path, record_type: type[Record]) -> Record:
 
 
 def record_from(content: bytes, record_type: type[Record], *, source: str) -> Record:
-    """Read a record from the JSON of `record_bytes`; `source` is the path or URL for errors.
-
-    Raises:
-        IntegrityError: the content is not such a record.
-    """
+    """Read a record from JSON; raises IntegrityError for anything else, with `source`, the path or URL."""
     from pydantic import ValidationError  # its import takes longer than many commands
 
     try:

@@ -45,7 +45,6 @@ class Sandbox:
     network: bool = False
     """True if it reaches the network of this machine."""
     devices: Sequence[Path] = ()
-    """Device files, such as those of a GPU."""
 
     def run(
         self,
@@ -58,13 +57,9 @@ class Sandbox:
         on_line: Callable[[str], None] | None = None,
         on_end: Callable[[int], None] | None = None,
     ) -> str:
-        """Run a program like `process.run`, in the sandbox where this machine has one.
+        """Run a program like `process.run`, in the sandbox where this machine has one; raises as that does.
 
         Paths in `argv` and `env` are those of this machine; `cwd` is a folder of `writable` or `readable`, or in one.
-
-        Raises:
-            UsageError: the program cannot be started.
-            ProcessError: it failed, or its time was over.
         """
         if why_unconfined() is None:
             # Resolved on our own PATH: the build's has folders that foreign code may write to.
@@ -122,8 +117,7 @@ def why_unconfined() -> str | None:
 def check_confinement(tell: Callable[[str], None]) -> None:
     """Warn with a line to `tell` if foreign code will run unconfined, as the current user.
 
-    Raises:
-        UsageError: this is a GitHub runner, whose tokens any of its processes can read.
+    Raises UsageError on a GitHub runner, whose tokens any of its processes can read.
     """
     reason = why_unconfined()
     if reason is None:

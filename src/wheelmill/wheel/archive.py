@@ -50,7 +50,7 @@ class Directory:
     members: int
     start: int
     size: int
-    """Bytes."""
+    """In bytes."""
 
 
 def find_directory(file: IO[bytes] | io.RawIOBase) -> Directory:
@@ -237,11 +237,7 @@ _BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeE
 
 
 def open_archive(file: IO[bytes] | io.RawIOBase) -> zipfile.ZipFile:
-    """Open a local or remote wheel as a zip, without reading its members.
-
-    Raises:
-        UnreadableError: it is no zip, or has more members than any wheel.
-    """
+    """Open a wheel as a zip; raises UnreadableError if it is none, or has more members than any wheel."""
     directory = find_directory(file)
     if directory.size > MAX_DIRECTORY:
         raise UnreadableError(
@@ -263,11 +259,7 @@ def open_archive(file: IO[bytes] | io.RawIOBase) -> zipfile.ZipFile:
 
 @contextmanager
 def open_member(archive: zipfile.ZipFile, member: str | zipfile.ZipInfo) -> Iterator[IO[bytes]]:
-    """Open a member; reading stops at its declared size.
-
-    Raises:
-        UnreadableError: it is not there, or what is read of it is broken.
-    """
+    """Open a member, up to its declared size; raises UnreadableError if it is absent or broken."""
     try:
         listed = archive.getinfo(member) if isinstance(member, str) else member
     except KeyError:
@@ -284,11 +276,7 @@ def open_member(archive: zipfile.ZipFile, member: str | zipfile.ZipInfo) -> Iter
 
 
 def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """Read a whole member of at most `most` bytes.
-
-    Raises:
-        UnreadableError: it is not there, is broken or larger.
-    """
+    """Read a member of at most `most` bytes; raises UnreadableError if it is absent, broken or larger."""
     with open_member(archive, name) as file:
         content = file.read(most + 1)
     if len(content) > most:
@@ -371,10 +359,7 @@ def unpack(wheel: Path, directory: Path) -> None:
 
 
 def pack(directory: Path, destination: Path) -> None:
-    """Zip a folder in sorted order, ``.dist-info`` last as PEP 427 recommends, without times and owners.
-
-    The zip depends only on its content: the same folder gives the same bytes.
-    """
+    """Zip a folder reproducibly: sorted, ``.dist-info`` last as PEP 427 recommends, without times and owners."""
     members = sorted(
         (path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()),
         key=lambda name: (name.partition("/")[0].endswith(".dist-info"), name),

@@ -58,8 +58,7 @@ class Signer:
     def parse(cls, text: str) -> Self:
         """Read ``OWNER/REPO``, ``OWNER/REPO@BRANCH``, or ``OWNER/REPO:OWNER/REPO``, the second with called workflows.
 
-        Raises:
-            ValueError: it has none of these forms.
+        Raises ValueError for anything else.
         """
         repository, at, branch = text.partition("@")
         repository, calls, workflows = repository.partition(":")
@@ -126,9 +125,7 @@ class Attested:
 
 
 def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> Attested:
-    """Read the files that the signer attests with a workflow, which is a path in its repository.
-
-    Each of `bundles` is untrusted lines of JSON.
+    """Read the files that the signer attests with a workflow of its repository; `bundles` are untrusted lines of JSON.
 
     Raises:
         UsageError: sigstore is not installed, or the file of its keys is invalid.

@@ -63,8 +63,9 @@ class BuildFacts:
     version: str
     """Upstream's, without the label."""
     python: str
+    """Python that it was built with."""
     pythons: tuple[str, ...]
-    """The Pythons that it is for; `python` built it."""
+    """Pythons that it is for."""
     platform: str
     source: SourceFacts
     patches: tuple[AppliedPatch, ...]
@@ -105,11 +106,7 @@ def build_facts_bytes(facts: BuildFacts) -> bytes:
 
 
 def read_build_facts(content: bytes) -> BuildFacts:
-    """Read the file from an untrusted wheel.
-
-    Raises:
-        UnreadableError: it holds something else.
-    """
+    """Read build facts from an untrusted wheel; raises UnreadableError if these are none."""
     try:
         return msgspec.json.decode(content, type=BuildFacts)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -146,7 +143,7 @@ class Sbom:
     """``CycloneDX 1.6``, ``SPDX-2.3``; empty for one that cannot be read."""
     components: tuple[SbomComponent, ...] = ()
     fault: str | None = None
-    """Why it cannot be read."""
+    """Reason why it cannot be read."""
 
     @property
     def contained(self) -> tuple[SbomComponent, ...]:
@@ -185,11 +182,7 @@ def sboms_in(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Sbom]:
 
 
 def read_sbom(member: str, content: bytes) -> Sbom:
-    """Read a bill in JSON.
-
-    Raises:
-        UnreadableError: it is neither CycloneDX nor SPDX.
-    """
+    """Read a bill in JSON; raises UnreadableError if it is neither CycloneDX nor SPDX."""
     try:
         found = msgspec.json.decode(content, type=_CycloneDx)
         return Sbom(member=member, form=f"{found.form} {found.version}", components=found.components)

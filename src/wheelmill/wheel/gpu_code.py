@@ -59,10 +59,7 @@ _TEGRA: Final = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
 def read_gpu(text: str) -> Architecture:
     """Read the name of a GPU: ``9.0``, ``90``, ``sm_90``, ``h100``, ``rtx 4090`` or that of nvidia-smi.
 
-    The ``a`` of ``sm_90a`` is of code, not of a GPU.
-
-    Raises:
-        ValueError: it is no known GPU, or might be several.
+    Raises ValueError for an unknown or ambiguous one. The ``a`` of ``sm_90a`` is of code, not of a GPU.
     """
     number = text.strip().lower().removeprefix("sm").removeprefix("_").rstrip("af")
     if number.isascii() and number.isdecimal() and len(number) in (2, 3):

@@ -81,10 +81,7 @@ def is_bundled(member: str) -> bool:
 
 
 def original_name(copy: str) -> str:
-    """Name of a library before auditwheel copied it: ``libcudart-d0da41ae.so.13`` was ``libcudart.so.13``.
-
-    Other tools write ``libcudart.d0da41ae.so.13``.
-    """
+    """Name before auditwheel copied ``libcudart-d0da41ae.so.13``, or another tool ``libcudart.d0da41ae.so.13``."""
     stem, _, version = PurePosixPath(copy).name.partition(".so")
     name, _, digest = stem.replace("-", ".").rpartition(".")
     is_copy = name and len(digest) == _DIGITS and set(digest) <= set("0123456789abcdef")
@@ -110,9 +107,7 @@ def is_of_driver(symbol: str) -> bool:
 def compile_stub(functions: Iterable[str], library: Path) -> None:
     """Compile a stub with this machine's C compiler, in an existing folder; its functions return that it is a stub.
 
-    Raises:
-        UsageError: there is no C compiler.
-        ProcessError: the compiler failed.
+    Raises UsageError without a C compiler, and ProcessError if that fails.
     """
     source = library.with_suffix(".c")
     source.write_text("".join(f"int {name}(void) {{ return {_STUB_LIBRARY}; }}\n" for name in sorted(functions)))

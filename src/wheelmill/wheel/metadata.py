@@ -40,11 +40,7 @@ _WRITTEN_EARLY: Final = ("license-expression", "license-file")
 
 
 def dist_info_of(archive: zipfile.ZipFile) -> str:
-    """Name of the wheel's one ``.dist-info`` folder.
-
-    Raises:
-        UnreadableError: there is none, or more than one.
-    """
+    """Name of the wheel's one ``.dist-info`` folder; raises UnreadableError if there is none, or more than one."""
     folders = {
         parts[0]
         for parts in (PurePosixPath(name).parts for name in archive.namelist())
@@ -56,10 +52,9 @@ def dist_info_of(archive: zipfile.ZipFile) -> str:
 
 
 def read_metadata(content: bytes) -> Metadata:
-    """Read a METADATA file, ignoring faults that do not matter here.
+    """Read METADATA, ignoring faults that do not matter here.
 
-    Raises:
-        UnreadableError: name, version, Requires-Python or Requires-Dist cannot be read.
+    Raises UnreadableError if name, version, Requires-Python or Requires-Dist cannot be read.
     """
     _check_fields(content, "METADATA")
     try:
@@ -77,11 +72,7 @@ def is_pure(wheel_file: bytes) -> bool:
 
 
 def tags_of(wheel_file: bytes) -> frozenset[Tag]:
-    """Tags in a WHEEL file (PEP 427), whatever the wheel's file name.
-
-    Raises:
-        UnreadableError: it is too large, or one of them is no tag.
-    """
+    """Tags in a WHEEL file (PEP 427), whatever the wheel's file name; raises UnreadableError for invalid ones."""
     _check_fields(wheel_file, "WHEEL")
     named = BytesParser().parsebytes(wheel_file, headersonly=True).get_all("Tag") or ()
     return frozenset[Tag]().union(*(read_tags(str(text).strip()) for text in named))
@@ -131,12 +122,9 @@ def _is_before_2_4(metadata_version: str) -> bool:
 
 
 def commands_of(archive: zipfile.ZipFile, dist_info: str) -> tuple[str, ...]:
-    """Programs that an installer makes for a wheel's entry points.
+    """Programs that an installer makes for a wheel's entry points; raises UnreadableError if these cannot be read.
 
     https://packaging.python.org/en/latest/specifications/entry-points/#file-format
-
-    Raises:
-        UnreadableError: entry_points.txt cannot be read.
     """
     name = f"{dist_info}/entry_points.txt"
     if name not in archive.namelist():
@@ -162,11 +150,7 @@ def _check_fields(content: bytes, name: str) -> None:
 
 
 def metadata_bytes(wheel: Path) -> bytes:
-    """METADATA of a wheel, unchanged, as in a PEP 658 sidecar.
-
-    Raises:
-        UnreadableError: it cannot be read, or is not there.
-    """
+    """METADATA of a wheel, unchanged, as in a PEP 658 sidecar; raises UnreadableError if it has no readable one."""
     try:
         with wheel.open("rb") as file, open_archive(file) as archive:
             return metadata_in(archive)
@@ -185,11 +169,7 @@ def wheel_file_in(archive: zipfile.ZipFile) -> bytes:
 
 
 def requires_dist_of(wheel: Path) -> tuple[str, ...]:
-    """Requirements of a wheel.
-
-    Raises:
-        UnreadableError: it is no wheel, or its METADATA cannot be read.
-    """
+    """Requirements of a wheel; raises UnreadableError if it has no readable METADATA."""
     return tuple(map(str, read_metadata(metadata_bytes(wheel)).requires_dist or ()))
 
 
@@ -220,12 +200,8 @@ def spdx_expression(text: str) -> str | None:
 def licence_files(members: Iterable[str], dist_info: str) -> tuple[str, ...]:
     """Members of a wheel that hold licences: in their folder, or beside METADATA as older backends put them."""
     own = (name for name in members if name.startswith(f"{dist_info}/") and not name.endswith("/"))
-    return tuple(sorted(name for name in own if _is_in_folder(name) or is_licence_file(PurePosixPath(name).name)))
-
-
-def _is_in_folder(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    return len(parts) > 2 and parts[1] == LICENCES  # noqa: PLR2004 - below both folders
+    folder = f"{dist_info}/{LICENCES}/"
+    return tuple(sorted(name for name in own if name.startswith(folder) or is_licence_file(PurePosixPath(name).name)))
 
 
 def is_licence_file(filename: str) -> bool:
@@ -284,7 +260,13 @@ def add_label(
     newline = b"\r\n" if lines[0].endswith(b"\r\n") else b"\n"
     fields = _fields(lines[:end])
     is_for_candidate = isinstance(torch, TorchVersion) and torch.is_candidate
-    on_torch = {field: bound for field in fields if (bound := _plain_torch(field)) is not None} if torch else {}
+    required = {field: parsed for field in fields if (parsed := _requirement_in(field))}
+    dropped = {field for field, parsed in required.items() if canonicalize_name(parsed.name) in drop}
+    on_torch = {
+        field: parsed.specifier
+        for field, parsed in required.items()
+        if torch and canonicalize_name(parsed.name) == TORCH and not (parsed.marker or parsed.extras)
+    }
     written = []
     for field in fields:
         if field.partition(b":")[0].lower() == b"version":
@@ -294,7 +276,7 @@ def add_label(
                 bound = torch_bound(torch, SpecifierSet(f"=={torch_release}") if is_for_candidate else upstream)
                 written.append(f"Requires-Dist: torch{bound}".encode() + newline)
             written += [f"Requires-Dist: {requirement}".encode() + newline for requirement in add]
-        elif field not in on_torch and _required_project(field) not in drop:
+        elif field not in on_torch and field not in dropped:
             written.append(field)
     return b"".join([*written, *lines[end:]])
 
@@ -328,19 +310,6 @@ def _fields(lines: list[bytes]) -> list[bytes]:
         else:
             fields.append([line])
     return [b"".join(field) for field in fields]
-
-
-def _plain_torch(field: bytes) -> SpecifierSet | None:
-    """Range of torch that a field requires on every machine; None for any other field."""
-    parsed = _requirement_in(field)
-    is_plain = parsed and canonicalize_name(parsed.name) == TORCH and parsed.marker is None and not parsed.extras
-    return parsed.specifier if parsed and is_plain else None
-
-
-def _required_project(field: bytes) -> str | None:
-    """Normalized name of the project that a field requires; None for any other field."""
-    parsed = _requirement_in(field)
-    return canonicalize_name(parsed.name) if parsed else None
 
 
 def _requirement_in(field: bytes) -> Requirement | None:

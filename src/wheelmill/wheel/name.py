@@ -69,11 +69,7 @@ class WheelName(Struct, frozen=True, kw_only=True, gc=False):
 
     @classmethod
     def parse(cls, filename: str) -> Self:
-        """Read a file name.
-
-        Raises:
-            UnreadableError: it is not a wheel's.
-        """
+        """Read a file name; raises UnreadableError if it is not a wheel's."""
         if len(filename) > MAX_FILENAME:
             raise UnreadableError(
                 "file-name-too-long", f"{filename!r:.40}... has {len(filename)} characters, more than {MAX_FILENAME}"
@@ -154,8 +150,7 @@ def _front(text: str) -> tuple[ProjectName, Version, BuildTag]:
 def read_tags(text: str) -> frozenset[Tag]:
     """Read a compressed set of tags (PEP 425): ``py2.py3-none-any`` has two.
 
-    Raises:
-        UnreadableError: it is none, or has more tags than any wheel: its parts multiply.
+    Raises UnreadableError if it is none, or has more tags than any wheel: its parts multiply.
     """
     try:
         return parse_tag(text, limit=MAX_TAGS)
@@ -195,11 +190,7 @@ class VariantWheelName:
 
     @classmethod
     def parse(cls, filename: str) -> Self:
-        """Read a file name.
-
-        Raises:
-            UnreadableError: it is not a variant wheel's, but a plain one's or none.
-        """
+        """Read a file name; raises UnreadableError if it is not a variant wheel's, but a plain one's or none."""
         plain, label = split_label(filename)
         if label is None:
             raise UnreadableError(
@@ -225,7 +216,7 @@ def variants_filename(project: ProjectName, version: Version) -> str:
 
 
 EVERYWHERE: Final = frozenset({Tag("py3", "none", "any")})
-"""The tags of every alias."""
+"""Tags of every alias."""
 EXTRAS: Final = "extras"
 """Prefix of the label of an alias with extras."""
 _WHEEL: Final = b"Wheel-Version: 1.0\nGenerator: wheelmill\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

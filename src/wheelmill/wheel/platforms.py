@@ -1,7 +1,6 @@
 """Platforms, the tags that installers accept on them, and the system that a tag promises (PEP 600).
 
-Tags are computed for any platform on any machine. The promises are those of the manylinux policies that auditwheel
-ships.
+Tags are computed for any platform on any machine. The promises are those of the manylinux policies in auditwheel.
 """
 
 from __future__ import annotations
@@ -65,7 +64,6 @@ PLATFORMS: Final[Mapping[Platform, PlatformFacts]] = {
 }
 """The platforms that wheels can be asked for. A new one starts here."""
 BUILT_FOR: Final = tuple(platform for platform, facts in PLATFORMS.items() if facts.runners)
-"""The platforms that wheels are built for."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -78,11 +76,7 @@ class Libc:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``2.28``, ``glibc 2.28`` or ``musl 1.2``.
-
-        Raises:
-            ValueError: it is none of them.
-        """
+        """Read ``2.28``, ``glibc 2.28`` or ``musl 1.2``; raises ValueError for anything else."""
         family, _, number = text.strip().rpartition(" ")
         major, _, minor = number.partition(".")
         if family in ("", "glibc", "musl") and all(part.isascii() and part.isdigit() for part in (major, minor)):
@@ -124,10 +118,7 @@ def platform_tags(platform: Platform, libc: Libc | None) -> Iterator[str]:
 
 
 def promised_glibc(platform: str) -> Version | None:
-    """Oldest glibc that a platform tag promises to run on; None if it promises none.
-
-    ``manylinux_2_28_x86_64`` gives 2.28, ``linux_x86_64`` None.
-    """
+    """Oldest glibc that a platform tag promises to run on: 2.28 of ``manylinux_2_28_x86_64``; None if it has none."""
     family, _, rest = platform.partition("_")
     if family in LEGACY_POLICIES:
         return Version(f"2.{LEGACY_POLICIES[family]}")
@@ -215,7 +206,6 @@ def _shipped(machine: Machine) -> WheelPolicies:
 
 @functools.cache
 def _policies_for(machine: Machine) -> tuple[Policy, ...]:
-    """All policies for a machine, the oldest glibc first."""
     known = (
         Policy(glibc=glibc, libraries=policy.whitelist, versions=policy.symbol_versions)
         for policy in _shipped(machine)

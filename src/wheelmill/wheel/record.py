@@ -35,11 +35,7 @@ class RecordRow:
 
 
 def read_rows(content: bytes) -> list[RecordRow]:
-    """Read a RECORD.
-
-    Raises:
-        UnreadableError: it is no RECORD, or longer than any real one.
-    """
+    """Read a RECORD; raises UnreadableError if it is none, or longer than any real one."""
     if len(content) > MAX_RECORD:
         raise UnreadableError("record-too-large", f"it has {len(content)} bytes, more than {MAX_RECORD}")
     try:
@@ -128,7 +124,6 @@ class InstalledFile:
     """File of a wheel, and its installed path."""
 
     member: str
-    """Its name in the wheel."""
     place: Place
     path: PurePosixPath
     """Its path below that place."""

@@ -310,11 +310,7 @@ class SharedObject(Links):
 
     @classmethod
     def read(cls, path: Path, *, name: str, budget: Budget) -> Self:
-        """Read a shared object; `name` is its path in the wheel, and `budget` is used up.
-
-        Raises:
-            UnreadableError: it cannot be read.
-        """
+        """Read a shared object, using up `budget`; `name` is its path in the wheel. Raises UnreadableError."""
         try:
             with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
                 return cls._of(Metered(content, budget), name=name)
@@ -362,11 +358,7 @@ def shared_objects_of(wheel: Path) -> tuple[SharedObject, ...]:
 
 
 def read_members(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -> tuple[SharedObject, ...]:
-    """Read the shared objects among members of an archive.
-
-    Raises:
-        UnreadableError: one of them is not readable; names it.
-    """
+    """Read the shared objects among members of an archive; raises UnreadableError, which names the unreadable one."""
     shared_objects: list[SharedObject] = []
     budget = Budget()
     with temporary_folder() as folder:

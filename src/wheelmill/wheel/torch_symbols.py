@@ -164,12 +164,10 @@ class TorchSymbols:
 
     def packed(self) -> bytes:
         """Content of the file: the same table gives the same bytes."""
-        lines = [json.dumps(plain_of(self.summary)), *self._lines()]
-        return gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
-
-    def _lines(self) -> Iterator[str]:
+        lines = [json.dumps(plain_of(self.summary))]
         for name, (anywhere, without) in sorted(self.places.items()):
-            yield f"{name} {anywhere:x}" if anywhere == without else f"{name} {anywhere:x} {without:x}"
+            lines.append(f"{name} {anywhere:x}" if anywhere == without else f"{name} {anywhere:x} {without:x}")
+        return gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
 
 
 @contextlib.contextmanager
@@ -196,11 +194,7 @@ def _lines_of(symbols: AbstractSet[str], content: bytes) -> Iterator[bytes]:
 
 
 def shipped_symbols(wanted: AbstractSet[str]) -> TorchSymbols | None:
-    """Look symbols up in the table that ships with wheelmill; None if there is none.
-
-    Raises:
-        UnreadableError: the file is damaged.
-    """
+    """Look symbols up in the table that ships, None if there is none; raises UnreadableError if it is damaged."""
     path = own_installation.CONFIG / TABLE
     return _look_up(path, path.stat().st_mtime_ns, frozenset(wanted)) if path.exists() else None
 
@@ -331,12 +325,8 @@ def cxx11_abi_of(libraries: Iterable[SharedObject]) -> bool | None:
 
     https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html
     """
-    names = {
-        symbol.name
-        for each in libraries
-        for symbol in each.undefined
-        if "3c10" in symbol.name or "5torch" in symbol.name
-    }
+    undefined = (symbol.name for library in libraries for symbol in library.undefined)
+    names = {name for name in undefined if "3c10" in name or "5torch" in name}
     if any("__cxx11" in name for name in names):
         return True
     return False if any("RKSs" in name for name in names) else None

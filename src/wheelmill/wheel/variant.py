@@ -101,8 +101,7 @@ class VariantMetadata(Struct, frozen=True, kw_only=True, omit_defaults=True, ren
 def read_variant_metadata(content: bytes) -> VariantMetadata:
     """Read a ``variant.json``, or the list of a version's variants; keys that the drafts lack are ignored.
 
-    Raises:
-        UnreadableError: it is none, or larger than any real one.
+    Raises UnreadableError if it is none, or larger than any real one.
     """
     if len(content) > MAX_VARIANT_METADATA:
         raise UnreadableError(
@@ -245,9 +244,8 @@ def variant_name(plain: WheelName, label: VariantLabel) -> VariantWheelName:
 def make_variant(wheel: WheelFile, variant: Variant, folder: Path) -> WheelFile:
     """Make a variant, in `folder`, of a plain wheel that was packed here: the same input gives the same bytes.
 
-    Raises:
-        UnreadableError: the wheel cannot be read, or its version has no label of ours.
-        IntegrityError: the variant does not give the plain wheel again.
+    Raises UnreadableError without a label of ours, and IntegrityError if the variant does not give the plain wheel
+    again.
     """
     plain = WheelName.parse(wheel.filename)
     name = variant_name(plain, variant.label)
@@ -265,9 +263,7 @@ def make_variant(wheel: WheelFile, variant: Variant, folder: Path) -> WheelFile:
 def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
     """Restore, in `folder`, the plain wheel of an untrusted variant wheel.
 
-    Raises:
-        UnreadableError: it is no variant wheel, or does not name its plain wheel.
-        IntegrityError: the result is not the wheel that it names.
+    Raises UnreadableError if it does not name its plain wheel, and IntegrityError if the result is another one.
     """
     name, plain = VariantWheelName.parse(wheel.name), plain_of(wheel)
     assert plain  # noqa: S101 - a name with a label
@@ -293,8 +289,7 @@ def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
 def plain_of(wheel: Path) -> PlainWheel | None:
     """Plain wheel that a variant wheel was made of; None if it is plain itself.
 
-    Raises:
-        UnreadableError: it cannot be read, or does not name its plain wheel.
+    Raises UnreadableError if it cannot be read, or does not name its plain wheel.
     """
     if split_label(wheel.name)[1] is None:
         return None

@@ -25,9 +25,9 @@ from wheelmill.build.compiler_cache import (
     take_up,
     tell_hits,
 )
+from wheelmill.build.environment import complete_toolkit, provide_toolkit
 from wheelmill.build.local import LocalBuilder
 from wheelmill.build.provenance import BuildPlace, CacheCounts, identity_of, inputs_of
-from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
 from wheelmill.errors import IntegrityError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import PythonVersion

@@ -12,7 +12,7 @@ import pytest
 from tests.refusals import coded
 from tests.unit.build.conftest import TARGET, TOOLKIT_PARTS, write_toolkit
 from tests.wheels import write_wheel
-from wheelmill.build.toolkit import (
+from wheelmill.build.environment import (
     HEADERS,
     complete_toolkit,
     has_toolkit,

@@ -375,8 +375,8 @@ class PlaceOptions:
         return DockerBuilder(images=config.images, compatibility=config.compatibility, limits=limits)
 
     def can_build(self, target: BuildTarget, config: Config) -> bool:
-        """Return True if there is a compiler for a target."""
-        from wheelmill.build.toolkit import has_toolkit  # needs the factory extra
+        """True if there is a compiler for a target."""
+        from wheelmill.build.environment import has_toolkit  # needs the factory extra
 
         cuda = target.cell.cuda
         return has_toolkit(cuda, target.toolkit) if self.sandbox is SandboxKind.LOCAL else cuda in config.images.cuda
