@@ -64,7 +64,7 @@ from wheelmill.wheel.metadata import (
 )
 from wheelmill.wheel.name import WheelFile, WheelName, written_parts
 from wheelmill.wheel.record import record_of
-from wheelmill.wheel.shared_objects import SharedObject, read_folder, shared_objects_of
+from wheelmill.wheel.shared_objects import SharedObject, shared_objects_of
 
 
 def finish_wheel(
@@ -95,7 +95,11 @@ def finish_wheel(
             add=(*changes.replace, *changes.add),
         )
     )
-    add_files(facts, target, source, unpacked, dist_info)
+    try:
+        code = shared_objects_of(repaired)
+    except UnreadableError as error:
+        raise BuildError("build-failed", f"{target.cell.id}: {error}") from None
+    add_files(with_compilers(facts, code), target, code, source, dist_info)
     (dist_info / "RECORD").write_bytes(record_of(unpacked, dist_info.name))
     finished = output / name.filename
     pack(unpacked, finished)
@@ -180,15 +184,13 @@ def source_facts(source: Source, sha256: Sha256) -> SourceFacts:
             return SourceFacts(kind="folder", sha256=sha256)
 
 
-def add_files(facts: BuildFacts, target: BuildTarget, source: Path, unpacked: Path, dist_info: Path) -> None:
-    """Add licences of the patched `source`, build facts and a bill of materials to a wheel; RECORD comes later."""
-    try:
-        code = read_folder(unpacked)
-    except UnreadableError as error:
-        raise BuildError("build-failed", f"{target.cell.id}: {error}") from None
+def add_files(
+    facts: BuildFacts, target: BuildTarget, code: Iterable[SharedObject], source: Path, dist_info: Path
+) -> None:
+    """Add licences of the patched `source`, build facts and a bill of materials to an unpacked wheel without RECORD."""
+    unpacked = dist_info.parent
     if not licence_files((path.relative_to(unpacked).as_posix() for path in dist_info.rglob("*")), dist_info.name):
         _copy_licences(dict.fromkeys((source / target.subdirectory, source)), dist_info / LICENCES)
-    facts = with_compilers(facts, code)
     members = {path.relative_to(unpacked).as_posix(): path for path in unpacked.rglob("*") if path.is_file()}
     bill = bill_for(
         facts,
@@ -203,9 +205,7 @@ def add_files(facts: BuildFacts, target: BuildTarget, source: Path, unpacked: Pa
         (dist_info / SBOMS / OWN_SBOM).write_bytes(bill)
     except (FileExistsError, IsADirectoryError) as error:
         name = Path(error.filename).name
-        raise BuildError(
-            "wheel-replaced", f"{target.cell.id}: its build backend put something else in the place of {name}"
-        ) from None
+        raise BuildError("wheel-replaced", f"{target.cell.id}: its build backend wrote another {name}") from None
 
 
 def with_compilers(facts: BuildFacts, code: Iterable[SharedObject]) -> BuildFacts:
@@ -221,10 +221,7 @@ def bill_for(
     code: Iterable[SharedObject],
     bundled: Mapping[str, Sha256],
 ) -> bytes:
-    """Write the bill of materials of a wheel, reproducible from the wheel and the plan.
-
-    `bundled` has the hashes of the libraries that were copied into the wheel.
-    """
+    """Write a bill of materials, reproducible from wheel and plan; `bundled` has the hashes of copied libraries."""
     from wheelmill.wheel.bill_of_materials import Bill, bill_bytes  # half a second
 
     fields = read_fields(metadata)
@@ -390,9 +387,7 @@ def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Itera
         apply_patches(target.package, source, log=log)
         if not any(path.suffix in _CUDA_FILES for path in source.rglob("*")):
             files = ", ".join(_CUDA_FILES)
-            progress.step(
-                f"{target.cell.id}: no file of its source ends with {files}: its wheel may be for the CPU only"
-            )
+            progress.step(f"{target.cell.id}: its source has no {files}: its wheel may be for the CPU only")
         try:
             yield BuildTask(target=target, source=source, workspace=workspace, log=log, progress=progress), sha256
         except ProcessError as error:

@@ -1,6 +1,6 @@
 """Builds in a container: manylinux with a CUDA toolkit, through cibuildwheel.
 
-cibuildwheel copies a source into a container of our image, builds and repairs there, and fetches the wheel; see
+It copies a source into the container, builds and repairs there, and fetches the wheel:
 https://cibuildwheel.pypa.io/en/stable/options/
 """
 
@@ -285,9 +285,7 @@ class DockerBuilder:
                 hint="give the container more (--memory), or let fewer compilers run: raise its memory_per_job",
             )
         if "No space left on device" in error.tail:
-            return BuildError(
-                "disk-full", f"the disk is full:\n{tail}", hint="docker system prune --all gives space back"
-            )
+            return BuildError("disk-full", f"the disk is full:\n{tail}", hint="free space: docker system prune --all")
         return None
 
 

@@ -82,10 +82,7 @@ def install_own_wheels(target: BuildTarget, packages: PackageFolder, *, log: Pat
 
 
 def library_variables(components: Sequence[Component], packages: PurePath, toolkit: PurePath) -> dict[str, str]:
-    """Variables by which linkers, compilers and CMake find components outside their usual folders.
-
-    `packages` and `toolkit` are paths as the build sees them.
-    """
+    """Variables by which tools find components outside their usual folders; both paths are as the build sees them."""
     own = _folders_of(components, packages)
     stubs = toolkit / "lib64" / "stubs"  # libcuda.so comes with drivers only, so linking to it needs the stub
     needed = [toolkit / "lib64", *(folder / "lib" for folder in own), stubs]

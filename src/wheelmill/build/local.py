@@ -1,8 +1,4 @@
-"""Builds on this machine: environment, compilation, and repair with auditwheel.
-
-A build runs in a virtual environment, with packages, a CUDA home that may come from wheels, and fixed variables. Repair
-adds required libraries to the wheel, and the platform tag that its symbols allow.
-"""
+"""Builds on this machine: compilation in a virtual environment, and repair with auditwheel."""
 
 from __future__ import annotations
 
@@ -251,10 +247,7 @@ class LocalBuilder:
 def build_raw_wheel(
     package: Package, source: Path, destination: Path, environment: BuildEnvironment, *, log: Path, progress: Progress
 ) -> RawWheel:
-    """Build a wheel with the project's own build backend (PEP 517).
-
-    `package` sets a time limit, the backend's settings, and whether the project's own build requirements are installed.
-    """
+    """Build a wheel with the project's own build backend (PEP 517), and the time limit and settings of its package."""
     memory: list[int] = []
 
     def run(cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None) -> None:

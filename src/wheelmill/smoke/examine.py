@@ -165,10 +165,7 @@ def find_required(
 
 
 def check_required(target: BuildTarget, available: Sequence[AvailableWheel]) -> None:
-    """Check, before hours are spent on a build, that its required wheels exist.
-
-    Raises BuildError without one for the same Python, CUDA and torch.
-    """
+    """Check, before hours are spent on a build, that its required wheels exist; raises BuildError if one does not."""
     cell = target.cell
     try:
         for python in target.pythons:

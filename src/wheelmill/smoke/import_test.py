@@ -1,7 +1,4 @@
-"""Installation of a wheel as by a user, with the torch that it names, and its import.
-
-Checks of its demands on the machine, on torch and on CUDA's wheels come first.
-"""
+"""Installation of a wheel as by a user, with the torch that it names, and its import."""
 
 from __future__ import annotations
 
@@ -94,10 +91,7 @@ _MOST_FUNCTIONS: Final = 1000
 
 
 def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple[str, ...]:
-    """List libraries that a wheel may expect of its machine, such as the driver, and that this one lacks.
-
-    `environment` already has torch, if the wheel needs it.
-    """
+    """List what a wheel may expect of its machine, such as the driver, and an environment with its torch lacks."""
     needs = contents.expectations.needs
     of_the_machine = [name for name in contents.evidence.needed if name == DRIVER or _need_of(name) in needs]
     if "driver" in needs and DRIVER not in of_the_machine:

@@ -164,10 +164,7 @@ def certificate_path(wheel: Path, suffix: str = SUFFIX) -> Path:
 
 
 def certify(verdict: Verdict, suffix: str = SUFFIX) -> TestedWheel:
-    """Write the certificate of a passing verdict beside its wheel; `suffix` is `SUFFIX` or `GPU_SUFFIX`.
-
-    Raises SmokeError, with every finding, if it did not pass.
-    """
+    """Write the certificate of a passing verdict beside its wheel; raises SmokeError with the findings of any other."""
     if verdict.evidence is None or not verdict.ok:
         raise SmokeError("wheels-refused", str(verdict))
     certificate = Certificate(sha256=verdict.file.sha256, **fields_of(verdict, SmokeResult))

@@ -63,10 +63,7 @@ class Container:
 
 @contextmanager
 def claim_run() -> Iterator[Run]:
-    """Begin a run, and remove leftover containers: those of earlier runs now, its own at the end.
-
-    Raises as `check_daemon` does.
-    """
+    """Begin a run, and remove leftover containers: those of earlier runs now, its own at the end."""
     check_daemon()
     locks = user_cache_path("wheelmill") / "runs"
     locks.mkdir(parents=True, exist_ok=True)

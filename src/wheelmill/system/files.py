@@ -50,10 +50,9 @@ def sha256_of_bytes(content: bytes) -> Sha256:
 
 
 def behind_links(path: Path) -> Path:
-    """Resolve all links of a path, which need not exist.
+    """Resolve all links of a path, which need not exist; raises OSError for a circle of links.
 
-    Raises:
-        OSError: links form a circle. `Path.resolve` raises RuntimeError for that up to Python 3.12, then nothing.
+    `Path.resolve` raises RuntimeError for that up to Python 3.12, then nothing.
     """
     found = Path(os.path.realpath(path))
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
@@ -64,8 +63,7 @@ def behind_links(path: Path) -> Path:
 def refuse_links_out(path: Path, folder: Path) -> None:
     """Refuse a tree that cannot be copied from inside `folder` alone; of a checkout, only files that git lists count.
 
-    Raises:
-        ValueError: an entry leads out, nowhere or in a circle, is no file or folder, or is one too many.
+    Raises ValueError if an entry leads out, nowhere or in a circle, is no file or folder, or is one too many.
     """
     try:
         tops = files_of_checkout(path) or (path,)

@@ -69,10 +69,7 @@ def temporary_files_in(folder: Path) -> Iterator[None]:
 
 
 def sweep(place: Path, *, dry_run: bool = False) -> int:
-    """Remove claimed folders that no living process holds from a place; return their size in bytes.
-
-    The place need not exist. A dry run only counts.
-    """
+    """Remove claimed folders that no living process holds from a place, if it exists; return their size in bytes."""
     size = 0
     for lock in list(place.glob(f".*{_SUFFIX}")):
         name = lock.name.removeprefix(".").removesuffix(_SUFFIX)

@@ -28,10 +28,7 @@ _unused: Final[set[str]] = set()
 
 @contextmanager
 def use_clones(clones: Mapping[str, Path]) -> Iterator[set[str]]:
-    """Fetch repositories and their submodules from clones on this disk while the context is open.
-
-    `clones` are folders by repository URL. Yields the URLs not requested yet.
-    """
+    """Fetch repositories and submodules from clones on this disk, by URL; yields the URLs not requested yet."""
     _clones.update({_without_suffix(url): folder for url, folder in clones.items()})
     _unused.update(_clones)
     try:
@@ -42,10 +39,7 @@ def use_clones(clones: Mapping[str, Path]) -> Iterator[set[str]]:
 
 
 def find_commit(url: str, ref: str) -> str | None:
-    """Query a repository for the commit of a tag, or else of a branch; HEAD is its default branch.
-
-    Raises ProcessError if the repository does not answer.
-    """
+    """Query a repository for the commit of a tag, or else of a branch or HEAD; raises ProcessError if it is silent."""
     names = [f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}", f"refs/heads/{ref}"]  # ^{}: the commit of an annotated tag
     names += ["HEAD"] * (ref == "HEAD")
     place = _place_of(url)
@@ -156,10 +150,7 @@ def _unquoted(name: str) -> str:
 
 
 def run_git(checkout: Path, *arguments: str) -> str:
-    """Run git in a checkout with this machine's settings, which define the owners that git trusts.
-
-    Raises ProcessError if git fails, or the folder is in no checkout.
-    """
+    """Run git in a checkout with this machine's settings, which define trusted owners; raises ProcessError."""
     return process.run(["git", "-C", checkout, *arguments])
 
 

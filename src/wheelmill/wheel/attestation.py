@@ -163,7 +163,7 @@ def _verifier(path: str | None) -> Verifier:
         ) from None
     except (Error, ValueError, OSError) as error:
         raise UsageError(
-            "sigstore-keys-invalid", f"{TRUSTED_ROOT}: {path} holds no keys to verify attestations with: {error}"
+            "sigstore-keys-invalid", f"{TRUSTED_ROOT}: {path} holds no keys of Sigstore: {error}"
         ) from None
 
 

@@ -52,10 +52,7 @@ def dist_info_of(archive: zipfile.ZipFile) -> str:
 
 
 def read_metadata(content: bytes) -> Metadata:
-    """Read METADATA, ignoring faults that do not matter here.
-
-    Raises UnreadableError if name, version, Requires-Python or Requires-Dist cannot be read.
-    """
+    """Read METADATA; raises UnreadableError for an invalid name, version, Requires-Python or Requires-Dist."""
     _check_fields(content, "METADATA")
     try:
         metadata = Metadata.from_email(content, validate=False)

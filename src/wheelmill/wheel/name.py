@@ -148,10 +148,7 @@ def _front(text: str) -> tuple[ProjectName, Version, BuildTag]:
 
 @lru_cache(maxsize=4096)
 def read_tags(text: str) -> frozenset[Tag]:
-    """Read a compressed set of tags (PEP 425): ``py2.py3-none-any`` has two.
-
-    Raises UnreadableError if it is none, or has more tags than any wheel: its parts multiply.
-    """
+    """Read compressed tags (PEP 425), two in ``py2.py3-none-any``; raises UnreadableError if none or too many."""
     try:
         return parse_tag(text, limit=MAX_TAGS)
     except (InvalidTag, TooManyTagsError) as error:

@@ -116,7 +116,7 @@ Place = Literal["library", "programs", "environment", "elsewhere"]
 _SCHEMES: Final[Mapping[str, Place]] = {"purelib": "library", "platlib": "library", "scripts": "programs"}
 _PROGRAMS: Final = ("bin", "Scripts")
 LIBRARIES: Final = ("site-packages", "dist-packages")
-"""The names of folders with installed packages."""
+"""Names of folders with installed packages."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -370,27 +370,11 @@ def read_members(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -
                 with unpacked.open("wb") as target:
                     target.write(first)
                     shutil.copyfileobj(source, target, 1 << 20)
-            shared_objects.append(_read_named(unpacked, member.filename, budget))
+            try:
+                shared_objects.append(SharedObject.read(unpacked, name=member.filename, budget=budget))
+            except UnreadableError as error:
+                raise UnreadableError("elf-invalid", f"{member.filename}: {error}") from None
     return tuple(shared_objects)
-
-
-def read_folder(folder: Path) -> tuple[SharedObject, ...]:
-    """Read every shared object in the folder of an unpacked wheel; raises as `read_members` does."""
-    shared_objects: list[SharedObject] = []
-    budget = Budget()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
-        with path.open("rb") as file:
-            is_shared_object = file.read(len(ELF_MAGIC)) == ELF_MAGIC
-        if is_shared_object:
-            shared_objects.append(_read_named(path, path.relative_to(folder).as_posix(), budget))
-    return tuple(shared_objects)
-
-
-def _read_named(path: Path, name: str, budget: Budget) -> SharedObject:
-    try:
-        return SharedObject.read(path, name=name, budget=budget)
-    except UnreadableError as error:
-        raise UnreadableError("elf-invalid", f"{name}: {error}") from None
 
 
 def open_symbols(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:

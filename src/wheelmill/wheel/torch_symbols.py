@@ -287,11 +287,9 @@ _TOLD: Final = 3
 def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = None) -> TorchWindow | None:
     """Find the torches in which all the libraries of a wheel could load together.
 
-    `table` has what torches define; None takes the table that ships with wheelmill. The result is None if the libraries
-    need no symbol of torch, or are for another processor than the table.
-
-    Raises:
-        UnreadableError: the table that ships is damaged.
+    `table` has what torches define; None takes the table that ships with wheelmill, which raises UnreadableError if it
+    is damaged. The result is None if the libraries need no symbol of torch, or are for another processor than the
+    table.
     """
     from wheelmill.wheel.shared_objects import open_symbols  # imports pyelftools
 

@@ -99,10 +99,7 @@ class VariantMetadata(Struct, frozen=True, kw_only=True, omit_defaults=True, ren
 
 
 def read_variant_metadata(content: bytes) -> VariantMetadata:
-    """Read a ``variant.json``, or the list of a version's variants; keys that the drafts lack are ignored.
-
-    Raises UnreadableError if it is none, or larger than any real one.
-    """
+    """Read ``variant.json`` or a version's list of variants, without unknown keys; raises UnreadableError."""
     if len(content) > MAX_VARIANT_METADATA:
         raise UnreadableError(
             "variant-metadata-too-large", f"it has {len(content)} bytes, more than {MAX_VARIANT_METADATA}"
@@ -287,10 +284,7 @@ def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
 
 
 def plain_of(wheel: Path) -> PlainWheel | None:
-    """Plain wheel that a variant wheel was made of; None if it is plain itself.
-
-    Raises UnreadableError if it cannot be read, or does not name its plain wheel.
-    """
+    """Plain wheel of a variant wheel; None for a plain one, UnreadableError if the variant does not name it."""
     if split_label(wheel.name)[1] is None:
         return None
     try:

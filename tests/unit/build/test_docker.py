@@ -273,7 +273,7 @@ def test_a_disk_that_filled_up_is_not_the_sources_fault(compile_in_docker: Compi
     with pytest.raises(BuildError, check=coded("disk-full")) as failure:
         compile_in_docker()
     assert not isinstance(failure.value, CompileError)
-    assert failure.value.hint == "docker system prune --all gives space back"
+    assert failure.value.hint == "free space: docker system prune --all"
 
 
 def test_a_cuda_without_images_is_a_usage_error(compile_in_docker: Compile) -> None:
