@@ -56,12 +56,12 @@ class CompilerCache:
             "CCACHE_MAXSIZE": f"{MAX_SIZE >> 30}Gi",
         }
 
-    def forget_counts(self) -> None:
+    def reset_counts(self) -> None:
         """Reset the counts of hits and misses."""
         self._ccache("--zero-stats")
 
     def counts(self) -> CacheCounts:
-        """Count the objects from the cache and from the compiler since `forget_counts`."""
+        """Count the objects from the cache and from the compiler since `reset_counts`."""
         printed = (line.split("\t") for line in self._ccache("--print-stats").splitlines())
         numbers = {name: int(number) for name, number in printed}
         found = numbers["direct_cache_hit"] + numbers["preprocessed_cache_hit"]
@@ -97,9 +97,9 @@ def cache_of(
 
 
 @contextmanager
-def tell_hits(target: BuildTarget, cache: CompilerCache, progress: Progress) -> Iterator[None]:
+def report_hits(target: BuildTarget, cache: CompilerCache, progress: Progress) -> Iterator[None]:
     """Report the cache hits of a build, also if it fails."""
-    cache.forget_counts()
+    cache.reset_counts()
     try:
         yield
     finally:
@@ -176,7 +176,7 @@ def part_in(cache: CompilerCache) -> CompiledPart:
     return CompiledPart(ours=count("ours"), others=count("others"))
 
 
-def take_up(folders: Iterable[Path]) -> int:
+def import_caches(folders: Iterable[Path]) -> int:
     """Copy the objects of other jobs' compiler caches to this machine's, and count the new ones.
 
     Only objects are copied: no links, settings or counts. `folders` have caches of groups, or folders with such caches.

@@ -218,7 +218,7 @@ class _Rank(IntEnum):
     NONE = 0
     RAISED = 1
     """An exception of Python: often the consequence of what a tool printed before."""
-    TOLD = 2
+    PRINTED = 2
     """An error of a compiler or another tool; it may come from a mere probe."""
     OF_FAILED_UNIT = 3
     """An error of a compiler, after ninja reported a failed unit."""
@@ -256,9 +256,9 @@ class _FirstError:
     def _rank_of(self, text: str, bare: str) -> _Rank:
         if any(mark in bare for mark in _MARKS):
             if _COMPILER_ERROR.match(bare):
-                return _Rank.OF_FAILED_UNIT if self._unit_failed else _Rank.TOLD
+                return _Rank.OF_FAILED_UNIT if self._unit_failed else _Rank.PRINTED
             if _TOOL_ERROR.match(bare):
-                return _Rank.TOLD
+                return _Rank.PRINTED
         if self._traceback and bare and _indent(text) <= _indent(self._traceback[0]):
             return _Rank.RAISED  # the exception after the frames
         return _Rank.NONE
@@ -316,8 +316,8 @@ def explain_failure(failure: ProcessError, log: Path, *, package: Package, sourc
                 first.take(plain)
                 excuse = excuse or _excuse_in(plain)
     message = f"{source.name} does not build:\n{_shown(first.lines) or failure.tail}\n{failure}\n(the whole log: {log})"
-    told = ("\n".join(first.lines) or failure.tail, excuse)
-    hint = next(filter(None, (hint_for(text, package, source) for text in told)), None)
+    texts = ("\n".join(first.lines) or failure.tail, excuse)
+    hint = next(filter(None, (hint_for(text, package, source) for text in texts)), None)
     if excuse or not _REFUSAL.match(first.line):
         return BuildError("build-failed", message, hint=hint)
     return CompileError("compile-failed", message, line=first.line[:_LONGEST], hint=hint)

@@ -19,7 +19,7 @@ from typing import Final
 import tomlkit
 
 from wheelmill.build.builder import BuildTask, Compiled, check_built, describe
-from wheelmill.build.compiler_cache import BuildPart, CompiledPart, CompilerCache, cache_of, part_in, tell_hits
+from wheelmill.build.compiler_cache import BuildPart, CompiledPart, CompilerCache, cache_of, part_in, report_hits
 from wheelmill.build.compiler_output import explain_failure, unit_in
 from wheelmill.build.environment import HEADERS, install_packages, variables_of
 from wheelmill.build.local import repair_arguments
@@ -221,7 +221,7 @@ class DockerBuilder:
             task.progress.step(f"{target.cell.id}: compiling in a container; log in {log}")
             began = int(time.time())
             try:
-                with tell_hits(target, cache, task.progress):
+                with report_hits(target, cache, task.progress):
                     wheel = run_cibuildwheel(build)
             except ProcessError as error:
                 if fault := self._fault_of_machine(error, run, began=began, parallelism=parallelism, log=log):
@@ -229,7 +229,7 @@ class DockerBuilder:
                 seen = str(PROJECT / source.name)
                 raise explain_failure(error, log, package=target.package, source=source, seen=seen) from None
             finally:
-                _take_back(cache.folder, image, run)
+                _restore_owner(cache.folder, image, run)
         return wheel, packages, cache
 
     def _image(self, target: BuildTarget, bases: CudaImages, progress: Progress) -> str:
@@ -289,7 +289,7 @@ class DockerBuilder:
         return None
 
 
-def _take_back(folder: Path, image: str, run: containers.Run) -> None:
+def _restore_owner(folder: Path, image: str, run: containers.Run) -> None:
     """Make the current user the owner of files that a container wrote as root."""
     if os.getuid() != 0:
         owner = f"{os.getuid()}:{os.getgid()}"

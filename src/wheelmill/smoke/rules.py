@@ -31,7 +31,7 @@ _PARTS_OF_OTHERS: Final = {
 }
 """Modules whose names do not say which project has them."""
 _SETTINGS: Final = frozenset(("pyvenv.cfg", "pip.conf", "pip.ini", ".condarc", "condarc", "condarc.d", "conda-meta"))
-"""What Python, pip and conda obey at the top of an environment.
+"""Files that Python, pip and conda obey at the top of an environment.
 
 https://docs.python.org/3/library/site.html, https://pip.pypa.io/en/stable/topics/configuration/,
 https://docs.conda.io/projects/conda/en/stable/user-guide/configuration/use-condarc.html
@@ -135,7 +135,7 @@ def has_no_special_modes(contents: Contents) -> Iterator[Finding]:
 def is_written_by_its_owner(contents: Contents) -> Iterator[Finding]:
     """Find world-writable files: installers ignore these modes today, but other tools that unpack wheels may not."""
     open_to_all = (m.filename for m in contents.members if m.external_attr >> 16 & stat.S_IWOTH)
-    yield from _finding(Code.WORLD_WRITABLE, open_to_all, "everybody may write to {names}")
+    yield from _finding(Code.WORLD_WRITABLE, open_to_all, "{names} can be written by all users")
 
 
 def _in_library(contents: Contents) -> Iterator[InstalledFile]:
@@ -159,12 +159,12 @@ def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:
         yield Finding(code=Code.CUDA_MAJOR, detail=f"linked to {', '.join(foreign)}, labelled {label.cuda.tag}")
 
 
-def cudart_is_as_said(contents: Contents) -> Iterator[Finding]:
+def cudart_agrees(contents: Contents) -> Iterator[Finding]:
     """Compare the CUDA runtime with the expected one: only a shared one must come from torch or a toolkit."""
-    said = contents.expectations.cudart
+    expected = contents.expectations.cudart
     found = "shared" if any(name.startswith("libcudart.so") for name in contents.evidence.needed) else "static"
-    if said not in (None, found):
-        yield Finding(code=Code.CUDART, detail=f"its CUDA runtime is {found}; the package's 'cudart' says {said}")
+    if expected not in (None, found):
+        yield Finding(code=Code.CUDART, detail=f"its CUDA runtime is {found}; the package's 'cudart' says {expected}")
 
 
 def glibc_is_old_enough(contents: Contents) -> Iterator[Finding]:
@@ -370,7 +370,7 @@ RULES: Final = (
     has_no_special_modes,
     is_written_by_its_owner,
     cuda_major_agrees,
-    cudart_is_as_said,
+    cudart_agrees,
     glibc_is_old_enough,
     symbol_versions_are_old_enough,
     libraries_are_found,

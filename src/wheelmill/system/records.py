@@ -27,7 +27,7 @@ Record = TypeVar("Record")
 Count = Annotated[int, Meta(ge=0, le=(1 << 53) - 1)]
 """Programs that read JSON agree only about integers up to here (RFC 8259, section 6)."""
 
-_MAX_TOLD: Final = 3
+_MAX_FAULTS: Final = 3
 """Faults of a file that are named; a file that is no record has many."""
 
 
@@ -62,8 +62,8 @@ def record_from(content: bytes, record_type: type[Record], *, source: str) -> Re
 def _problems(error: ValidationError) -> str:
     """Format the first few faults: their location and what was expected there."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
-    told = [f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg']}" for fault in faults[:_MAX_TOLD]]
-    return "; ".join([*told, *([f"and {len(faults) - _MAX_TOLD} more"] if len(faults) > _MAX_TOLD else [])])
+    shown = [f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg']}" for fault in faults[:_MAX_FAULTS]]
+    return "; ".join([*shown, *([f"and {len(faults) - _MAX_FAULTS} more"] if len(faults) > _MAX_FAULTS else [])])
 
 
 def _new_adapter(record_type: type) -> TypeAdapter[Any]:

@@ -114,8 +114,8 @@ def why_unconfined() -> str | None:
 
 
 @functools.cache  # warns once
-def check_confinement(tell: Callable[[str], None]) -> None:
-    """Warn with a line to `tell` if foreign code will run unconfined, as the current user.
+def check_confinement(warn: Callable[[str], None]) -> None:
+    """Warn with a line to `warn` if foreign code will run unconfined, as the current user.
 
     Raises UsageError on a GitHub runner, whose tokens any of its processes can read.
     """
@@ -127,4 +127,4 @@ def check_confinement(tell: Callable[[str], None]) -> None:
         hint = "let bubblewrap make namespaces on this machine, or use --sandbox docker"
     if os.environ.get("GITHUB_ACTIONS") == "true" and not os.environ.get(ALLOW_VARIABLE):
         raise UsageError("unconfined", f"foreign code would run unconfined on a GitHub runner: {reason}", hint=hint)
-    tell(f"foreign code runs as you ({reason}); {hint}")
+    warn(f"foreign code runs as you ({reason}); {hint}")

@@ -108,9 +108,9 @@ class _Beginning:
             extension = cert.extensions.get_extension_for_oid(ObjectIdentifier(f"{_FULCIO}.{self.number}"))
         except ExtensionNotFound:
             raise VerificationError(f"the certificate lacks {_FULCIO}.{self.number}") from None
-        said = asn1.decode_der(str, extension.value.public_bytes())
-        if not said.startswith(self.text):
-            raise VerificationError(f"the certificate says {said}, which does not begin with {self.text}")
+        value = asn1.decode_der(str, extension.value.public_bytes())
+        if not value.startswith(self.text):
+            raise VerificationError(f"the certificate has {value}, which does not begin with {self.text}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +121,7 @@ class Attested:
     files: Mapping[tuple[str, Sha256], bytes]
     """The bundle of each file, by the file's name and hash."""
     faults: tuple[str, ...]
-    """Why the other bundles were rejected."""
+    """Reasons for rejecting the other bundles."""
 
 
 def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> Attested:

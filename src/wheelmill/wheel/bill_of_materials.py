@@ -137,7 +137,7 @@ def _bundled_components(bill: Bill) -> Iterator[Component]:
 
 
 def _linked_components(bill: Bill) -> Iterator[Component]:
-    """Statically linked components: nvcc links the CUDA runtime statically unless it is told otherwise."""
+    """Statically linked components: nvcc links the CUDA runtime statically by default."""
     if bill.holds_cuda_runtime:
         yield Component(
             name="cuda-runtime-static",

@@ -113,7 +113,7 @@ class Code(StrEnum):
     TOP_LEVEL = "top-level", Level.WARN
     """Has files of its source, such as tests, beside all packages."""
     WORLD_WRITABLE = "world-writable", Level.WARN
-    """Has files that everybody may write to."""
+    """Has files that all users may write to."""
     SYNTAX = "syntax", Level.WARN
     """Has a module that its own Python cannot compile."""
 

@@ -45,10 +45,10 @@ CARDS: Final = {
     Architecture(12, 1): ("GB10", "DGX Spark"),
 }
 """The GPUs that people may have, by compute capability: https://developer.nvidia.com/cuda-gpus"""
-_ALWAYS_SAID: Final = frozenset({"nvidia", "geforce", "tesla", "jetson"})
+_COMMON_WORDS: Final = frozenset({"nvidia", "geforce", "tesla", "jetson"})
 """Words that do not distinguish cards."""
 CARD_WORDS: Final = {
-    gpu: tuple(" ".join(word for word in card.lower().split() if word not in _ALWAYS_SAID) for card in cards)
+    gpu: tuple(" ".join(word for word in card.lower().split() if word not in _COMMON_WORDS) for card in cards)
     for gpu, cards in CARDS.items()
 }
 """The words that identify each card; in a series, only its number does."""
@@ -67,8 +67,8 @@ def read_gpu(text: str) -> Architecture:
     if "." in number:
         return Architecture.parse(number)
     written = text.lower().replace("rtx", " rtx ").replace("gtx", " gtx ").replace("-", " ").replace("_", " ")
-    said = frozenset(written.split())
-    found = [gpu for gpu, cards in CARD_WORDS.items() if any(_is_card(card, said) for card in cards)]
+    words = frozenset(written.split())
+    found = [gpu for gpu, cards in CARD_WORDS.items() if any(_is_card(card, words) for card in cards)]
     if len(found) != 1:
         raise ValueError(f"expected a GPU such as h100 or 'rtx 4090', or its compute capability, 9.0, not {text!r}")
     return found[0]

@@ -182,8 +182,9 @@ _SHORT: Final = 100
 
 def licence_in(metadata: RawMetadata) -> str | None:
     """Licence in METADATA: an SPDX expression, or the older field if that is a short name; None if neither."""
-    said = metadata.get("license_expression") or metadata.get("license") or ""
-    return said if said and said.isprintable() and len(said) <= _SHORT and said.upper() != "UNKNOWN" else None
+    licence = metadata.get("license_expression") or metadata.get("license") or ""
+    is_name = licence.isprintable() and 0 < len(licence) <= _SHORT and licence.upper() != "UNKNOWN"
+    return licence if is_name else None
 
 
 def spdx_expression(text: str) -> str | None:
@@ -234,7 +235,7 @@ def reservation(project: ProjectName) -> str | None:
     """Reason why a factory must not have wheels of a project; None if it may."""
     if not is_reserved(project):
         return None
-    return f"the name {project} is reserved: installers would take this wheel for the project that everybody knows"
+    return f"the name {project} is reserved: installers would take this wheel for the well-known project"
 
 
 def add_label(

@@ -196,11 +196,11 @@ def _lines_of(symbols: AbstractSet[str], content: bytes) -> Iterator[bytes]:
 def shipped_symbols(wanted: AbstractSet[str]) -> TorchSymbols | None:
     """Look symbols up in the table that ships, None if there is none; raises UnreadableError if it is damaged."""
     path = own_installation.CONFIG / TABLE
-    return _look_up(path, path.stat().st_mtime_ns, frozenset(wanted)) if path.exists() else None
+    return _cached_symbols(path, path.stat().st_mtime_ns, frozenset(wanted)) if path.exists() else None
 
 
 @lru_cache(maxsize=4)
-def _look_up(path: Path, _changed: int, wanted: frozenset[str]) -> TorchSymbols:
+def _cached_symbols(path: Path, _changed: int, wanted: frozenset[str]) -> TorchSymbols:
     """Look symbols up, cached: wheels of one group need the same ones, and unpacking takes a third of a second."""
     return TorchSymbols.read(path, wanted)
 
@@ -280,7 +280,7 @@ _SURE: Final = tuple(f"_ZN{kind}{name}" for name in _NAMESPACES for kind in ("",
 """Prefixes of functions in torch's namespaces: one that no torch of the table defines is of a torch that it lacks."""
 _MACHINE: Final = "x86_64"
 """Processor of the wheels that the table was made from."""
-_TOLD: Final = 3
+_MAX_LACKING: Final = 3
 """Missing symbols that are named; a torch that is too old lacks hundreds."""
 
 
@@ -310,7 +310,9 @@ def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = No
         torches=tuple(
             TorchFit(
                 torch=str(build.torch),
-                lacks=tuple(sorted(name for name, (any_of, _) in needed.items() if not any_of >> number & 1)[:_TOLD]),
+                lacks=tuple(
+                    sorted(name for name, (any_of, _) in needed.items() if not any_of >> number & 1)[:_MAX_LACKING]
+                ),
             )
             for number, build in enumerate(table.summary.builds)
             if abi in (None, build.cxx11_abi)

@@ -249,8 +249,8 @@ def make_variant(wheel: WheelFile, variant: Variant, folder: Path) -> WheelFile:
     with _workspace(folder, wheel.filename) as workspace:
         unpacked = _unpack(wheel.path, workspace / "wheel")
         dist_info = _rename(unpacked, plain.version, name.plain.version)
-        said = metadata_of({variant.label: variant.properties})
-        (dist_info / VARIANT_FILE).write_bytes(variant_metadata_bytes(said))
+        metadata = metadata_of({variant.label: variant.properties})
+        (dist_info / VARIANT_FILE).write_bytes(variant_metadata_bytes(metadata))
         (dist_info / PLAIN_FILE).write_bytes(encode(PlainWheel(filename=wheel.filename, sha256=wheel.sha256)) + b"\n")
         made = _pack(unpacked, dist_info, workspace / name.filename)
         unmake_variant(made.path, workspace)
@@ -328,12 +328,12 @@ def _rename(unpacked: Path, old: Version, new: Version) -> Path:
         raise UnreadableError("dist-info-folders", f"expected one folder *-{old}.dist-info")
     metadata = dist_infos[0] / "METADATA"
     lines = metadata.read_bytes().splitlines(keepends=True)
-    said = f"Version: {old}".encode()
+    version = f"Version: {old}".encode()
     fields = takewhile(lambda line: line.strip(b"\r\n"), lines)
-    at = next((number for number, line in enumerate(fields) if line.rstrip(b"\r\n") == said), None)
+    at = next((number for number, line in enumerate(fields) if line.rstrip(b"\r\n") == version), None)
     if at is None:
-        raise UnreadableError("metadata-differs", f"METADATA does not say {said.decode()!r}")
-    lines[at] = lines[at].replace(said, f"Version: {new}".encode())
+        raise UnreadableError("metadata-differs", f"METADATA does not say {version.decode()!r}")
+    lines[at] = lines[at].replace(version, f"Version: {new}".encode())
     metadata.write_bytes(b"".join(lines))
     return dist_infos[0]
 

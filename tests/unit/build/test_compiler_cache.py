@@ -20,10 +20,10 @@ from wheelmill.build.compiler_cache import (
     CompilerCache,
     cache_of,
     caches,
+    import_caches,
     link_toolkit,
     part_in,
-    take_up,
-    tell_hits,
+    report_hits,
 )
 from wheelmill.build.environment import complete_toolkit, provide_toolkit
 from wheelmill.build.local import LocalBuilder
@@ -214,7 +214,7 @@ def test_objects_are_found_again_and_counted(cache: CompilerCache, tmp_path: Pat
     objects = []
     for value in (1, 1, 2):
         header.write_text(f"#define VALUE {value}\n")
-        with tell_hits(TARGET, cache, heard):
+        with report_hits(TARGET, cache, heard):
             objects.append(compile_with(cache.compilers / "bin" / "g++", source, cache))
     assert objects[0] == objects[1] != objects[2]
     assert [step.partition(": ")[2] for step in heard.steps] == [
@@ -231,7 +231,7 @@ def test_what_is_measured_is_compiled_though_the_cache_has_it(
     source.write_text("int value() { return 1; }\n")
     compile_with(cache.compilers / "bin" / "g++", source, cache)
     monkeypatch.setenv("CCACHE_RECACHE", "1")
-    with tell_hits(TARGET, cache, heard):
+    with report_hits(TARGET, cache, heard):
         compile_with(cache.compilers / "bin" / "g++", source, cache)
     assert heard.steps[0].endswith("0 objects from the compiler cache, 1 compiled")
 
@@ -266,7 +266,7 @@ def test_a_change_that_one_pass_of_nvcc_sees_is_a_miss(
     first, again, other_host, other_device = objects
     assert first == again
     assert len({first, other_host, other_device}) == 3
-    cache.forget_counts()
+    cache.reset_counts()
     compile_with(tmp_path / "cuda" / "bin" / "nvcc", source, cache, *architectures)
     assert cache.counts() == CacheCounts(found=1, compiled=0)
 
@@ -392,15 +392,15 @@ def test_the_last_job_finds_what_the_parts_compiled(source: Path, open_cache: Op
     units = LISTED[:4]
     for number in (1, 2):
         cache, part = open_cache(f"part {number}"), BuildPart(number=number, of=2)
-        cache.forget_counts()
+        cache.reset_counts()
         ours = compile_units(cache, source, *units, part=part)
         assert cache.counts() == CacheCounts(found=0, compiled=len(ours)) == CacheCounts(found=0, compiled=2)
     last = open_cache("last")
-    assert take_up(tmp_path / f"part {number}" for number in (1, 2)) > len(units)
-    last.forget_counts()
+    assert import_caches(tmp_path / f"part {number}" for number in (1, 2)) > len(units)
+    last.reset_counts()
     assert compile_units(last, source, *units) == [*units]
     assert last.counts() == CacheCounts(found=len(units), compiled=0)
-    assert take_up([tmp_path / "part 1"]) == 0
+    assert import_caches([tmp_path / "part 1"]) == 0
 
 
 def test_nothing_but_objects_is_taken_up(open_cache: OpenCache, tmp_path: Path) -> None:
@@ -418,7 +418,7 @@ def test_nothing_but_objects_is_taken_up(open_cache: OpenCache, tmp_path: Path) 
     (theirs.parent.parent / NAME).touch()
     (tmp_path / "theirs" / "linked").symlink_to(tmp_path)
     (tmp_path / "theirs" / "0").symlink_to(theirs.parent)
-    assert take_up([tmp_path / "theirs"]) == 1
+    assert import_caches([tmp_path / "theirs"]) == 1
     taken = [path.relative_to(mine.parent) for path in mine.parent.rglob("*") if path.is_file()]
     assert [str(path) for path in taken if path.parts[0] == "group"] == [f"group/0/1/{NAME}"]
     assert caches() == mine.parent
@@ -433,7 +433,7 @@ def test_more_than_compiler_caches_may_take_is_refused(
     (theirs / NAME).write_bytes(bytes(2000))
     monkeypatch.setattr(compiler_cache, "MAX_SIZE", 1999)
     with pytest.raises(IntegrityError, check=coded("cache-too-large")):
-        take_up([tmp_path / "theirs"])
+        import_caches([tmp_path / "theirs"])
     assert not (caches() / "group").exists()
 
 

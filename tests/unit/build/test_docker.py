@@ -15,7 +15,7 @@ from tests.unit.build.conftest import CELL, MACHINE, TARGET, compile_shared_obje
 from tests.wheels import write_wheel
 from wheelmill.build import docker as docker_build
 from wheelmill.build.builder import BuildTask, Compiled
-from wheelmill.build.compiler_cache import BuildPart, CompiledPart, tell_hits
+from wheelmill.build.compiler_cache import BuildPart, CompiledPart, report_hits
 from wheelmill.build.docker import ContainerBuild, ContainerLimits, DockerBuilder, check_free_disk, settings_of
 from wheelmill.build.environment import install_packages
 from wheelmill.config.load import load_config
@@ -73,7 +73,7 @@ def compile_in_docker(docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(docker_build, "check_free_disk", lambda _workspace: None)
     monkeypatch.setattr(docker_build, "install_packages", lambda _target, folder, _workspace, **_: folder)
-    monkeypatch.setattr(docker_build, "tell_hits", lambda *_: nullcontext())
+    monkeypatch.setattr(docker_build, "report_hits", lambda *_: nullcontext())
     docker.answer("image", "inspect", "--format", "{{.Id}}", says="sha256:0")
     for base in (MANYLINUX, DEVEL):
         inspected = [{"Id": "sha256:0", "RepoDigests": [f"{base.name}@{base.digest}"]}]
@@ -106,7 +106,7 @@ def test_a_wheel_knows_the_images_the_toolkit_and_the_packages_it_was_made_with(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(docker_build, "install_packages", install_packages)
-    monkeypatch.setattr(docker_build, "tell_hits", tell_hits)
+    monkeypatch.setattr(docker_build, "report_hits", report_hits)
     for name in ("setuptools", "wheel"):
         write_wheel(package_index / f"{name}-99.0-py3-none-any.whl")
     shared_object = compile_shared_object(tmp_path / "_C.so").read_bytes()

@@ -19,7 +19,7 @@ from tests.unit.build.conftest import (
 )
 from tests.wheels import write_wheel
 from wheelmill.build.builder import check_built, facts_of, finish_wheel
-from wheelmill.build.local import repair_here
+from wheelmill.build.local import repair_wheel
 from wheelmill.config.model import RequiresDist
 from wheelmill.errors import BuildError
 from wheelmill.names import Sha256
@@ -63,7 +63,7 @@ def repair(tmp_path_factory: pytest.TempPathFactory) -> Repair:
         key = (raw.read_bytes(), policy)
         if key not in known:
             folder = tmp_path_factory.mktemp("repaired")
-            known[key] = repair_here(raw, policy, CELL.platform, folder / "wheels", log=folder / "log")
+            known[key] = repair_wheel(raw, policy, CELL.platform, folder / "wheels", log=folder / "log")
         return known[key]
 
     return run
@@ -170,7 +170,7 @@ def test_a_hundred_thousand_requirements_are_refused_at_once(raw: Path) -> None:
 def test_repairing_and_finishing_again_gives_equal_bytes(
     raw: Path, finish: Finish, repair: Repair, tmp_path: Path
 ) -> None:
-    again = repair_here(raw, AUTO_POLICY, CELL.platform, tmp_path / "again", log=tmp_path / "log")
+    again = repair_wheel(raw, AUTO_POLICY, CELL.platform, tmp_path / "again", log=tmp_path / "log")
     assert again.read_bytes() == repair(raw, AUTO_POLICY).read_bytes()
     first = finish(raw).sha256
     shutil.rmtree(tmp_path / "workspace")

@@ -101,7 +101,7 @@ def test_a_folder_of_the_source_is_built_and_sees_what_lies_beside_it(
     source: Path, environment: BuildEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, "prepare_environment", lambda *_, **__: environment)
-    monkeypatch.setattr(local, "tell_hits", lambda *_: nullcontext())
+    monkeypatch.setattr(local, "report_hits", lambda *_: nullcontext())
     (tmp_path / "README.md").touch()
     (source / "backend.py").write_text(BACKEND.replace("said =", "assert os.path.exists('../README.md'); said ="))
     locked = LockedCommit(git="https://git.example/demo", ref="v1", subdirectory="demo", commit="0" * 40)

@@ -442,9 +442,9 @@ class BuildOptions(PlaceOptions):
     def limited_builder(self, config: Config) -> Builder:
         """Make the builder of wheels, with the given limits and what other jobs compiled."""
         if self.cache_from:
-            from wheelmill.build.compiler_cache import take_up  # needs the factory extra
+            from wheelmill.build.compiler_cache import import_caches  # needs the factory extra
 
-            say(f"{number_of(take_up(self.cache_from), 'object')} of other jobs taken up")
+            say(f"{number_of(import_caches(self.cache_from), 'object')} of other jobs taken up")
         return self.builder(config, memory=int(self.memory * (1 << 30)) if self.memory else None, cpus=self.cpus)
 
 
