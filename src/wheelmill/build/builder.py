@@ -338,25 +338,23 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
             images=compiled.images,
         )
         file = finish_wheel(compiled.wheel, target, facts, source=task.source, workspace=task.workspace, output=output)
-    built = BuiltWheel(
-        file=file,
-        provenance=Provenance(
-            **planned_values(target),
-            sha256=file.sha256,
-            source_sha256=source_sha256,
-            inputs=identity_of(inputs_of(target, builder.place(target), policy)),
-            toolkit=compiled.toolkit,
-            build_environment=tuple(f"{name}=={version}" for name, version in compiled.packages.items()),
-            images=compiled.images,
-            seconds=round(time.monotonic() - started, 1),
-            source=facts.source,
-            objects=compiled.objects,
-            sample=target.sample,
-            memory=compiled.memory,
-        ),
+    provenance = Provenance(
+        **planned_values(target),
+        sha256=file.sha256,
+        source_sha256=source_sha256,
+        inputs=identity_of(inputs_of(target, builder.place(target), policy)),
+        toolkit=compiled.toolkit,
+        build_environment=tuple(f"{name}=={version}" for name, version in compiled.packages.items()),
+        images=compiled.images,
+        seconds=round(time.monotonic() - started, 1),
+        source=facts.source,
+        objects=compiled.objects,
+        sample=target.sample,
+        memory=compiled.memory,
     )
+    built = BuiltWheel(file=file, provenance=provenance)
     keep_provenance(built)
-    progress.step(f"{cell.id}: built {file.filename}, {size(file.size)}, in {built.provenance.seconds:.0f} s")
+    progress.step(f"{cell.id}: built {file.filename}, {size(file.size)}, in {provenance.seconds:.0f} s")
     return built
 
 

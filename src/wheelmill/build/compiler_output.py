@@ -32,8 +32,8 @@ DISK: Final = ("no space left", "quota exceeded")
 _HEADER: Final = r"(?:fatal error: |cannot open source file \")"
 _SETUP: Final = "setup.py"
 _SWITCH: Final = re.compile(r"\b[A-Z][A-Z0-9_]*_FORCE_BUILD\b")
-_MAX_SETUP: Final = 1 << 20
-"""Bytes of a setup.py that are searched for a switch."""
+_MAX_SETUP_CHARS: Final = 1 << 20
+"""Characters of a setup.py that are searched for a switch."""
 
 
 _OTHER_NAMES: Final[Mapping[str, str]] = {"nvtx": "(?:nvtx|nvToolsExt)", "profiler-api": "cuda_?profiler"}
@@ -152,7 +152,7 @@ def _switch_in(printed: str, source: Path) -> str:
     text = ""
     if setup.is_file():
         with setup.open(encoding="utf-8", errors="replace") as file:
-            text = file.read(_MAX_SETUP)
+            text = file.read(_MAX_SETUP_CHARS)
     named = _SWITCH.search(printed) or _SWITCH.search(text)
     return f'{named[0]}: "TRUE"' if named else "a variable such as *_FORCE_BUILD"
 

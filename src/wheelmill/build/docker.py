@@ -189,14 +189,13 @@ class DockerBuilder:
     ) -> tuple[Path, PackageFolder, CompilerCache]:
         """Build a wheel; with a ``part``, the other units are empty objects, and the wheel is not repaired."""
         target, source, workspace, log = task.target, task.source, task.workspace, task.log
-        bases = self.images.of_cuda(target.cell.cuda)
+        cell = target.cell
+        bases = self.images.of_cuda(cell.cuda)
         with containers.claim_run() as run:
             check_free_disk(workspace)
             image = self._image(target, bases, task.progress)
-            task.progress.step(f"{target.cell.id}: preparing {describe(target, bases.toolkit)}")
-            folder = PackageFolder(
-                directory=workspace / "packages", python=target.cell.python, platform=target.cell.platform
-            )
+            task.progress.step(f"{cell.id}: preparing {describe(target, bases.toolkit)}")
+            folder = PackageFolder(directory=workspace / "packages", python=cell.python, platform=cell.platform)
             packages = install_packages(target, folder, workspace, log=log)
             parallelism = parallelism_for(
                 len(target.architectures),
@@ -218,7 +217,7 @@ class DockerBuilder:
                 variables=variables,
                 create_args=self._create_args(run, packages, cache),
             )
-            task.progress.step(f"{target.cell.id}: compiling in a container; log in {log}")
+            task.progress.step(f"{cell.id}: compiling in a container; log in {log}")
             began = int(time.time())
             try:
                 with report_hits(target, cache, task.progress):

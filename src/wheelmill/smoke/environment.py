@@ -213,8 +213,7 @@ _NO_SETTINGS: Final = {"PIP_CONFIG_FILE": "/dev/null", "PIP_CONSTRAINT": "/dev/n
 """An image may have constraints of pip, which would choose another torch than the wheel names."""
 
 _WAIT: Final = 'import socket, time\nwhile socket.socket().connect_ex(("127.0.0.1", 8000)): time.sleep(0.1)'
-_LONGEST_WAIT: Final = 30
-"""Seconds."""
+_LONGEST_WAIT_S: Final = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,7 +314,7 @@ def _container_environment(
     with claim_run() as run, start_container(image, run, [*_OPTIONS, *gpus, "--mount", mount]) as container:
         container.run([interpreter, "-m", "venv", "--without-pip", f"{_FOLDER}/venv"], env=_ENVIRONMENT)
         container.start([interpreter, "-m", "http.server", "8000", "--bind", "127.0.0.1", "--directory", _INDEX])
-        container.run([interpreter, "-c", _WAIT], timeout=_LONGEST_WAIT)
+        container.run([interpreter, "-c", _WAIT], timeout=_LONGEST_WAIT_S)
         yield DockerEnvironment(
             place=str(base),
             torch=torch,

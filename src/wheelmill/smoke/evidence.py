@@ -76,9 +76,8 @@ class Contents:
         """Expectations of packages.yml; of a wheel not built here, only that its packages can be imported."""
         if self.provenance:
             return self.provenance.expectations
-        names = (member.filename for member in self.members)
-        initial = [name for name in names if name.endswith("/__init__.py") and name.count("/") == 1]
-        return Expectations(imports=tuple(sorted(name.removesuffix("/__init__.py") for name in initial)))
+        paths = (member.filename.split("/") for member in self.members)
+        return Expectations(imports=tuple(sorted(package for package, *rest in paths if rest == ["__init__.py"])))
 
     @property
     def pythons(self) -> tuple[PythonVersion | None, ...]:

@@ -148,7 +148,7 @@ def _remove(label: str) -> None:
 
 
 _PULLS: Final = 3
-_PAUSE: Final = 10.0
+_PAUSE_S: Final = 10.0
 """Seconds before the second pull; twice as many before the third."""
 
 
@@ -217,6 +217,6 @@ def _pull(pinned: str, tagged: str) -> None:
         except ProcessError as error:
             if attempt == _PULLS:
                 raise UsageError("image-not-pulled", f"{tagged} cannot be pulled:\n{error.tail}") from None
-            time.sleep(_PAUSE * attempt)
+            time.sleep(_PAUSE_S * attempt)
         else:
             return

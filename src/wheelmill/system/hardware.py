@@ -22,7 +22,7 @@ from wheelmill.system import process
 _SYSFS: Final = Path("/sys/module/nvidia/version")
 _PROCFS: Final = Path("/proc/driver/nvidia/version")
 _DEVICES: Final = Path("/dev")
-_SECONDS: Final = 20
+_TIMEOUT_S: Final = 20
 """nvidia-smi initializes every GPU, and hangs where one of them is broken."""
 
 
@@ -76,7 +76,7 @@ def _nvidia_smi(query: str) -> list[list[str]]:
     if program is None:
         return []
     try:
-        printed = process.run([program, f"--query-gpu={query}", "--format=csv,noheader"], timeout=_SECONDS)
+        printed = process.run([program, f"--query-gpu={query}", "--format=csv,noheader"], timeout=_TIMEOUT_S)
     except WheelmillError:  # there is no driver
         return []
     import csv  # needed only with nvidia-smi

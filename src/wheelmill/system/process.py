@@ -160,13 +160,12 @@ if sys.platform == "win32":
 
 _SHOWN_WORDS: Final = 6
 """Words of a failed command that its error shows."""
-_CHUNK: Final = 1 << 16
-"""Bytes read at once."""
-_LINGER: Final = 2.0
+_CHUNK_BYTES: Final = 1 << 16
+_LINGER_S: Final = 2.0
 """Seconds to go on reading, once a program has ended, from what it left running."""
-_INTERVAL: Final = 0.05
+_INTERVAL_S: Final = 0.05
 """Seconds between checks whether a program has ended."""
-_GRACE: Final = 5.0
+_GRACE_S: Final = 5.0
 """Seconds between asking a program to end and killing it."""
 _FOREIGN_CODE_SEES: Final = frozenset(
     {
@@ -246,7 +245,7 @@ def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None
     ended: float | None = None
     while deadline is None or time.monotonic() < deadline:
         if _is_readable(stream):
-            content = os.read(stream, _CHUNK)
+            content = os.read(stream, _CHUNK_BYTES)
             if not content and _has_ended(child):
                 break
             if content:
@@ -255,7 +254,7 @@ def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None
                 _pause()
         elif _has_ended(child):
             ended = ended or time.monotonic()
-            if time.monotonic() >= ended + _LINGER:  # a child of the program keeps the pipe open
+            if time.monotonic() >= ended + _LINGER_S:  # a child of the program keeps the pipe open
                 break
     else:
         return True
@@ -273,12 +272,12 @@ def _has_ended(child: subprocess.Popen[bytes]) -> bool:
 def _is_readable(stream: int) -> bool:
     """True if there is output or its end, after waiting until the next check of the program."""
     if sys.platform == "win32":
-        return windows.is_readable(stream, _INTERVAL)
-    return bool(select.select([stream], [], [], _INTERVAL)[0])
+        return windows.is_readable(stream, _INTERVAL_S)
+    return bool(select.select([stream], [], [], _INTERVAL_S)[0])
 
 
 def _pause() -> None:
-    threading.Event().wait(_INTERVAL)
+    threading.Event().wait(_INTERVAL_S)
 
 
 def _start(
@@ -319,7 +318,7 @@ def _end(child: subprocess.Popen[bytes]) -> int:
         return 0
     if not _has_ended(child):
         os.killpg(child.pid, signal.SIGTERM)
-        given_up = time.monotonic() + _GRACE
+        given_up = time.monotonic() + _GRACE_S
         while not _has_ended(child) and time.monotonic() < given_up:
             _pause()
     os.killpg(child.pid, signal.SIGKILL)

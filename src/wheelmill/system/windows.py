@@ -30,9 +30,8 @@ _FAR: Final = 1 << 30
 """Locked byte of a file, beyond its content: a locked byte can be read only by its holder."""
 ENDED: Final = 258
 """Exit code of programs that `end_followed` had to end: ``WAIT_TIMEOUT``."""
-_INTERVAL: Final = 0.02
-"""Seconds between checks."""
-_CLOSED_WITHIN: Final = 5.0
+_INTERVAL_S: Final = 0.02
+_CLOSED_WITHIN_S: Final = 5.0
 """Seconds for which others may have a file open that is to be replaced, or that was removed and keeps its name."""
 
 _jobs: Final[dict[int, int]] = {}
@@ -58,7 +57,7 @@ _kernel.PeekNamedPipe.argtypes = (
 
 def open_shared(path: Path) -> int:
     """Open a file for reading and writing, creating it if missing, and return its descriptor."""
-    until = time.monotonic() + _CLOSED_WITHIN
+    until = time.monotonic() + _CLOSED_WITHIN_S
     while True:
         handle = _kernel.CreateFileW(str(path), _READ_AND_WRITE, _SHARED, None, _OPEN_ALWAYS, _ORDINARY, None)
         if handle != wintypes.HANDLE(-1).value:
@@ -66,19 +65,19 @@ def open_shared(path: Path) -> int:
         error = ctypes.get_last_error()
         if error != _ACCESS_DENIED or time.monotonic() > until:
             raise OSError(None, ctypes.FormatError(error), str(path), error)
-        time.sleep(_INTERVAL)
+        time.sleep(_INTERVAL_S)
 
 
 def replace(source: Path, target: Path) -> None:
     """Rename a file over another one, once no program has that open."""
-    until = time.monotonic() + _CLOSED_WITHIN
+    until = time.monotonic() + _CLOSED_WITHIN_S
     while True:
         try:
             source.replace(target)
         except PermissionError:
             if target.is_dir() or time.monotonic() > until:
                 raise
-            time.sleep(_INTERVAL)
+            time.sleep(_INTERVAL_S)
         else:
             return
 
@@ -91,7 +90,7 @@ def lock(descriptor: int, *, wait: bool) -> None:
             raise OSError(None, ctypes.FormatError(error), None, error)
         if not wait:
             raise BlockingIOError(errno.EAGAIN, ctypes.FormatError(error))
-        time.sleep(_INTERVAL)
+        time.sleep(_INTERVAL_S)
 
 
 def is_readable(pipe: int, seconds: float) -> bool:
@@ -102,7 +101,7 @@ def is_readable(pipe: int, seconds: float) -> bool:
     while _kernel.PeekNamedPipe(handle, None, 0, None, ctypes.byref(size), None) and not size.value:
         if time.monotonic() > until:
             return False
-        time.sleep(_INTERVAL / 10)
+        time.sleep(_INTERVAL_S / 10)
     return True
 
 

@@ -162,8 +162,7 @@ _ENTRY: Final = struct.Struct("<HxxIQ12xI8xQ")
 _PTX, _CUBIN = 1, 2
 _ARCHITECTURE_SPECIFIC: Final = 1 << 20
 _FAMILY_SPECIFIC: Final = 1 << 21
-_PIECE: Final = 1 << 16
-"""Bytes that are looked through for zeros at once."""
+_PIECE_BYTES: Final = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +204,7 @@ def read_device_code(content: bytes | mmap, start: int = 0, stop: int | None = N
 def _next_container(content: bytes | mmap, at: int, stop: int) -> int:
     """Offset of the next container, behind any number of zeros; -1 after the last."""
     while at + 4 <= stop:
-        piece = content[at : min(at + _PIECE, stop)]
+        piece = content[at : min(at + _PIECE_BYTES, stop)]
         zeros = len(piece) - len(piece.lstrip(b"\0"))
         at += zeros // 4 * 4
         if zeros == len(piece) or at + 4 > stop:

@@ -267,7 +267,7 @@ def has_executable_stack(elf: ELFFile, *, default: bool) -> bool:
     return bool(stack["p_flags"] & _EXECUTABLE) if stack else default and "PT_LOAD" in headers
 
 
-_MAX_COMMENT: Final = 1 << 14
+_MAX_COMMENT_BYTES: Final = 1 << 14
 """Bytes of what compilers say of themselves; a linker keeps each text once."""
 _REGISTERS_CODE: Final = "__cudaRegisterFatBinary"
 """Function of the CUDA runtime that every shared object with GPU code calls when it is loaded."""
@@ -393,5 +393,5 @@ def open_symbols(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
 
 def _compilers_in(comment: bytes) -> tuple[str, ...]:
     """Texts of the section ``.comment``, each once and in order."""
-    texts = comment[:_MAX_COMMENT].decode(errors="replace").split("\0")
+    texts = comment[:_MAX_COMMENT_BYTES].decode(errors="replace").split("\0")
     return tuple(dict.fromkeys(text for each in texts if (text := each.strip()) and text.isprintable()))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 TABLE: Final = "torch-symbols.gz"
 _WORDS: Final = ("2at", "c10", "torch", "caffe2", "THP", "THC")
 """One of them is in the name of every symbol of torch, and in few of what is linked into it: MKL, protobuf, fbgemm."""
-_MAX_TABLE: Final = 128 << 20
+_MAX_TABLE_BYTES: Final = 128 << 20
 """Bytes, unpacked. Sixteen torches have 40 MB."""
 _FEW: Final = 10_000
 """Symbols that are found one by one; a wheel may name a million, and then every line is read."""
@@ -115,7 +115,7 @@ class TableSummary:
     @classmethod
     def read_from(cls, file: gzip.GzipFile) -> Self:
         """Read the line at the beginning of an unpacked table."""
-        summary: Self = record_of(cls, json.loads(file.readline(_MAX_TABLE)))
+        summary: Self = record_of(cls, json.loads(file.readline(_MAX_TABLE_BYTES)))
         return summary
 
 
@@ -132,8 +132,8 @@ class TorchSymbols:
         """Read a gzipped table, or only its `wanted` symbols; raises UnreadableError if it is none."""
         with _table_at(path) as file:
             summary = TableSummary.read_from(file)
-            if len(content := file.read(_MAX_TABLE + 1)) > _MAX_TABLE:
-                raise ValueError(f"it has more than {_MAX_TABLE} bytes")
+            if len(content := file.read(_MAX_TABLE_BYTES + 1)) > _MAX_TABLE_BYTES:
+                raise ValueError(f"it has more than {_MAX_TABLE_BYTES} bytes")
             lines = content.splitlines() if wanted is None or len(wanted) > _FEW else _lines_of(wanted, content)
             places = {
                 name: (int(masks[0], 16), int(masks[-1], 16))
