@@ -309,7 +309,7 @@ class BuildTask:
 
 
 class Builder(Protocol):
-    """Place where builds run: this machine or a container. A failed build raises BuildError."""
+    """Place where builds run: this machine or a container. A failed build raises BuildError with the first error."""
 
     def place(self, target: BuildTarget, /) -> BuildPlace:
         """Describe where a target is compiled."""

@@ -139,7 +139,7 @@ class ContainerLimits:
     """Resources and network of a build's container."""
 
     memory: int | None = None
-    """Bytes; None sets no limit, and so does `cpus`."""
+    """Bytes; None sets no limit, as for `cpus`."""
     cpus: int | None = None
     network: str = "none"
     """A network of Docker's. Builds need none: what they install is mounted."""

@@ -91,7 +91,7 @@ _MOST_FUNCTIONS: Final = 1000
 
 
 def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple[str, ...]:
-    """List what a wheel may expect of its machine, such as the driver, and an environment with its torch lacks."""
+    """List libraries that the environment lacks and the wheel may expect of its machine, such as the driver."""
     needs = contents.expectations.needs
     of_the_machine = [name for name in contents.evidence.needed if name == DRIVER or _need_of(name) in needs]
     if "driver" in needs and DRIVER not in of_the_machine:

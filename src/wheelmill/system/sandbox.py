@@ -115,7 +115,7 @@ def why_unconfined() -> str | None:
 
 @functools.cache  # warns once
 def check_confinement(warn: Callable[[str], None]) -> None:
-    """Warn with a line to `warn` if foreign code will run unconfined, as the current user.
+    """Call `warn` with a line if foreign code will run unconfined, as the current user.
 
     Raises UsageError on a GitHub runner, whose tokens any of its processes can read.
     """
