@@ -33,8 +33,8 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Answer:
-    """Object in an answer of GitHub. A value of another type is a NetworkError that names its key."""
+class JsonObject:
+    """JSON object in an answer of GitHub. A value of another type is a NetworkError that names its key."""
 
     what: str
     """The place of the object, for errors."""
@@ -48,9 +48,9 @@ class Answer:
         return cls(what, content)
 
     def optional(self, key: str, kind: type[Value]) -> Value | None:
-        """Return a value; None if it is absent or null."""
+        """Return a value; None if it is absent or null. ``true`` is no int, though Python says so."""
         value = self.values.get(key)
-        if value is None or isinstance(value, kind):
+        if value is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool))):
             return value
         raise _unreadable(f"{self.what}: {key}", value, kind.__name__)
 
@@ -73,13 +73,13 @@ class Answer:
             raise _unreadable(f"{self.what}: {key}", texts, "texts")
         return tuple(texts)
 
-    def part(self, key: str) -> Answer:
+    def part(self, key: str) -> JsonObject:
         """Return an object within this one."""
-        return Answer.of(f"{self.what}: {key}", self.values.get(key))
+        return JsonObject.of(f"{self.what}: {key}", self.values.get(key))
 
-    def parts(self, key: str) -> list[Answer]:
+    def parts(self, key: str) -> list[JsonObject]:
         """Return a list of objects within this one."""
-        return [Answer.of(f"{self.what}: {key}", each) for each in self.value(key, list)]
+        return [JsonObject.of(f"{self.what}: {key}", each) for each in self.value(key, list)]
 
 
 def _unreadable(what: str, value: object, expected: str) -> NetworkError:
@@ -95,22 +95,22 @@ class Answers:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    def one(self, path: str, *, absent: Mapping[str, object] | None = None) -> Answer:
+    def one(self, path: str, *, absent: Mapping[str, object] | None = None) -> JsonObject:
         """Read one object at a path below the repository.
 
         `absent` stands for a 404; None if that may be a missing permission, which GitHub does not distinguish.
         """
         what = path or "the repository"
         try:
-            return Answer.of(what, self._calls.answer(f"reading {what}", path))
+            return JsonObject.of(what, self._calls.answer(f"reading {what}", path))
         except RejectedError as error:
             if absent is None or error.status != HTTPStatus.NOT_FOUND:
                 raise
-            return Answer(what, absent)
+            return JsonObject(what, absent)
 
-    def all(self, path: str, *, within: str | None = None) -> list[Answer]:
+    def all(self, path: str, *, within: str | None = None) -> list[JsonObject]:
         """Read a list of objects page after page; `within` is its key if the answer is an object."""
-        found: list[Answer] = []
+        found: list[JsonObject] = []
         for number in range(1, _MOST // _PER_PAGE + 1):
             answer = self._calls.answer(f"reading {path}", path, per_page=_PER_PAGE, page=number)
             entries = answer if within is None else answer.get(within) if isinstance(answer, dict) else None
@@ -118,7 +118,7 @@ class Answers:
                 raise NetworkError(
                     "answer-invalid", f"reading {path}: expected a list{f' of {within}' if within else ''}"
                 )
-            found += (Answer.of(path, entry) for entry in entries)
+            found += (JsonObject.of(path, entry) for entry in entries)
             if len(entries) < _PER_PAGE:
                 return found
         raise NetworkError("answer-too-long", f"reading {path}: there are more than {_MOST}")
@@ -142,7 +142,7 @@ def _setting(what: str, needs: str) -> Callable[[Callable[[Any], Value]], cached
 class Settings(Answers):
     """Settings that several rules need, read when a rule first asks for them."""
 
-    def __init__(self, calls: Calls, description: Answer, server_url: str) -> None:
+    def __init__(self, calls: Calls, description: JsonObject, server_url: str) -> None:
         super().__init__(calls)
         self.description = description
         """Facts that are visible to all readers of the repository."""
@@ -176,7 +176,7 @@ class Settings(Answers):
         return {PurePosixPath(path).name: state for path, state in paths if path.startswith(".github/")}
 
     @_setting("what the token of a job may do", ADMINISTRATION)
-    def token(self) -> Answer:
+    def token(self) -> JsonObject:
         """Default permissions of a job's token."""
         return self.one("/actions/permissions/workflow")
 
@@ -186,7 +186,7 @@ class Settings(Answers):
         return not isinstance(self.token, Unseen)
 
     @_setting("the environments", "Actions: read")
-    def environments(self) -> Mapping[str, Answer]:
+    def environments(self) -> Mapping[str, JsonObject]:
         """Deployment environments by name."""
         return {each.value("name", str): each for each in self.all("/environments", within="environments")}
 
@@ -202,7 +202,7 @@ class Settings(Answers):
         return absent if isinstance(self.variables, Unseen) else self.variables.get(name, absent)
 
     @_setting("the machines of the owner", ADMINISTRATION)
-    def runners(self) -> list[Answer]:
+    def runners(self) -> list[JsonObject]:
         """Self-hosted runners."""
         return self.all("/actions/runners", within="runners")
 

@@ -18,7 +18,7 @@ from typing import Final, Self
 from urllib.parse import quote
 
 from wheelmill.errors import RejectedError
-from wheelmill.hosting.read import ADMINISTRATION, Answer, Settings
+from wheelmill.hosting.read import ADMINISTRATION, JsonObject, Settings
 from wheelmill.hosting.settings import (
     ENVIRONMENTS,
     FOREIGN_ACTIONS,
@@ -317,7 +317,7 @@ def check_tags(settings: Settings) -> Judgement:
         yield wrong(SettingCode.TAGS_CLOSED, what, f"{settings.url}/rules")
 
 
-def _is_for_releases(ruleset: Answer) -> bool:
+def _is_for_releases(ruleset: JsonObject) -> bool:
     names = ruleset.part("conditions").part("ref_name")
 
     def names_them(patterns: tuple[str, ...]) -> bool:
@@ -386,7 +386,7 @@ def _is_used(settings: Settings, environment: str) -> bool:
     return environment != NOTIFY or settings.variable(NOTIFIES) == "true"
 
 
-def _check_environment(settings: Settings, name: str, environment: Answer) -> Judgement:
+def _check_environment(settings: Settings, name: str, environment: JsonObject) -> Judgement:
     if environment.optional("deployment_branch_policy", dict) is None:
         # The command would remove reviewers and timers.
         rules = environment.parts("protection_rules") if "protection_rules" in environment.values else []
@@ -415,7 +415,7 @@ def _source_of(settings: Settings) -> tuple[str, str]:
     return ("tag", "v*") if settings.is_package else ("branch", settings.branch)
 
 
-def _admits(pattern: Answer, kind: str, source: str) -> bool:
+def _admits(pattern: JsonObject, kind: str, source: str) -> bool:
     is_kind = pattern.word("type", "branch", "tag", absent="branch") == kind
     return is_kind and fnmatchcase(source.replace("*", "1"), pattern.value("name", str))
 
@@ -498,7 +498,7 @@ def check_runners(settings: Settings) -> Judgement:
             yield wrong(SettingCode.RUNNER_MISSING, what, page)
 
 
-def _labels_of(runner: Answer) -> set[str]:
+def _labels_of(runner: JsonObject) -> set[str]:
     return {label.value("name", str).casefold() for label in runner.parts("labels")}
 
 

@@ -94,6 +94,13 @@ def test_a_value_of_another_type_is_an_error_that_names_its_key(
         examined()
 
 
+def test_true_is_no_number(told: Hosted, examined: Check) -> None:
+    for ruleset in told.answers["/rulesets"]:
+        ruleset["id"] = True
+    with pytest.raises(NetworkError, check=coded("answer-unreadable", "/rulesets: id: expected int, not True")):
+        examined()
+
+
 def test_a_list_without_an_end_is_not_read_for_ever(told: Hosted, examined: Check) -> None:
     told.answers["/actions/runners"]["runners"] *= 100
     with pytest.raises(NetworkError, check=coded("answer-too-long", "5000")):

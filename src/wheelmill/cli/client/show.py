@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from wheelmill.cli.shared.commands import JsonOption, print_json
-from wheelmill.client.choose.wheel_summary import Code, WheelContents, contents_at, contents_behind
+from wheelmill.client.choose.wheel_summary import CodeSummary, WheelContents, contents_at, contents_behind
 from wheelmill.client.variants.machine import property_text
 from wheelmill.errors import UsageError
 from wheelmill.system.process import printable
@@ -151,7 +151,7 @@ def _licence(contents: WheelContents) -> str:
     return f"{said}; {', '.join(contents.licence_files) or 'no licence file inside'}"
 
 
-def _code_lines(code: Code) -> Iterator[tuple[str, str]]:
+def _code_lines(code: CodeSummary) -> Iterator[tuple[str, str]]:
     if not code.shared_objects:
         yield "code", "none that is compiled"
         return
@@ -228,7 +228,7 @@ def _content(contents: WheelContents) -> WheelShown:
     }
 
 
-def _code_content(code: Code) -> CodeInside:
+def _code_content(code: CodeSummary) -> CodeInside:
     inside = code.inside
     return {
         "shared_objects": code.shared_objects,

@@ -46,7 +46,7 @@ _PIECE: Final = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Code:
+class CodeSummary:
     """Facts from the shared objects of a wheel."""
 
     inside: WheelInspection
@@ -81,7 +81,7 @@ class WheelContents:
     requires_dist: tuple[str, ...]
     licence: str | None
     licence_files: tuple[str, ...]
-    code: Code | None
+    code: CodeSummary | None
     """None if it has more code than is read from a server."""
     built: BuildFacts | None
     """Facts about its build; None if the wheel has none."""
@@ -191,10 +191,10 @@ def _contents(
     )
 
 
-def _code(shared_objects: tuple[SharedObject, ...]) -> Code:
+def _code(shared_objects: tuple[SharedObject, ...]) -> CodeSummary:
     own = {each.name.rpartition("/")[2] for each in shared_objects} | {each.soname for each in shared_objects}
     needed = {library for each in shared_objects for library in each.needed}
-    return Code(
+    return CodeSummary(
         inside=describe_code(shared_objects, window_of(shared_objects)),
         shared_objects=len(shared_objects),
         needed=tuple(sorted(needed - own)),
