@@ -106,7 +106,9 @@ def site(tmp_path: Path) -> Iterator[PageServer]:
         yield served
 
 
-@sampled("tests", ["tests/unit/system/test_windows.py", "tests/unit/names"], "tests/unit/system/test_windows.py")
+@sampled(
+    "tests", ["tests/unit/system/test_windows.py", "tests/unit/test_names.py"], "tests/unit/system/test_windows.py"
+)
 def test_locks_files_and_programs(tests: str, wine: Run) -> None:
     options = ("-q", "-p", "no:cacheprovider", "-p", "no:anyio", "-p", "no:hypothesispytest", "--basetemp", r"C:\tests")
     printed = wine("-m", "pytest", *options, tests, cwd=ROOT)

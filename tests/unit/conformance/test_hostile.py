@@ -12,7 +12,7 @@ from tests.simple_server import Answer
 from tests.unit.conformance.conftest import Serve, check, detail, numbers
 from wheelmill.conformance import survey
 from wheelmill.conformance.survey import check_folder
-from wheelmill.names.text import project_name
+from wheelmill.names import project_name
 from wheelmill.system.isolated_call import CallLimits
 
 DIGITS = "9" * 5000

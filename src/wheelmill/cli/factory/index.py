@@ -39,8 +39,7 @@ from wheelmill.conformance.rule import ConformanceReport
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of, serve_folder
 from wheelmill.index.tree import SOURCES
-from wheelmill.names import ProjectName
-from wheelmill.names.text import project_name
+from wheelmill.names import ProjectName, project_name
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.system.progress import SYSTEM_CLOCK, number_of
 
