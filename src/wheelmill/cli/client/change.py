@@ -107,7 +107,7 @@ def roll_back_interrupted(target: TargetOptions) -> None:
     """Undo what a killed command left of the environment that options name, before that is looked at."""
     from wheelmill.client.install.distributions import InstallPlace
     from wheelmill.client.project.journal import is_anything_left, undo_what_was_left
-    from wheelmill.client.target.interpreter import find_interpreter
+    from wheelmill.client.target.detect import find_interpreter
 
     if is_anything_left() and (interpreter := target.python_path or find_interpreter(Path.cwd())):
         undo_what_was_left(InstallPlace.of_interpreter(interpreter).base, say)
@@ -141,7 +141,7 @@ def environment_transaction(target: TargetOptions) -> Iterator[EnvironmentChange
 def install_place_of(target: TargetOptions) -> InstallPlace:
     """Return where packages are installed that belong to no project."""
     from wheelmill.client.install.distributions import InstallPlace
-    from wheelmill.client.target.interpreter import find_interpreter
+    from wheelmill.client.target.detect import find_interpreter
 
     if interpreter := target.python_path or find_interpreter(Path.cwd()):
         return InstallPlace.of_interpreter(interpreter)

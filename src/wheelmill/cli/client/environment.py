@@ -99,7 +99,7 @@ def conda_variables(target: TargetEnvironment) -> dict[str, str]:
     An empty ``CONDA_OVERRIDE_CUDA`` says that there is none.
     https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-virtual.html
     """
-    from wheelmill.client.choose.facts import driver_cuda_of
+    from wheelmill.client.choose.fit import driver_cuda_of
     from wheelmill.client.choose.resolve import read_facts
 
     cuda = None if target.cpu_only else driver_cuda_of(target, read_facts()) or target.cuda

@@ -19,8 +19,7 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.cli.shared.commands import say
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.client.target.detect import NamedTorch, Overrides, detect_environment
-from wheelmill.client.target.interpreter import is_ours, python_in
+from wheelmill.client.target.detect import NamedTorch, Overrides, detect_environment, is_ours, python_in
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, bounded, project_name, read_requirement
 from wheelmill.wheel.attestation import Signer

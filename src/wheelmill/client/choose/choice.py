@@ -15,8 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.choose.facts import cudas_of, minimum_driver, pythons_of
-from wheelmill.client.choose.fit import is_for_other_torch, mismatches
+from wheelmill.client.choose.fit import cudas_of, is_for_other_torch, minimum_driver, mismatches, pythons_of
 from wheelmill.client.choose.suggest import explain_absence
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility

@@ -1,6 +1,7 @@
 """Reasons why a wheel does not fit a target: no mismatch means it fits.
 
-Name, page and inspection are considered. This module also has the place of torch for a CUDA, and its install commands.
+Name, page and inspection are considered. This module also has the known facts about a target, and the place of torch
+for a CUDA, with its install commands.
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
 from packaging.version import Version
 
-from wheelmill.client.choose.facts import abi_of, is_older, minimum_driver
 from wheelmill.client.records import Aspect, Candidate, Mismatch, Source, TargetEnvironment, WheelInspection
 from wheelmill.client.sources.forms import LinkGroup
 from wheelmill.client.sources.listing import ListingPlace, tags_in
-from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.errors import UsageError
 from wheelmill.names import (
     Architecture,
@@ -40,6 +40,54 @@ from wheelmill.wheel.gpu_code import lacks_code_for, runs_on
 from wheelmill.wheel.label import ACCELERATORS, BuiltFor, has_release_of, torch_requirement, words_for
 from wheelmill.wheel.platforms import Libc, tag_places
 from wheelmill.wheel.torch_symbols import TorchWindow, describe_symbol
+
+_BEST_KNOWN: Final = Platform.parse("linux_x86_64")
+
+
+def cudas_of(release: TorchRelease, platform: Platform) -> frozenset[CudaVersion]:
+    """List the CUDAs that a torch is published for; platforms without facts, such as Windows, count as Linux."""
+    return release.cuda.get(platform, release.cuda.get(_BEST_KNOWN, frozenset()))
+
+
+def pythons_of(release: TorchRelease, platform: Platform) -> frozenset[PythonVersion]:
+    """List the Pythons that a torch is published for; platforms without facts are treated as in `cudas_of`."""
+    return release.python.get(platform, release.python.get(_BEST_KNOWN, frozenset()))
+
+
+def abi_of(target: TargetEnvironment, facts: Compatibility) -> bool | None:
+    """Find the C++ ABI of the target's torch: as detected or given, else as that torch was published."""
+    if target.cxx11_abi is not None or target.torch is None or target.cuda is None:
+        return target.cxx11_abi
+    release = facts.torch.get(target.torch)
+    return target.cuda not in release.old_cxx_abi if release else None
+
+
+def minimum_driver(cuda: CudaVersion, facts: Compatibility) -> str | None:
+    """Find the oldest driver for a CUDA release, by the nearest known release of the same major."""
+    known = [version for version in facts.cuda if version.major == cuda.major]
+    nearest = min(known, key=lambda version: abs(version.minor - cuda.minor), default=None)
+    return facts.cuda[nearest].minimum_driver if nearest else None
+
+
+def driver_cuda_of(target: TargetEnvironment, facts: Compatibility) -> CudaVersion | None:
+    """Find the newest CUDA of a target's driver, as the driver reports it, else by the known releases.
+
+    None if there is no driver, or it is older than all known releases.
+    """
+    if target.driver_cuda or target.driver is None:
+        return target.driver_cuda
+    known = [
+        cuda
+        for cuda, release in facts.cuda.items()
+        if release.driver and Version(release.driver) <= Version(target.driver)
+    ]
+    return max(known, default=None)
+
+
+def is_older(target: TargetEnvironment, driver: str) -> bool:
+    """True if a target's driver is known to be older; Windows numbers the same driver differently."""
+    known = target.driver if target.platform.is_linux else None
+    return known is not None and Version(known) < Version(driver)
 
 
 def mismatches(

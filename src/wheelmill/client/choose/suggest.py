@@ -10,8 +10,7 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.choose.facts import cudas_of, minimum_driver, pythons_of
-from wheelmill.client.choose.fit import TorchPlace, mismatches
+from wheelmill.client.choose.fit import TorchPlace, cudas_of, minimum_driver, mismatches, pythons_of
 from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion

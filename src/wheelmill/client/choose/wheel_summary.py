@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urldefrag, urlsplit
 
-from wheelmill.client.choose.facts import minimum_driver
+from wheelmill.client.choose.fit import minimum_driver
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.choose.wheel_inspection import code_in, describe_code
 from wheelmill.client.records import WheelInspection

@@ -15,8 +15,7 @@ from packaging.pylock import is_valid_pylock_path
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.choose.facts import cudas_of, minimum_driver
-from wheelmill.client.choose.fit import TorchPlace
+from wheelmill.client.choose.fit import TorchPlace, cudas_of, minimum_driver
 from wheelmill.client.doctor.inventory import OWN, PYTHONPATH, STARTED_IN, USER_SITE, Examined, Installed
 from wheelmill.client.doctor.rules import NVIDIA, Defect, DefectCode
 from wheelmill.installers.uv import torch_options

@@ -13,8 +13,7 @@ from typing import Final
 
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.choose.facts import minimum_driver
-from wheelmill.client.choose.fit import mismatches_inside, mismatches_of_tags
+from wheelmill.client.choose.fit import minimum_driver, mismatches_inside, mismatches_of_tags
 from wheelmill.client.doctor.inventory import Examined, Installed, needs_torch
 from wheelmill.client.records import Aspect, TargetEnvironment
 from wheelmill.names import TORCH, CudaVersion, ProjectName, PythonVersion, StableTorch

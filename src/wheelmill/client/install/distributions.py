@@ -12,7 +12,7 @@ from zlib import crc32
 
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.target.interpreter import python_of
+from wheelmill.client.target.detect import python_of
 from wheelmill.errors import ProcessError, UnreadableError, UsageError
 from wheelmill.names import ProjectName, TorchNeed, project_name
 from wheelmill.system import process

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from packaging.version import Version
 
-from wheelmill.client.choose.facts import is_older, minimum_driver
+from wheelmill.client.choose.fit import is_older, minimum_driver
 from wheelmill.client.install.wheel_cache import CachedWheel, WantedWheel, WheelCache
 from wheelmill.client.records import Resolution, TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility

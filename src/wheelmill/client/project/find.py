@@ -11,7 +11,7 @@ from wheelmill.client.project.requirements import RequirementsProject
 from wheelmill.client.project.tool_project import PlainProject
 from wheelmill.client.project.tools import HatchProject, PdmProject, PoetryProject
 from wheelmill.client.project.uv_project import UvProject, find_workspace, is_made_by_uv
-from wheelmill.client.target.interpreter import active_environment
+from wheelmill.client.target.detect import active_environment
 from wheelmill.errors import UsageError
 from wheelmill.installers.uv import find_uv
 

@@ -21,7 +21,7 @@ from wheelmill.client.lock.files import pins_of
 from wheelmill.client.project.change import check_depends, check_torch
 from wheelmill.client.project.project import Edit
 from wheelmill.client.records import Resolution
-from wheelmill.client.target.interpreter import find_interpreter, python_in
+from wheelmill.client.target.detect import find_interpreter, python_in
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, ProjectName, read_requirement
 from wheelmill.system.process import command_line

@@ -24,7 +24,7 @@ from wheelmill.client.project.change import add_wheels, remove_packages
 from wheelmill.client.project.project import Edit, note_torch_index
 from wheelmill.client.project.pyproject import PyprojectEditor
 from wheelmill.client.records import Candidate, Resolution
-from wheelmill.client.target.interpreter import declared_python, find_interpreter
+from wheelmill.client.target.detect import declared_python, find_interpreter
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.installers.uv import run_installer
 from wheelmill.names import ProjectName

@@ -35,7 +35,7 @@ from wheelmill.client.project.project import Edit
 from wheelmill.client.project.pyproject import OURS, IndexTables, PyprojectEditor, set_key
 from wheelmill.client.project.tool_project import LockedProject, ToolProject
 from wheelmill.client.records import Resolution
-from wheelmill.client.target.interpreter import declared_python, python_in
+from wheelmill.client.target.detect import declared_python, python_in
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.uv import installer_environment, run_installer
 from wheelmill.names import TORCH, ProjectName, read_requirement

@@ -19,7 +19,7 @@ from wheelmill.client.project.project import Edit
 from wheelmill.client.project.pyproject import TomlTables, UvPyproject
 from wheelmill.client.project.tool_project import ToolProject
 from wheelmill.client.records import Resolution
-from wheelmill.client.target.interpreter import declared_python, python_in
+from wheelmill.client.target.detect import declared_python, python_in
 from wheelmill.errors import UsageError
 from wheelmill.installers.uv import run_installer
 from wheelmill.names import ProjectName

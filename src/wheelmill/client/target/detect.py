@@ -1,27 +1,224 @@
-"""Detecting the target: Python, platform, torch, CUDA, GPUs and driver.
+"""Detecting the target: its interpreter, platform, torch, CUDA, GPUs and driver.
 
 Every fact can be given instead, so that a laptop can choose for a cluster.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import platform as this_platform
+import shutil
 import sys
 import sysconfig
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.client.target.interpreter import environment_of, find_interpreter, libc_of, platform_of
-from wheelmill.errors import UsageError
+from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import Architecture, CudaVersion, Gpu, Platform, PythonVersion, TorchVersion
+from wheelmill.system import process
 from wheelmill.system.hardware import driver_version, find_gpus
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc
+
+_PROBE: Final = Path(__file__).with_name("probe.py")
+"""The program that says what an interpreter is."""
+
+
+def find_interpreter(folder: Path) -> Path | None:
+    """Find the interpreter for a command in a folder; None if there is none.
+
+    It comes from ``UV_PYTHON``, else the nearest project's ``.venv``, the active environment, ``.python-version`` or
+    ``requires-python``. If none of them names one, it is the first on PATH.
+    """
+    if os.environ.get("UV_PYTHON"):
+        return declared_python(folder)
+    projects = [path for path in (folder, *folder.parents) if (path / "pyproject.toml").exists()]
+    environments = [(path / ".venv") for path in (folder, *projects[:1])]
+    for environment in (*environments, *filter(None, [active_environment()])):
+        if (python := python_in(environment)) and not is_ours(python):
+            return python
+    if projects or any((path / ".python-version").exists() for path in (folder, *folder.parents)):
+        return declared_python(folder)
+    for directory in os.get_exec_path():
+        for name in ("python3", "python"):
+            if (path := shutil.which(name, path=directory)) and not is_ours(Path(path)):
+                return Path(path)
+    return None
+
+
+def active_environment() -> Path | None:
+    """Return the environment that is active in the shell, unless wheelmill is installed there."""
+    active = (os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
+    return next((Path(name) for name in active if name and not is_ours(python_of(Path(name)))), None)
+
+
+def declared_python(folder: Path) -> Path | None:
+    """Find uv's Python for a project: by ``UV_PYTHON``, its ``.venv``, ``.python-version`` and ``requires-python``.
+
+    Without uv, the first Python on PATH of the named version. None if no Python on this machine fits.
+    """
+    from wheelmill.installers.uv import find_uv  # not where an interpreter is named
+
+    request = os.environ.get("UV_PYTHON")
+    if uv := find_uv():
+        active = ("VIRTUAL_ENV", "CONDA_PREFIX")  # not the project's
+        elsewhere = (each for each in os.get_exec_path() if not is_ours(Path(each, "python")))
+        variables = {name: value for name, value in os.environ.items() if name not in active}
+        variables["PATH"] = os.pathsep.join(elsewhere)
+        argv: list[str | Path] = [uv, "python", "find", "--directory", folder, "--no-python-downloads"]
+        for cache in ((), ("--no-cache",)):  # a read-only cache must not hide a Python
+            with suppress(ProcessError, IndexError):
+                return Path(process.run([*argv, *cache, *filter(None, [request])], env=variables).splitlines()[-1])
+        return None
+    if request is None:
+        files = (path / ".python-version" for path in (folder, *folder.parents))
+        request = next((file.read_text(encoding="utf-8").strip() for file in files if file.exists()), "3")
+    found = shutil.which(request) or shutil.which(f"python{'.'.join(request.split('.')[:2])}")
+    return Path(found) if found else None
+
+
+def python_in(environment: Path) -> Path | None:
+    """Find the interpreter of a virtual or conda environment; broken links count, so that they are reported."""
+    pythons = (environment / name for name in ("bin/python", "Scripts/python.exe", "python.exe"))
+    return next(filter(os.path.lexists, pythons), None)
+
+
+def python_of(environment: Path) -> Path:
+    """Return the interpreter of an environment, or its path if the environment does not exist yet."""
+    return python_in(environment) or environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def is_ours(python: Path) -> bool:
+    """True if an interpreter belongs to the environment of wheelmill."""
+    return os.path.realpath(python.parent) == os.path.realpath(Path(sys.executable).parent)
+
+
+def environment_of(interpreter: Path) -> TargetEnvironment:
+    """Run an interpreter to get its facts, and those of its torch.
+
+    Raises:
+        UsageError: it does not run, is no CPython or for an unknown system, or its torch has impossible facts.
+    """
+    facts = _probe(interpreter)
+    if facts["implementation"] != "cpython":
+        raise UsageError("not-cpython", f"{interpreter} is {facts['implementation']}; CUDA wheels are made for CPython")
+    executable = Path(facts["executable"])  # PATH may have wrappers, such as pyenv's scripts
+    platform = platform_of(facts["platform"])
+    major, minor = map(int, facts["python"].split(".")[:2])
+    driver_cuda = facts["driver_cuda"]  # 13000 is 13.0
+    torch = facts["torch"] or {}
+    release = str(torch.get("__version__") or "") or None
+    origin = f"torch/version.py of {interpreter}"
+    try:
+        torch_version = TorchVersion.of_release(Version(release)) if release else None
+        cuda = CudaVersion.parse(torch["cuda"]) if torch.get("cuda") else None
+    except ValueError as error:
+        raise UsageError("torch-damaged", f"{origin}: {error}", hint="reinstall torch") from None
+    return TargetEnvironment(
+        python=PythonVersion(major, minor, facts["free_threaded"]),
+        python_release=facts["python"],
+        interpreter=executable,
+        platform=platform,
+        libc=libc_of(facts["glibc"], executable, platform),
+        torch=torch_version,
+        torch_release=release,
+        cuda=cuda,
+        cpu_only=bool(release) and cuda is None,
+        cxx11_abi=torch.get("cxx11_abi"),
+        driver_cuda=CudaVersion(driver_cuda // 1000, driver_cuda % 1000 // 10) if driver_cuda else None,
+        origins={
+            **dict.fromkeys(("python", "platform", "libc"), str(interpreter)),
+            **(dict.fromkeys(("torch", "cuda", "cxx11_abi"), origin) if release else {}),
+        },
+    )
+
+
+def _probe(interpreter: Path) -> dict[str, Any]:
+    """Run `probe` with an interpreter."""
+    try:
+        # Its own folder is the working directory: a torch.py in this one must not be found.
+        printed = process.run(
+            [interpreter.absolute(), "-I", _PROBE], env=process.environment_for_foreign_code(), timeout=60
+        )
+        facts: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    except UsageError as error:  # a broken link, or no program
+        raise UsageError(
+            "python-unusable", str(error), hint="make one with 'uv venv --clear', or name one with --python-path"
+        ) from None
+    except (ProcessError, ValueError, IndexError) as error:
+        tail = f":\n{error.tail}" if isinstance(error, ProcessError) else ""
+        raise UsageError(
+            "python-unusable", f"{interpreter} cannot be examined{tail}", hint="Python 3.8 or newer is needed"
+        ) from None
+    return facts
+
+
+def platform_of(text: str) -> Platform:
+    """Parse the platform of an interpreter: its ``sysconfig`` name, in the form of wheel tags.
+
+    Raises:
+        UsageError: no wheels are chosen for such a system.
+    """
+    try:
+        return Platform.parse(text)
+    except ValueError:
+        raise UsageError(
+            "platform-unsupported", f"wheels are chosen for Linux, Windows and macOS, and this Python is for {text}"
+        ) from None
+
+
+def libc_of(glibc: str | None, interpreter: Path, platform: Platform) -> Libc | None:
+    """Find the C library of an interpreter: its glibc if it reports one, else by its loader."""
+    if glibc:
+        return Libc.parse(glibc)
+    if not platform.is_linux:
+        return None
+    return musl_of(interpreter)
+
+
+def musl_of(interpreter: Path) -> Libc | None:
+    """Find the musl that an interpreter is linked to; None if it is linked to another C library, or to none.
+
+    Python has no call for it, but musl's loader prints it: https://peps.python.org/pep-0656/
+    """
+    loader = _loader_of(interpreter)
+    if loader is None or "musl" not in loader:
+        return None
+    try:
+        said = process.run([loader], env={}, timeout=10)
+    except ProcessError as error:  # without a program to load, it fails
+        said = error.tail
+    except UsageError:
+        return None
+    for line in said.splitlines():
+        name, _, version = line.partition(" ")
+        if name == "Version":  # "musl libc (x86_64)", then "Version 1.2.5"
+            try:
+                major, minor, *_ = map(int, version.split("."))
+            except ValueError:
+                return None
+            return Libc("musl", major, minor)
+    return None
+
+
+def _loader_of(program: Path) -> str | None:
+    """Find the dynamic linker of a program (``PT_INTERP`` of ELF)."""
+    from elftools.common.exceptions import ELFError  # most machines have glibc
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.segments import InterpSegment
+
+    try:
+        with program.open("rb") as file:
+            segments = ELFFile(file).iter_segments("PT_INTERP")
+            return next((each.get_interp_name() for each in segments if isinstance(each, InterpSegment)), None)
+    except (OSError, ELFError):
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

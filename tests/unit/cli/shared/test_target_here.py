@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from wheelmill.cli import application
 from wheelmill.cli.shared.options import TargetOptions
-from wheelmill.client.target.interpreter import find_interpreter
+from wheelmill.client.target.detect import find_interpreter
 from wheelmill.errors import UsageError
 
 PLAIN = '[project]\nname = "mine"\nversion = "1"\n\n'
