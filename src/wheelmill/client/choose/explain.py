@@ -12,7 +12,14 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.client.choose.choice import choose, preference
 from wheelmill.client.choose.fit import mismatches
-from wheelmill.client.choose.resolve import Inspection, Looks, Search, inspect, look_into_all, open_finder, with_looks
+from wheelmill.client.choose.resolve import (
+    Inspections,
+    Search,
+    choose_inspected,
+    inspect_wheels,
+    open_finder,
+    with_inspections,
+)
 from wheelmill.client.choose.suggest import cost_of
 from wheelmill.client.records import (
     Candidate,
@@ -66,21 +73,18 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
     with open_finder([project], environment, search) as found:
         candidates = {project: found.all_candidates(project)}
 
-        def choose_with(seen: Looks) -> Resolution:
-            return choose([requirement], environment, with_looks(candidates, seen), found.facts)
+        def choose_with(seen: Inspections) -> Resolution:
+            return choose([requirement], environment, with_inspections(candidates, seen), found.facts)
 
-        if search.look:
-            inspection = inspect(choose_with, found.pages.cache, offline=search.offline, progress=search.progress)
-        else:
-            inspection = Inspection(resolution=choose_with({}), seen={})
-        target = inspection.resolution.environment
+        inspected = choose_inspected(choose_with, found.pages.cache, search)
+        target = inspected.resolution.environment
         verdicts = [
             Assessment(
                 candidate=candidate,
                 against=tuple(mismatches(candidate, requirement, target, found.facts)),
-                inside=inspection.seen.get(candidate.url),
+                inside=inspected.seen.get(candidate.url),
             )
-            for candidate in with_looks(candidates, inspection.seen)[project]
+            for candidate in with_inspections(candidates, inspected.seen)[project]
         ]
         fit = [verdict for verdict in verdicts if not verdict.against]
         fit.sort(key=lambda verdict: preference(verdict.candidate, target), reverse=True)
@@ -88,12 +92,12 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         others.sort(key=lambda verdict: (verdict.candidate.version, verdict.candidate.filename), reverse=True)
         others.sort(key=lambda verdict: _distance(verdict, target))
         outcomes = tuple(found.outcomes(project))
-        absence = inspection.resolution.unresolved.get(project)
+        absence = inspected.resolution.unresolved.get(project)
         return Explanation(
             environment=target,
             verdicts=(*fit, *others),
-            absence=absence and found.told_better(absence),
-            warnings=(*found.warnings(outcomes), *found.variants_passed_over(project)),
+            absence=absence and found.refine(absence),
+            warnings=(*found.warnings(outcomes), *found.variant_warnings(project)),
             sources=outcomes,
         )
 
@@ -163,9 +167,9 @@ def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvi
         absence = Unresolved(project=project, reason=reason, suggestion=None)
         return Offer(
             combinations=_combine(candidates),
-            warnings=(*found.warnings(outcomes), *found.variants_passed_over(project)),
+            warnings=(*found.warnings(outcomes), *found.variant_warnings(project)),
             sources=outcomes,
-            absence=found.told_better(absence),
+            absence=found.refine(absence),
         )
 
 
@@ -185,8 +189,8 @@ def _with_ranges(candidates: Sequence[Candidate], cache: PageCache, search: Sear
     silent = [each for each in candidates if each.label.cuda_major and each.label.torch is None]
     newest = {_cuda_of(each): each for each in sorted(silent, key=lambda each: each.version)}
     wanted = sorted(newest.values(), key=lambda each: each.version, reverse=True)[:_LOOKS]
-    looks = look_into_all(wanted, cache, offline=search.offline, progress=search.progress)
-    shown = {cuda: look for cuda, each in newest.items() if isinstance(look := looks.get(each.url), WheelInspection)}
+    seen = inspect_wheels(wanted, cache, search)
+    shown = {cuda: inside for cuda, each in newest.items() if isinstance(inside := seen.get(each.url), WheelInspection)}
     return [each if each.label.torch else replace(each, inside=shown.get(_cuda_of(each))) for each in candidates]
 
 

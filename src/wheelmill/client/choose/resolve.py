@@ -1,4 +1,4 @@
-"""From requirements to wheels: sources, pages, candidates, choice; and again if inspection shows a misfit."""
+"""From requirements to wheels: sources, pages, candidates, choice; then inspection, and another choice if needed."""
 
 from __future__ import annotations
 
@@ -50,25 +50,25 @@ _ROUNDS: Final = 10
 _UNREAD: Final = WheelInspection(requires_dist=())
 """Contents of a wheel that could not be inspected."""
 
-Looks = Mapping[str, WheelInspection | str]
+Inspections = Mapping[str, WheelInspection | str]
 """Result of each inspection by the wheel's URL, or why the wheel could not be inspected."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inspection:
+class InspectedChoice:
     """A choice, and the inspections of wheels that led to it."""
 
     resolution: Resolution
-    """The choices, with what their wheels require."""
-    seen: Looks
+    """The choices, with the requirements of their wheels."""
+    seen: Inspections
 
 
-def with_looks(candidates: Candidates, seen: Looks) -> Candidates:
+def with_inspections(candidates: Candidates, seen: Inspections) -> Candidates:
     """Add their inspections to candidates."""
     return {
         name: [
-            replace(candidate, inside=look)
-            if isinstance(look := seen.get(candidate.url), WheelInspection)
+            replace(candidate, inside=inside)
+            if isinstance(inside := seen.get(candidate.url), WheelInspection)
             else candidate
             for candidate in each
         ]
@@ -76,27 +76,22 @@ def with_looks(candidates: Candidates, seen: Looks) -> Candidates:
     }
 
 
-def inspect(
-    choose_with: Callable[[Looks], Resolution],
-    cache: PageCache,
-    *,
-    offline: bool,
-    confirm: bool = False,
-    progress: Progress = QUIET,
-) -> Inspection:
-    """Inspect the chosen wheels, and choose again if one of them turns out not to fit.
-
-    With ``confirm``, servers are also asked for the files of wheels that the cache or a manifest describes well enough.
+def choose_inspected(
+    choose_with: Callable[[Inspections], Resolution], cache: PageCache, search: Search
+) -> InspectedChoice:
+    """Inspect the chosen wheels, and choose again if one of them does not fit; see `Search.look`.
 
     Returns:
         The last choice; its warnings list each wheel that was left out, with the reason.
     """
+    if not search.look:
+        return InspectedChoice(resolution=choose_with({}), seen={})
     seen: dict[str, WheelInspection | str] = {}
     left_out: dict[str, str] = {}
     for _ in range(_ROUNDS):
         resolution = choose_with(seen)
         unseen = [choice.candidate for choice in resolution.choices.values() if choice.candidate.url not in seen]
-        seen |= look_into_all(unseen, cache, offline=offline, confirm=confirm, progress=progress)
+        seen |= inspect_wheels(unseen, cache, search)
         reasons = dict(_reasons_against(resolution, seen))
         seen |= {url: _UNREAD for url in reasons if isinstance(seen[url], str)}
         left_out |= reasons
@@ -107,42 +102,32 @@ def inspect(
     chosen = {choice.candidate.url for choice in resolution.choices.values()}
     warnings = tuple(said for url, said in left_out.items() if url not in chosen)
     choices = {name: _with_notes(choice, seen, resolution.environment) for name, choice in resolution.choices.items()}
-    return Inspection(resolution=replace(resolution, choices=choices, warnings=warnings), seen=seen)
+    return InspectedChoice(resolution=replace(resolution, choices=choices, warnings=warnings), seen=seen)
 
 
-def look_into_all(
-    candidates: Sequence[Candidate],
-    cache: PageCache,
-    *,
-    offline: bool,
-    confirm: bool = False,
-    progress: Progress = QUIET,
-) -> Looks:
-    """Inspect wheels in parallel, or take their inspections from the cache.
-
-    With ``confirm``, servers are asked if they still have each file, also if the cache knows its content.
-    """
-    known = {candidate.url: inside for candidate in candidates if (inside := _recall(candidate, cache))}
-    unasked = "was not looked into: --offline was given"
+def inspect_wheels(candidates: Sequence[Candidate], cache: PageCache, search: Search) -> Inspections:
+    """Inspect wheels in parallel, or take their inspections from the cache; see `Search.confirm`."""
+    known = {candidate.url: cached for candidate in candidates if (cached := _recall(candidate, cache))}
+    unasked = "was not inspected: --offline was given"
     found: dict[str, WheelInspection | str] = {each.url: known.get(each.url, unasked) for each in candidates}
-    asked = [] if offline else [each for each in candidates if confirm or each.url not in known]
+    asked = [] if search.offline else [each for each in candidates if search.confirm or each.url not in known]
     if asked:
-        from wheelmill.client.choose.wheel_inspection import find_gone, look_into  # not for what the cache has
+        from wheelmill.client.choose.wheel_inspection import find_gone, inspect_wheel  # not for cached inspections
         from wheelmill.web.client import ATTENDED, PARALLEL, Web
         from wheelmill.web.concurrency import begin
 
         with Web(retries=ATTENDED) as web:
 
-            def look_at(candidate: Candidate) -> WheelInspection | str:
-                gone = find_gone(candidate, web) if confirm else None
-                return gone or known.get(candidate.url) or look_into(candidate, web)
+            def inspect(candidate: Candidate) -> WheelInspection | str:
+                gone = find_gone(candidate, web) if search.confirm else None
+                return gone or known.get(candidate.url) or inspect_wheel(candidate, web)
 
-            progress.line(f"looking into {', '.join(each.filename for each in asked)}")
-            for candidate, future in zip(asked, begin(look_at, asked, threads=PARALLEL), strict=True):
-                found[candidate.url] = look = future.result()
-                if not isinstance(look, str) and not look.gone:
-                    _keep(look, candidate, cache)
-        progress.line("")
+            search.progress.line(f"inspecting {', '.join(each.filename for each in asked)}")
+            for candidate, future in zip(asked, begin(inspect, asked, threads=PARALLEL), strict=True):
+                found[candidate.url] = inside = future.result()
+                if not isinstance(inside, str) and not inside.gone:
+                    _keep(inside, candidate, cache)
+        search.progress.line("")
     return found
 
 
@@ -161,35 +146,34 @@ def _recall(candidate: Candidate, cache: PageCache) -> WheelInspection | None:
     return inside
 
 
-def _reasons_against(resolution: Resolution, seen: Looks) -> Iterator[tuple[str, str]]:
-    """Yield the chosen wheels that do not fit, by their URLs, with every reason."""
+def _reasons_against(resolution: Resolution, seen: Inspections) -> Iterator[tuple[str, str]]:
+    """Yield the URL of each chosen wheel that does not fit, and every reason."""
     for choice in resolution.choices.values():
         candidate = choice.candidate
-        look = seen[candidate.url]
-        inside = _UNREAD if isinstance(look, str) else look
-        against = mismatches_inside(inside, candidate.label, resolution.environment)
+        inside = seen[candidate.url]
+        against = mismatches_inside(
+            _UNREAD if isinstance(inside, str) else inside, candidate.label, resolution.environment
+        )
         if reasons := "; ".join(mismatch.reason for mismatch in against):
             yield candidate.url, f"left out {candidate.filename}: {reasons}"
 
 
-def _with_notes(choice: Choice, seen: Looks, target: TargetEnvironment) -> Choice:
-    """Add the requirements of its wheel to a choice, and a warning about what could not be inspected."""
-    look = seen.get(choice.candidate.url)
-    if look is None:
-        return replace(choice, notes=(*choice.notes, f"was not looked into: {_ROUNDS} better ones did not fit"))
-    if isinstance(look, str):
-        return replace(choice, notes=(*choice.notes, look))
+def _with_notes(choice: Choice, seen: Inspections, target: TargetEnvironment) -> Choice:
+    """Add the requirements of its wheel to a choice, and notes about facts that inspection cannot give."""
+    inside = seen.get(choice.candidate.url, f"was not inspected: {_ROUNDS} better ones did not fit")
+    if isinstance(inside, str):
+        return replace(choice, notes=(*choice.notes, inside))
     notes = list(choice.notes)
     label = choice.candidate.label
     if is_for_other_torch(label, target):
         notes.append(f"is built for torch {label.torch}: torch {target.torch} has its symbols, which is no proof")
-    if not look.code_read:
+    if not inside.code_read:
         notes.append("its compiled code was not read")
-    candidate = replace(choice.candidate, inside=look)
-    return replace(choice, candidate=candidate, requires_dist=look.requires_dist, notes=tuple(notes))
+    candidate = replace(choice.candidate, inside=inside)
+    return replace(choice, candidate=candidate, requires_dist=inside.requires_dist, notes=tuple(notes))
 
 
-_EXPLAINED: Final = "'wheelmill explain --variants {}' says which this machine gets"
+_EXPLAIN_HINT: Final = "run 'wheelmill explain --variants {}' to see the one for this machine"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,11 +192,11 @@ class Search:
     look: bool = True
     """Inspect wheels before choosing."""
     confirm: bool = False
-    """Ask the server for the file of each inspected wheel in any case, since it will be downloaded."""
+    """Ask servers if they still have the file of each inspected wheel, even if the cache knows its content."""
     other_torch: bool = False
     """Accept a wheel for another torch if the target's torch has its symbols."""
     progress: Progress = QUIET
-    """Is told what the command waits for."""
+    """Shows what the command waits for."""
 
     def target(self, environment: TargetEnvironment) -> TargetEnvironment:
         """Return the target, which accepts wheels for other torches if the options do.
@@ -248,7 +232,7 @@ class Search:
 
 
 def read_facts() -> Compatibility:
-    """Read ``compatibility.yml`` as JSON from 'wheelmill config schema --write': YAML would take too long."""
+    """Read the facts of ``compatibility.yml`` from their JSON: YAML would take too long."""
     facts: Compatibility = record_of(
         Compatibility, json.loads((own_installation.CONFIG / "compatibility.json").read_bytes())
     )
@@ -274,28 +258,21 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
     with open_finder(projects, environment, search) as found:
         candidates = {name: found.fitting_candidates(name) for name in projects}
 
-        def choose_with(seen: Looks) -> Resolution:
-            resolution = choose(requirements, environment, with_looks(candidates, seen), found.facts)
+        def choose_with(seen: Inspections) -> Resolution:
+            resolution = choose(requirements, environment, with_inspections(candidates, seen), found.facts)
             if resolution.unresolved:
-                # Wheels that do not fit are read only where one of them must serve as advice.
+                # Wheels that do not fit are read only for advice about a project without a wheel.
                 candidates.update({name: found.all_candidates(name) for name in resolution.unresolved})
-                resolution = choose(requirements, environment, with_looks(candidates, seen), found.facts)
+                resolution = choose(requirements, environment, with_inspections(candidates, seen), found.facts)
             return resolution
 
-        look = (
-            inspect(
-                choose_with, found.pages.cache, offline=search.offline, confirm=search.confirm, progress=search.progress
-            )
-            if search.look
-            else None
-        )
-        resolution = without_aliases(look.resolution) if look else choose_with({})
+        resolution = without_aliases(choose_inspected(choose_with, found.pages.cache, search).resolution)
         outcomes = tuple(each for name in projects for each in found.outcomes(name))
-        passed_over = (each for name in projects for each in found.variants_passed_over(name))
+        ignored = (each for name in projects for each in found.variant_warnings(name))
         return replace(
             _with_torch_place(resolution, found.facts),
-            unresolved={name: found.told_better(each) for name, each in resolution.unresolved.items()},
-            warnings=(*found.warnings(outcomes), *passed_over, *resolution.warnings),
+            unresolved={name: found.refine(each) for name, each in resolution.unresolved.items()},
+            warnings=(*found.warnings(outcomes), *ignored, *resolution.warnings),
             sources=outcomes,
         )
 
@@ -311,7 +288,7 @@ def _with_torch_place(resolution: Resolution, facts: Compatibility) -> Resolutio
 
 @contextmanager
 def open_finder(projects: Sequence[ProjectName], environment: TargetEnvironment, search: Search) -> Iterator[Finder]:
-    """Bring the pages that may list projects up to date, and keep each as it is read."""
+    """Bring the pages that may list projects up to date, and cache each once it is read."""
     with search.open_cache() as cache:
         facts = read_facts()
         pages = Pages(cache, offline=search.offline, refresh=search.refresh, progress=search.progress)
@@ -351,7 +328,7 @@ class Finder:
         """The outcome of each source for a project."""
         return outcomes_of(project, self.places(project), self.pages)
 
-    def name_meant(self, project: ProjectName) -> str | None:
+    def _similar_names(self, project: ProjectName) -> str | None:
         """Suggest similar names for a misspelt project; None if a source has it, or no name is similar."""
         outcomes = self.outcomes(project)
         if any(each.outcome is LookupOutcome.FOUND for each in outcomes):
@@ -366,19 +343,19 @@ class Finder:
         of_sources = filter(None, (each.warning for each in outcomes))
         return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
 
-    def told_better(self, absence: Unresolved) -> Unresolved:
-        """Improve the reason why a project has no wheel: it has only variants, or its name is misspelt."""
+    def refine(self, absence: Unresolved) -> Unresolved:
+        """Give a better reason if a project has only variant wheels, and a suggestion if its name may be misspelt."""
         project = absence.project
         if (count := self._variants(project)) and not self.all_candidates(project):
             variants = number_of(count, "variant wheel")
-            reason = f"sources have {variants} of it (PEP 825) and no plain one, which is what is chosen here"
-            return replace(absence, reason=reason, suggestion=_EXPLAINED.format(project))
-        return replace(absence, suggestion=self.name_meant(project) or absence.suggestion)
+            reason = f"sources have {variants} of it (PEP 825) and no plain one"
+            return replace(absence, reason=reason, suggestion=_EXPLAIN_HINT.format(project))
+        return replace(absence, suggestion=self._similar_names(project) or absence.suggestion)
 
-    def variants_passed_over(self, project: ProjectName) -> tuple[str, ...]:
+    def variant_warnings(self, project: ProjectName) -> tuple[str, ...]:
         """Warn about variant wheels, which are never candidates; empty if there are none."""
-        count, hint = self._variants(project), _EXPLAINED.format(project)
-        return (f"{project}: {number_of(count, 'variant wheel')} (PEP 825) passed over; {hint}",) if count else ()
+        count, hint = self._variants(project), _EXPLAIN_HINT.format(project)
+        return (f"{project}: ignoring {number_of(count, 'variant wheel')} (PEP 825); {hint}",) if count else ()
 
     def _variants(self, project: ProjectName) -> int:
         return count_variant_wheels(project, self.places(project), self.pages)

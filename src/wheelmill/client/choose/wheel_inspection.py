@@ -43,12 +43,12 @@ _PIECE: Final = 256 << 10
 """Bytes that are asked for at once while code is read."""
 
 
-def look_into(candidate: Candidate, web: Web) -> WheelInspection | str:
+def inspect_wheel(candidate: Candidate, web: Web) -> WheelInspection | str:
     """Read what needs no download; else give the reason, such as a server that does not support ranges."""
     try:
-        return _look_into_manifest(candidate, web) or _look_into_file(candidate, web)
+        return _inspect_manifest(candidate, web) or _inspect_file(candidate, web)
     except (WheelmillError, ValueError, OSError) as error:
-        return f"could not be looked into: {error}"
+        return f"could not be inspected: {error}"
 
 
 def find_gone(candidate: Candidate, web: Web) -> WheelInspection | None:
@@ -66,7 +66,7 @@ def _gone(status: int | None) -> WheelInspection | None:
     return WheelInspection(requires_dist=(), gone=f"{status} {HTTPStatus(status).phrase}")
 
 
-def _look_into_file(candidate: Candidate, web: Web) -> WheelInspection:
+def _inspect_file(candidate: Candidate, web: Web) -> WheelInspection:
     from wheelmill.web.ranges import RangeFile  # asks a server
     from wheelmill.wheel.archive import open_archive  # not for what the cache has
     from wheelmill.wheel.metadata import metadata_in, read_metadata
@@ -148,7 +148,7 @@ def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> W
     )
 
 
-def _look_into_manifest(candidate: Candidate, web: Web) -> WheelInspection | None:
+def _inspect_manifest(candidate: Candidate, web: Web) -> WheelInspection | None:
     """Read what the manifest records of a wheel, also of a large one; None if no manifest has it.
 
     Only wheels from an index, with labels in wheelmill's own form, are looked up.

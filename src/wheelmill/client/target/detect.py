@@ -5,7 +5,6 @@ Every fact can be given instead, so that a laptop can choose for a cluster.
 
 from __future__ import annotations
 
-import json
 import os
 import platform as this_platform
 import shutil
@@ -14,8 +13,9 @@ import sysconfig
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
+from msgspec import Struct, json
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.records import TargetEnvironment
@@ -27,7 +27,29 @@ from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc
 
 _PROBE: Final = Path(__file__).with_name("probe.py")
-"""The program that says what an interpreter is."""
+
+
+class _TorchFacts(Struct, rename={"version": "__version__"}):
+    """Constants of ``torch/version.py``, which may have any type, and the C++ ABI."""
+
+    version: object = None
+    cuda: object = None
+    cxx11_abi: bool | None = None
+
+
+class _InterpreterFacts(Struct):
+    """Output of `probe`."""
+
+    implementation: str
+    executable: str
+    """Absolute path; PATH may have wrappers, such as pyenv's scripts."""
+    python: str
+    free_threaded: bool
+    platform: str
+    glibc: str | None
+    torch: _TorchFacts | None
+    driver_cuda: int | None
+    """13000 is CUDA 13.0."""
 
 
 def find_interpreter(folder: Path) -> Path | None:
@@ -106,31 +128,31 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
         UsageError: it does not run, is no CPython or for an unknown system, or its torch has impossible facts.
     """
     facts = _probe(interpreter)
-    if facts["implementation"] != "cpython":
-        raise UsageError("not-cpython", f"{interpreter} is {facts['implementation']}; CUDA wheels are made for CPython")
-    executable = Path(facts["executable"])  # PATH may have wrappers, such as pyenv's scripts
-    platform = platform_of(facts["platform"])
-    major, minor = map(int, facts["python"].split(".")[:2])
-    driver_cuda = facts["driver_cuda"]  # 13000 is 13.0
-    torch = facts["torch"] or {}
-    release = str(torch.get("__version__") or "") or None
+    if facts.implementation != "cpython":
+        raise UsageError("not-cpython", f"{interpreter} is {facts.implementation}; CUDA wheels are made for CPython")
+    executable = Path(facts.executable)
+    platform = platform_of(facts.platform)
+    major, minor = map(int, facts.python.split(".")[:2])
+    driver_cuda = facts.driver_cuda
+    torch = facts.torch or _TorchFacts()
+    release = str(torch.version or "") or None
     origin = f"torch/version.py of {interpreter}"
     try:
         torch_version = TorchVersion.of_release(Version(release)) if release else None
-        cuda = CudaVersion.parse(torch["cuda"]) if torch.get("cuda") else None
+        cuda = CudaVersion.parse(str(torch.cuda)) if torch.cuda else None
     except ValueError as error:
         raise UsageError("torch-damaged", f"{origin}: {error}", hint="reinstall torch") from None
     return TargetEnvironment(
-        python=PythonVersion(major, minor, facts["free_threaded"]),
-        python_release=facts["python"],
+        python=PythonVersion(major, minor, facts.free_threaded),
+        python_release=facts.python,
         interpreter=executable,
         platform=platform,
-        libc=libc_of(facts["glibc"], executable, platform),
+        libc=libc_of(facts.glibc, executable, platform),
         torch=torch_version,
         torch_release=release,
         cuda=cuda,
         cpu_only=bool(release) and cuda is None,
-        cxx11_abi=torch.get("cxx11_abi"),
+        cxx11_abi=torch.cxx11_abi,
         driver_cuda=CudaVersion(driver_cuda // 1000, driver_cuda % 1000 // 10) if driver_cuda else None,
         origins={
             **dict.fromkeys(("python", "platform", "libc"), str(interpreter)),
@@ -139,14 +161,14 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
     )
 
 
-def _probe(interpreter: Path) -> dict[str, Any]:
+def _probe(interpreter: Path) -> _InterpreterFacts:
     """Run `probe` with an interpreter."""
     try:
         # Its own folder is the working directory: a torch.py in this one must not be found.
         printed = process.run(
             [interpreter.absolute(), "-I", _PROBE], env=process.environment_for_foreign_code(), timeout=60
         )
-        facts: dict[str, Any] = json.loads(printed.splitlines()[-1])
+        return json.decode(printed.splitlines()[-1], type=_InterpreterFacts)
     except UsageError as error:  # a broken link, or no program
         raise UsageError(
             "python-unusable", str(error), hint="make one with 'uv venv --clear', or name one with --python-path"
@@ -156,7 +178,6 @@ def _probe(interpreter: Path) -> dict[str, Any]:
         raise UsageError(
             "python-unusable", f"{interpreter} cannot be examined{tail}", hint="Python 3.8 or newer is needed"
         ) from None
-    return facts
 
 
 def platform_of(text: str) -> Platform:

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.client.choose.fit import mismatches
-from wheelmill.client.choose.resolve import Finder, Search, look_into_all, open_finder
+from wheelmill.client.choose.resolve import Finder, Search, inspect_wheels, open_finder
 from wheelmill.client.records import Aspect, Mismatch, SourceKind, SourceOutcome, TargetEnvironment, WheelInspection
 from wheelmill.client.sources.listing import VariantList, VariantWheel, variant_wheels
 from wheelmill.client.sources.pages import PageCache
@@ -353,14 +353,13 @@ def _with_looks(
 ) -> list[VariantVerdict]:
     """Inspect the wheel that would be taken, and the next one if it does not fit."""
     judged = list(verdicts)
-    cache, offline, progress = found.pages.cache, search.offline, search.progress
     seen: set[str] = set()
     for _ in range(_MOST_LOOKS):
         best = judge.first(each for each in judged if not each.against)
         if best is None or (url := best.wheel.candidate.url) in seen:
             break
         seen.add(url)
-        look = look_into_all([best.wheel.candidate], cache, offline=offline, progress=progress)[url]
+        look = inspect_wheels([best.wheel.candidate], found.pages.cache, search)[url]
         judged = [_with_look(judge, each, look) if each is best else each for each in judged]
     return judged
 

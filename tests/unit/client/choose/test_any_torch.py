@@ -48,7 +48,7 @@ def test_what_is_chosen_unseen_after_many_that_did_not_fit_says_so(site: Site) -
     for minor in range(1, 11):
         site.add(STABLE.replace("1.0", f"1.{minor}"), "Requires-Dist: torch>=2.10")
     (choice,) = site.resolve(target=beside("2.9")).choices.values()
-    assert (choice.candidate.filename, choice.notes) == (STABLE, ("was not looked into: 10 better ones did not fit",))
+    assert (choice.candidate.filename, choice.notes) == (STABLE, ("was not inspected: 10 better ones did not fit",))
 
 
 def test_an_open_target_gets_the_newest_torch(site: Site) -> None:

@@ -131,7 +131,7 @@ def test_explain_shows_what_is_inside_and_what_speaks_against_it(released: Relea
 def test_what_is_not_of_these_bytes_or_says_nonsense_is_not_believed(released: Released, entry: ManifestEntry) -> None:
     (choice,) = resolved(released(entry)).choices.values()
     assert choice.requires_dist is None
-    assert choice.notes[0].startswith("could not be looked into")
+    assert choice.notes[0].startswith("could not be inspected")
 
 
 def test_what_is_no_manifest_is_passed_over(released: Released, server: PageServer) -> None:

@@ -192,7 +192,7 @@ def test_a_wheel_that_gives_no_pieces_is_chosen_by_its_name_with_a_note(site: Si
     site.server.pages[f"/{OLD}"] = answer
     (choice,) = site.resolve().choices.values()
     assert choice.requires_dist is None
-    assert choice.notes[0].startswith("could not be looked into: the server")
+    assert choice.notes[0].startswith("could not be inspected: the server")
 
 
 def test_what_is_no_zip_is_a_note(site: Site) -> None:

@@ -65,7 +65,9 @@ def test_an_environment_has_its_interpreter_where_its_system_puts_it(inside: str
 
 
 def test_a_system_that_no_wheels_are_chosen_for_is_named(tmp_path: Path) -> None:
-    facts = {"implementation": "cpython", "executable": "/bin/python3", "platform": "freebsd_14_1_release_amd64"}
+    facts: dict[str, object] = {"implementation": "cpython", "executable": "/bin/python3"}
+    facts |= {"platform": "freebsd_14_1_release_amd64"}
+    facts |= {"python": "3.12.4", "free_threaded": False, "glibc": None, "torch": None, "driver_cuda": None}
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\necho '{json.dumps(facts)}'\n")
     program.chmod(0o755)

@@ -210,7 +210,7 @@ def test_what_chooses_plain_wheels_says_how_many_were_passed_over(seven: PageSer
     (choice,) = found.choices.values()
     assert choice.candidate.filename == "demo-1.0-py3-none-any.whl"
     (said,) = found.warnings
-    assert said.startswith("demo: 7 variant wheels (PEP 825) passed over; 'wheelmill explain --variants demo'")
+    assert said.startswith("demo: ignoring 7 variant wheels (PEP 825); run 'wheelmill explain --variants demo'")
     assert explain(Requirement("demo"), TARGET, search).warnings == (said,)
 
 
