@@ -198,7 +198,7 @@ def test_the_proxy_that_is_in_the_way_is_named_without_its_password(wheelmill: C
     find = ("resolve", "demo", "--source", "https://index.example/simple/", "--python", "3.12")
     proxies = {"HTTPS_PROXY": given, "https_proxy": given, "NO_PROXY": "", "no_proxy": ""}
     said = wheelmill(*find, exit_code=10, **proxies).stderr
-    assert f"; it is asked by the proxy {shown}" in said
+    assert f" (via proxy {shown})" in said
     assert "secret" not in said
     direct = wheelmill(
         *find, exit_code=10, **proxies | {"NO_PROXY": "index.example", "no_proxy": "index.example"}

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class VirtualEnvironment:
-    """Virtual environment on disk."""
+    """Virtual environment on disk. Its methods raise ProcessError if uv, pip or the code fails."""
 
     directory: Path
 
@@ -52,13 +52,10 @@ class VirtualEnvironment:
 
         Source distributions are refused. Constraints of this machine are ignored; see `index_only_environment`.
         `torch_options` describes `torch_backend`.
-
-        Raises:
-            ProcessError: uv fails.
         """
-        argv = (own_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python)
+        argv = ("pip", "install", "--only-binary", ":all:", "--python", self.python)
         with index_only_environment() as variables:
-            process.run([*argv, *torch_options(torch_backend), *requirements], env=variables)
+            process.run([own_uv(), *argv, *torch_options(torch_backend), *requirements], env=variables)
 
     def pip_install(self, requirements: Sequence[str], *, extra_index: str, sandbox: Sandbox) -> None:
         """Install PEP 508 requirements with pip, as a user would: from an extra index, dependencies from any.
@@ -66,9 +63,6 @@ class VirtualEnvironment:
         Constraints of this machine are ignored; see `index_only_variables`. If pip needs a password, it installs wheels
         only, because a ``setup.py`` could read the password. pip runs in `sandbox`, because a dependency may have only
         a source distribution.
-
-        Raises:
-            ProcessError: pip fails.
         """
         variables = {**index_only_variables(), **index_variables()}
         settings = {name: value for name, value in variables.items() if name.startswith("PIP_")}
@@ -81,17 +75,12 @@ class VirtualEnvironment:
                 *("--only-binary", names, "--extra-index-url", extra_index, *requirements),
             ],
             cwd=self.directory,
-            env=process.environment_for_foreign_code()
-            | settings
-            | {"TMPDIR": str(self.directory)},  # pip unpacks gigabytes
+            # pip unpacks gigabytes in TMPDIR.
+            env=process.environment_for_foreign_code() | settings | {"TMPDIR": str(self.directory)},
         )
 
     def evaluate(self, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
-        """Run wheelmill's own Python code in the environment and parse the JSON of its last printed line.
-
-        Raises:
-            ProcessError: the code fails.
-        """
+        """Run wheelmill's own Python code in the environment and parse the JSON of its last printed line."""
         printed = process.run(
             [self.python, "-I", "-c", code, *arguments],
             cwd=self.directory,
@@ -103,10 +92,7 @@ class VirtualEnvironment:
 def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bool = False) -> VirtualEnvironment:
     """Make an empty virtual environment, replacing an existing one.
 
-    Args:
-        directory: the folder of the new environment.
-        python: the interpreter's version; None, like the running version, means the running interpreter.
-        with_pip: install pip into it.
+    `python` is the interpreter's version; None, like the running version, means the running interpreter.
 
     Raises:
         ProcessError: this machine has no such interpreter and uv cannot get one.
@@ -128,12 +114,12 @@ _VIA_SHELL: Final = b"#!/bin/sh\n'''exec' "
 
 @dataclass(frozen=True, kw_only=True)
 class PackageFolder:
-    """Packages for one Python and one platform."""
+    """Packages for one Python and one platform. Installing raises ProcessError if uv fails."""
 
     directory: Path
     python: PythonVersion
     interpreter: Path | None = None
-    """One of this machine that the packages are for; None when they will run on another system."""
+    """The interpreter of this machine that the packages are for; None if they are for another system."""
     platform: Platform | None = None
     """The system, if it is another one; its glibc is at least 2.28."""
     sealed: bool = False
@@ -150,9 +136,6 @@ class PackageFolder:
         """Install PEP 508 requirements as wheels from the index that pip or uv is configured with.
 
         Source distributions are refused. `torch_options` describes `torch_backend`; uv's output goes to the file `log`.
-
-        Raises:
-            ProcessError: uv fails.
         """
         offline = ["--no-index", "--no-config"] if self.sealed else []
         if requirements:
@@ -162,9 +145,6 @@ class PackageFolder:
         """Install exactly the pins of a requirements file, as wheels with one of its hashes; return the sealed folder.
 
         Installed packages are replaced, because their hashes are unknown.
-
-        Raises:
-            ProcessError: uv fails.
         """
         self._install("--require-hashes", "--no-deps", "--reinstall", "-r", requirements, log=log)
         return replace(self, sealed=True)
@@ -176,8 +156,8 @@ class PackageFolder:
 
     def _install(self, *arguments: str | Path, log: Path | None) -> None:
         target = ("--only-binary", ":all:", "--target", self.directory)
-        here = ("--python", self.interpreter or str(self.python))
-        system = another_system(self.python, self.platform) if self.platform else here
+        own = ("--python", self.interpreter or str(self.python))
+        system = another_system(self.python, self.platform) if self.platform else own
         # uv makes its cache even offline, and the home folder may be read-only.
         cache = {name: os.environ[name] for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME") if name in os.environ}
         nothing = nullcontext({**process.environment_for_foreign_code(), **cache})
@@ -219,12 +199,8 @@ def mirror(
 ) -> list[Path]:
     """Put into a folder the wheels that PEP 508 requirements need, dependencies included, and return their paths.
 
-    Args:
-        requirements: the requirements.
-        folder: gets the wheels, which may be links to a cache: do not write to them.
-        python: the CPython of the wheels.
-        platform: the system of the wheels, with glibc 2.28 or newer.
-        torch_backend: the index of torch, as `torch_options` takes it.
+    The wheels may be links to a cache, so do not write to them. On `platform`, they may need glibc 2.28.
+    `torch_options` describes `torch_backend`.
 
     Raises:
         ProcessError: no wheels fit together, or the package index does not answer.

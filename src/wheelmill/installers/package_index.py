@@ -1,8 +1,8 @@
 """Package index that pip and uv of this machine are configured with, and its source distributions.
 
-Only settings that choose the index apply, none that choose a version. A wheel is built and tested with the versions
-that its project requires, on every machine. A constraint in ``/etc/xdg/pip/pip.conf`` or ``uv.toml`` would otherwise
-decide which torch a build links to, and only one of pip and uv would obey it.
+Only settings that choose the index apply. Those that choose a version do not: a wheel is built and tested with the
+versions that its project requires. A constraint in ``/etc/xdg/pip/pip.conf`` or ``uv.toml`` would decide which torch a
+build links to, and only one of pip and uv would obey it.
 
 https://pip.pypa.io/en/stable/topics/configuration/
 https://docs.astral.sh/uv/concepts/configuration-files/
@@ -47,7 +47,7 @@ _ALLOWED: Final = frozenset(
         *("python-preference", "python-downloads", "python-install-dir", "python-install-mirror"),
     }
 )
-"""Options of pip and uv that say where packages and interpreters are, how they are reached and where they are kept."""
+"""Options of pip and uv for the places of packages and interpreters, for access to them, and for caches."""
 
 _PLACES: Final = frozenset({"index", "index-url", "extra-index-url", "find-links"})
 """Settings of uv that are URLs, or paths from the folder of their file."""
@@ -59,8 +59,10 @@ def index_only_variables() -> dict[str, str]:
     The variables include the index settings of pip's configuration files, which pip then does not read. uv needs
     `uv_index_settings` in a file.
     """
+    allowed = {name: value for name, value in pip_configuration().items() if name in _ALLOWED}
+    from_files = {f"PIP_{name.upper().replace('-', '_')}": value for name, value in allowed.items()}
     kept = {name: value for name, value in os.environ.items() if _is_allowed(name)}
-    return {**_pip_variables(), **kept, "PIP_CONFIG_FILE": os.devnull}
+    return {**from_files, **kept, "PIP_CONFIG_FILE": os.devnull}
 
 
 def _is_allowed(variable: str) -> bool:
@@ -87,14 +89,6 @@ def pip_configuration() -> Mapping[str, str]:
         for section in ("global.", "install.")  # install. overrides global.
         for name, value in settings.items()
         if name.startswith(section)
-    }
-
-
-def _pip_variables() -> dict[str, str]:
-    return {
-        f"PIP_{name.upper().replace('-', '_')}": value
-        for name, value in pip_configuration().items()
-        if name in _ALLOWED
     }
 
 
@@ -169,15 +163,9 @@ def configured_index() -> str | None:
 
     None if neither has one; libraries then use their own default.
     """
-    url = _configured_url()
+    variables = map(os.environ.get, ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"))
+    url = next(filter(None, variables), None) or pip_configuration().get("index-url")
     return keep_credential(url) if url else None
-
-
-def _configured_url() -> str | None:
-    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
-        if url := os.environ.get(name):
-            return url
-    return pip_configuration().get("index-url")
 
 
 def open_index() -> Web:
@@ -210,11 +198,7 @@ def files_of(project: ProjectName, web: Web, index: str | None = None) -> tuple[
 
 
 def has_project(project: ProjectName, web: Web) -> bool:
-    """Return whether the package index has a project of this name, even one without files.
-
-    Raises:
-        NetworkError: the index answers neither that it has the project nor that it lacks it.
-    """
+    """Return whether the package index has a project of this name, even one without files."""
     answer = web.get(f"{_index().rstrip('/')}/{project}/", accept=_ACCEPT)
     if not answer.ok and answer.status != HTTPStatus.NOT_FOUND:
         raise NetworkError(
@@ -224,11 +208,7 @@ def has_project(project: ProjectName, web: Web) -> bool:
 
 
 def sdists_of(project: ProjectName) -> tuple[Link, ...]:
-    """List a project's source distributions, yanked ones included.
-
-    Raises:
-        NetworkError: see `files_of`.
-    """
+    """List a project's source distributions, yanked ones included."""
     with open_index() as web:
         files = files_of(project, web)
     return tuple(file for file in files if file.filename.endswith(_SDIST_SUFFIXES))
@@ -241,11 +221,7 @@ def _index() -> str:
 
 
 def _read(answer: Answer) -> Page:
-    """Read a project's page, HTML or JSON.
-
-    Raises:
-        ValueError: the page has another type, or a newer API version (PEP 629).
-    """
+    """Read a project's page, HTML or JSON."""
     from wheelmill.web.json_pages import read_project_detail
     from wheelmill.web.pages import read_html  # its parser takes long to load
 
@@ -266,11 +242,11 @@ MAX_MEMBERS: Final = 100_000
 MAX_UNPACKED: Final = 4 << 30
 """Bytes of all files together."""
 MAX_HEADER: Final = 1 << 20
-"""Bytes of what a member says of itself beyond its header, which tarfile reads at once: a long name, and the like."""
+"""Bytes of a member's extended header, such as a long name, which tarfile reads at once."""
 
 
 def unpack_sdist(archive: Path, destination: Path) -> Path:
-    """Unpack a source distribution into an empty folder and return the one folder that it holds.
+    """Unpack a source distribution into an empty folder and return its top-level folder.
 
     Raises:
         UnreadableError: the file is no archive of one folder, exceeds the limits, or would write outside.

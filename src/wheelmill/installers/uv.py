@@ -21,7 +21,7 @@ from wheelmill.system.progress import Progress
 from wheelmill.web.credentials import Credential, Origin, credential_for, known_credentials, without_credentials
 
 CREDENTIALS_FOLDER: Final = "UV_CREDENTIALS_DIR"
-"""Names the folder of the file."""
+"""Variable that names the folder of uv's ``credentials.toml``."""
 
 _NAME: Final = "credentials.toml"
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
@@ -48,8 +48,8 @@ def write_credentials(folder: Path, known: Mapping[Origin, Credential], own: Pat
 def _entry(origin: Origin, credential: Credential) -> dict[str, str]:
     if credential.username is None:
         return {"service": str(origin), "scheme": "bearer", "token": credential.secret}
-    shown = {"username": credential.username, "password": credential.secret}
-    return {"service": str(origin), "scheme": "basic", **shown}
+    basic = {"service": str(origin), "scheme": "basic"}
+    return basic | {"username": credential.username, "password": credential.secret}
 
 
 PYLOCK: Final = "pylock.toml"
@@ -88,9 +88,8 @@ def find_uv() -> Path | None:
 def torch_options(place: str | None) -> list[str]:
     """Return the uv options that select the index of torch.
 
-    Args:
-        place: ``cu128`` for the index that uv knows for that CUDA, or the URL of an index that precedes the usual one.
-            None if the usual one alone serves.
+    `place` is ``cu128`` for the index that uv knows for that CUDA, or the URL of an index that precedes the usual one;
+    None for the usual one alone.
     """
     return [] if place is None else ["--index" if "://" in place else "--torch-backend", place]
 
@@ -200,8 +199,8 @@ def compile_requirements(
     Args:
         requirements: the requirements.
         options: of ``uv pip compile``, such as the target of the wheels.
-        output: the name of the file that uv writes, which determines its format.
-        kept: earlier content of that file, whose versions stay if they still fit.
+        output: the name of the file, which determines its format.
+        kept: earlier content of the file, whose versions stay if they still fit.
         without: projects excluded with all their dependencies, even if another project requires them.
         run: runs uv with arguments in a folder; its errors report a conflict or an index that does not answer.
     """

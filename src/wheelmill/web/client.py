@@ -101,7 +101,7 @@ SECONDS: Final = 240.0
 """For a request with all its redirects, tries and pauses; every `BYTES_PER_SECOND` bytes that arrive add a second."""
 
 ATTENDED: Final = Retries(time.sleep)
-"""Retries for a command that somebody waits for."""
+"""Retries for a command whose user waits."""
 
 _REDIRECTS: Final = 10
 _TRUST: Final = "SSL_CERT_FILE names a file of the authorities that are trusted"
@@ -110,17 +110,8 @@ _TRUST: Final = "SSL_CERT_FILE names a file of the authorities that are trusted"
 class Web:
     """Client for any number of servers, which threads may share; a context manager.
 
-    Args:
-        retries: which requests are retried, and when.
-        credentials: gives the Authorization header for a URL.
-        connections: maximum number of open connections.
-        agent: the User-Agent.
-        before: called with the URL before each request, redirects and retries included; an exception stops the request.
-        mounts: transports that answer for some servers, as httpx takes them.
-        seconds: time limit of a request; see `SECONDS`.
-
-    Raises:
-        UsageError: the proxy or the certificates that the environment names cannot be used.
+    `before` is called with the URL before each request, redirects and retries included; its exception stops the
+    request. `mounts` are httpx's transports for some servers. `seconds` limits a request; see `SECONDS`.
     """
 
     def __init__(
@@ -178,19 +169,14 @@ class Web:
         if_range: str | None = None,
         limit: int = MAX_CONTENT,
     ) -> Answer:
-        """Request a document.
+        """Request a document, or with HEAD its headers alone.
 
-        Args:
-            url: of the document; a user and a password in it go to its server only, and are in no message.
-            method: GET, or HEAD for the headers alone.
-            accept: the accepted content types.
-            authorization: the header in place of the one from `credentials`.
-            etag: of the document as last seen; the answer is 304 if it has not changed (RFC 9110, section 13).
-            modified: date of the document's last change, as the server wrote it; used like `etag`.
-            span: bytes of the document, as in a Range header: ``0-99``, or ``-100`` for the last ones. A server that
-                ignores it answers with another status than 206, and its content is not read.
-            if_range: ETag or date of the document as last seen; if it has changed, the server ignores the span.
-            limit: maximum bytes of the content, unpacked.
+        A user and a password in the URL go to its server only, and are in no message. `authorization` replaces the
+        header from `credentials`. `limit` is the maximum of bytes, unpacked.
+
+        `etag`, or the date `modified`, is that of the document as last seen; if it has not changed, the answer is 304
+        (RFC 9110, section 13). `span` has the form of a Range header: ``0-99``, or ``-100`` for the last bytes. A
+        server ignores it if the document has changed since `if_range`, an ETag or a date; such an answer is not read.
 
         Raises:
             NetworkError: there is no answer, it exceeds a limit of size or time, or redirects lead nowhere.
@@ -214,19 +200,10 @@ class Web:
         limit: int = MAX_CONTENT,
         refusals: bool = False,
     ) -> Answer:
-        """Send a request, and never twice if it changes something.
+        """Send a request as `get` does, and never twice if it changes something.
 
-        Args:
-            method: the HTTP method; see RFC 9110, section 9.
-            url: the URL, as for `get`.
-            headers: an Authorization takes the place of the one from `credentials`.
-            body: the content to send; a file is read while it is sent.
-            size: bytes of the body, which extend the time limit.
-            limit: maximum bytes of the answer's content, unpacked.
-            refusals: whether the content of a refusal is read, too.
-
-        Raises:
-            NetworkError: see `get`.
+        A file as `body` is read while it is sent; its `size` in bytes extends the time limit. `refusals` reads the
+        content of a refusal, too.
         """
         content = bytearray()
 
@@ -279,7 +256,7 @@ class Web:
         digest, size = hashlib.sha256(), 0
 
         def read(pieces: Iterator[bytes], status: int = HTTPStatus.OK) -> None:
-            """Write the document; a retry overwrites the content of the first try."""
+            """Write the document; a retry overwrites the first try."""
             nonlocal digest, size
             if status != HTTPStatus.OK:
                 return
@@ -356,12 +333,12 @@ class Web:
 
 @cache
 def _authorities(_file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """Load the certificate authorities, once for each setting of the variables: that takes as long as many requests."""
+    """Load the certificate authorities, once for each setting: that takes as long as many requests."""
     return httpx.create_ssl_context()
 
 
 def _reason_of(error: httpx.TransportError, url: str) -> str:
-    """Explain a missing answer, with the setting of this machine that may cause it: authorities or proxy."""
+    """Explain a missing answer, with the authorities or the proxy of this machine if they may cause it."""
     reason = str(error) or type(error).__name__
     if is_untrusted(error):
         return f"{reason}; {_TRUST}"
@@ -369,7 +346,7 @@ def _reason_of(error: httpx.TransportError, url: str) -> str:
     proxy = known.get(parts.scheme) or known.get("all")
     if proxy is None or not isinstance(error, httpx.ConnectError | httpx.ProxyError) or proxy_bypass(parts.netloc):
         return reason
-    return f"{reason}; it is asked by the proxy {without_credentials(proxy if '://' in proxy else f'http://{proxy}')}"
+    return f"{reason} (via proxy {without_credentials(proxy if '://' in proxy else f'http://{proxy}')})"
 
 
 def _no_answer(url: str, reason: str, tries: int, *, status: int | None = None) -> NetworkError:

@@ -1,7 +1,4 @@
-"""Servers and their credentials: a credential belongs to one origin (RFC 6454) and goes to no other.
-
-They come from a file of wheelmill, variables, netrc, a keyring or GitHub's own command.
-"""
+"""Servers and their credentials: a credential belongs to one origin (RFC 6454) and goes to no other."""
 
 from __future__ import annotations
 
@@ -141,7 +138,7 @@ def _name_in_dns(host: str) -> str:
 
 
 CREDENTIALS_VARIABLE: Final = "WHEELMILL_CREDENTIALS"
-"""Names the file in the place of ``credentials.toml`` in the folder of settings."""
+"""Variable that names a file in place of ``credentials.toml`` in the folder of settings."""
 _TOKEN: Final = "WHEELMILL_TOKEN_"  # noqa: S105 - the beginning of a variable's name
 _KEYRING_SECONDS: Final = 60.0
 """Seconds for a keyring: a locked one asks its owner."""
@@ -303,13 +300,13 @@ Credentials = Callable[[str], str | None]
 """Gives the Authorization header for a URL."""
 
 _given: Final[dict[Origin, Credential]] = {}
-"""The credentials that stood in URLs which this process was given."""
+"""Credentials from URLs that this process was given."""
 
 
 def keep_credential(url: str) -> str:
-    """Remove user and password from a person's URL, and send them to its server from now on.
+    """Remove user and password from a URL that a person gave, and send them to its server from now on.
 
-    The returned URL may be shown and stored. From any other text user and password are removed alone.
+    The returned URL may be shown and stored. Any other text only loses its user and password.
 
     Raises:
         UsageError: another URL had other credentials for that server.
@@ -347,12 +344,7 @@ def credential_for(url: str) -> Credential | None:
 
 
 def known_credentials() -> Mapping[Origin, Credential]:
-    """Return credentials known before a server is named: all but ``GITHUB_TOKEN``, netrc and GitHub's own command.
-
-    Raises:
-        UsageError: see `credential_for`.
-        ConfigurationError: the same.
-    """
+    """Return the credentials that can be listed: all but those of ``GITHUB_TOKEN``, netrc and the gh command."""
     return {origin: _unlock(origin, stored) for origin, stored in _stored_credentials().items()}
 
 

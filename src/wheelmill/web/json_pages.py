@@ -99,13 +99,9 @@ def read_project_detail(content: bytes, address: str) -> Page:
 
 
 def read_releases(content: bytes, address: str) -> Page:
-    """Read a page of releases from GitHub's REST API; `address` is the URL after redirects.
+    """Read a page of releases from GitHub's REST API; a sidecar among the assets counts as PEP 658's.
 
-    A sidecar among the assets counts as PEP 658's.
     https://docs.github.com/en/rest/releases/releases#list-releases
-
-    Raises:
-        UnreadableError: the content is no JSON list.
     """
     faults: list[Fault] = []
     releases = _load(content, faults)
@@ -123,9 +119,6 @@ def read_tree(content: bytes, address: str) -> Page:
     """Read a list of a repository's files from Hugging Face's API; those stored by Git LFS have a hash.
 
     The address is ``.../api/models/OWNER/REPOSITORY/tree/REVISION``. https://huggingface.co/docs/hub/api
-
-    Raises:
-        UnreadableError: the content is no JSON list.
     """
     faults: list[Fault] = []
     entries = _load(content, faults)

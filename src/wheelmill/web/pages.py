@@ -2,12 +2,11 @@
 
 https://packaging.python.org/en/latest/specifications/simple-repository-api/
 
-Any bytes can be parsed as HTML, but time and memory grow with the square of a crafted page. Attributes of a tag are
-compared with each other, and open formatting elements are opened again in each paragraph. So a page is read in an
+Any bytes can be parsed as HTML, but time and memory grow with the square of a crafted page: attributes of a tag are
+compared with each other, and open formatting elements are opened again in each paragraph. So a large page is read in an
 isolated process, within limits that no list of wheels reaches.
 
-A page of GitHub's releases gets smaller if the server has no time for a large one. Hundreds of assets make a page of
-many megabytes, and GitHub answers 502 or 504.
+GitHub answers 502 or 504 for a page of releases with too many assets, and then a smaller page is requested.
 https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#timeouts
 """
 
@@ -35,9 +34,9 @@ SIDECAR_SUFFIX: Final = ".metadata"
 PROVENANCE_SUFFIX: Final = ".provenance"
 """Suffix of our provenance files; PEP 740 lets the page name any place."""
 MAX_DIGITS: Final = 18
-"""Digits of a number: Python converts no thousands of digits, and databases no twenty."""
+"""Digits of a number: Python refuses to convert thousands of them, and databases twenty."""
 _MAX_TEXT: Final = 4096
-"""Characters of a URL, and of whatever else a page says of a file."""
+"""Characters of a URL, or of another text about a file."""
 _FOLDER_AND_NAME: Final = re.compile(r"([^?#;\s]*[^/?#;\s]/|/)?([A-Za-z0-9_][\w.~%+-]+)", re.ASCII)
 """A URL that ends with the plain name of a file, which ``..`` is not."""
 
@@ -118,10 +117,7 @@ class Page:
 
 
 def with_sound_links(page: Page, suffixes: tuple[str, ...]) -> Page:
-    """Keep the files of a page that a program may choose, and record a fault for each other one.
-
-    Links without one of the `suffixes`, such as one to a folder above, are dropped without a fault.
-    """
+    """Keep the files with one of the `suffixes` that a program may choose; each of the others becomes a fault."""
     links, faults, misnamed = [], list(page.faults), []
     from_web = _is_web(page.base)
     for link in page.links:
@@ -129,15 +125,15 @@ def with_sound_links(page: Page, suffixes: tuple[str, ...]) -> Page:
             continue
         if wrong := next(_wrong(link, page.base, from_web=from_web), None):
             key, problem = wrong
-            faults.append(Fault(key=key, problem=f"{shown(link.filename)} {problem}"))
+            faults.append(Fault(key=key, problem=f"{printable(link.filename)} {problem}"))
         else:
             links.append(link)
             if link.text and link.text.endswith(suffixes) and last_part(link.text) != link.filename:
                 misnamed.append(link)
     if misnamed:
         first, count = misnamed[0], f"{len(misnamed)} links have" if len(misnamed) > 1 else "a link has"
-        told = f"{count} another name as text than their file, which counts: {shown(first.text or '')}"
-        faults.append(Fault(key="text", problem=f"{told} is {shown(first.filename)}"))
+        problem = f"{count} another name as text than their file, which counts: {printable(first.text or '')}"
+        faults.append(Fault(key="text", problem=f"{problem} is {printable(first.filename)}"))
     return replace(page, links=links, faults=faults)
 
 
@@ -168,16 +164,16 @@ def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str
     It is relative to `base`, a URL of http or https if `from_web`. With `has_hash`, its bytes can be verified.
     """
     if len(url) > _MAX_TEXT or not _is_clean(url):
-        return f"has the URL {shown(url)}, which is not a URL"
+        return f"has the URL {printable(url)}, which is not a URL"
     if from_web and ":" not in url and not url.startswith("//"):  # relative to the page's base
         return None
     if url.startswith("https://") and _is_web(url):
         return None
     goal = absolute(base, url)
     if goal is None or not _is_web(goal):
-        return f"leads to {shown(url)}, which is not an http or https URL"
+        return f"leads to {printable(url)}, which is not an http or https URL"
     if not has_hash and urlsplit(base).scheme == "https" != urlsplit(goal).scheme:
-        return f"leads from https to {shown(url)}, without a hash that its bytes could be compared with"
+        return f"leads from https to {printable(url)}, without a hash that its bytes could be compared with"
     return None
 
 
@@ -201,7 +197,7 @@ def _is_origin(text: str) -> bool:
         return False
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """Shorten a page's text for a message, and escape what a terminal would act on."""
     return (text if text.isprintable() else ascii(text))[:MAX_FILENAME]
 
@@ -238,10 +234,8 @@ MOST_MEMORY: Final = 1 << 30
 """Bytes. A list of 30,000 wheels takes an eighth."""
 
 
-def read_apart(read: Callable[[bytes, str], Page], content: bytes, address: str) -> Page:
-    """Read a page in an isolated process.
-
-    `read` must be picklable and makes a page of bytes and their URL after redirects.
+def read_isolated(read: Callable[[bytes, str], Page], content: bytes, address: str) -> Page:
+    """Call `read`, which must be picklable, in an isolated process.
 
     Raises:
         UnreadableError: the page exceeds the limits, or `read` raises it.
@@ -284,16 +278,11 @@ def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
     """
     if len(content) <= _SMALL:
         return parse_html(content, address, texts=texts)
-
-    return read_apart(partial(parse_html, texts=texts), content, address)
+    return read_isolated(partial(parse_html, texts=texts), content, address)
 
 
 def parse_html(content: bytes, address: str, *, texts: bool = False) -> Page:
-    """Parse a page in this process, without interruption; see `read_html`.
-
-    Raises:
-        MemoryError: its tree does not fit; the parser has no other limit.
-    """
+    """Parse a page in this process; the only limit is a MemoryError. See `read_html`."""
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError  # most pages are JSON or cached
 
     try:
@@ -359,12 +348,12 @@ def _size(filename: str, text: str | None, faults: list[Fault]) -> int | None:
         return None
     if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS:
         return int(text)
-    faults.append(Fault(key="size", problem=f"{shown(filename)} has the size {text!r:.80}"))
+    faults.append(Fault(key="size", problem=f"{printable(filename)} has the size {text!r:.80}"))
     return None
 
 
 SIZES: Final = (30, 10, 5, 1)
-"""Releases of a page; each divides the one before, so that a smaller page begins where the larger would."""
+"""Numbers of releases of a page; each divides the one before, so that a smaller page can begin at the same release."""
 LARGEST: Final = SIZES[0]
 
 

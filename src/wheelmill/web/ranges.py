@@ -17,17 +17,17 @@ from wheelmill.web.client import Answer, Web
 BUDGET: Final = 16 << 20
 """Bytes of a file that are asked for in all. The central directory of the largest CUDA wheels has 3 MB."""
 SECONDS: Final = 1_800
-"""For all requests of a file together: each has a limit of its own, and a server may take all of it every time."""
+"""For all requests of a file together: each has its own limit, which a slow server may reach every time."""
 _PIECE: Final = 64 << 10
-"""The least that a request asks for: the list of a zip's members is at its end, and mostly shorter."""
+"""Minimum bytes of a request: the list of a zip's members is at its end, and mostly shorter."""
 _CONTENT_RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 
 
 class RangeFile(io.RawIOBase):
     """Remote file for zipfile; every read gives the requested bytes, up to the end of the file.
 
-    `size` is in bytes; None if the first request finds it out, along with the file's end. Every other request asks for
-    at least `piece` bytes. All together ask for at most `budget` bytes, within `SECONDS`.
+    If `size`, in bytes, is None, the first request gets it along with the file's end. Every other request asks for at
+    least `piece` bytes, and all together for at most `budget`, within `SECONDS`.
 
     Raises:
         NetworkError: the server does not answer with exactly the requested range of the same file, or the bytes or

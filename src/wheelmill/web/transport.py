@@ -28,7 +28,7 @@ FAILED: Final = frozenset(range(500, 600))
 """Statuses of a server that is at fault itself."""
 
 PATIENT: Final = (1.0, 10.0, 60.0)
-"""Seconds between tries of something that failed on the other side, where nobody sits and waits."""
+"""Seconds between tries after a server's failure, for jobs without a waiting user."""
 _PAUSES: Final = (1.0, 2.0)
 _LONGEST_PAUSE: Final = 60.0
 """Seconds. A server that asks for more is not asked again."""
@@ -61,11 +61,7 @@ class Retries(Retry):
         return super().is_retryable_exception(exception) and not is_untrusted(exception)
 
     def sleep(self, response: httpx.Response | Exception) -> None:
-        """Wait before the next try.
-
-        Raises:
-            NetworkError: the server asks for a longer pause, which the library would shorten.
-        """
+        """Wait before the next try, or raise NetworkError for a longer pause, which the library would shorten."""
         asked = 0.0
         if isinstance(response, httpx.Response) and (asked := asked_pause(response.headers)) > _LONGEST_PAUSE:
             outcome = f"{response.status_code} {response.reason_phrase}"
@@ -159,9 +155,7 @@ class Exchange(httpx.BaseTransport):
 
     def _pieces(self, answer: httpx.Response) -> Iterator[bytes]:
         if (encoding := answer.headers.get("Content-Encoding", "").strip().lower()) not in _ENCODINGS:
-            raise NetworkError(
-                "encoding-unasked", f"{self._time_left.url}: is compressed as {encoding!r}, which was not asked for"
-            )
+            raise NetworkError("encoding-unasked", f"{self._time_left.url}: unexpected Content-Encoding {encoding!r}")
         size = came = 0
         for piece in answer.iter_bytes(PIECE):
             size += len(piece)

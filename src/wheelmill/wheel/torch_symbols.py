@@ -35,7 +35,7 @@ from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectVersion, TorchVersion
 from wheelmill.system import own_installation
 from wheelmill.system.records import Count, plain_of, record_of
-from wheelmill.web.pages import shown
+from wheelmill.web.pages import printable
 
 if TYPE_CHECKING:
     from wheelmill.wheel.shared_objects import SharedObject
@@ -266,12 +266,12 @@ def name_in(symbol: str) -> str:
     while length := _LENGTH.match(symbol, at):
         at = length.end() + int(length[0])
         parts.append(symbol[length.end() : at])
-    return shown("::".join(parts) or symbol)
+    return printable("::".join(parts) or symbol)
 
 
 def describe_symbol(symbol: str) -> str:
     """Name with its symbol, which distinguishes overloaded functions: ``c10::gone (_ZN3c104goneEv)``."""
-    name, whole = name_in(symbol), shown(symbol)
+    name, whole = name_in(symbol), printable(symbol)
     return name if name == whole else f"{name} ({whole})"
 
 

@@ -19,8 +19,8 @@ from wheelmill.web.pages import (
     Page,
     absolute,
     parse_html,
-    read_apart,
     read_html,
+    read_isolated,
     smaller_page,
     with_sound_links,
 )
@@ -230,9 +230,9 @@ def test_a_page_in_json_that_is_read_apart_says_the_same_and_what_is_wrong_with_
     more = {"versions": ["1.0"], "project-status": {"status": "archived"}}
     page = {"meta": {"api-version": "1.4"}, "name": "demo", "files": [FILE, FILE | {"size": "x"}]} | more
     content = json.dumps(page).encode()
-    assert read_apart(read_project_detail, content, ADDRESS) == read_project_detail(content, ADDRESS)
+    assert read_isolated(read_project_detail, content, ADDRESS) == read_project_detail(content, ADDRESS)
     with pytest.raises(UnreadableError, check=coded("page-invalid", "files")):
-        read_apart(read_project_detail, b"[]", ADDRESS)
+        read_isolated(read_project_detail, b"[]", ADDRESS)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Choosing wheels: the best of each project, all for one torch and one CUDA.
 
-Aliases are wheels without files. They require another wheel, under a name that gives its CUDA.
-docs/what-an-index-has.md lists their limits.
+An alias is a wheel without files that requires another wheel, under a name with its CUDA. docs/what-an-index-has.md
+lists the limits of aliases.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ Candidates = Mapping[ProjectName, Sequence[Candidate]]
 
 
 def targets_of(environment: TargetEnvironment, facts: Compatibility) -> list[TargetEnvironment]:
-    """List every torch and CUDA that an open environment could have, the best first.
+    """List every torch and CUDA that an open environment could have, the newest torch first, then the newest CUDA.
 
-    A newer torch is better than an older one, then a newer CUDA. The list has no torch that was never published for
-    this Python and CUDA, and no CUDA that the driver does not run.
+    Each torch is published for this Python and CUDA, and the driver runs each CUDA.
     """
     if environment.cpu_only or (environment.torch and environment.cuda):
         return [environment]
@@ -55,17 +54,14 @@ def choose(
     candidates: Candidates,
     facts: Compatibility,
 ) -> Resolution:
-    """Choose a wheel for every requirement, all for one torch and one CUDA.
+    """Choose a wheel for every requirement, all for the first torch and CUDA of `targets_of` with a wheel for each.
 
-    There is at most one requirement for each project. Candidates are in the order of their sources.
-
-    Returns:
-        The choices for the first torch and CUDA, in the order of `targets_of`, with a wheel for every requirement; else
-        for those with the most wheels.
+    If there is none, the torch and CUDA with the most wheels count. There is at most one requirement for each project.
+    Candidates are in the order of their sources.
     """
     wanted = {canonicalize_name(requirement.name): requirement for requirement in requirements}
     best, chosen = _most(wanted, targets_of(environment, facts), candidates, facts)
-    compared = best if chosen else environment  # without any wheel, no torch and CUDA is better than another
+    compared = best if chosen else environment  # without any wheel, all torches and CUDAs are equally good
     return Resolution(
         environment=best,
         choices={
@@ -120,10 +116,9 @@ def _best(
 def preference(candidate: Candidate, target: TargetEnvironment) -> tuple[object, ...]:
     """Rank a fitting wheel, by the most important criterion first.
 
-    No other torch and no other CUDA than the target's own, a final release, a higher version, a name with a CUDA. Then
-    a name with just this torch, not with any from an older one on (installers sort these labels so, too). Then a newer
-    CUDA, better tags, a higher build number, a higher local version. Then the order of sources, since the first of
-    equals is taken.
+    No torch and no CUDA but the target's, a final release, a higher version, a name with a CUDA. Then a name with just
+    this torch, not a range: installers sort labels so, too. Then a newer CUDA, better tags, a higher build number, a
+    higher local version. The first of equals is taken, in the order of sources.
     """
     label = candidate.label
     public = _public(candidate.version)

@@ -43,7 +43,7 @@ class Assessment:
 
     candidate: Candidate
     against: tuple[Mismatch, ...]
-    """Every reason; none when it fits."""
+    """Every reason; empty if it fits."""
     inside: WheelInspection | str | None
     """Result of the inspection, or why there was none; None for a wheel that would not be chosen anyway."""
 
@@ -124,8 +124,8 @@ def _distance(verdict: Assessment, target: TargetEnvironment) -> tuple[float, ..
     return cost_of(verdict.candidate, aspects, target) or (math.inf, len(aspects))
 
 
-_LOOKS: Final = 20
-"""The most CUDAs of one project; a page may name any number of them."""
+_MAX_CUDAS: Final = 20
+"""CUDAs of one project whose newest wheel is inspected; a page may name any number of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +152,7 @@ class Offer:
     sources: tuple[SourceOutcome, ...]
     """The outcome of each source."""
     absence: Unresolved
-    """Error for a package without wheels."""
+    """The error if there are no combinations."""
 
 
 def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvironment, search: Search) -> Offer:
@@ -182,13 +182,10 @@ def _is_for(platform: Platform, candidate: Candidate) -> bool:
 
 
 def _with_ranges(candidates: Sequence[Candidate], cache: PageCache, search: Search) -> list[Candidate]:
-    """Add the torch that candidates need where their names do not give it.
-
-    Only the newest of them for each CUDA is inspected; the others are assumed to need the same.
-    """
+    """Add the needed torch to candidates whose names lack it; only the newest one for each CUDA is inspected."""
     silent = [each for each in candidates if each.label.cuda_major and each.label.torch is None]
     newest = {_cuda_of(each): each for each in sorted(silent, key=lambda each: each.version)}
-    wanted = sorted(newest.values(), key=lambda each: each.version, reverse=True)[:_LOOKS]
+    wanted = sorted(newest.values(), key=lambda each: each.version, reverse=True)[:_MAX_CUDAS]
     seen = inspect_wheels(wanted, cache, search)
     shown = {cuda: inside for cuda, each in newest.items() if isinstance(inside := seen.get(each.url), WheelInspection)}
     return [each if each.label.torch else replace(each, inside=shown.get(_cuda_of(each))) for each in candidates]

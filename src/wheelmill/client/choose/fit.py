@@ -35,7 +35,7 @@ from wheelmill.names import (
     read_range,
 )
 from wheelmill.web.credentials import Origin, keep_credential
-from wheelmill.web.pages import shown
+from wheelmill.web.pages import printable
 from wheelmill.wheel.gpu_code import lacks_code_for, runs_on
 from wheelmill.wheel.label import ACCELERATORS, BuiltFor, has_release_of, torch_requirement, words_for
 from wheelmill.wheel.platforms import Libc, tag_places
@@ -76,11 +76,8 @@ def driver_cuda_of(target: TargetEnvironment, facts: Compatibility) -> CudaVersi
     """
     if target.driver_cuda or target.driver is None:
         return target.driver_cuda
-    known = [
-        cuda
-        for cuda, release in facts.cuda.items()
-        if release.driver and Version(release.driver) <= Version(target.driver)
-    ]
+    driver = Version(target.driver)
+    known = (cuda for cuda, release in facts.cuda.items() if release.driver and Version(release.driver) <= driver)
     return max(known, default=None)
 
 
@@ -98,13 +95,13 @@ def mismatches(
     yield from _of_label(candidate.label, candidate.source, target, facts)
     yield from _of_gpus(candidate.source, target)
     if not within(candidate.requires_python, target.full_python):
-        yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {shown(candidate.requires_python or '')}")
+        yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {printable(candidate.requires_python or '')}")
     if not requirement.specifier.contains(candidate.version, prereleases=True):
         yield Mismatch(aspect=Aspect.VERSION, reason=f"is not {requirement.specifier}")
     if candidate.inside:
         yield from mismatches_inside(candidate.inside, candidate.label, target)
     if candidate.yanked is not None and not _is_exact(requirement.specifier):
-        yield Mismatch(aspect=Aspect.YANKED, reason=f"was yanked: {shown(candidate.yanked) or 'no reason given'}")
+        yield Mismatch(aspect=Aspect.YANKED, reason=f"was yanked: {printable(candidate.yanked) or 'no reason given'}")
 
 
 def group_fits(place: ListingPlace, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:
@@ -295,7 +292,7 @@ def _is_exact(specifier: SpecifierSet) -> bool:
 
 
 _TORCH_INDEX: Final = "WHEELMILL_TORCH_INDEX"
-"""The variable that names a mirror of torch's own indexes."""
+"""Variable that names a mirror of torch's own indexes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,18 +307,14 @@ class TorchPlace:
 
     @classmethod
     def of(cls, torch: TorchVersion, cuda: CudaVersion | None, platform: Platform, facts: Compatibility) -> Self:
-        """Look up its index; if any CUDA will do, it is the usual one.
-
-        Raises:
-            UsageError: the variable that names a mirror is not a URL.
-        """
+        """Look up its index; if any CUDA will do, it is the usual one."""
         backend = facts.torch_backend(torch, cuda, platform) if cuda else None
         return cls(torch=torch, backend=backend, index=_index(backend, torch, facts) if backend else None)
 
     def commands(
         self, interpreter: Path, uv: str | Path | None, *, beside: Sequence[str] = ()
     ) -> tuple[tuple[str, ...], ...]:
-        """List the commands that put it in the place of another build, in order.
+        """List the commands that replace another build by this one, in order.
 
         If ``uv`` is None, the environment's pip runs. ``beside`` names installed projects that are released with torch
         for one CUDA.
@@ -340,10 +333,10 @@ class TorchPlace:
 
 
 def _index(backend: CudaTag, torch: TorchVersion, facts: Compatibility) -> str:
-    """Find the simple index of torch for a CUDA, for projects to name: uv's backends work in `uv pip` only.
+    """Find the simple index of torch for a CUDA; projects need its URL, as uv's backends work in `uv pip` only.
 
-    A mirror that the environment names, else the index of ``compatibility.yml``, which has a separate one for release
-    candidates. In all of them, ``{cuda}`` is ``130``.
+    Release candidates come from the test index of ``compatibility.yml``, if it has one. Other releases come from the
+    mirror in ``WHEELMILL_TORCH_INDEX``, else from torch's own index. ``{cuda}`` in a URL stands for ``130``.
     """
     of_candidates = facts.torch.test_index if torch.is_candidate else None
     template = of_candidates or os.environ.get(_TORCH_INDEX) or facts.torch.index

@@ -199,11 +199,7 @@ class Search:
     """Shows what the command waits for."""
 
     def target(self, environment: TargetEnvironment) -> TargetEnvironment:
-        """Return the target, which accepts wheels for other torches if the options do.
-
-        Raises:
-            UsageError: a wheel for another torch is accepted, and the target has none.
-        """
+        """Return the target, which accepts wheels for other torches if the options do."""
         if self.other_torch and environment.torch is None:
             raise UsageError(
                 "no-torch-to-compare",
@@ -213,12 +209,7 @@ class Search:
         return replace(environment, other_torch=self.other_torch)
 
     def sources(self, cache: PageCache, warn: Callable[[str], None]) -> tuple[Source, ...]:
-        """Read the sources to look in.
-
-        Raises:
-            UsageError: one of them is no source.
-            ConfigurationError: a file of sources is wrong.
-        """
+        """Read the sources to look in."""
         if not self.use_cache:
             return read_sources(self.named, self.extra, cache)
         published = PublishedSources(
@@ -248,10 +239,6 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
     """Find the wheels for requirements, at most one requirement for each project.
 
     Facts that the environment leaves open are decided for all of them together.
-
-    Raises:
-        UsageError: one of the sources is none.
-        ConfigurationError: a file of sources is wrong.
     """
     projects = [canonicalize_name(requirement.name) for requirement in requirements]
     environment = search.target(environment)

@@ -197,10 +197,6 @@ def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
     """Verify the attestation of every chosen wheel, from the file beside it, which is read once.
 
     Wheels that were built on this machine need none.
-
-    Raises:
-        IntegrityError: names the wheels that ``signer`` does not attest.
-        UsageError: this machine lacks a tool for verifying.
     """
     from wheelmill.web.client import ATTENDED, Web  # httpx takes longer to import than most commands
 

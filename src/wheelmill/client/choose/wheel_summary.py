@@ -110,11 +110,7 @@ class WheelContents:
 
 
 def contents_at(path: Path) -> WheelContents:
-    """Read a wheel on this disk.
-
-    Raises:
-        UnreadableError: it is no wheel, or must not be installed.
-    """
+    """Read a wheel on this disk."""
     name = name_without_label(path.name)
     _refuse(path.name, check_archive(path))
     file = WheelFile.at(path)
@@ -124,13 +120,7 @@ def contents_at(path: Path) -> WheelContents:
 
 
 def contents_behind(url: str, web: Web) -> WheelContents:
-    """Read a wheel on a server, by ranges of its bytes.
-
-    Raises:
-        UsageError: the URL is not that of a wheel.
-        NetworkError: the server does not answer a request.
-        UnreadableError: it is no wheel, or must not be installed.
-    """
+    """Read a wheel on a server, by ranges of its bytes."""
     from wheelmill.web.ranges import RangeFile  # asks a server
 
     address = urldefrag(url).url

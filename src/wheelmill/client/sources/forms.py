@@ -37,8 +37,8 @@ from wheelmill.web.pages import (
     Form,
     Link,
     Page,
-    read_apart,
     read_html,
+    read_isolated,
     with_sound_links,
 )
 from wheelmill.wheel.name import VARIANTS_SUFFIX, WHEEL_SUFFIX, split_label
@@ -290,7 +290,7 @@ def read_page(content: bytes, content_type: str, address: str) -> Page:
         read_list = read_tree if "/api/models/" in address else read_releases
         try:
             read = read_list if content.lstrip().startswith(b"[") else read_project_detail
-            page = read(content, address) if len(content) <= _SMALL else read_apart(read, content, address)
+            page = read(content, address) if len(content) <= _SMALL else read_isolated(read, content, address)
         except UnreadableError as error:
             raise UnreadableError(
                 "page-invalid", f"expected JSON of PEP 691, or a host's list of files: {error}"

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from wheelmill.client.records import LookupOutcome
@@ -23,6 +23,7 @@ from wheelmill.web.pages import JSON_TYPE, Link
 if TYPE_CHECKING:
     from wheelmill.web.client import Answer, Web
 
+Result = TypeVar("Result")
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS pages (
@@ -35,7 +36,7 @@ CREATE INDEX IF NOT EXISTS groups_of_page ON groups (page, project, local, tags)
 CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, content TEXT NOT NULL, stored REAL NOT NULL);
 """
 ABSENT: Final = ""
-"""Stands for the base of a page that does not exist."""
+"""Base of a page that does not exist."""
 _KEPT: Final = Link._fields.index("yanked") + 1
 """The fields of a link that are kept; nothing is chosen by the others."""
 _PATIENCE: Final = 2.0
@@ -65,10 +66,10 @@ class CachedPage:
 
 
 class PageCache:
-    """The pages of one cache folder. A context manager.
+    """The pages of one cache folder; a context manager.
 
-    Each page is kept when it was read, so that no command holds the database while it waits for servers. A read-only
-    folder, a full disk or a lock that is never released make it a cache in memory, for this process.
+    Each page is stored once it is read, so that no command locks the database while it waits for servers. With a
+    read-only folder, a full disk or a lock that is never released, the cache is in memory, for this process.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -93,10 +94,10 @@ class PageCache:
     def page(self, url: str) -> CachedPage | None:
         """Read a page from the cache; None if it was never read."""
         query = "SELECT id, base, following, etag, modified, checked + lifetime FROM pages WHERE url = ?"
-        row = self._run(lambda database: database.execute(query, (url,)).fetchone())
-        if row is None:
+        rows = self._rows(query, url)
+        if not rows:
             return None
-        number, base, following, etag, modified, until = row
+        number, base, following, etag, modified, until = rows[0]
         fresh = time.time() < until
         return CachedPage(id=number, base=base, following=following, etag=etag, modified=modified, fresh=fresh)
 
@@ -105,22 +106,15 @@ class PageCache:
         url: str,
         *,
         base: str,
-        following: str | None,
-        etag: str | None,
-        modified: str | None,
         lifetime: float,
         groups: Mapping[LinkGroup, Sequence[Link] | bytes],
+        following: str | None = None,
+        etag: str | None = None,
+        modified: str | None = None,
     ) -> None:
-        """Replace a page in the cache.
+        """Replace the page that was requested at a URL; see `CachedPage`.
 
-        Args:
-            url: the URL that was requested.
-            base: the URL that its links are relative to.
-            following: the URL of the next page; None if it is the last.
-            etag: of the page, as the server gives it.
-            modified: its last change, as the server writes it.
-            lifetime: seconds until the server must be asked again.
-            groups: its links, or pages of HTML with nothing but sound links.
+        ``lifetime`` is in seconds. ``groups`` are lists of links, or pages of HTML with nothing but sound links.
         """
 
         def change(database: sqlite3.Connection) -> None:
@@ -142,8 +136,7 @@ class PageCache:
 
     def mark_current(self, url: str, lifetime: float) -> None:
         """Record that the server reported a page as unchanged."""
-        change = "UPDATE pages SET checked = ?, lifetime = ? WHERE url = ?"
-        self._run(lambda database: database.execute(change, (time.time(), lifetime, url)))
+        self._rows("UPDATE pages SET checked = ?, lifetime = ? WHERE url = ?", time.time(), lifetime, url)
 
     def groups(self, page: int, project: str, *, variants: bool = False) -> Iterator[tuple[int, LinkGroup]]:
         """Yield the groups of one project on a page, with their numbers for `links`: plain wheels, or variants."""
@@ -151,28 +144,23 @@ class PageCache:
             "SELECT rowid, project, local, tags, variant FROM groups"
             " WHERE page = ? AND project = ? AND (variant != '') = ? ORDER BY rowid"
         )
-        wanted = page, project, variants
-        for number, *group in self._run(lambda database: database.execute(query, wanted).fetchall()):
+        for number, *group in self._rows(query, page, project, variants):
             yield number, LinkGroup(*group)
 
     def projects_below(self, url: str) -> list[str]:
         """List the projects with wheels on pages below a URL; file names may begin with anything."""
         query = "SELECT DISTINCT project FROM groups JOIN pages ON page = id WHERE substr(url, 1, ?) = ?"
-        rows = self._run(lambda database: database.execute(query, (len(url), url)).fetchall())
-        return [project for (project,) in rows]
+        return [project for (project,) in self._rows(query, len(url), url)]
 
     def lists_wheels(self, page: int, project: str | None = None) -> bool:
         """True if a page has any readable wheel, of one project or, if that is None, of any."""
-        query = "SELECT 1 FROM groups WHERE page = ? LIMIT 1"
-        wanted: tuple[object, ...] = (page,)
         if project:
-            query, wanted = "SELECT 1 FROM groups WHERE page = ? AND project = ? LIMIT 1", (page, project)
-        return self._run(lambda database: database.execute(query, wanted).fetchone()) is not None
+            return bool(self._rows("SELECT 1 FROM groups WHERE page = ? AND project = ? LIMIT 1", page, project))
+        return bool(self._rows("SELECT 1 FROM groups WHERE page = ? LIMIT 1", page))
 
     def links(self, group: int) -> Iterator[Link]:
         """The links of one group."""
-        query = "SELECT links FROM groups WHERE rowid = ?"
-        (kept,) = self._run(lambda database: database.execute(query, (group,)).fetchone())
+        ((kept,),) = self._rows("SELECT links FROM groups WHERE rowid = ?", group)
         if isinstance(kept, str):
             return (Link(*row) for row in json.loads(kept))
         from wheelmill.web.pages import parse_html  # not for pages in JSON
@@ -181,16 +169,17 @@ class PageCache:
 
     def fact(self, key: str) -> str | None:
         """Read a text by its key, which names its content, such as a hash; None if there is none."""
-        query = "SELECT content FROM facts WHERE key = ?"
-        row = self._run(lambda database: database.execute(query, (key,)).fetchone())
-        return str(row[0]) if row else None
+        return next((content for (content,) in self._rows("SELECT content FROM facts WHERE key = ?", key)), None)
 
     def keep_fact(self, key: str, content: str) -> None:
         """Keep a text under a key."""
-        change = "INSERT OR REPLACE INTO facts VALUES (?, ?, ?)"
-        self._run(lambda database: database.execute(change, (key, content, time.time())))
+        self._rows("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", key, content, time.time())
 
-    def _run(self, work: Callable[[sqlite3.Connection], Any]) -> Any:  # noqa: ANN401 - a row, rows, or nothing
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        """Run a query or a change, and list its rows."""
+        return self._run(lambda database: database.execute(query, values).fetchall())
+
+    def _run(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         """Query or change the database; if it does not answer in time, switch to one in memory."""
         try:
             with self._database:
@@ -205,7 +194,6 @@ class PageCache:
                 return work(self._database)
 
     def _warn(self, error: Exception) -> None:
-        """Warn that nothing is kept any longer: a read-only folder, a full disk, a lock that is never released."""
         hint = "give --no-cache, or set XDG_CACHE_HOME to another folder"
         self.warnings.append(f"the cache is left as it is: {error}; {hint}")
 
@@ -275,11 +263,7 @@ class Pages:
     def __init__(
         self, cache: PageCache, *, offline: bool = False, refresh: bool = False, progress: Progress = QUIET
     ) -> None:
-        """Create the pages of a run.
-
-        ``offline`` uses only the cache. ``refresh`` also asks for fresh pages. ``progress`` shows which servers have
-        not answered yet.
-        """
+        """Create the pages of a run: ``offline`` uses only the cache, ``refresh`` also asks for fresh pages."""
         self.cache = cache
         self.offline = offline
         self._refresh = refresh
@@ -339,10 +323,9 @@ class Pages:
 
         known = {url: self.cache.page(url) for url in urls}
         with Web(retries=ATTENDED) as web:
-            asked = dict(
-                zip(begin(lambda url: _answer(web, url, known[url]), urls, threads=PARALLEL), urls, strict=True)
-            )
-            self._tell(asked.values(), len(urls))
+            begun = begin(lambda url: _answer(web, url, known[url]), urls, threads=PARALLEL)
+            asked = dict(zip(begun, urls, strict=True))
+            self._show_progress(asked.values(), len(urls))
             for future in completed(asked):
                 url = asked.pop(future)
                 try:
@@ -351,10 +334,10 @@ class Pages:
                     limited = error.status == HTTPStatus.TOO_MANY_REQUESTS
                     outcome = LookupOutcome.LIMITED if limited else LookupOutcome.UNREACHABLE
                     self._miss(url, outcome, str(error).removeprefix(url).lstrip(": "))
-                self._tell(asked.values(), len(urls))
+                self._show_progress(asked.values(), len(urls))
                 del future
 
-    def _tell(self, left: Collection[str], count: int) -> None:
+    def _show_progress(self, left: Collection[str], count: int) -> None:
         """Show how many pages have been read, and the servers of the others."""
         servers = ", ".join(sorted({urlsplit(url).netloc for url in left}))
         self._progress.line(
@@ -374,7 +357,7 @@ class Pages:
             self.cache.mark_current(url, lifetime)
             return
         if answer.status == HTTPStatus.NOT_FOUND:
-            self.cache.store(url, base=ABSENT, following=None, etag=None, modified=None, lifetime=lifetime, groups={})
+            self.cache.store(url, base=ABSENT, lifetime=lifetime, groups={})
             return
         if answer.status != HTTPStatus.OK:
             self._miss(url, *_refusal(answer))
@@ -405,7 +388,7 @@ def _answer(web: Web, url: str, page: CachedPage | None) -> Answer:
 
 
 def _last_change(answer: Answer) -> str | None:
-    """Find when a page changed, if the server answered in a later second: within one, it may change again.
+    """Find when a page changed; None if the server answered within the same second, in which it may change again.
 
     https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.2
     """

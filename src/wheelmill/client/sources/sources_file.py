@@ -18,11 +18,7 @@ from wheelmill.web.credentials import without_credentials
 
 
 def read_sources_file(path: Path) -> SourceList:
-    """Read a file of sources: ``.toml`` is in gpkg's form, anything else in ours.
-
-    Raises:
-        ConfigurationError: with every fault.
-    """
+    """Read a file of sources: ``.toml`` is in gpkg's form, anything else in ours."""
     if path.suffix == ".toml":
         found = SourceList(site=None, sources=_read_registry(path))
     else:

@@ -122,11 +122,7 @@ def is_ours(python: Path) -> bool:
 
 
 def environment_of(interpreter: Path) -> TargetEnvironment:
-    """Run an interpreter to get its facts, and those of its torch.
-
-    Raises:
-        UsageError: it does not run, is no CPython or for an unknown system, or its torch has impossible facts.
-    """
+    """Run an interpreter to get its facts, and those of its torch."""
     facts = _probe(interpreter)
     if facts.implementation != "cpython":
         raise UsageError("not-cpython", f"{interpreter} is {facts.implementation}; CUDA wheels are made for CPython")
@@ -181,11 +177,7 @@ def _probe(interpreter: Path) -> _InterpreterFacts:
 
 
 def platform_of(text: str) -> Platform:
-    """Parse the platform of an interpreter: its ``sysconfig`` name, in the form of wheel tags.
-
-    Raises:
-        UsageError: no wheels are chosen for such a system.
-    """
+    """Parse the platform of an interpreter: its ``sysconfig`` name, in the form of wheel tags."""
     try:
         return Platform.parse(text)
     except ValueError:
@@ -299,9 +291,6 @@ def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvir
     """Detect the target. On another platform than this machine's, driver and GPUs cannot be detected.
 
     If ``python`` is None and the overrides leave facts open, `find_interpreter` looks for one.
-
-    Raises:
-        UsageError: there is no interpreter and too few facts, or the interpreter does not run.
     """
     interpreter = None if overrides.is_complete and python is None else python or find_interpreter(Path.cwd())
     if interpreter is not None:

@@ -34,7 +34,7 @@ from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.process import command_line
 from wheelmill.system.progress import QUIET, Progress, number_of
 from wheelmill.web.credentials import without_credentials
-from wheelmill.web.pages import shown
+from wheelmill.web.pages import printable
 from wheelmill.wheel.variant import (
     DRIVER,
     GPU,
@@ -267,10 +267,6 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
     """Compare every variant wheel of a project, and the plain ones beside them, with a target.
 
     Facts that the environment leaves open stay open: a variant need not name its torch.
-
-    Raises:
-        UsageError: a source is not one, or a variable of a provider has no version.
-        ConfigurationError: a file of sources is wrong.
     """
     project = canonicalize_name(requirement.name)
     target = search.target(environment)
@@ -338,7 +334,7 @@ def _command(best: VariantVerdict | None, taken: VariantVerdict | None, target: 
 def _unknown_drafts(lists: ReadLists) -> Iterator[str]:
     for url, each in lists.items():
         if not isinstance(each, str) and not each.is_known:
-            yield f"{url} follows a draft that is not known here, and is read as those that are: {shown(each.schema)}"
+            yield f"{url} follows an unknown draft, and is read as a known one: {printable(each.schema)}"
 
 
 def _newest_lists(wheels: Iterator[VariantWheel]) -> list[VariantList]:

@@ -13,19 +13,20 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from wheelmill.client.choose.fit import driver_cuda_of
 from wheelmill.client.records import Aspect, Mismatch, TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, read_requirement
 from wheelmill.system.hardware import x86_64_level
-from wheelmill.web.pages import shown
+from wheelmill.web.pages import printable
 from wheelmill.wheel.gpu_code import code_for
 from wheelmill.wheel.variant import DRIVER, GPU, NAMESPACE, PROVIDERS, Priorities, Properties, Provider, VariantMetadata
 
@@ -69,10 +70,8 @@ def nvidia_of(target: TargetEnvironment, facts: Compatibility) -> Namespace:
 def code_note(values: Iterable[str], taken: Iterable[str], target: TargetEnvironment) -> str | None:
     """Describe where installers and CUDA decide differently on a variant's code; None if they agree.
 
-    Args:
-        values: what it was built for: ``90_real`` is machine code, ``90_virtual`` PTX.
-        taken: the values that the provider gives for the target.
-        target: has the GPUs.
+    ``values`` are the variant's, such as ``90_real`` for machine code and ``90_virtual`` for PTX; ``taken`` are those
+    that the provider gives for the target.
     """
     asked = frozenset(values)
     sass, ptx = ([*_architectures(asked, kind)] for kind in ("_real", "_virtual"))
@@ -93,11 +92,7 @@ def _cuda_of(target: TargetEnvironment, facts: Compatibility) -> tuple[CudaVersi
         return CudaVersion(major, minor), FORCED_CUDA
     if target.driver_cuda and not by_hand:
         return target.driver_cuda, "as it says itself"
-    if target.driver is None:
-        return None, ""
-    driver = Version(target.driver)
-    known = (cuda for cuda, release in facts.cuda.items() if release.driver and Version(release.driver) <= driver)
-    return max(known, default=None), f"driver {target.driver}"
+    return driver_cuda_of(replace(target, driver_cuda=None), facts), f"driver {target.driver}"
 
 
 def _gpus_of(target: TargetEnvironment) -> Sequence[Architecture]:
@@ -152,8 +147,7 @@ _BUILT_IN: Final = {
     NAMESPACE: ("nvidia-variant-provider", Version("0.0.1"), PROVIDERS[NAMESPACE].plugin_api),
     "x86_64": ("x86-64-variant-provider", Version("0.2.1"), "x86_64_variant_provider"),
 }
-"""Providers that uv 0.13 stands in for, and the version of each that it has: lists that require another one it passes
-over, and so do we."""
+"""Providers that uv 0.13 replaces, with its version of each: a list that requires another one is ignored, as by uv."""
 _ABI_DEPENDENCY: Final = "abi_dependency"
 _SHOWN: Final = 12
 """Values of a feature, in text."""
@@ -210,7 +204,7 @@ def _why_unknown(namespace: str, provider: Provider | None) -> str:
     if provider.optional:
         return "its provider is optional, and installers ask no optional ones"
     named = " or ".join(filter(None, (provider.plugin_api, ", ".join(provider.requires)))) or "without a name"
-    return f"what this machine has of that is not known: the provider, {shown(named)}, is neither uv's nor ours"
+    return f"what this machine has of that is not known: the provider, {printable(named)}, is neither uv's nor ours"
 
 
 def _processor_of(target: TargetEnvironment) -> Namespace:
@@ -229,7 +223,7 @@ Rank = tuple[int, int, int]
 """Ranks of a namespace, of a feature in it and of its value: lower ones are taken first."""
 
 _END: Final[Rank] = (sys.maxsize, 0, 0)
-"""Behind the last property: of two variants that are alike up to there, the one that asks for more comes first."""
+"""Comes after the last property: of two variants with the same first ones, the one with more properties is first."""
 
 
 @dataclass(frozen=True, kw_only=True)

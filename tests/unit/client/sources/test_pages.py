@@ -115,7 +115,7 @@ def test_a_page_of_more_entries_than_there_is_memory_for_is_no_index(
 ) -> None:
     monkeypatch.setattr(web_pages, "MOST_SECONDS", 60)
     monkeypatch.setattr(web_pages, "MOST_MEMORY", 96 << 20)
-    assert web_pages.read_apart(read_project_detail, b'{"files": []}', server.url).links == []
+    assert web_pages.read_isolated(read_project_detail, b'{"files": []}', server.url).links == []
     files = b'{"files": [' + b"[]," * (1 << 20) + b"[]]}"
     server.pages["/simple/demo/"] = Answer(files, headers={"Content-Type": JSON})
     (warning,) = find(f"{server.url}/simple/").warnings

@@ -143,7 +143,7 @@ def test_a_draft_that_is_not_known_is_read_with_a_warning(server: PageServer, tm
     assert labels(found)[0] == "cu128_all"
     (said,) = found.warnings
     assert said == (
-        f"{server.url}{LIST} follows a draft that is not known here, and is read as those that are: "
+        f"{server.url}{LIST} follows an unknown draft, and is read as a known one: "
         r"'https://else.example/v9\x1b[2J.json'"
     )
 
