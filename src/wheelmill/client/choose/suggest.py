@@ -49,10 +49,7 @@ _ELSEWHERE: Final = "'wheelmill search' lists the sources; --extra-source names 
 def explain_absence(
     requirement: Requirement, target: TargetEnvironment, candidates: Sequence[Candidate], facts: Compatibility
 ) -> Unresolved:
-    """Explain why no candidate fits, and what to change.
-
-    Candidates are all wheels of the project, also those that were never considered for this target.
-    """
+    """Explain why none of all wheels of a project fits, and what to change."""
     project = canonicalize_name(requirement.name)
     against = [(candidate, list(mismatches(candidate, requirement, target, facts))) for candidate in candidates]
     if not against:
@@ -87,11 +84,7 @@ def _smallest_change(
         aspects = {mismatch.aspect for mismatch in found}
         if (cost := cost_of(candidate, aspects, target)) is None:
             continue
-        torches = (
-            _torches_for(candidate, target, facts)
-            if Aspect.TORCH in aspects
-            else [target.torch or _named_torch(candidate)]
-        )
+        torches = _torches_for(candidate, aspects, target, facts)
         possible = (_change(candidate, requirement, aspects, target, facts, torch=torch) for torch in torches)
         if change := next(filter(None, possible), None):
             changes.append((cost, change))
@@ -105,12 +98,9 @@ def cost_of(candidate: Candidate, aspects: set[Aspect], target: TargetEnvironmen
     """
     if not aspects or not aspects <= _COST.keys():
         return None
-    torch, cuda = _named_torch(candidate), candidate.label.cuda
-    torch_steps = _steps(torch, target) if torch else 0
-    cuda_steps = (
-        abs(10 * (cuda.major - target.cuda.major) + cuda.minor - target.cuda.minor) if cuda and target.cuda else 0
-    )
-    return sum(_COST[aspect] for aspect in aspects), torch_steps, cuda_steps
+    cuda, own = candidate.label.cuda, target.cuda
+    cuda_steps = abs(10 * (cuda.major - own.major) + cuda.minor - own.minor) if cuda and own else 0
+    return sum(_COST[aspect] for aspect in aspects), _steps(_named_torch(candidate), target), cuda_steps
 
 
 def _change(
@@ -127,9 +117,8 @@ def _change(
     None if that torch was never published so, or there would be other reasons against the candidate.
     """
     another_torch = bool({Aspect.TORCH, Aspect.CUDA} & aspects)
-    cuda = (
-        _cuda_of(candidate, torch, target.platform, facts) if Aspect.CUDA in aspects or not target.cuda else target.cuda
-    )
+    cuda = None if Aspect.CUDA in aspects else target.cuda
+    cuda = cuda or _cuda_of(candidate, torch, target.platform, facts)
     python = _python_of(candidate) if Aspect.PYTHON in aspects else target.python
     lacks_gpu = Aspect.GPU in aspects and not candidate.source.gpus  # no change gives a wheel code for this GPU
     if python is None or (candidate.label.cuda_major and cuda is None) or lacks_gpu:
@@ -170,20 +159,24 @@ def _another_build(torch: TorchVersion, cuda: CudaVersion, target: TargetEnviron
     return f"put torch for CUDA {cuda} in its place: {' && '.join(map(command_line, commands))}"
 
 
-def _torches_for(candidate: Candidate, target: TargetEnvironment, facts: Compatibility) -> list[TorchVersion]:
-    """List torches to replace the target's: the one in the wheel's name, else all, nearest first."""
+def _torches_for(
+    candidate: Candidate, aspects: set[Aspect], target: TargetEnvironment, facts: Compatibility
+) -> Sequence[TorchVersion | None]:
+    """List the torches that may fit: the target's unless it must change, the one in the wheel's name, else all."""
     named = _named_torch(candidate)
+    if Aspect.TORCH not in aspects:
+        return [target.torch or named]
     return [named] if named else sorted(facts.torch, key=lambda torch: _steps(torch, target))
 
 
 def _named_torch(candidate: Candidate) -> TorchVersion | None:
-    """Return the only torch that a wheel's name allows; None if there is no such one."""
+    """Return the only torch that a wheel's name allows; None if it allows several or names none."""
     return candidate.label.torch if isinstance(candidate.label.torch, TorchVersion) else None
 
 
-def _steps(torch: TorchVersion, target: TargetEnvironment) -> int:
-    """Count the minor releases between a torch and the target's."""
-    return abs(torch.minor - target.torch.minor) if target.torch else 0
+def _steps(torch: TorchVersion | None, target: TargetEnvironment) -> int:
+    """Count the minor releases between a torch and the target's; 0 without one of them."""
+    return abs(torch.minor - target.torch.minor) if torch and target.torch else 0
 
 
 def _cuda_of(
@@ -199,7 +192,7 @@ def _cuda_of(
 
 
 def _python_of(candidate: Candidate) -> PythonVersion | None:
-    """Find the oldest Python in its tags; None if they name none that wheels are chosen for."""
+    """Find the oldest Python in its tags; None if they have no supported one."""
     abis = {tag.abi if tag.abi.startswith("cp") else tag.interpreter for tag in candidate.tags}
     try:
         return min((PythonVersion.parse(abi) for abi in abis if abi.startswith("cp3")), default=None)
@@ -214,7 +207,7 @@ def _is_published(
     platform: Platform,
     facts: Compatibility,
 ) -> bool:
-    """True if such a torch exists, according to the facts."""
+    """True if the facts have such a torch."""
     release = facts.torch.get(torch) if torch else None
     if release is None or cuda is None:
         return release is not None or torch is None

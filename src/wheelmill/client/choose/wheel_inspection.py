@@ -1,12 +1,13 @@
 """Inspecting a wheel without downloading it, and verifying its attestation.
 
-The manifest of its release says what is in it. Without one METADATA is read, and the compiled code if that is small.
+The manifest of its release describes it. Without a manifest, METADATA is read, and the compiled code if that is small.
 """
 
 from __future__ import annotations
 
 import zipfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -34,17 +35,17 @@ if TYPE_CHECKING:
 
 
 _MOST_CODE: Final = 4 << 20
-"""Bytes. More compiled code than this, packed, is not read before the wheel is downloaded."""
+"""Bytes of packed compiled code that are read before the wheel is downloaded."""
 _MOST_RATIO: Final = 16
 """The compression ratio up to which compiled code is read."""
 _MOST_READ: Final = 64 << 20
-"""Bytes that are read of a wheel in all."""
+"""Bytes of a wheel that are read."""
 _PIECE: Final = 256 << 10
-"""Bytes that are asked for at once while code is read."""
+"""Bytes of a request for code."""
 
 
 def inspect_wheel(candidate: Candidate, web: Web) -> WheelInspection | str:
-    """Read what needs no download; else give the reason, such as a server that does not support ranges."""
+    """Inspect a wheel without a download; return the reason if that fails, such as a server without ranges."""
     try:
         return _inspect_manifest(candidate, web) or _inspect_file(candidate, web)
     except (WheelmillError, ValueError, OSError) as error:
@@ -53,11 +54,9 @@ def inspect_wheel(candidate: Candidate, web: Web) -> WheelInspection | str:
 
 def find_gone(candidate: Candidate, web: Web) -> WheelInspection | None:
     """Request the first byte of a wheel; return the server's answer if the wheel is gone, else None."""
-    try:
-        answer = web.get(candidate.url, span="0-0")
-    except NetworkError:
-        return None
-    return _gone(answer.status)
+    with suppress(NetworkError):
+        return _gone(web.get(candidate.url, span="0-0").status)
+    return None
 
 
 def _gone(status: int | None) -> WheelInspection | None:
@@ -70,6 +69,7 @@ def _inspect_file(candidate: Candidate, web: Web) -> WheelInspection:
     from wheelmill.web.ranges import RangeFile  # asks a server
     from wheelmill.wheel.archive import open_archive  # not for what the cache has
     from wheelmill.wheel.metadata import metadata_in, read_metadata
+    from wheelmill.wheel.torch_symbols import window_of
 
     sidecar = _sidecar(candidate, web)
     try:
@@ -85,10 +85,10 @@ def _inspect_file(candidate: Candidate, web: Web) -> WheelInspection:
     metadata = read_metadata(content)
     if canonicalize_name(metadata.name) != candidate.project:
         raise UnreadableError("metadata-of-another", f"its METADATA is of {metadata.name}")
-    return _describe(
-        tuple(map(str, metadata.requires_dist or ())),
-        str(metadata.requires_python) if metadata.requires_python is not None else None,
-        code,
+    return replace(
+        WheelInspection(requires_dist=()) if code is None else describe_code(code, window_of(code)),
+        requires_dist=tuple(map(str, metadata.requires_dist or ())),
+        requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
     )
 
 
@@ -114,22 +114,8 @@ def code_in(archive: zipfile.ZipFile, most: int = _MOST_CODE) -> tuple[SharedObj
     return read_members(archive, members)
 
 
-def _describe(
-    requires_dist: tuple[str, ...], requires_python: str | None, code: tuple[SharedObject, ...] | None
-) -> WheelInspection:
-    from wheelmill.wheel.torch_symbols import window_of  # not for what the cache has
-
-    if code is None:
-        return WheelInspection(requires_dist=requires_dist, requires_python=requires_python)
-    inside = describe_code(code, window_of(code))
-    return replace(inside, requires_dist=requires_dist, requires_python=requires_python)
-
-
 def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> WheelInspection:
-    """Describe the needs of compiled code, of a wheel or of an installation.
-
-    ``window`` is the range of torches that could load it; None if it is unknown, or not wanted.
-    """
+    """Describe the needs of compiled code; ``window`` are the torches that could load it, None if not of interest."""
     from wheelmill.wheel.libraries import cuda_major_of
     from wheelmill.wheel.platforms import newest  # not for what the cache has
     from wheelmill.wheel.torch_symbols import cxx11_abi_of
@@ -149,10 +135,7 @@ def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> W
 
 
 def _inspect_manifest(candidate: Candidate, web: Web) -> WheelInspection | None:
-    """Read what the manifest records of a wheel, also of a large one; None if no manifest has it.
-
-    Only wheels from an index, with labels in wheelmill's own form, are looked up.
-    """
+    """Read the record of a wheel in a manifest, if it is from an index and has a label of wheelmill's form."""
     labelled = Label.parse(candidate.version.local or "") is not None
     if not (labelled and candidate.sha256 and candidate.source.kind is SourceKind.SIMPLE):
         return None
@@ -187,17 +170,15 @@ def inside_of_entry(entry: ListedWheel) -> WheelInspection:
 
 def _driver_of(entry: ListedWheel) -> str | None:
     """Find the oldest driver that it needs, as NVIDIA writes it: 580.65.06."""
-    made = entry.certificate.provenance
-    if made and made.driver:
-        Version(made.driver)
-    return made.driver if made else None
+    provenance = entry.certificate.provenance
+    driver = provenance.driver if provenance else None
+    if driver:
+        Version(driver)  # refuses another form
+    return driver
 
 
 def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
-    """Verify the attestation of every chosen wheel, from the file beside it, which is read once.
-
-    Wheels that were built on this machine need none.
-    """
+    """Verify the attestation of every chosen wheel from a server, in the file beside it, or raise IntegrityError."""
     from wheelmill.web.client import ATTENDED, Web  # httpx takes longer to import than most commands
 
     faults = []

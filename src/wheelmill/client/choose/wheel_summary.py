@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
     from wheelmill.web.client import Web
 
 _MOST_CODE: Final = 64 << 20
-"""Bytes of compiled code, packed, that are read from a server."""
+"""Bytes of packed compiled code that are read from a server."""
 _MOST_READ: Final = 96 << 20
-"""Bytes of a wheel on a server in all."""
+"""Bytes of a wheel that are read from a server."""
 _PIECE: Final = 1 << 20
-"""Bytes that a server is asked for at once."""
+"""Bytes of a request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ class WheelContents:
     filename: str
     name: WheelName
     sha256: Sha256 | None
-    """None for a wheel on a server, of which not every byte was read."""
+    """None for a wheel on a server, which is not read as a whole."""
     size: int
     """Bytes."""
     summary: str | None
@@ -84,9 +85,9 @@ class WheelContents:
     code: CodeSummary | None
     """None if it has more code than is read from a server."""
     built: BuildFacts | None
-    """Facts about its build; None if the wheel has none."""
+    """Facts about its build; None if the wheel has none, or unreadable ones."""
     variants: Mapping[str, Properties]
-    """The properties of a variant wheel, by its label (PEP 825)."""
+    """The properties of a variant wheel, by its label (PEP 825); empty if they are unreadable."""
     sboms: tuple[Sbom, ...]
     files: Mapping[str, int]
     """The bytes of each member, unpacked."""
@@ -129,9 +130,8 @@ def contents_behind(url: str, web: Web) -> WheelContents:
     try:
         name = name_without_label(filename)
     except ValueError:
-        raise UsageError(
-            "wheel-url-invalid", f"expected the URL of a wheel, which ends in its file name, not {shown}"
-        ) from None
+        reason = f"expected the URL of a wheel, which ends in its file name, not {shown}"
+        raise UsageError("wheel-url-invalid", reason) from None
     try:
         file = RangeFile(web, address, piece=_PIECE, budget=_MOST_READ)
         with open_archive(file) as archive:
@@ -161,6 +161,13 @@ def _contents(
     dist_info, content = dist_info_of(archive), metadata_in(archive)
     metadata, fields = read_metadata(content), read_fields(content)
     members = {each.filename: each.file_size for each in archive.infolist() if not each.is_dir()}
+    built: BuildFacts | None = None
+    variants: Mapping[str, Properties] = {}
+    with suppress(UnreadableError):
+        built = read_build_facts(read_member(archive, f"{dist_info}/{BUILD_FACTS}", MAX_BUILD_FACTS))
+    with suppress(UnreadableError):
+        content = read_member(archive, f"{dist_info}/{VARIANT_FILE}", MAX_VARIANT_METADATA)
+        variants = read_variant_metadata(content).variants
     return WheelContents(
         filename=filename,
         name=name,
@@ -172,8 +179,8 @@ def _contents(
         licence=licence_in(fields),
         licence_files=licence_files(members, dist_info),
         code=_code(code) if code is not None else None,
-        built=_build_facts_in(archive, f"{dist_info}/{BUILD_FACTS}"),
-        variants=_variants_in(archive, f"{dist_info}/{VARIANT_FILE}"),
+        built=built,
+        variants=variants,
         sboms=tuple(sboms_in(archive, dist_info)),
         files=members,
         sizes=sizes_of(archive.infolist(), code) if code is not None else None,
@@ -191,19 +198,3 @@ def _code(shared_objects: tuple[SharedObject, ...]) -> CodeSummary:
         holds_cuda_runtime=any(each.holds_cuda_runtime for each in shared_objects),
         compilers=tuple(sorted({text for each in shared_objects for text in each.compilers})),
     )
-
-
-def _variants_in(archive: zipfile.ZipFile, member: str) -> Mapping[str, Properties]:
-    """Read the properties in a variant wheel; empty if they are unreadable."""
-    try:
-        return read_variant_metadata(read_member(archive, member, MAX_VARIANT_METADATA)).variants
-    except UnreadableError:
-        return {}
-
-
-def _build_facts_in(archive: zipfile.ZipFile, member: str) -> BuildFacts | None:
-    """Read the build facts in a wheel; None if they are unreadable."""
-    try:
-        return read_build_facts(read_member(archive, member, MAX_BUILD_FACTS))
-    except UnreadableError:
-        return None

@@ -3,14 +3,14 @@
 A page may have tens of thousands of links, of which one is wanted. Links with the same project, local version and tags
 are one group, so their fit is decided once.
 
-Most large pages are so plain that they need no parser. One expression cuts a page at its plain links to wheels: from
-``<a`` to ``</a>`` they are unambiguous, may be chosen, and have the name of the file as text. The rest must be text and
-elements that change nothing about links. So each plain link is a link to a parser, too: no comment, no attribute and no
-script can be around it. A page with anything else goes to the parser as a whole.
+Most large pages need no parser. One expression cuts a page at its plain links to wheels: from ``<a`` to ``</a>`` they
+are unambiguous, may be chosen, and have the name of the file as text. The rest must be text and elements that change
+nothing about links. So each plain link is a link to a parser, too: no comment, attribute or script can be around it.
+Any other page is parsed as a whole.
 
-GitHub gives fifty keys of a file, of which five matter here, in the same form for each. So the first file of a page
-gives the expression that cuts the page at all plain wheels. The rest, with null for each of them, is read as JSON: this
-shows that each wheel was in the list of a release. With any other wheel in it, the page is parsed as a whole.
+GitHub gives fifty keys of each file, of which five matter, in the same form. So the first file of a page gives the
+expression that cuts the page at all plain wheels. The rest, with null for each wheel, is read as JSON, which shows that
+each wheel was in the list of a release. If the rest has another wheel, the page is parsed as a whole.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ _PLAIN_LINK: Final = re.compile(
     )""",
     re.ASCII | re.VERBOSE,
 )
-"""The link as a whole, project and version, and what sorts it: project, local version, the rest of the name."""
+"""Groups: the link, its project and version, and its sort key: project, local version, the rest of the name."""
 _CUT: Final = _PLAIN_LINK.groups + 1
 _ATTRIBUTES: Final = r"""(?:[ ][a-z-]+=(?:"[^"<>]*+"|[\w-]++)){0,20}[ ]?/?>"""
 """The rest of a tag, up to 20 attributes. ``re`` keeps a record of each repeat of a group: unbounded, a tag of 16 MiB
@@ -151,7 +151,7 @@ def sort_plain_links(content: bytes, address: str) -> Mapping[LinkGroup, bytes] 
 
 _FILES: Final = re.compile(r'"assets":\s*\[\s*(?=\{)')
 _MOST: Final = 8192
-"""Characters of what is said of a file."""
+"""Characters of the JSON of a file."""
 _KINDS: Final = {
     "text": r'"[^"\\\0-\x1f]*+"|null',
     "number": r"(?:0|[1-9][0-9]{0,17}+)(?![0-9.eE])",
@@ -169,7 +169,7 @@ _WANTED: Final = {
     '"browser_download_url"': r'"(?P<url>https://[a-z0-9.-]{1,250}/(?:[\w.~%=,+-]{0,250}+/){0,9}'
     r'(?P=front)(?(label)(?:%2[Bb]|\+)(?P=label))-(?P=end))"',
 }
-"""For each key that matters, in GitHub's order, what its value has to be; the URL ends with the name."""
+"""Form of the value of each key that matters, in GitHub's order; the URL ends with the name."""
 
 
 def sort_plain_releases(content: bytes, address: str) -> Mapping[LinkGroup, bytes] | None:
@@ -224,12 +224,9 @@ def _is_plain_object(text: str) -> bool:
 
 
 def _is_harmless(rest: str, names: Sequence[str], address: str) -> bool:
-    """True if the files that were cut out are all in lists of releases, and no wheel is left.
+    """True if the cut files are all in lists of releases, at most once in each, and no wheel is left.
 
-    Args:
-        rest: a page of releases, with null for each file that was cut out.
-        names: the names of those files, each at most once in a release.
-        address: the URL of the page.
+    ``rest`` is the page with null for each cut file; ``names`` are those of the files.
     """
     releases = json.loads(rest)
     counted = 0
@@ -250,7 +247,7 @@ def _is_harmless(rest: str, names: Sequence[str], address: str) -> bool:
 
 
 _SMALL: Final = 2 << 20
-"""Bytes of a page in JSON that takes 2 s and 300 MB at most: that many if each entry is wrong."""
+"""Bytes of a page in JSON that is read in this process: at most 2 s and 300 MB, if each entry has a fault."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,10 +276,7 @@ def read_listing(content: bytes, content_type: str, address: str) -> WheelListin
 def read_page(content: bytes, content_type: str, address: str) -> Page:
     """Read a page of any of these forms; wheels that must not be chosen are faults of it.
 
-    Args:
-        content: the bytes of the page.
-        content_type: as the server gives it, without parameters.
-        address: the URL of the page, after redirects.
+    ``content_type`` has no parameters; ``address`` is the URL after redirects.
     """
     if content_type in HTML_TYPES:
         page = read_html(content, address, texts=True)
@@ -292,9 +286,8 @@ def read_page(content: bytes, content_type: str, address: str) -> Page:
             read = read_list if content.lstrip().startswith(b"[") else read_project_detail
             page = read(content, address) if len(content) <= _SMALL else read_isolated(read, content, address)
         except UnreadableError as error:
-            raise UnreadableError(
-                "page-invalid", f"expected JSON of PEP 691, or a host's list of files: {error}"
-            ) from None
+            reason = f"expected JSON of PEP 691, or a host's list of files: {error}"
+            raise UnreadableError("page-invalid", reason) from None
     else:
         raise UnreadableError(
             "page-type-unknown", f"expected HTML or {JSON_TYPE}, not {content_type or 'an answer without Content-Type'}"

@@ -38,7 +38,7 @@ class ListingPlace:
     filled: Source
     """The source with the placeholders of its URL filled in: what an installer can be pointed at."""
     built_for: BuiltFor = _EMPTY_LABEL
-    """The values that were filled in, which hold for all wheels of the page."""
+    """The values in place of the placeholders, which hold for all wheels of the page."""
 
     def label_of(self, group: LinkGroup) -> BuiltFor:
         """Read the build of a group's wheels from their names, or else from their page."""
@@ -90,7 +90,7 @@ def outcomes_of(project: ProjectName, places: Sequence[ListingPlace], pages: Pag
 
 
 def candidate_of(link: Link, group: LinkGroup, base: str, place: ListingPlace) -> Candidate | None:
-    """Create a candidate; None if its name has no version or no tags after all, or its link is no URL."""
+    """Create a candidate; None if its name has no valid version or tags, or its link is no URL."""
     plain = split_label(link.filename)[0] if group.variant else link.filename
     _project, written, *middle = plain.removesuffix(WHEEL_SUFFIX).split("-")[:-3]
     version, tags = version_of(written), tags_in(group.tags)
@@ -156,18 +156,18 @@ def _places(
         return
     for target in targets:
         known = facts.torch.get(target.torch) if target.torch else None
-        release = known.release if known else None
+        release = known.release if known else ""
         values = (
-            str(target.cuda.tag).removeprefix("cu") if target.cuda else None,
-            str(target.torch) if target.torch else None,
+            target.cuda.tag.removeprefix("cu") if target.cuda else "",
+            str(target.torch or ""),
             release,
-            release.replace(".", "") if release else None,
+            release.replace(".", ""),
         )
         named = {name: each for name, each in zip(PLACEHOLDERS, values, strict=True) if f"{{{name}}}" in source.url}
-        if None not in named.values():  # else the URL needs a value that the target does not have
+        if all(named.values()):  # else the URL needs a value that the target does not have
             url = source.url
             for name, value in named.items():
-                url = url.replace(f"{{{name}}}", str(value))
+                url = url.replace(f"{{{name}}}", value)
             built_for = BuiltFor.of(
                 cuda=target.cuda if "cuda" in named else None, torch=target.torch if {*named} - {"cuda"} else None
             )
@@ -187,9 +187,9 @@ def _page_of(source: Source, project: ProjectName) -> str:
 
 
 _LARGEST: Final = 4 << 20
-"""Bytes of a list of projects. Longer ones are those of everything there is, where nearly every slip is a name."""
+"""Bytes of a list of projects. In a longer one, nearly every misspelling is a name of another project."""
 _SECONDS: Final = 10.0
-"""For asking for one, which is of use where a name is wrong and no loss where it is right."""
+"""For requesting a list, which is of no use if the name is right."""
 
 
 def known_projects(
@@ -264,7 +264,7 @@ def variant_wheels(project: ProjectName, places: Sequence[ListingPlace], pages: 
     """List every variant wheel of a project; see `candidates_of`."""
     found: dict[str, VariantWheel] = {}
     for place in places:
-        for wheel in _at(project, place, pages):
+        for wheel in _variant_wheels_at(project, place, pages):
             found.setdefault(wheel.candidate.url, wheel)
     return list(found.values())
 
@@ -275,7 +275,7 @@ def count_variant_wheels(project: ProjectName, places: Sequence[ListingPlace], p
     return len({link.filename for _, group, link in links if group.variant != VARIANTS_SUFFIX})
 
 
-def _at(project: ProjectName, place: ListingPlace, pages: Pages) -> Iterator[VariantWheel]:
+def _variant_wheels_at(project: ProjectName, place: ListingPlace, pages: Pages) -> Iterator[VariantWheel]:
     """Yield the variant wheels of one place, with the lists of variants there."""
     lists: dict[Version, VariantList] = {}
     candidates: list[tuple[Candidate, VariantLabel]] = []

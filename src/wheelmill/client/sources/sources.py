@@ -33,14 +33,11 @@ def read_sources(
     cache: PageCache,
     newer_at: Callable[[str], Path | None] = lambda _site: None,
 ) -> tuple[Source, ...]:
-    """Read the sources to look in, in the order of preference.
+    """Read the sources of wheels, in the order of preference.
 
-    Args:
-        named: ``--source``, which replaces the shipped ones; so does ``WHEELMILL_SOURCES``, where words are sources.
-        extra: the sources of ``--extra-source``, which come first.
-        cache: the cache of source files that were read before.
-        newer_at: gives the list of a site, to replace the shipped one; None if it has none. ``WHEELMILL_SITE`` replaces
-            the site of the shipped list; if empty, the shipped list is used.
+    The ``extra`` sources come first. Those in ``named``, else the words of ``WHEELMILL_SOURCES``, replace the shipped
+    ones. Otherwise ``newer_at`` gives the list of a site, if it has a newer one than the shipped list. The site is in
+    ``WHEELMILL_SITE``, else in the shipped list; an empty one means the shipped list.
     """
     first = [source for text in extra for source in _sources_at(text, cache)]
     if chosen := list(named) or os.environ.get("WHEELMILL_SOURCES", "").split():
@@ -52,17 +49,13 @@ def read_sources(
 
 
 def keep_credentials(named: Sequence[str], extra: Sequence[str]) -> None:
-    """Keep the credentials in the URLs of sources, for commands that install from servers and look in no source."""
+    """Keep the credentials in the URLs of sources, for commands that search no source."""
     for text in (*named, *extra, *os.environ.get("WHEELMILL_SOURCES", "").split()):
         keep_credential(text.removeprefix("simple:").removeprefix("find-links:"))
 
 
 def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
-    """Read the sources that one word names.
-
-    ``simple:URL``, ``find-links:URL``, ``github:OWNER/REPOSITORY``, ``huggingface:OWNER/REPOSITORY``, a file; a URL
-    alone is a simple index when its path ends with ``simple``, else a page of links.
-    """
+    """Read the sources that one word names; a URL alone is a page of links, or an index if it ends with ``simple``."""
     kind, _, rest = text.partition(":")
     match kind:
         case "simple" | "find-links" | "github" | "huggingface":
@@ -125,13 +118,12 @@ class PublishedSources:
 
     folder: Path
     offline: bool
-    """Use only what the folder has."""
+    """Use only the lists in the folder."""
     refresh: bool
     """Ask the server in any case."""
     warn: Callable[[str], None]
-    """Told when a site does not give its list; then the last one stays in use."""
+    """Called if a site does not give its list; then the last one stays in use."""
     progress: Progress = QUIET
-    """Told which site is asked."""
 
     def newer_at(self, site: str) -> Path | None:
         """Return the list of a site; None if it was never read."""
@@ -171,7 +163,7 @@ def _update(kept: Path, site: str) -> None:
     with temporary_folder() as folder:
         path = folder / "sources.yml"
         path.write_bytes(content)
-        read_sources_file(path)  # refuses what this version cannot read
+        read_sources_file(path)  # refuses a list of a newer form
     write_bytes(kept, content)
     _note_update(kept)
 

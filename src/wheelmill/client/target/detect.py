@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform as this_platform
+import re
 import shutil
 import sys
 import sysconfig
@@ -27,6 +28,8 @@ from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc
 
 _PROBE: Final = Path(__file__).with_name("probe.py")
+_MUSL_VERSION: Final = re.compile(r"^Version ([0-9]{1,9})\.([0-9]{1,9})", re.MULTILINE)
+"""Line that musl's loader prints after ``musl libc (x86_64)``: ``Version 1.2.5``."""
 
 
 class _TorchFacts(Struct, rename={"version": "__version__"}):
@@ -55,14 +58,14 @@ class _InterpreterFacts(Struct):
 def find_interpreter(folder: Path) -> Path | None:
     """Find the interpreter for a command in a folder; None if there is none.
 
-    It comes from ``UV_PYTHON``, else the nearest project's ``.venv``, the active environment, ``.python-version`` or
-    ``requires-python``. If none of them names one, it is the first on PATH.
+    It comes from ``UV_PYTHON``, the nearest project's ``.venv``, the active environment, ``.python-version`` or
+    ``requires-python``, else from PATH.
     """
     if os.environ.get("UV_PYTHON"):
         return declared_python(folder)
     projects = [path for path in (folder, *folder.parents) if (path / "pyproject.toml").exists()]
-    environments = [(path / ".venv") for path in (folder, *projects[:1])]
-    for environment in (*environments, *filter(None, [active_environment()])):
+    environments = [*(path / ".venv" for path in (folder, *projects[:1])), active_environment()]
+    for environment in filter(None, environments):
         if (python := python_in(environment)) and not is_ours(python):
             return python
     if projects or any((path / ".python-version").exists() for path in (folder, *folder.parents)):
@@ -190,9 +193,7 @@ def libc_of(glibc: str | None, interpreter: Path, platform: Platform) -> Libc | 
     """Find the C library of an interpreter: its glibc if it reports one, else by its loader."""
     if glibc:
         return Libc.parse(glibc)
-    if not platform.is_linux:
-        return None
-    return musl_of(interpreter)
+    return musl_of(interpreter) if platform.is_linux else None
 
 
 def musl_of(interpreter: Path) -> Libc | None:
@@ -204,20 +205,13 @@ def musl_of(interpreter: Path) -> Libc | None:
     if loader is None or "musl" not in loader:
         return None
     try:
-        said = process.run([loader], env={}, timeout=10)
+        printed = process.run([loader], env={}, timeout=10)
     except ProcessError as error:  # without a program to load, it fails
-        said = error.tail
+        printed = error.tail
     except UsageError:
         return None
-    for line in said.splitlines():
-        name, _, version = line.partition(" ")
-        if name == "Version":  # "musl libc (x86_64)", then "Version 1.2.5"
-            try:
-                major, minor, *_ = map(int, version.split("."))
-            except ValueError:
-                return None
-            return Libc("musl", major, minor)
-    return None
+    version = _MUSL_VERSION.search(printed)
+    return Libc("musl", int(version[1]), int(version[2])) if version else None
 
 
 def _loader_of(program: Path) -> str | None:
@@ -245,11 +239,7 @@ class NamedTorch:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``2.8``, or torch's own output: ``2.8.0+cu128``, ``2.8.0+cpu``, ``2.9.0.dev20250801+cu129``.
-
-        Raises:
-            ValueError: it is no version of torch.
-        """
+        """Read ``2.8``, or torch's own output: ``2.8.0+cu128``, ``2.8.0+cpu``, ``2.9.0.dev20250801+cu129``."""
         release, _, local = text.strip().lower().partition("+")
         if not local:
             return cls(torch=TorchVersion.parse(release))

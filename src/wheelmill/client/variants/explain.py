@@ -1,4 +1,4 @@
-"""Variant wheels of a project: their lists, their properties, every reason against them, and the one for this machine.
+"""Variant wheels of a project: their properties, every reason against them, and the one for this machine.
 
 A variant of ``{name}-{version}-variants.json`` is compared with a machine once, however many wheels it has.
 """
@@ -51,13 +51,13 @@ class ListedVariant:
     """One variant of a version."""
 
     properties: Properties
-    """Properties that it asks for."""
+    """Properties that it requires."""
     against: tuple[Mismatch, ...]
     """Every property that the machine lacks."""
     notes: tuple[str, ...]
     """Remarks for the user."""
     place: tuple[Rank, ...]
-    """Rank among those that fit: the lowest is taken; empty for others."""
+    """Rank among those that fit, of which the lowest is taken; empty for others."""
 
 
 ListedVariants = Mapping[str, ListedVariant]
@@ -65,10 +65,7 @@ ListedVariants = Mapping[str, ListedVariant]
 
 
 def compare_variants(metadata: VariantMetadata, target: TargetEnvironment, machine: Machine) -> ListedVariants:
-    """Compare every variant of a list with a machine; notes compare it with the target's torch and GPUs.
-
-    ``machine`` has the known namespaces of the target.
-    """
+    """Compare every variant of a list with a machine; notes compare it with the target's torch and GPUs."""
     own, found = machine_for(metadata, machine), {}
     ranks = ranks_of(metadata.default_priorities, own)
     for label, properties in metadata.variants.items():
@@ -99,10 +96,7 @@ ReadLists = Mapping[str, VariantMetadata | str]
 def read_lists(
     lists: Iterable[VariantList], cache: PageCache, *, offline: bool, progress: Progress = QUIET
 ) -> ReadLists:
-    """Read lists in parallel. A list may change at the same URL, so servers are always asked.
-
-    If ``offline``, only cached lists are used.
-    """
+    """Read lists in parallel, from servers because a list may change, or from the cache if ``offline``."""
     wanted = {each.url: each for each in lists}
     if offline:
         return {url: _recall(url, cache) for url in wanted}
@@ -123,19 +117,15 @@ def read_lists(
             try:
                 content = future.result()
                 found[url] = read_variant_metadata(content)
-                cache.keep_fact(_key(url), content.decode(errors="replace"))  # unread parts may be no UTF-8
+                cache.keep_fact(f"variants:{url}", content.decode(errors="replace"))  # unread parts may be no UTF-8
             except WheelmillError as error:
                 found[url] = str(error)
     progress.line("")
     return found
 
 
-def _key(url: str) -> str:
-    return f"variants:{url}"
-
-
 def _recall(url: str, cache: PageCache) -> VariantMetadata | str:
-    if kept := cache.fact(_key(url)):
+    if kept := cache.fact(f"variants:{url}"):
         with suppress(UnreadableError):  # an older version of wheelmill could read it
             return read_variant_metadata(kept.encode())
     return "it was not read: --offline was given"
@@ -151,9 +141,9 @@ class VariantVerdict:
 
     wheel: VariantWheel
     variant: ListedVariant | None
-    """None for a plain wheel, and where no list that was read says it."""
+    """None for a plain wheel, and if no list that was read has it."""
     against: tuple[Mismatch, ...]
-    """Every reason; none when it fits."""
+    """Every reason; empty if it fits."""
     notes: tuple[str, ...]
     """Remarks for the user."""
 
@@ -231,9 +221,9 @@ def _version_place(verdict: VariantVerdict) -> tuple[object, ...]:
 
 
 _MOST_LISTS: Final = 20
-"""So many lists are read, of the newest versions."""
-_MOST_LOOKS: Final = 5
-"""So many wheels are looked into at most."""
+"""Lists that are read, of the newest versions."""
+_MOST_INSPECTIONS: Final = 5
+"""Wheels that are inspected."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,7 +235,7 @@ class VariantExplanation:
     verdicts: tuple[VariantVerdict, ...]
     """Verdicts on all wheels, plain ones too: those that fit first, in the order in which they are taken."""
     taken: VariantVerdict | None
-    """Wheel that uv takes, which compares no torch; None if it takes none."""
+    """Wheel that uv takes, without a comparison of torch; None if it takes none."""
     command: str | None
     """Command with which uv installs the wheel for this machine; None if uv would not, or if that is a plain wheel."""
     warnings: tuple[str, ...]
@@ -266,7 +256,7 @@ class VariantExplanation:
 def explain_variants(requirement: Requirement, environment: TargetEnvironment, search: Search) -> VariantExplanation:
     """Compare every variant wheel of a project, and the plain ones beside them, with a target.
 
-    Facts that the environment leaves open stay open: a variant need not name its torch.
+    Open facts of the environment stay open: a variant need not name its torch.
     """
     project = canonicalize_name(requirement.name)
     target = search.target(environment)
@@ -291,7 +281,7 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
         verdicts = [judge.verdict(wheel) for wheel in wheels]
         taken = [each for each in verdicts if each.is_taken]
         if search.look:
-            verdicts = _with_looks(judge, verdicts, found, search)
+            verdicts = _with_inspections(judge, verdicts, found, search)
         best = judge.first(each for each in verdicts if not each.against)
         outcomes = tuple(found.outcomes(project))
         return VariantExplanation(
@@ -299,7 +289,7 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
             machine=machine,
             verdicts=(*judge.in_order(each for each in verdicts if not each.against), *_nearest(verdicts)),
             taken=judge.first(taken),
-            command=_command(best, judge.first(each for each in taken if _is_of_version(each, best)), target),
+            command=_command(best, taken, judge),
             warnings=(*found.warnings(outcomes), *_unknown_drafts(lists)),
             sources=outcomes,
         )
@@ -310,21 +300,18 @@ def _is_same(one: VariantVerdict | None, other: VariantVerdict | None) -> bool:
     return (one and one.wheel.candidate.url) == (other and other.wheel.candidate.url)
 
 
-def _is_of_version(verdict: VariantVerdict, best: VariantVerdict | None) -> bool:
-    return best is not None and verdict.wheel.candidate.version == best.wheel.candidate.version
-
-
-def _command(best: VariantVerdict | None, taken: VariantVerdict | None, target: TargetEnvironment) -> str | None:
+def _command(best: VariantVerdict | None, taken: Sequence[VariantVerdict], judge: Judge) -> str | None:
     """Write the command with which uv installs the best wheel, if uv takes it of this version from a simple index."""
-    if best is None or best.wheel.label is None or not _is_same(best, taken):
+    if best is None or best.wheel.label is None:
         return None
-    candidate = best.wheel.candidate
-    if candidate.source.kind is not SourceKind.SIMPLE:
+    candidate, interpreter = best.wheel.candidate, judge.target.interpreter
+    of_version = judge.first(each for each in taken if each.wheel.candidate.version == candidate.version)
+    if candidate.source.kind is not SourceKind.SIMPLE or not _is_same(best, of_version):
         return None
     return command_line(
         [
             *("uv", "pip", "install", "--preview-features", "wheel-variants"),
-            *(("--python", str(target.interpreter)) if target.interpreter else ()),
+            *(("--python", str(interpreter)) if interpreter else ()),
             *("--index", without_credentials(candidate.source.url)),
             f"{candidate.project}=={candidate.version}",
         ]
@@ -344,28 +331,27 @@ def _newest_lists(wheels: Iterator[VariantWheel]) -> list[VariantList]:
     return [each.listed for each in newest[:_MOST_LISTS] if each.listed]
 
 
-def _with_looks(
+def _with_inspections(
     judge: Judge, verdicts: Sequence[VariantVerdict], found: Finder, search: Search
 ) -> list[VariantVerdict]:
     """Inspect the wheel that would be taken, and the next one if it does not fit."""
     judged = list(verdicts)
     seen: set[str] = set()
-    for _ in range(_MOST_LOOKS):
+    for _ in range(_MOST_INSPECTIONS):
         best = judge.first(each for each in judged if not each.against)
         if best is None or (url := best.wheel.candidate.url) in seen:
             break
         seen.add(url)
-        look = inspect_wheels([best.wheel.candidate], found.pages.cache, search)[url]
-        judged = [_with_look(judge, each, look) if each is best else each for each in judged]
+        inside = inspect_wheels([best.wheel.candidate], found.pages.cache, search)[url]
+        judged = [_with_inspection(judge, each, inside) if each is best else each for each in judged]
     return judged
 
 
-def _with_look(judge: Judge, verdict: VariantVerdict, look: WheelInspection | str) -> VariantVerdict:
+def _with_inspection(judge: Judge, verdict: VariantVerdict, inside: WheelInspection | str) -> VariantVerdict:
     """Judge an inspected wheel again, or note why it was not inspected."""
-    candidate = verdict.wheel.candidate
-    if not isinstance(look, WheelInspection):
-        return replace(verdict, notes=(*verdict.notes, look))
-    return judge.verdict(replace(verdict.wheel, candidate=replace(candidate, inside=look)))
+    if isinstance(inside, str):
+        return replace(verdict, notes=(*verdict.notes, inside))
+    return judge.verdict(replace(verdict.wheel, candidate=replace(verdict.wheel.candidate, inside=inside)))
 
 
 def _nearest(verdicts: Sequence[VariantVerdict]) -> list[VariantVerdict]:
