@@ -45,11 +45,7 @@ MAX_TEXT: Final = 4096
 
 
 def project_name(text: str) -> ProjectName:
-    """Normalize a project's name.
-
-    Raises:
-        ValueError: the text is not a project name.
-    """
+    """Normalize a project's name, or raise ValueError."""
     try:
         return canonicalize_name(text, validate=True)
     except InvalidName:
@@ -57,11 +53,7 @@ def project_name(text: str) -> ProjectName:
 
 
 def project_version(text: str) -> ProjectVersion:
-    """Bring a version into its canonical form.
-
-    Raises:
-        ValueError: the text is not a version.
-    """
+    """Bring a version into its canonical form, or raise ValueError."""
     try:
         return ProjectVersion(str(Version(bounded(text))))
     except InvalidVersion:
@@ -74,11 +66,7 @@ def is_sha256(text: str) -> bool:
 
 
 def read_range(text: str) -> SpecifierSet:
-    """Read a range of versions, which may be empty.
-
-    Raises:
-        ValueError: the text is not a range.
-    """
+    """Read a range of versions, which may be empty, or raise ValueError."""
     try:
         return SpecifierSet(bounded(text))
     except InvalidSpecifier:
@@ -86,7 +74,7 @@ def read_range(text: str) -> SpecifierSet:
 
 
 def _range_near(text: str) -> str:
-    """Example for an error message: ``==VERSION`` for a lone version, else a general range."""
+    """Write the example of an error: ``==VERSION`` for a lone version, else a general range."""
     try:
         return f"=={Version(text)}"
     except InvalidVersion:
@@ -94,11 +82,7 @@ def _range_near(text: str) -> str:
 
 
 def read_requirement(text: str) -> Requirement:
-    """Read a requirement.
-
-    Raises:
-        ValueError: the text is not a requirement, or its marker is nested too deep to be read.
-    """
+    """Read a requirement, or raise ValueError, also for a marker that is nested too deep."""
     try:
         return Requirement(bounded(text))
     except InvalidRequirement:
@@ -108,19 +92,15 @@ def read_requirement(text: str) -> Requirement:
 
 
 def bounded(text: str) -> str:
-    """Refuse a text that is too long to parse.
-
-    Raises:
-        ValueError: it has more than `MAX_TEXT` characters.
-    """
+    """Return a text, or raise ValueError if it is too long to parse."""
     if len(text) > MAX_TEXT:
         raise ValueError(f"expected at most {MAX_TEXT} characters, not {len(text)}: '{text:.40}...'")
     return text
 
 
 def words_like(text: str, known: Iterable[str]) -> list[str]:
-    """Up to three known words close to a possible misspelling, the nearest first; else those that begin with it."""
-    import difflib  # for what is wrong alone
+    """List up to three known words close to a misspelling, the nearest first; else those that begin with it."""
+    import difflib  # for misspellings only
 
     words = sorted(known)
     return difflib.get_close_matches(text, words) or [word for word in words if text and word.startswith(text)][:3]
@@ -164,7 +144,7 @@ def _read_once(kind: type[_Kind], text: str) -> _Kind:
 
 
 def release_numbers(text: str, example: str, *, lengths: tuple[int, ...] = (2, 3)) -> tuple[int, ...]:
-    """Parse dotted numbers, as many as one of `lengths`; the error says that `example` was expected."""
+    """Parse dotted numbers, as many as one of `lengths`; an error expects `example`."""
     try:
         version = Version(bounded(text))
     except InvalidVersion:
@@ -260,7 +240,7 @@ class Platform(Word):
 
     @classmethod
     def of_tag(cls, tag: str) -> Platform | None:
-        """Platform of a wheel's platform tag, whatever its C library; None if the tag is ``any``."""
+        """Find the platform of a wheel's platform tag with any C library; None if the tag is ``any``."""
         plain = re.sub(r"^(many|musl)linux[0-9]*(_[0-9]+_[0-9]+)?_", "linux_", tag)
         return cls(**parts.groupdict()) if (parts := _PLATFORM.fullmatch(plain)) else None
 
@@ -367,7 +347,7 @@ class TorchVersion(Word):
 
     @classmethod
     def of_release(cls, version: Version) -> TorchVersion:
-        """Torch that its extensions link to: ``2.16rc1`` for ``2.16.0rc1+cu130``, ``2.16`` for ``2.16.1rc1``."""
+        """Read the torch of extensions: ``2.16rc1`` for ``2.16.0rc1+cu130``, ``2.16`` for ``2.16.1rc1``."""
         kind, number = version.pre or ("", 0)
         return cls(version.major, version.minor, number if kind == "rc" and not version.micro else None)
 

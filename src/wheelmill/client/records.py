@@ -65,9 +65,9 @@ class SourceList:
 
 
 class LookupOutcome(StrEnum):
-    """The outcome of looking for a project in a source. The values are part of the commands' JSON.
+    """The outcome of the search for a project in a source. The values are part of the commands' JSON.
 
-    Of several pages of one source, the outcome that is first here counts: the unknown outweighs the known.
+    Of several pages of one source, the first outcome in this order counts: the unknown outweighs the known.
     """
 
     UNREACHABLE = "unreachable"
@@ -150,7 +150,7 @@ class TargetEnvironment:
     torch_release: str | None = None
     """``2.11.0+cu130`` as it is installed; None when it is not, or was given by hand."""
     cuda: CudaVersion | None
-    """The CUDA that torch is built for, or that was asked for; None if any may be chosen."""
+    """The CUDA of the torch, or the requested one; None if any may be chosen."""
     cuda_major: int | None = None
     """The only major release of CUDA that may be chosen, where the CUDA is open; None for any."""
     cpu_only: bool = False
@@ -191,7 +191,7 @@ class WheelInspection:
     requires_dist: tuple[str, ...]
     requires_python: str | None = None
     glibc: str | None = None
-    """The newest glibc that its code asks for."""
+    """The newest glibc that its code needs."""
     cuda_major: int | None = None
     """The major release of the CUDA libraries that its code names."""
     cxx11_abi: bool | None = None
@@ -199,10 +199,10 @@ class WheelInspection:
     """``9.0a``."""
     ptx: tuple[str, ...] = ()
     torch_window: TorchWindow | None = None
-    """In which torches its code could load; None when it needs none, or that is not known."""
+    """The torches that its code could load in; None if it needs none, or if they are unknown."""
     code_read: bool = False
     driver: str | None = None
-    """The oldest driver that loads its code: ``580.65.06``; None where nobody says it."""
+    """The oldest driver that loads its code: ``580.65.06``; None if unknown."""
     gone: str | None = None
     """The answer of a server that no longer has its file: ``404 Not Found``; None if it has it, or was not asked."""
 
@@ -279,10 +279,10 @@ class Aspect(StrEnum):
     DRIVER = "driver"
     GPU = "gpu"
     VERSION = "version"
-    """Is not a version that was asked for."""
+    """Its version was not requested."""
     YANKED = "yanked"
     VARIANT = "variant"
-    """The target lacks a property of its variant, or it is unknown whether it has it."""
+    """The target lacks a property of its variant, or may lack it."""
     FILE = "file"
     """Its server no longer has its file."""
 
@@ -300,14 +300,14 @@ class Choice:
     """The wheel for one project."""
 
     project: ProjectName
-    """The name as it was asked for."""
+    """The requested name."""
     candidate: Candidate
     extras: frozenset[str] = frozenset()
-    """The extras that were asked for."""
+    """The requested extras."""
     requires_dist: tuple[str, ...] | None = None
     """The requirements in its METADATA; None if that was not read."""
     notes: tuple[str, ...] = ()
-    """Facts that could not be checked, and remarks: ``its GPU architectures are not known``."""
+    """Unchecked facts, and remarks: ``its GPU architectures are not known``."""
 
     @property
     def name_with_extras(self) -> str:
@@ -343,7 +343,7 @@ class Resolution:
     choices: Mapping[ProjectName, Choice]
     unresolved: Mapping[ProjectName, Unresolved]
     torch_backend: CudaTag | None = None
-    """The CUDA that torch has to be taken for, as uv calls it; None where the usual index has the right one."""
+    """uv's name for the CUDA of torch; None if the usual index has the right one."""
     torch_index: str | None = None
     """The simple index that has it."""
     warnings: tuple[str, ...] = ()
@@ -359,5 +359,5 @@ class Resolution:
 
     @property
     def torch(self) -> TorchVersion | None:
-        """The torch that must stand beside the wheels; None if none of them is linked to it."""
+        """The torch that the wheels need; None if none of them is linked to it."""
         return self.environment.torch if any(choice.needs_torch for choice in self.choices.values()) else None

@@ -1,7 +1,8 @@
 """Virtual environments, folders of installed packages, and mirrors of the package index, all filled by uv.
 
 uv finds interpreters, decides which wheels an environment gets, and links big wheels instead of copying them. A mirror
-holds each file of the index once, under its hash, for environments that reach no index.
+holds each file of the index once, under its hash, for environments that reach no index. Functions and methods raise
+ProcessError if uv or pip fails.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class VirtualEnvironment:
-    """Virtual environment on disk. Its methods raise ProcessError if uv, pip or the code fails."""
+    """Virtual environment on disk."""
 
     directory: Path
 
@@ -90,13 +91,7 @@ class VirtualEnvironment:
 
 
 def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bool = False) -> VirtualEnvironment:
-    """Make an empty virtual environment, replacing an existing one.
-
-    `python` is the interpreter's version; None, like the running version, means the running interpreter.
-
-    Raises:
-        ProcessError: this machine has no such interpreter and uv cannot get one.
-    """
+    """Make an empty virtual environment, replacing an existing one, with the running interpreter by default."""
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
     wanted = sys.executable if python is None or str(python) == running else str(python)
     with index_only_environment() as variables:
@@ -114,7 +109,7 @@ _VIA_SHELL: Final = b"#!/bin/sh\n'''exec' "
 
 @dataclass(frozen=True, kw_only=True)
 class PackageFolder:
-    """Packages for one Python and one platform. Installing raises ProcessError if uv fails."""
+    """Packages for one Python and one platform."""
 
     directory: Path
     python: PythonVersion
@@ -203,7 +198,6 @@ def mirror(
     `torch_options` describes `torch_backend`.
 
     Raises:
-        ProcessError: no wheels fit together, or the package index does not answer.
         NetworkError: a wheel cannot be downloaded.
         IntegrityError: the package index has different bytes under a wheel's name.
     """
@@ -220,13 +214,13 @@ def mirror(
         for wheel in package.wheels or ()
         if wheel.url
     ]
+
+    def cached(wheel: tuple[str, Sha256, str]) -> Path:
+        filename, sha256, url = wheel
+        return _cached_file(Path("mirror", sha256, filename), sha256, lambda _web: url)
+
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        cached = list(pool.map(lambda each: _cached_wheel(*each), wheels))
-    return [link_or_copy(wheel, folder / wheel.name) for wheel in cached]
-
-
-def _cached_wheel(filename: str, sha256: Sha256, url: str) -> Path:
-    return _cached_file(Path("mirror", sha256, filename), sha256, lambda _web: url)
+        return [link_or_copy(wheel, folder / wheel.name) for wheel in list(pool.map(cached, wheels))]
 
 
 def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -26,23 +26,6 @@ CREDENTIALS_FOLDER: Final = "UV_CREDENTIALS_DIR"
 _NAME: Final = "credentials.toml"
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 """Servers for which uv takes credentials without https."""
-
-
-def write_credentials(folder: Path, known: Mapping[Origin, Credential], own: Path | None) -> None:
-    """Write the credentials file for one uv run into a folder that only this user may read.
-
-    The file adds `known` to the user's own credentials, which uv keeps in the folder `own`.
-    """
-    import tomlkit  # only where there are credentials
-
-    kept = own / _NAME if own else None
-    text = kept.read_text(encoding="utf-8") if kept and kept.exists() else ""
-    entries = [
-        _entry(origin, credential)
-        for origin, credential in known.items()
-        if origin.is_secure or origin.host in _LOOPBACK
-    ]
-    (folder / _NAME).write_text(f"{text}\n{tomlkit.dumps({'credential': entries})}", encoding="utf-8")
 
 
 def _entry(origin: Origin, credential: Credential) -> dict[str, str]:
@@ -135,13 +118,23 @@ def index_only_environment() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def _credentials() -> Iterator[dict[str, str]]:
-    """Yield the variable naming a temporary folder with wheelmill's credentials for uv; empty without credentials."""
+    """Yield the variable for a private folder with uv's and wheelmill's credentials; empty if wheelmill has none."""
     known = known_credentials()
     if not known:
         yield {}
         return
+    import tomlkit  # slow, and not needed without credentials
+
+    own = _credentials_folder()
+    kept = own / _NAME if own else None
+    text = kept.read_text(encoding="utf-8") if kept and kept.exists() else ""
+    entries = [
+        _entry(origin, credential)
+        for origin, credential in known.items()
+        if origin.is_secure or origin.host in _LOOPBACK
+    ]
     with temporary_folder() as folder:
-        write_credentials(folder, known, _credentials_folder())
+        (folder / _NAME).write_text(f"{text}\n{tomlkit.dumps({'credential': entries})}", encoding="utf-8")
         yield {CREDENTIALS_FOLDER: str(folder)}
 
 

@@ -226,11 +226,7 @@ class Web:
         )
 
     def read(self, url: str, *, limit: int = MAX_CONTENT) -> bytes:
-        """Read a document that must exist, of at most `limit` bytes, unpacked.
-
-        Raises:
-            NetworkError: as `get` does, and for any other answer than the document.
-        """
+        """Read a document of at most `limit` bytes, unpacked; any other answer is a NetworkError."""
         answer = self.get(url, limit=limit)
         if answer.status != HTTPStatus.OK:  # 206 would be an unrequested part
             raise NetworkError("status", f"{without_credentials(url)}: {answer.outcome}", status=answer.status)
@@ -296,8 +292,8 @@ class Web:
     ) -> httpx.Response:
         """Follow redirects to the final answer; `read` gets its content, from the beginning for each try.
 
-        A credential belongs to the server that the URL names. It is not sent to another server after a redirect, nor
-        again after a redirect back.
+        A credential belongs to the server that the URL names: after a redirect to another server, it is not sent again,
+        even after a redirect back.
         """
         shown = without_credentials(url)
         time_left = TimeLeft(shown, self._seconds + size / BYTES_PER_SECOND)

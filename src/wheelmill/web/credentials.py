@@ -180,12 +180,11 @@ def _read_entries(path: Path, content: Mapping[str, object]) -> Stored:
     for key, entry in content.items():
         try:
             origin = _origin_of_key(key)
-            again = origin in found
+            if origin in found:
+                raise ValueError(f"there is another table for {origin}")  # noqa: TRY301 - a fault as the others
             found[origin] = _read_entry(entry)
         except ValueError as error:
             faults.append(f'{path}: "{without_credentials(key)}": {error}')
-        else:
-            faults += [f'{path}: "{key}": there is another table for {origin}'] if again else []
     if faults:
         raise ConfigurationError(tuple(faults))
     return found

@@ -1,6 +1,7 @@
 """JSON pages of the simple API (PEP 691), GitHub's releases, and Hugging Face's lists of files.
 
-An entry with a value of a wrong type is a fault, and no link. Unknown keys are ignored, as PEP 691 asks.
+An entry with a value of a wrong type is a fault, and no link. Unknown keys are ignored, as PEP 691 asks. Readers take
+the content and the URL after redirects; content without a list of entries is an UnreadableError.
 """
 
 from __future__ import annotations
@@ -63,11 +64,7 @@ _WORDS: Final[Mapping[type, str]] = {
 
 
 def read_project_list(content: bytes, address: str) -> Page:
-    """Read a project list into a link per project, with its name as text; `address` is the URL after redirects.
-
-    Raises:
-        UnreadableError: the content is no JSON object with a list of projects.
-    """
+    """Read a project list into a link per project, with its name as text."""
     faults: list[Fault] = []
     page, projects = _parse(content, "projects", faults)
     names = [project["name"] for project in _sound("projects.{}", projects, _LISTED, faults)]
@@ -76,21 +73,17 @@ def read_project_list(content: bytes, address: str) -> Page:
 
 
 def read_project_detail(content: bytes, address: str) -> Page:
-    """Read a project's page; `address` is the URL after redirects.
-
-    Raises:
-        UnreadableError: the content is no JSON object with a list of files.
-    """
+    """Read a project's page."""
     faults: list[Fault] = []
     page, files = _parse(content, "files", faults)
     project, status = _object("", page, _PROJECT, faults), page.get("project-status")
-    said = None if status is None else _object("project-status", status, _STATUS, faults)
+    marked = None if status is None else _object("project-status", status, _STATUS, faults)
     return Page(
         form=Form.JSON,
         base=address,
         version=_version(page, faults),
-        status=None if said is None else said.get("status") or "active",
-        status_reason=said.get("reason") if said else None,
+        status=None if marked is None else marked.get("status") or "active",
+        status_reason=marked.get("reason") if marked else None,
         name=project.get("name"),
         versions=_texts("versions", project.get("versions"), faults),
         links=[_link(file) for file in _sound("files.{}", files, _FILE, faults)],

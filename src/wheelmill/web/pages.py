@@ -178,12 +178,12 @@ def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str
 
 
 def _is_clean(text: str) -> bool:
-    """Return whether all characters of a text are printable."""
+    """True if all characters of a text are printable."""
     return text.isprintable() and "\ufffd" not in text
 
 
 def _is_web(url: str) -> bool:
-    """Return whether a URL is one of http or https, with a readable host."""
+    """True for a URL of http or https, with a readable host."""
     start = len("https://")
     return _is_origin(url[:start] + url[start:].partition("/")[0])
 
@@ -235,11 +235,7 @@ MOST_MEMORY: Final = 1 << 30
 
 
 def read_isolated(read: Callable[[bytes, str], Page], content: bytes, address: str) -> Page:
-    """Call `read`, which must be picklable, in an isolated process.
-
-    Raises:
-        UnreadableError: the page exceeds the limits, or `read` raises it.
-    """
+    """Call `read`, which must be picklable, in an isolated process, or raise UnreadableError beyond the limits."""
     from wheelmill.system.isolated_call import CallLimits, call_isolated  # not for cached pages
 
     limits = CallLimits(seconds=MOST_SECONDS, memory=MOST_MEMORY)
@@ -271,10 +267,8 @@ _SMALL: Final = 8 << 10
 def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
     """Read a project list or a project's page from any source; a large one in an isolated process.
 
-    `address` is the URL after redirects. `texts` adds the anchors' texts, which takes time and few callers need.
-
-    Raises:
-        UnreadableError: the page takes more time or memory than any list of wheels.
+    `address` is the URL after redirects. `texts` adds the anchors' texts, which takes time and few callers need. A page
+    that takes more time or memory than any list of wheels is an UnreadableError.
     """
     if len(content) <= _SMALL:
         return parse_html(content, address, texts=texts)

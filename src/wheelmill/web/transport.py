@@ -89,9 +89,9 @@ def asked_pause(headers: Mapping[str, str]) -> float:
 
 
 Send = Callable[[httpx.Request], httpx.Response]
-"""Sends a request over a connection, and leaves the content of the answer to be read."""
+"""Sends a request, and leaves the content of the answer to be read."""
 Read = Callable[[Iterator[bytes], int], None]
-"""Takes the content of an answer, in pieces, and its status."""
+"""Reads the content of an answer, in pieces; gets its status, too."""
 
 BYTES_PER_SECOND: Final = 64 << 10
 """The average rate that a download must keep up."""
@@ -111,7 +111,7 @@ _TOO_LONG: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT
 class TimeLeft:
     """Remaining time of a request, read before each wait of a socket: `socket.settimeout` calls `__index__`.
 
-    Without it a server that sends a byte now and then could hold a request forever.
+    Without it, a server that sends a byte now and then could hold a request forever.
     """
 
     def __init__(self, url: str, seconds: float) -> None:

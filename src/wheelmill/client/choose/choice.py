@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -157,12 +156,6 @@ def _notes(candidate: Candidate) -> tuple[str, ...]:
     return tuple(notes)
 
 
-_REASON: Final = "is an alias of {0}: its wheel {1} has no files and requires {2}"
-_SUGGESTION: Final = "name {0}, whose wheel is chosen here, or '{1}' for that one"
-_BY_EXTRAS: Final = "is an alias of {0} with an extra for each CUDA: its wheel {1} has no files"
-_WITHOUT_EXTRAS: Final = "name {0}: its wheel for this CUDA is chosen here"
-
-
 def without_aliases(resolution: Resolution) -> Resolution:
     """Remove aliases: they can be installed only from an index that has their requirements."""
     aliases = {name: absence for name, choice in resolution.choices.items() if (absence := _absence_of(choice))}
@@ -180,14 +173,11 @@ def _absence_of(choice: Choice) -> Unresolved | None:
         return None
     version = str(wheel.version)
     if project := chosen_by_extras(version, requires_dist):
-        reason = _BY_EXTRAS.format(project, wheel.filename)
-        return Unresolved(project=choice.project, reason=reason, suggestion=_WITHOUT_EXTRAS.format(project))
-    project = stands_for(version, requires_dist)
-    if project is None:
+        reason = f"is an alias of {project} with an extra for each CUDA: its wheel {wheel.filename} has no files"
+        suggestion = f"name {project}: its wheel for this CUDA is chosen here"
+    elif project := stands_for(version, requires_dist):
+        reason = f"is an alias of {project}: its wheel {wheel.filename} has no files and requires {requires_dist[0]}"
+        suggestion = f"name {project}, whose wheel is chosen here, or '{requires_dist[0]}' for that one"
+    else:
         return None
-    (required,) = requires_dist
-    return Unresolved(
-        project=choice.project,
-        reason=_REASON.format(project, wheel.filename, required),
-        suggestion=_SUGGESTION.format(project, required),
-    )
+    return Unresolved(project=choice.project, reason=reason, suggestion=suggestion)
