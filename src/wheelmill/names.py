@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NewType, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Final, NewType, Self
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -115,9 +115,15 @@ class Word(ABC):
         """Parse the text form, or raise a ValueError that names the expected form."""
 
     @classmethod
+    @functools.lru_cache(maxsize=4096)
+    def _parsed_once(cls, text: str) -> Self:
+        """Parse the text form; cached, because a ledger of 100,000 wheels has a few dozen distinct words."""
+        return cls.parse(text)
+
+    @classmethod
     def _validated(cls, value: object) -> Self:
         if isinstance(value, str):
-            return cast(Self, _read_once(cls, value))
+            return cls._parsed_once(value)
         if isinstance(value, cls):
             return value
         raise ValueError(f"expected text in quotes, not {value!r}")
@@ -132,15 +138,6 @@ class Word(ABC):
             json_schema_input_schema=core_schema.str_schema(),
             serialization=core_schema.to_string_ser_schema(),
         )
-
-
-_Kind = TypeVar("_Kind", bound=Word)
-
-
-@functools.lru_cache(maxsize=4096)
-def _read_once(kind: type[_Kind], text: str) -> _Kind:
-    """Parse the text form; cached, because a ledger of 100,000 wheels has a few dozen distinct words."""
-    return kind.parse(text)
 
 
 def release_numbers(text: str, example: str, *, lengths: tuple[int, ...] = (2, 3)) -> tuple[int, ...]:

@@ -76,15 +76,15 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         def choose_with(seen: Inspections) -> Resolution:
             return choose([requirement], environment, with_inspections(candidates, seen), found.facts)
 
-        inspected = choose_inspected(choose_with, found.pages.cache, search)
-        target = inspected.resolution.environment
+        resolution, seen = choose_inspected(choose_with, found.pages.cache, search)
+        target = resolution.environment
         verdicts = [
             Assessment(
                 candidate=candidate,
                 against=tuple(mismatches(candidate, requirement, target, found.facts)),
-                inside=inspected.seen.get(candidate.url),
+                inside=seen.get(candidate.url),
             )
-            for candidate in with_inspections(candidates, inspected.seen)[project]
+            for candidate in with_inspections(candidates, seen)[project]
         ]
         fit = [verdict for verdict in verdicts if not verdict.against]
         fit.sort(key=lambda verdict: preference(verdict.candidate, target), reverse=True)
@@ -92,7 +92,7 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         others.sort(key=lambda verdict: (verdict.candidate.version, verdict.candidate.filename), reverse=True)
         others.sort(key=lambda verdict: _distance(verdict, target))
         outcomes = tuple(found.outcomes(project))
-        absence = inspected.resolution.unresolved.get(project)
+        absence = resolution.unresolved.get(project)
         return Explanation(
             environment=target,
             verdicts=(*fit, *others),

@@ -54,15 +54,6 @@ Inspections = Mapping[str, WheelInspection | str]
 """Result of each inspection by the wheel's URL, or why the wheel could not be inspected."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class InspectedChoice:
-    """A choice, and the inspections of wheels that led to it."""
-
-    resolution: Resolution
-    """The choices, with the requirements of their wheels."""
-    seen: Inspections
-
-
 def with_inspections(candidates: Candidates, seen: Inspections) -> Candidates:
     """Add their inspections to candidates."""
     return {
@@ -78,14 +69,14 @@ def with_inspections(candidates: Candidates, seen: Inspections) -> Candidates:
 
 def choose_inspected(
     choose_with: Callable[[Inspections], Resolution], cache: PageCache, search: Search
-) -> InspectedChoice:
+) -> tuple[Resolution, Inspections]:
     """Inspect the chosen wheels, and choose again if one of them does not fit; see `Search.look`.
 
     Returns:
-        The last choice; its warnings list each wheel that was left out, with the reason.
+        The last choice, whose warnings list each wheel that was left out, with the reason; and all inspections.
     """
     if not search.look:
-        return InspectedChoice(resolution=choose_with({}), seen={})
+        return choose_with({}), {}
     seen: dict[str, WheelInspection | str] = {}
     left_out: dict[str, str] = {}
     for _ in range(_ROUNDS):
@@ -102,7 +93,7 @@ def choose_inspected(
     chosen = {choice.candidate.url for choice in resolution.choices.values()}
     warnings = tuple(said for url, said in left_out.items() if url not in chosen)
     choices = {name: _with_notes(choice, seen, resolution.environment) for name, choice in resolution.choices.items()}
-    return InspectedChoice(resolution=replace(resolution, choices=choices, warnings=warnings), seen=seen)
+    return replace(resolution, choices=choices, warnings=warnings), seen
 
 
 def inspect_wheels(candidates: Sequence[Candidate], cache: PageCache, search: Search) -> Inspections:
@@ -253,7 +244,8 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
                 resolution = choose(requirements, environment, with_inspections(candidates, seen), found.facts)
             return resolution
 
-        resolution = without_aliases(choose_inspected(choose_with, found.pages.cache, search).resolution)
+        resolution, _ = choose_inspected(choose_with, found.pages.cache, search)
+        resolution = without_aliases(resolution)
         outcomes = tuple(each for name in projects for each in found.outcomes(name))
         ignored = (each for name in projects for each in found.variant_warnings(name))
         return replace(

@@ -23,7 +23,7 @@ from wheelmill.errors import IntegrityError, NetworkError, UnreadableError, Whee
 from wheelmill.names import Architecture, TorchVersion, read_requirement
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
-from wheelmill.wheel.archive import MAX_METADATA
+from wheelmill.wheel.archive import MAX_METADATA, open_archive
 from wheelmill.wheel.attestation import ATTESTATIONS, WHEELS_WORKFLOW, Signer, verify_bundles
 from wheelmill.wheel.label import Label
 
@@ -67,8 +67,7 @@ def _gone(status: int | None) -> WheelInspection | None:
 
 def _inspect_file(candidate: Candidate, web: Web) -> WheelInspection:
     from wheelmill.web.ranges import RangeFile  # asks a server
-    from wheelmill.wheel.archive import open_archive  # not for what the cache has
-    from wheelmill.wheel.metadata import metadata_in, read_metadata
+    from wheelmill.wheel.metadata import metadata_in, read_metadata  # not for what a manifest describes
     from wheelmill.wheel.torch_symbols import window_of
 
     sidecar = _sidecar(candidate, web)

@@ -28,12 +28,7 @@ from wheelmill.wheel.name import WheelFile, WheelName, name_without_label
 from wheelmill.wheel.shared_objects import SharedObject, read_members
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_symbols import window_of
-from wheelmill.wheel.variant import (
-    MAX_VARIANT_METADATA,
-    VARIANT_FILE,
-    Properties,
-    read_variant_metadata,
-)
+from wheelmill.wheel.variant import MAX_VARIANT_METADATA, VARIANT_FILE, Properties, read_variant_metadata
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web

@@ -152,22 +152,16 @@ def _update(kept: Path, site: str) -> None:
     base = f"{site.rstrip('/')}/"
     with Web(retries=ATTENDED) as web:
         promised = web.read(f"{base}{SOURCES_HASH}").decode(errors="replace").partition(" ")[0]
-        if kept.exists() and sha256_of(kept) == promised:
-            _note_update(kept)
-            return
-        content = web.read(f"{base}{SOURCES}")
-    if (found := sha256_of_bytes(content)) != promised:
-        raise IntegrityError(
-            "sources-changed", f"{SOURCES} has sha256 {found}; {SOURCES_HASH} says {promised or 'nothing'}"
-        )
-    with temporary_folder() as folder:
-        path = folder / "sources.yml"
-        path.write_bytes(content)
-        read_sources_file(path)  # refuses a list of a newer form
-    write_bytes(kept, content)
-    _note_update(kept)
-
-
-def _note_update(kept: Path) -> None:
+        content = None if kept.exists() and sha256_of(kept) == promised else web.read(f"{base}{SOURCES}")
+    if content is not None:
+        if (found := sha256_of_bytes(content)) != promised:
+            raise IntegrityError(
+                "sources-changed", f"{SOURCES} has sha256 {found}; {SOURCES_HASH} says {promised or 'nothing'}"
+            )
+        with temporary_folder() as folder:
+            path = folder / "sources.yml"
+            path.write_bytes(content)
+            read_sources_file(path)  # refuses a list of a newer form
+        write_bytes(kept, content)
     now = time.time()  # as compared later: a disk of another machine has its own clock
     os.utime(kept, (now, now))

@@ -32,7 +32,7 @@ from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import IntegrityError, UnreadableError, WheelmillError
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.process import command_line
-from wheelmill.system.progress import QUIET, Progress, number_of
+from wheelmill.system.progress import number_of
 from wheelmill.web.credentials import without_credentials
 from wheelmill.web.pages import printable
 from wheelmill.wheel.variant import (
@@ -93,12 +93,10 @@ ReadLists = Mapping[str, VariantMetadata | str]
 """Content of each list by its URL, or why it could not be read."""
 
 
-def read_lists(
-    lists: Iterable[VariantList], cache: PageCache, *, offline: bool, progress: Progress = QUIET
-) -> ReadLists:
-    """Read lists in parallel, from servers because a list may change, or from the cache if ``offline``."""
+def read_lists(lists: Iterable[VariantList], cache: PageCache, search: Search) -> ReadLists:
+    """Read lists in parallel, from servers because a list may change, or offline from the cache."""
     wanted = {each.url: each for each in lists}
-    if offline:
+    if search.offline:
         return {url: _recall(url, cache) for url in wanted}
     from wheelmill.web.client import ATTENDED, PARALLEL, Web
     from wheelmill.web.concurrency import begin
@@ -112,7 +110,7 @@ def read_lists(
                 raise IntegrityError("hash-differs", f"it has sha256 {has}; the page says {listed.sha256}")
             return content
 
-        progress.line(f"reading what variants ask for: {number_of(len(wanted), 'list')}" if wanted else "")
+        search.progress.line(f"reading {number_of(len(wanted), 'list')} of variants" if wanted else "")
         for url, future in zip(wanted, begin(ask, list(wanted.values()), threads=PARALLEL), strict=True):
             try:
                 content = future.result()
@@ -120,7 +118,7 @@ def read_lists(
                 cache.keep_fact(f"variants:{url}", content.decode(errors="replace"))  # unread parts may be no UTF-8
             except WheelmillError as error:
                 found[url] = str(error)
-    progress.line("")
+    search.progress.line("")
     return found
 
 
@@ -268,7 +266,7 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
         against = ((each, plain_mismatches(each, requirement, target, found.facts)) for each in wheels)
         possible = (wheel for wheel, reasons in against if not any(map(is_seen, reasons)))
         machine = machine_of(target, found.facts)
-        lists = read_lists(_newest_lists(possible), found.pages.cache, offline=search.offline, progress=search.progress)
+        lists = read_lists(_newest_lists(possible), found.pages.cache, search)
         judge = Judge(
             requirement=requirement,
             target=target,
