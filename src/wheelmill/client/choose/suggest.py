@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from packaging.requirements import Requirement
@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.client.choose.fit import TorchPlace, cudas_of, minimum_driver, mismatches, pythons_of
 from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.names import CudaVersion, PythonVersion, TorchVersion
 from wheelmill.system.process import command_line
 from wheelmill.system.progress import number_of
 
@@ -61,7 +61,7 @@ def explain_absence(
     return Unresolved(
         project=project,
         reason=f"{cause}{number_of(len(against), 'wheel')}, none for {target}: {reasons}",
-        suggestion=_smallest_change(requirement, against, target, facts),
+        suggestion=_Advisor(requirement=requirement, target=target, facts=facts).smallest_change(against),
     )
 
 
@@ -70,25 +70,6 @@ def _without_cuda(target: TargetEnvironment) -> str:
     if target.torch_release:
         return f"torch {target.torch_release}, which is installed, is built without CUDA"
     return f"{target.origins.get('cuda', 'the target')} asks for torch without CUDA"
-
-
-def _smallest_change(
-    requirement: Requirement,
-    against: Sequence[tuple[Candidate, list[Mismatch]]],
-    target: TargetEnvironment,
-    facts: Compatibility,
-) -> str | None:
-    newest_first = sorted(against, key=lambda each: each[0].version, reverse=True)
-    changes = []
-    for candidate, found in newest_first:
-        aspects = {mismatch.aspect for mismatch in found}
-        if (cost := cost_of(candidate, aspects, target)) is None:
-            continue
-        torches = _torches_for(candidate, aspects, target, facts)
-        possible = (_change(candidate, requirement, aspects, target, facts, torch=torch) for torch in torches)
-        if change := next(filter(None, possible), None):
-            changes.append((cost, change))
-    return min(changes, key=lambda each: each[0], default=(None, None))[1]
 
 
 def cost_of(candidate: Candidate, aspects: set[Aspect], target: TargetEnvironment) -> tuple[int, int, int] | None:
@@ -103,72 +84,6 @@ def cost_of(candidate: Candidate, aspects: set[Aspect], target: TargetEnvironmen
     return sum(_COST[aspect] for aspect in aspects), _steps(_named_torch(candidate), target), cuda_steps
 
 
-def _change(
-    candidate: Candidate,
-    requirement: Requirement,
-    aspects: set[Aspect],
-    target: TargetEnvironment,
-    facts: Compatibility,
-    *,
-    torch: TorchVersion | None,
-) -> str | None:
-    """List the options and changes that make a wheel fit, with a certain torch.
-
-    None if that torch was never published so, or there would be other reasons against the candidate.
-    """
-    another_torch = bool({Aspect.TORCH, Aspect.CUDA} & aspects)
-    cuda = None if Aspect.CUDA in aspects else target.cuda
-    cuda = cuda or _cuda_of(candidate, torch, target.platform, facts)
-    python = _python_of(candidate) if Aspect.PYTHON in aspects else target.python
-    lacks_gpu = Aspect.GPU in aspects and not candidate.source.gpus  # no change gives a wheel code for this GPU
-    if python is None or (candidate.label.cuda_major and cuda is None) or lacks_gpu:
-        return None
-    changed = replace(target, torch=torch, cuda=cuda, python=python)
-    if python != target.python:
-        changed = replace(changed, python_release=None)
-    if another_torch:  # then these facts of the installed torch do not apply
-        changed = replace(changed, cpu_only=False, cxx11_abi=None, torch_release=None)
-    left = {mismatch.aspect for mismatch in mismatches(candidate, requirement, changed, facts)}
-    if not left <= aspects - {Aspect.TORCH, Aspect.CUDA, Aspect.PYTHON}:
-        return None
-    is_open = target.torch is None or target.cuda is None
-    if (another_torch or is_open) and not _is_published(torch, cuda, python, target.platform, facts):
-        return None
-    if target.cpu_only and torch and cuda and aspects <= {Aspect.TORCH, Aspect.CUDA}:
-        return _another_build(torch, cuda, target, facts)
-    changes = {
-        Aspect.TORCH: f"--torch {torch}",
-        Aspect.CUDA: f"--cuda {cuda}",
-        Aspect.PYTHON: f"--python {python}",
-        Aspect.GPU: f"--gpu {next(iter(candidate.source.gpus), None)}",
-        Aspect.VERSION: f"{canonicalize_name(requirement.name)}=={candidate.version.public}",
-        Aspect.ABI: "a torch with the other C++ ABI",
-        Aspect.DRIVER: f"driver {minimum_driver(cuda, facts) if cuda else None} or newer",
-        Aspect.GLIBC: "a Linux with a newer glibc",
-    }
-    return " ".join(text for aspect, text in changes.items() if aspect in aspects)
-
-
-def _another_build(torch: TorchVersion, cuda: CudaVersion, target: TargetEnvironment, facts: Compatibility) -> str:
-    """Suggest a change if the target's torch is built without CUDA."""
-    if target.interpreter is None or target.torch_release is None:
-        return f"--torch {torch} --cuda {cuda}"
-    from wheelmill.installers.uv import find_uv  # for advice alone
-
-    commands = TorchPlace.of(torch, cuda, target.platform, facts).commands(target.interpreter, find_uv())
-    return f"put torch for CUDA {cuda} in its place: {' && '.join(map(command_line, commands))}"
-
-
-def _torches_for(
-    candidate: Candidate, aspects: set[Aspect], target: TargetEnvironment, facts: Compatibility
-) -> Sequence[TorchVersion | None]:
-    """List the torches that may fit: the target's unless it must change, the one in the wheel's name, else all."""
-    named = _named_torch(candidate)
-    if Aspect.TORCH not in aspects:
-        return [target.torch or named]
-    return [named] if named else sorted(facts.torch, key=lambda torch: _steps(torch, target))
-
-
 def _named_torch(candidate: Candidate) -> TorchVersion | None:
     """Return the only torch that a wheel's name allows; None if it allows several or names none."""
     return candidate.label.torch if isinstance(candidate.label.torch, TorchVersion) else None
@@ -177,18 +92,6 @@ def _named_torch(candidate: Candidate) -> TorchVersion | None:
 def _steps(torch: TorchVersion | None, target: TargetEnvironment) -> int:
     """Count the minor releases between a torch and the target's; 0 without one of them."""
     return abs(torch.minor - target.torch.minor) if torch and target.torch else 0
-
-
-def _cuda_of(
-    candidate: Candidate, torch: TorchVersion | None, platform: Platform, facts: Compatibility
-) -> CudaVersion | None:
-    """Find the CUDA that a wheel names, else the newest of the major release that it names."""
-    if candidate.label.cuda:
-        return candidate.label.cuda
-    release = facts.torch.get(torch) if torch else None
-    releases = [release] if release else facts.torch.values()
-    known = {cuda for release in releases for cuda in cudas_of(release, platform)}
-    return max((cuda for cuda in known if cuda.major == candidate.label.cuda_major), default=None)
 
 
 def _python_of(candidate: Candidate) -> PythonVersion | None:
@@ -200,15 +103,93 @@ def _python_of(candidate: Candidate) -> PythonVersion | None:
         return None
 
 
-def _is_published(
-    torch: TorchVersion | None,
-    cuda: CudaVersion | None,
-    python: PythonVersion | None,
-    platform: Platform,
-    facts: Compatibility,
-) -> bool:
-    """True if the facts have such a torch."""
-    release = facts.torch.get(torch) if torch else None
-    if release is None or cuda is None:
-        return release is not None or torch is None
-    return cuda in cudas_of(release, platform) and python in pythons_of(release, platform)
+@dataclass(frozen=True, kw_only=True)
+class _Advisor:
+    """Finds the change with which a requirement has a wheel."""
+
+    requirement: Requirement
+    target: TargetEnvironment
+    facts: Compatibility
+
+    def smallest_change(self, against: Sequence[tuple[Candidate, list[Mismatch]]]) -> str | None:
+        newest_first = sorted(against, key=lambda each: each[0].version, reverse=True)
+        changes = []
+        for candidate, found in newest_first:
+            aspects = {mismatch.aspect for mismatch in found}
+            if (cost := cost_of(candidate, aspects, self.target)) is None:
+                continue
+            possible = (self._change(candidate, aspects, torch) for torch in self._torches_for(candidate, aspects))
+            if change := next(filter(None, possible), None):
+                changes.append((cost, change))
+        return min(changes, key=lambda each: each[0], default=(None, None))[1]
+
+    def _change(self, candidate: Candidate, aspects: set[Aspect], torch: TorchVersion | None) -> str | None:
+        """List the options and changes that make a wheel fit, with a certain torch.
+
+        None if that torch was never published so, or there would be other reasons against the candidate.
+        """
+        target = self.target
+        another_torch = bool({Aspect.TORCH, Aspect.CUDA} & aspects)
+        cuda = None if Aspect.CUDA in aspects else target.cuda
+        cuda = cuda or self._cuda_of(candidate, torch)
+        python = _python_of(candidate) if Aspect.PYTHON in aspects else target.python
+        lacks_gpu = Aspect.GPU in aspects and not candidate.source.gpus  # no change gives a wheel code for this GPU
+        if python is None or (candidate.label.cuda_major and cuda is None) or lacks_gpu:
+            return None
+        changed = replace(target, torch=torch, cuda=cuda, python=python)
+        if python != target.python:
+            changed = replace(changed, python_release=None)
+        if another_torch:  # then these facts of the installed torch do not apply
+            changed = replace(changed, cpu_only=False, cxx11_abi=None, torch_release=None)
+        left = {mismatch.aspect for mismatch in mismatches(candidate, self.requirement, changed, self.facts)}
+        if not left <= aspects - {Aspect.TORCH, Aspect.CUDA, Aspect.PYTHON}:
+            return None
+        is_open = target.torch is None or target.cuda is None
+        if (another_torch or is_open) and not self._is_published(torch, cuda, python):
+            return None
+        if target.cpu_only and torch and cuda and aspects <= {Aspect.TORCH, Aspect.CUDA}:
+            return self._another_build(torch, cuda)
+        changes = {
+            Aspect.TORCH: f"--torch {torch}",
+            Aspect.CUDA: f"--cuda {cuda}",
+            Aspect.PYTHON: f"--python {python}",
+            Aspect.GPU: f"--gpu {next(iter(candidate.source.gpus), None)}",
+            Aspect.VERSION: f"{canonicalize_name(self.requirement.name)}=={candidate.version.public}",
+            Aspect.ABI: "a torch with the other C++ ABI",
+            Aspect.DRIVER: f"driver {minimum_driver(cuda, self.facts) if cuda else None} or newer",
+            Aspect.GLIBC: "a Linux with a newer glibc",
+        }
+        return " ".join(text for aspect, text in changes.items() if aspect in aspects)
+
+    def _another_build(self, torch: TorchVersion, cuda: CudaVersion) -> str:
+        """Suggest a change if the target's torch is built without CUDA."""
+        if self.target.interpreter is None or self.target.torch_release is None:
+            return f"--torch {torch} --cuda {cuda}"
+        from wheelmill.installers.uv import find_uv  # for advice alone
+
+        place = TorchPlace.of(torch, cuda, self.target.platform, self.facts)
+        commands = place.commands(self.target.interpreter, find_uv())
+        return f"put torch for CUDA {cuda} in its place: {' && '.join(map(command_line, commands))}"
+
+    def _torches_for(self, candidate: Candidate, aspects: set[Aspect]) -> Sequence[TorchVersion | None]:
+        """List the torches that may fit: the target's unless it must change, the one in the wheel's name, else all."""
+        named = _named_torch(candidate)
+        if Aspect.TORCH not in aspects:
+            return [self.target.torch or named]
+        return [named] if named else sorted(self.facts.torch, key=lambda torch: _steps(torch, self.target))
+
+    def _cuda_of(self, candidate: Candidate, torch: TorchVersion | None) -> CudaVersion | None:
+        """Find the CUDA that a wheel names, else the newest of the major release that it names."""
+        if candidate.label.cuda:
+            return candidate.label.cuda
+        release = self.facts.torch.get(torch) if torch else None
+        releases = [release] if release else self.facts.torch.values()
+        known = {cuda for release in releases for cuda in cudas_of(release, self.target.platform)}
+        return max((cuda for cuda in known if cuda.major == candidate.label.cuda_major), default=None)
+
+    def _is_published(self, torch: TorchVersion | None, cuda: CudaVersion | None, python: PythonVersion) -> bool:
+        """True if the facts have such a torch."""
+        release, platform = self.facts.torch.get(torch) if torch else None, self.target.platform
+        if release is None or cuda is None:
+            return release is not None or torch is None
+        return cuda in cudas_of(release, platform) and python in pythons_of(release, platform)

@@ -63,15 +63,10 @@ def candidates_of(
     """List the wheels of a project, in the order of its places; ``accepts`` filters them by tags and local version."""
     found: dict[tuple[str, str | None], Candidate] = {}
     for place in places:
-        name = place.source.distribution or project
-        for page in pages.chain(place.url):
-            for number, group in pages.cache.groups(page.id, name):
-                if not accepts(place, group):
-                    continue
-                for link in pages.cache.links(number):
-                    if candidate := candidate_of(link, group, page.base, place):
-                        # Some pages repeat a link, and some sources share a page.
-                        found.setdefault((candidate.url, candidate.sha256), candidate)
+        for base, group, link in _links_at(project, place, pages, accepts):
+            if candidate := candidate_of(link, group, base, place):
+                # Some pages repeat a link, and some sources share a page.
+                found.setdefault((candidate.url, candidate.sha256), candidate)
     return list(found.values())
 
 
@@ -271,7 +266,7 @@ def variant_wheels(project: ProjectName, places: Sequence[ListingPlace], pages: 
 
 def count_variant_wheels(project: ProjectName, places: Sequence[ListingPlace], pages: Pages) -> int:
     """Count the variant wheels of a project, by their names: some sources share pages."""
-    links = (each for place in places for each in _links_at(project, place, pages))
+    links = (each for place in places for each in _links_at(project, place, pages, variants=True))
     return len({link.filename for _, group, link in links if group.variant != VARIANTS_SUFFIX})
 
 
@@ -279,7 +274,7 @@ def _variant_wheels_at(project: ProjectName, place: ListingPlace, pages: Pages) 
     """Yield the variant wheels of one place, with the lists of variants there."""
     lists: dict[Version, VariantList] = {}
     candidates: list[tuple[Candidate, VariantLabel]] = []
-    for base, group, link in _links_at(project, place, pages):
+    for base, group, link in _links_at(project, place, pages, variants=True):
         if group.variant == VARIANTS_SUFFIX:
             version = version_of(link.filename.removesuffix(VARIANTS_SUFFIX).partition("-")[2])
             url = absolute(base, link.url)
@@ -291,9 +286,17 @@ def _variant_wheels_at(project: ProjectName, place: ListingPlace, pages: Pages) 
         yield VariantWheel(candidate=candidate, label=label, listed=lists.get(candidate.version))
 
 
-def _links_at(project: ProjectName, place: ListingPlace, pages: Pages) -> Iterator[tuple[str, LinkGroup, Link]]:
-    """Yield the variants at a place: the base of each page, and its groups of links."""
+def _links_at(
+    project: ProjectName,
+    place: ListingPlace,
+    pages: Pages,
+    accepts: Accepts = lambda _place, _group: True,
+    *,
+    variants: bool = False,
+) -> Iterator[tuple[str, LinkGroup, Link]]:
+    """Yield the links of a place to plain wheels or to variants, with the base of the page and the group of each."""
     for page in pages.chain(place.url):
-        for number, group in pages.cache.groups(page.id, place.source.distribution or project, variants=True):
-            for link in pages.cache.links(number):
-                yield page.base, group, link
+        for number, group in pages.cache.groups(page.id, place.source.distribution or project, variants=variants):
+            if accepts(place, group):
+                for link in pages.cache.links(number):
+                    yield page.base, group, link

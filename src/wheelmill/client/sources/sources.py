@@ -39,13 +39,14 @@ def read_sources(
     ones. Otherwise ``newer_at`` gives the list of a site, if it has a newer one than the shipped list. The site is in
     ``WHEELMILL_SITE``, else in the shipped list; an empty one means the shipped list.
     """
-    first = [source for text in extra for source in _sources_at(text, cache)]
-    if chosen := list(named) or os.environ.get("WHEELMILL_SOURCES", "").split():
-        return (*first, *(source for text in chosen for source in _sources_at(text, cache)))
+    chosen = named or os.environ.get("WHEELMILL_SOURCES", "").split()
+    given = [source for text in (*extra, *chosen) for source in _sources_at(text, cache)]
+    if chosen:
+        return tuple(given)
     shipped = _read_file(SHIPPED, cache)
     site = os.environ.get("WHEELMILL_SITE", shipped.site)
     newer = newer_at(_keep_credential("WHEELMILL_SITE", site)) if site else None
-    return (*first, *(_read_file(newer, cache) if newer else shipped).sources)
+    return (*given, *(_read_file(newer, cache) if newer else shipped).sources)
 
 
 def keep_credentials(named: Sequence[str], extra: Sequence[str]) -> None:
