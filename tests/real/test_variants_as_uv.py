@@ -102,7 +102,7 @@ def taken_by_uv(projects: list[str], server: PageServer, folder: Path) -> dict[s
 
 
 def explained(project: str, server: PageServer) -> VariantExplanation:
-    search = Search(named=(f"simple:{server.url}/simple/",), look=False)
+    search = Search(named=(f"simple:{server.url}/simple/",), inspect=False)
     return explain_variants(Requirement(project), TARGET, search)
 
 

@@ -141,7 +141,7 @@ class Web:
             raise UsageError(
                 "proxy-unusable",
                 f"the proxy or the certificates of this machine cannot be used: {reason}",
-                hint="look at HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
+                hint="check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
             ) from None
 
     def __enter__(self) -> Self:

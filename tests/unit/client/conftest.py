@@ -57,7 +57,7 @@ def resolved(server: PageServer) -> Resolve:
 
     def resolve_among(names: list[str], *wanted: str, target: TargetEnvironment = TARGET) -> Resolution:
         server.pages["/wheels/"] = Answer(links_page(*names))
-        search = Search(named=(f"find-links:{server.url}/wheels/",), refresh=True, look=False)
+        search = Search(named=(f"find-links:{server.url}/wheels/",), refresh=True, inspect=False)
         return resolve([Requirement(text) for text in wanted], target, search)
 
     return resolve_among

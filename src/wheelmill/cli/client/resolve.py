@@ -73,7 +73,7 @@ class SearchOptions:
             offline=self.offline,
             refresh=self.refresh,
             use_cache=not self.no_cache,
-            look=not self.no_look,
+            inspect=not self.no_look,
             other_torch=self.allow_other_torch,
             progress=Waiting(),
         )

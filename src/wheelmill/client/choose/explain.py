@@ -160,7 +160,7 @@ def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvi
     with open_finder([project], environment, search) as found:
         listed = candidates_of(project, found.places(project), found.pages)
         candidates = [candidate for candidate in listed if _is_for(platform, candidate)]
-        if search.look:
+        if search.inspect:
             candidates = _with_ranges(candidates, found.pages.cache, search)
         outcomes = tuple(found.outcomes(project))
         reason = f"no source has a wheel of it for {platform}"

@@ -70,12 +70,12 @@ def with_inspections(candidates: Candidates, seen: Inspections) -> Candidates:
 def choose_inspected(
     choose_with: Callable[[Inspections], Resolution], cache: PageCache, search: Search
 ) -> tuple[Resolution, Inspections]:
-    """Inspect the chosen wheels, and choose again if one of them does not fit; see `Search.look`.
+    """Inspect the chosen wheels, and choose again if one of them does not fit; see `Search.inspect`.
 
     Returns:
         The last choice, whose warnings list each wheel that was left out, with the reason; and all inspections.
     """
-    if not search.look:
+    if not search.inspect:
         return choose_with({}), {}
     seen: dict[str, WheelInspection | str] = {}
     left_out: dict[str, str] = {}
@@ -91,7 +91,7 @@ def choose_inspected(
     else:
         resolution = choose_with(seen)
     chosen = {choice.candidate.url for choice in resolution.choices.values()}
-    warnings = tuple(said for url, said in left_out.items() if url not in chosen)
+    warnings = tuple(reason for url, reason in left_out.items() if url not in chosen)
     choices = {name: _with_notes(choice, seen, resolution.environment) for name, choice in resolution.choices.items()}
     return replace(resolution, choices=choices, warnings=warnings), seen
 
@@ -180,7 +180,7 @@ class Search:
     refresh: bool = False
     """Ask the server even for pages that are still fresh."""
     use_cache: bool = True
-    look: bool = True
+    inspect: bool = True
     """Inspect wheels before choosing."""
     confirm: bool = False
     """Ask servers if they still have the file of each inspected wheel, even if the cache knows its content."""
@@ -200,7 +200,7 @@ class Search:
         return replace(environment, other_torch=self.other_torch)
 
     def sources(self, cache: PageCache, warn: Callable[[str], None]) -> tuple[Source, ...]:
-        """Read the sources to look in."""
+        """Read the sources of wheels."""
         if not self.use_cache:
             return read_sources(self.named, self.extra, cache)
         published = PublishedSources(

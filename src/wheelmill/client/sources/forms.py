@@ -182,9 +182,9 @@ def sort_plain_releases(content: bytes, address: str) -> Mapping[LinkGroup, byte
         cuts = wheel.split(text)
         own = {name: cuts[number :: wheel.groups + 1] for name, number in wheel.groupindex.items()}
         objects = set(range(1, wheel.groups + 1)).difference(wheel.groupindex.values())
-        said = set(chain.from_iterable(cuts[number :: wheel.groups + 1] for number in objects))
+        values = set(chain.from_iterable(cuts[number :: wheel.groups + 1] for number in objects))
         rest = "null".join(cuts[:: wheel.groups + 1])
-        if not all(map(_is_plain_object, said)) or not _is_harmless(rest, own["name"], address):
+        if not all(map(_is_plain_object, values)) or not _is_harmless(rest, own["name"], address):
             return None
     except (ValueError, RecursionError, UnreadableError):  # the parser reports the fault
         return None

@@ -367,10 +367,10 @@ class Pages:
         except UnreadableError as error:
             self._miss(url, LookupOutcome.NOT_AN_INDEX, str(error))
             return
-        said = [fault.problem for fault in page.faults[:_MAX_FAULTS]]
+        problems = [fault.problem for fault in page.faults[:_MAX_FAULTS]]
         if len(page.faults) > _MAX_FAULTS:
-            said.append(f"has {number_of(len(page.faults) - _MAX_FAULTS, 'more fault')}")
-        self.warnings += (f"{url}: {problem}" for problem in said)
+            problems.append(f"has {number_of(len(page.faults) - _MAX_FAULTS, 'more fault')}")
+        self.warnings += (f"{url}: {problem}" for problem in problems)
         self.cache.store(
             url,
             base=page.base,

@@ -280,7 +280,7 @@ class Overrides:
 def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvironment:
     """Detect the target. On another platform than this machine's, driver and GPUs cannot be detected.
 
-    If ``python`` is None and the overrides leave facts open, `find_interpreter` looks for one.
+    If ``python`` is None and the overrides leave facts open, `find_interpreter` gives one.
     """
     interpreter = None if overrides.is_complete and python is None else python or find_interpreter(Path.cwd())
     if interpreter is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from packaging.requirements import Requirement
@@ -158,12 +158,12 @@ class Judge:
     requirement: Requirement
     target: TargetEnvironment
     facts: Compatibility
-    lists: Mapping[str, ListedVariants | str]
-    """By the URL of each list; a text says why it could not be read."""
+    lists: Mapping[str, ListedVariants | str] = field(default_factory=dict)
+    """By the URL of each list; a text is the reason why it could not be read."""
 
     def verdict(self, wheel: VariantWheel) -> VariantVerdict:
         """Compare one wheel."""
-        against = [*plain_mismatches(wheel, self.requirement, self.target, self.facts)]
+        against = self.plain_mismatches(wheel)
         found = self._variant_of(wheel) if wheel.label else None
         variant = found if isinstance(found, ListedVariant) else None
         if variant:
@@ -172,6 +172,11 @@ class Judge:
             against.append(Mismatch(aspect=Aspect.VARIANT, reason=found))
         notes = variant.notes if variant else ()
         return VariantVerdict(wheel=wheel, variant=variant, against=tuple(against), notes=notes)
+
+    def plain_mismatches(self, wheel: VariantWheel) -> list[Mismatch]:
+        """List every reason against a wheel but those of its variant, whose properties name the driver it needs."""
+        against = mismatches(wheel.candidate, self.requirement, self.target, self.facts)
+        return [each for each in against if each.aspect is not Aspect.DRIVER or wheel.candidate.label.cuda]
 
     def in_order(self, verdicts: Iterable[VariantVerdict]) -> list[VariantVerdict]:
         """Sort fitting wheels as they are taken: by version, variant, tags and build number; plain wheels last."""
@@ -197,15 +202,6 @@ class Judge:
         if isinstance(listed, str):
             return f"the list of variants: {listed}"
         return listed.get(wheel.label or "", "the list of variants does not have it")
-
-
-def plain_mismatches(
-    wheel: VariantWheel, requirement: Requirement, target: TargetEnvironment, facts: Compatibility
-) -> Iterator[Mismatch]:
-    """Yield every reason against a wheel but those of its variant, whose properties name the driver it needs."""
-    for mismatch in mismatches(wheel.candidate, requirement, target, facts):
-        if mismatch.aspect is not Aspect.DRIVER or wheel.candidate.label.cuda:
-            yield mismatch
 
 
 def is_seen(mismatch: Mismatch) -> bool:
@@ -263,22 +259,18 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
             *variant_wheels(project, found.places(project), found.pages),
             *(VariantWheel(candidate=each, label=None) for each in found.all_candidates(project)),
         ]
-        against = ((each, plain_mismatches(each, requirement, target, found.facts)) for each in wheels)
-        possible = (wheel for wheel, reasons in against if not any(map(is_seen, reasons)))
+        judge = Judge(requirement=requirement, target=target, facts=found.facts)
+        possible = (wheel for wheel in wheels if not any(map(is_seen, judge.plain_mismatches(wheel))))
         machine = machine_of(target, found.facts)
         lists = read_lists(_newest_lists(possible), found.pages.cache, search)
-        judge = Judge(
-            requirement=requirement,
-            target=target,
-            facts=found.facts,
-            lists={
-                url: each if isinstance(each, str) else compare_variants(each, target, machine)
-                for url, each in lists.items()
-            },
-        )
+        compared = {
+            url: each if isinstance(each, str) else compare_variants(each, target, machine)
+            for url, each in lists.items()
+        }
+        judge = replace(judge, lists=compared)
         verdicts = [judge.verdict(wheel) for wheel in wheels]
         taken = [each for each in verdicts if each.is_taken]
-        if search.look:
+        if search.inspect:
             verdicts = _with_inspections(judge, verdicts, found, search)
         best = judge.first(each for each in verdicts if not each.against)
         outcomes = tuple(found.outcomes(project))

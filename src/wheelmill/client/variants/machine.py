@@ -162,9 +162,9 @@ def machine_of(target: TargetEnvironment, facts: Compatibility) -> Machine:
 def machine_for(metadata: VariantMetadata, machine: Machine) -> Machine:
     """Select the namespaces of one list; those with an unknown provider are empty, with the reason."""
     return {
-        name: machine[name]
-        if _is_built_in(name, metadata.providers.get(name))
-        else Namespace(values={}, says=_why_unknown(name, metadata.providers.get(name)))
+        name: Namespace(values={}, says=reason)
+        if (reason := _why_unknown(name, metadata.providers.get(name)))
+        else machine[name]
         for name in metadata.default_priorities.namespace
     }
 
@@ -185,24 +185,21 @@ def property_text(namespace: str, feature: str, values: tuple[str, ...]) -> str:
     return f"{namespace} :: {feature} :: {named}{f' or {more} more' if more > 0 else ''}"
 
 
-def _is_built_in(namespace: str, provider: Provider | None) -> bool:
-    if namespace not in _BUILT_IN or provider is None or provider.optional or not provider.requires:
-        return False
-    project, version, plugin_api = _BUILT_IN[namespace]
-    with suppress(ValueError):
-        required = [*map(read_requirement, provider.requires)]
-        fits = all(canonicalize_name(each.name) == project and version in each.specifier for each in required)
-        return fits and provider.plugin_api == plugin_api
-    return False
-
-
-def _why_unknown(namespace: str, provider: Provider | None) -> str:
+def _why_unknown(namespace: str, provider: Provider | None) -> str | None:
+    """Explain why the properties of a namespace are unknown; None if uv has its provider built in."""
     if namespace == _ABI_DEPENDENCY:
         return "no installer compares that with what is installed: uv passes over it"
     if provider is None:
         return "the list names no provider that could be asked"
     if provider.optional:
         return "its provider is optional, and installers ask no optional ones"
+    if namespace in _BUILT_IN and provider.requires:
+        project, version, plugin_api = _BUILT_IN[namespace]
+        with suppress(ValueError):
+            required = [*map(read_requirement, provider.requires)]
+            fits = all(canonicalize_name(each.name) == project and version in each.specifier for each in required)
+            if fits and provider.plugin_api == plugin_api:
+                return None
     named = " or ".join(filter(None, (provider.plugin_api, ", ".join(provider.requires)))) or "without a name"
     return f"what this machine has of that is not known: the provider, {printable(named)}, is neither uv's nor ours"
 

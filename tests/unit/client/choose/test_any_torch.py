@@ -90,7 +90,7 @@ def test_available_looks_into_wheels_whose_names_say_no_torch(site: Site) -> Non
         ("13.0", StableTorch(oldest=TorchVersion(2, 10)), ("cp39+",)),
     ]
     assert offer.warnings == ()
-    offer = find_offer(project_name("demo"), TARGET.platform, beside("2.11"), replace(search, look=False))
+    offer = find_offer(project_name("demo"), TARGET.platform, beside("2.11"), replace(search, inspect=False))
     (_, unread) = offer.combinations
     assert unread.torch == TorchVersion(2, 11)
 

@@ -115,7 +115,7 @@ LABELLED = "1.0+cu128torch2.8"
 
 
 def find(
-    server: PageServer, *requires: str, look: bool = True, name: str = "demo-cu12", version: str = LABELLED
+    server: PageServer, *requires: str, inspect: bool = True, name: str = "demo-cu12", version: str = LABELLED
 ) -> Resolution:
     """Ask for an alias, whose wheel requires these."""
     project, _, _ = name.partition("[")
@@ -125,7 +125,7 @@ def find(
     file = wheel.name.filename
     server.pages |= {"/wheels/": Answer(links_page(file, sha256=None)), f"/wheels/{file}": in_pieces(wheel.content)}
     server.pages[f"/wheels/{file.replace('+', '%2B')}"] = server.pages[f"/wheels/{file}"]
-    search = Search(named=(f"find-links:{server.url}/wheels/",), look=look)
+    search = Search(named=(f"find-links:{server.url}/wheels/",), inspect=inspect)
     return resolve([Requirement(name)], TARGET, search)
 
 
@@ -144,7 +144,7 @@ def test_a_wheel_that_requires_anything_else_is_none(server: PageServer, require
 
 
 def test_what_was_not_looked_into_is_none(server: PageServer) -> None:
-    assert chosen(find(server, f"demo=={LABELLED}", look=False), "demo-cu12")
+    assert chosen(find(server, f"demo=={LABELLED}", inspect=False), "demo-cu12")
 
 
 def test_an_alias_with_extras_is_named_with_the_package_to_ask_for(server: PageServer) -> None:

@@ -14,7 +14,7 @@ def wheel(label: str, python: str = "cp312") -> str:
 
 
 def offered(server: PageServer) -> tuple[Combination, ...]:
-    search = Search(named=(f"simple:{server.url}/simple/", f"find-links:{server.url}/wheels/"), look=False)
+    search = Search(named=(f"simple:{server.url}/simple/", f"find-links:{server.url}/wheels/"), inspect=False)
     return find_offer(project_name("demo"), TARGET.platform, TARGET, search).combinations
 
 

@@ -23,7 +23,7 @@ def resolved_for(server: PageServer, torch: str, cuda: str, platform: str = "lin
         cuda=CudaVersion.parse(cuda),
         platform=Platform.parse(platform),
     )
-    return resolve([Requirement("demo")], target, Search(named=(f"find-links:{server.url}/wheels/",), look=False))
+    return resolve([Requirement("demo")], target, Search(named=(f"find-links:{server.url}/wheels/",), inspect=False))
 
 
 def test_the_usual_index_has_torch_for_one_cuda(server: PageServer, facts: Compatibility) -> None:

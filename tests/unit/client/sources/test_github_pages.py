@@ -35,7 +35,7 @@ def hurried(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> PageServer:
 
 
 def test_a_page_that_takes_too_long_is_read_in_pieces(hurried: PageServer) -> None:
-    resolution = resolve([Requirement("demo")], TARGET, Search(named=("github:a/b",), look=False))
+    resolution = resolve([Requirement("demo")], TARGET, Search(named=("github:a/b",), inspect=False))
     (choice,) = resolution.choices.values()
     assert choice.candidate.filename == NAMES[-1]
     assert list(dict.fromkeys(path.partition("?")[2] for path, _ in hurried.asked)) == [
@@ -48,5 +48,5 @@ def test_a_page_that_takes_too_long_is_read_in_pieces(hurried: PageServer) -> No
 def test_what_is_too_long_in_any_size_is_no_answer(hurried: PageServer) -> None:
     sizes = (f"per_page={size}{'&page=1' * (size < LARGEST)}" for size in SIZES)
     hurried.pages = {f"/repos/a/b/releases?{size}": Answer(status=504) for size in sizes}
-    resolution = resolve([Requirement("demo")], TARGET, Search(named=("github:a/b",), look=False))
+    resolution = resolve([Requirement("demo")], TARGET, Search(named=("github:a/b",), inspect=False))
     assert [each.outcome for each in resolution.sources] == [LookupOutcome.UNREACHABLE]

@@ -78,7 +78,7 @@ def test_a_name_says_more_than_its_page(local: str, label: str) -> None:
 
 def test_a_wheel_without_a_label_is_for_the_cuda_of_its_page(server: PageServer) -> None:
     server.pages["/cu128/demo/"] = Answer(links_page(PLAIN))
-    search = Search(named=(f"simple:{server.url}/cu{{cuda}}/",), look=False)
+    search = Search(named=(f"simple:{server.url}/cu{{cuda}}/",), inspect=False)
     resolution = resolve([Requirement("demo")], TARGET, search)
     assert chosen(resolution) == PLAIN
     (choice,) = resolution.choices.values()
@@ -89,7 +89,7 @@ def test_a_wheel_without_a_label_is_for_the_cuda_of_its_page(server: PageServer)
 def test_a_name_with_two_plus_signs_is_told_and_hides_no_other(server: PageServer) -> None:
     double = "demo-2.0+cu12torch2.8.0+cu129cxx11abiTRUE-cp312-cp312-manylinux_2_28_x86_64.whl"
     server.pages["/wheels/"] = Answer(links_page(double, PLAIN))
-    resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), look=False))
+    resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), inspect=False))
     assert chosen(resolution) == PLAIN
     assert resolution.warnings == (
         f"{server.url}/wheels/: {double} has a version with two '+', which no installer reads (PEP 440)",
@@ -101,7 +101,7 @@ def test_links_with_another_name_than_their_file_are_told_once_and_the_file_coun
     texts = [file.replace("torch2.8", f"torch2.{minor}") for minor in (8, 9, 10)]
     links = "".join(f'<a href="{file.replace("+", "%2B")}">{text}</a><br>' for text in texts)
     server.pages["/wheels/"] = Answer(links.encode())
-    resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), look=False))
+    resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), inspect=False))
     assert chosen(resolution) == file
     told = f"2 links have another name as text than their file, which counts: {texts[1]} is {file}"
     assert resolution.warnings == (f"{server.url}/wheels/: {told}",)
@@ -109,17 +109,17 @@ def test_links_with_another_name_than_their_file_are_told_once_and_the_file_coun
 
 def test_a_text_that_is_the_address_of_its_file_is_no_other_name(server: PageServer) -> None:
     server.pages["/wheels/"] = Answer(f'<a href="{PLAIN}">https://files.example/v1/{PLAIN}</a>'.encode())
-    resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), look=False))
+    resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), inspect=False))
     assert (chosen(resolution), resolution.warnings) == (PLAIN, ())
 
 
 def test_a_source_without_any_wheel_is_warned_of(server: PageServer) -> None:
     server.pages["/wheels/"] = Answer(b"<html>moved to our new home</html>")
     for _ in range(2):  # the second time from the cache
-        resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), look=False))
+        resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), inspect=False))
         assert resolution.warnings == (f"{server.url}/wheels/: lists no wheel",)
     server.pages["/simple/demo/"] = Answer(b"<html></html>")
-    search = Search(named=(f"simple:{server.url}/simple",), look=False)
+    search = Search(named=(f"simple:{server.url}/simple",), inspect=False)
     assert resolve([Requirement("demo")], TARGET, search).warnings == ()
 
 
@@ -127,7 +127,7 @@ WHEEL = "flash_attn-2.8+cu128torch2.8-cp312-cp312-linux_x86_64.whl"
 
 
 def advice(name: str, *sources: str, offline: bool = False) -> str | None:
-    search = Search(named=sources, offline=offline, look=False)
+    search = Search(named=sources, offline=offline, inspect=False)
     return resolve([read_requirement(name)], TARGET, search).unresolved[project_name(name)].suggestion
 
 
@@ -136,7 +136,7 @@ def test_a_slip_is_answered_with_a_name_on_the_pages_that_were_read(server: Page
     page = f"find-links:{server.url}/wheels/"
     assert advice("flash-atn", page) == advice("flash", page) == "did you mean flash-attn?"
     assert advice("flash-atn", page, offline=True) == "did you mean flash-attn?"
-    search = Search(named=[page], look=False)
+    search = Search(named=[page], inspect=False)
     absence = explain(read_requirement("flashattn"), TARGET, search).absence
     assert absence
     assert absence.suggestion == "did you mean flash-attn?"
@@ -148,7 +148,7 @@ def test_nothing_is_meant_by_a_name_that_is_like_no_other(server: PageServer) ->
     server.pages["/wheels/"] = Answer(links_page(WHEEL))
     page = f"find-links:{server.url}/wheels/"
     assert "did you mean" not in str(advice("numpy", page))
-    assert resolve([read_requirement("flash-attn")], TARGET, Search(named=[page], look=False)).choices
+    assert resolve([read_requirement("flash-attn")], TARGET, Search(named=[page], inspect=False)).choices
 
 
 LISTS = {

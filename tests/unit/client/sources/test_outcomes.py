@@ -15,7 +15,7 @@ HTML = {"Content-Type": "text/html"}
 
 
 def find(*sources: str, offline: bool = False) -> Resolution:
-    return resolve([Requirement("demo")], TARGET, Search(named=sources, offline=offline, look=False))
+    return resolve([Requirement("demo")], TARGET, Search(named=sources, offline=offline, inspect=False))
 
 
 def outcomes_of(resolution: Resolution) -> list[LookupOutcome]:
@@ -87,7 +87,7 @@ def test_each_source_has_one_outcome_for_each_project(server: PageServer) -> Non
     server.pages["/wheels/"] = Answer(links_page(WHEEL))
     sources = (f"find-links:{server.url}/wheels/", f"{server.url}/simple/")
     wanted = [Requirement("demo"), Requirement("other")]
-    resolution = resolve(wanted, TARGET, Search(named=sources, look=False))
+    resolution = resolve(wanted, TARGET, Search(named=sources, inspect=False))
     assert [(each.project, each.outcome) for each in resolution.sources] == [
         ("demo", LookupOutcome.FOUND),
         ("demo", LookupOutcome.ABSENT),
@@ -113,7 +113,7 @@ def test_whoever_waits_is_told_for_which_servers(server: PageServer) -> None:
 
     told = Told()
     server.pages["/wheels/"] = Answer(links_page(WHEEL))
-    search = Search(named=(f"find-links:{server.url}/wheels/",), look=False, progress=told)
+    search = Search(named=(f"find-links:{server.url}/wheels/",), inspect=False, progress=told)
     for _ in range(2):  # the second time the cache has it
         resolve([Requirement("demo")], TARGET, search)
     assert told.lines == [f"0 of 1 page read; waiting for {server.url.removeprefix('http://')}", ""]

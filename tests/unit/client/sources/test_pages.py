@@ -27,7 +27,7 @@ OTHER = "demo-1.1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
 
 
 def find(source: str, *, offline: bool = False) -> Resolution:
-    return resolve([Requirement("demo")], TARGET, Search(named=(source,), offline=offline, look=False))
+    return resolve([Requirement("demo")], TARGET, Search(named=(source,), offline=offline, inspect=False))
 
 
 def release(*assets: Mapping[str, object], draft: bool = False) -> dict[str, object]:

@@ -35,11 +35,11 @@ def explained(
     target: TargetEnvironment = H100,
     wanted: str = "demo",
     *,
-    look: bool = False,
+    inspect: bool = False,
     offline: bool = False,
 ) -> VariantExplanation:
     named = (f"simple:{server.url}/simple/",)
-    return explain_variants(Requirement(wanted), target, Search(named=named, look=look, offline=offline))
+    return explain_variants(Requirement(wanted), target, Search(named=named, inspect=inspect, offline=offline))
 
 
 def labels(explanation: VariantExplanation) -> list[str | None]:
@@ -103,7 +103,7 @@ def test_a_variant_for_another_torch_is_refused_though_uv_takes_it(server: PageS
 
 def test_a_look_inside_finds_the_torch_that_metadata_asks_for(server: PageServer, tmp_path: Path) -> None:
     serve_variants(server, tmp_path, {"cu": gpu("90_real"), "null": {}}, requires="Requires-Dist: torch==2.11.*\n")
-    found = explained(server, look=True)
+    found = explained(server, inspect=True)
     assert found.best is None
     assert found.taken is not None
     assert found.taken.wheel.label == "cu"
@@ -205,7 +205,7 @@ def test_nothing_is_read_of_versions_that_nobody_wants(seven: PageServer) -> Non
 
 
 def test_what_chooses_plain_wheels_says_how_many_were_passed_over(seven: PageServer) -> None:
-    search = Search(named=(f"simple:{seven.url}/simple/",), look=False)
+    search = Search(named=(f"simple:{seven.url}/simple/",), inspect=False)
     found = resolve([Requirement("demo")], TARGET, search)
     (choice,) = found.choices.values()
     assert choice.candidate.filename == "demo-1.0-py3-none-any.whl"
@@ -215,7 +215,7 @@ def test_what_chooses_plain_wheels_says_how_many_were_passed_over(seven: PageSer
 
 
 def test_the_command_is_uvs_for_a_variant_of_an_index(seven: PageServer) -> None:
-    found = explained(seven, look=True)
+    found = explained(seven, inspect=True)
     assert found.is_as_uv
     assert found.command == f"uv pip install --preview-features wheel-variants --index {seven.url}/simple/ demo==1.0"
     named = (f"find-links:{seven.url}/simple/demo/",)
@@ -227,7 +227,7 @@ def test_there_is_no_command_where_uv_takes_another_wheel_of_the_version(server:
     serve_variants(server, tmp_path, variants, requires="Requires-Dist: torch==2.11.*\n", plain=False)
     right = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl").read_bytes()
     server.pages["/simple/demo/demo-1.0-py3-none-any-null.whl"] = in_pieces(right)
-    found = explained(server, look=True)
+    found = explained(server, inspect=True)
     assert found.best is not None
     assert found.best.wheel.label == "null"
     assert not found.is_as_uv
