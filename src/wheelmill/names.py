@@ -37,8 +37,7 @@ ReleaseTag = NewType("ReleaseTag", str)
 Sha256 = NewType("Sha256", str)
 """64 lower-case hexadecimal digits."""
 
-_HEXADECIMAL: Final = frozenset("0123456789abcdef")
-_SHA256_DIGITS: Final = 64
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 MAX_TEXT: Final = 4096
 """Characters of a version, a range or a requirement; Python converts no number of more than 4,300 digits."""
@@ -61,8 +60,8 @@ def project_version(text: str) -> ProjectVersion:
 
 
 def is_sha256(text: str) -> bool:
-    """Return whether a text is a `Sha256`."""
-    return len(text) == _SHA256_DIGITS and _HEXADECIMAL.issuperset(text)
+    """True if a text is a `Sha256`."""
+    return _SHA256.fullmatch(text) is not None
 
 
 def read_range(text: str) -> SpecifierSet:

@@ -178,10 +178,8 @@ def open_index() -> Web:
 def files_of(project: ProjectName, web: Web, index: str | None = None) -> tuple[Link, ...]:
     """List the files of a project that a program may choose, with absolute URLs; empty if the index lacks the project.
 
-    `index` is the URL of a simple index that replaces the configured one.
-
-    Raises:
-        NetworkError: the index does not answer, or not with a page of the simple API.
+    `index` is the URL of a simple index that replaces the configured one. An answer without a page of the simple API
+    is a NetworkError.
     """
     answer = web.get(f"{(index or _index()).rstrip('/')}/{project}/", accept=_ACCEPT)
     # torch's own indexes are in an object store, which answers 403 for a missing page.
@@ -198,7 +196,7 @@ def files_of(project: ProjectName, web: Web, index: str | None = None) -> tuple[
 
 
 def has_project(project: ProjectName, web: Web) -> bool:
-    """Return whether the package index has a project of this name, even one without files."""
+    """True if the package index has a project of this name, even one without files."""
     answer = web.get(f"{_index().rstrip('/')}/{project}/", accept=_ACCEPT)
     if not answer.ok and answer.status != HTTPStatus.NOT_FOUND:
         raise NetworkError(
@@ -248,8 +246,7 @@ MAX_HEADER: Final = 1 << 20
 def unpack_sdist(archive: Path, destination: Path) -> Path:
     """Unpack a source distribution into an empty folder and return its top-level folder.
 
-    Raises:
-        UnreadableError: the file is no archive of one folder, exceeds the limits, or would write outside.
+    An archive of more than one folder, or one that exceeds the limits or would write outside, is an UnreadableError.
     """
     try:
         with _open(archive) as tar:

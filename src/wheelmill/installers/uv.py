@@ -187,15 +187,11 @@ def compile_requirements(
 ) -> str:
     """Resolve PEP 508 requirements to wheels that fit together and return the file that uv writes.
 
-    Only metadata is downloaded; see https://docs.astral.sh/uv/pip/compile/.
+    `options` are those of ``uv pip compile``, which downloads metadata only; `output` is the name of the file, which
+    determines its format. Versions in `kept`, its earlier content, stay if they still fit. Projects in `without` are
+    excluded with all their dependencies, even if another project requires them. `run` runs uv in a folder.
 
-    Args:
-        requirements: the requirements.
-        options: of ``uv pip compile``, such as the target of the wheels.
-        output: the name of the file, which determines its format.
-        kept: earlier content of the file, whose versions stay if they still fit.
-        without: projects excluded with all their dependencies, even if another project requires them.
-        run: runs uv with arguments in a folder; its errors report a conflict or an index that does not answer.
+    https://docs.astral.sh/uv/pip/compile/
     """
     with temporary_folder() as folder:  # elsewhere, a pyproject.toml could hold settings of uv
         wanted, excluded, compiled = folder / "requirements.in", folder / "excluded.txt", folder / output

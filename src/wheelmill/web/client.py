@@ -45,9 +45,8 @@ class Answer:
     url: str
     """URL of the page that answered, without credentials; relative links are relative to it."""
     status: int
-    """The status code (RFC 9110, section 15)."""
     reason: str
-    """The reason phrase, such as ``Not Found``."""
+    """``Not Found``."""
     headers: Mapping[str, str]
     """Their names are not case-sensitive."""
     following: str | None = None
@@ -242,12 +241,8 @@ class Web:
     ) -> Download:
         """Write a document into a file; ``file:`` URLs are read from this disk.
 
-        The file is open for writing; a retry empties it. `promised` is the announced size in bytes; None if unknown.
-        `received` is called with the number of bytes so far.
-
-        Raises:
-            NetworkError: as `get` does, and for any other answer than the document.
-            IntegrityError: more bytes arrive than were promised.
+        The file is open for writing; a retry empties it. `promised` is the announced size in bytes, None if unknown;
+        more bytes are an IntegrityError. `received` is called with the number of bytes so far.
         """
         digest, size = hashlib.sha256(), 0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
 from itertools import islice
-from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Final, TypeVar
 
@@ -32,22 +32,17 @@ def begin(work: Callable[[Item], Result], items: Sequence[Item], *, threads: int
     The process ends without waiting for these threads; for those of ThreadPoolExecutor it always waits. So the work
     must leave nothing half done.
     """
-    waiting: SimpleQueue[tuple[Item, Future[Result]]] = SimpleQueue()
-    futures: list[Future[Result]] = []
-    for item in items:
-        futures.append(_Begun[Result]())
-        waiting.put((item, futures[-1]))
+    futures: list[Future[Result]] = [_Begun() for _ in items]
+    waiting = deque(zip(items, futures, strict=True))
 
     def run() -> None:
-        while True:
-            try:
-                item, future = waiting.get_nowait()
-            except Empty:
-                return
-            try:
-                future.set_result(work(item))
-            except Exception as error:  # noqa: BLE001 - raised by result()
-                future.set_exception(error)
+        with suppress(IndexError):  # none is waiting
+            while True:
+                item, future = waiting.popleft()
+                try:
+                    future.set_result(work(item))
+                except Exception as error:  # noqa: BLE001 - raised by result()
+                    future.set_exception(error)
 
     for _ in range(min(threads, len(items))):
         Thread(target=run, daemon=True).start()

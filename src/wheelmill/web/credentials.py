@@ -43,11 +43,7 @@ class Origin:
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """Parse the server of a URL.
-
-        Raises:
-            ValueError: the text is no URL of http or https.
-        """
+        """Parse the server of a URL of http or https, or raise ValueError."""
         with suppress(ValueError):  # an invalid port, half of an IPv6 address
             address = urlsplit(url)
             if address.scheme in _PORTS and address.hostname:
@@ -72,7 +68,7 @@ class Origin:
 
 
 def is_secure(url: str) -> bool:
-    """Return whether a URL's content is safe from changes in transit: it is https, or on this machine.
+    """True if a URL's content is safe from changes in transit: it is https, or on this machine.
 
     https://www.w3.org/TR/secure-contexts/#is-origin-trustworthy
     """
@@ -306,9 +302,6 @@ def keep_credential(url: str) -> str:
     """Remove user and password from a URL that a person gave, and send them to its server from now on.
 
     The returned URL may be shown and stored. Any other text only loses its user and password.
-
-    Raises:
-        UsageError: another URL had other credentials for that server.
     """
     try:
         origin = Origin.of(url)
@@ -327,11 +320,7 @@ def credential_for(url: str) -> Credential | None:
 
     Sources: the URL itself; URLs given to `keep_credential`; ``WHEELMILL_TOKEN_<HOST>``; ``credentials.toml``;
     ``GITHUB_TOKEN`` or the gh command for GitHub's API; netrc. A keyring is queried for a user without a password.
-
-    Raises:
-        UsageError: a credential, or a file with credentials, cannot be used.
-        ConfigurationError: ``credentials.toml`` has faults.
-        ValueError: the text is no URL of http or https.
+    Another text than a URL of http or https is a ValueError.
     """
     origin = Origin.of(url)
     if credential := _credential_in(url, origin):

@@ -64,10 +64,7 @@ class Explanation:
 
 
 def explain(requirement: Requirement, environment: TargetEnvironment, search: Search) -> Explanation:
-    """Compare every wheel of a project with a target, and inspect those that would be chosen.
-
-    Where the environment is open, the target is what `resolve` would choose.
-    """
+    """Compare every wheel of a project with the target that `resolve` would choose, and inspect the best ones."""
     project = canonicalize_name(requirement.name)
     environment = search.target(environment)
     with open_finder([project], environment, search) as found:
@@ -91,7 +88,7 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         others = [verdict for verdict in verdicts if verdict.against]
         others.sort(key=lambda verdict: (verdict.candidate.version, verdict.candidate.filename), reverse=True)
         others.sort(key=lambda verdict: _distance(verdict, target))
-        outcomes = tuple(found.outcomes(project))
+        outcomes = found.outcomes(project)
         absence = resolution.unresolved.get(project)
         return Explanation(
             environment=target,
@@ -103,10 +100,7 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
 
 
 def has_namesake(project: ProjectName) -> bool:
-    """True if the shipped ``packages.yml`` says that the package index has another project of this name.
-
-    Only that key is read: a client need not understand the others.
-    """
+    """True if the package index has another project of this name: ``pypi: other`` in the shipped ``packages.yml``."""
     from wheelmill.config.load import PACKAGES
     from wheelmill.config.yaml import read_document  # other commands do without YAML
 
@@ -162,7 +156,7 @@ def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvi
         candidates = [candidate for candidate in listed if _is_for(platform, candidate)]
         if search.inspect:
             candidates = _with_ranges(candidates, found.pages.cache, search)
-        outcomes = tuple(found.outcomes(project))
+        outcomes = found.outcomes(project)
         reason = f"no source has a wheel of it for {platform}"
         absence = Unresolved(project=project, reason=reason, suggestion=None)
         return Offer(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -36,7 +37,7 @@ from wheelmill.client.sources.listing import (
     places_of,
 )
 from wheelmill.client.sources.pages import PageCache, Pages
-from wheelmill.client.sources.sources import PublishedSources, read_sources
+from wheelmill.client.sources.sources import newer_list, read_sources
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, words_like
@@ -203,10 +204,15 @@ class Search:
         """Read the sources of wheels."""
         if not self.use_cache:
             return read_sources(self.named, self.extra, cache)
-        published = PublishedSources(
-            folder=cache_folder(), offline=self.offline, refresh=self.refresh, warn=warn, progress=self.progress
+        newer_at = partial(
+            newer_list,
+            folder=cache_folder(),
+            offline=self.offline,
+            refresh=self.refresh,
+            warn=warn,
+            progress=self.progress,
         )
-        return read_sources(self.named, self.extra, cache, published.newer_at)
+        return read_sources(self.named, self.extra, cache, newer_at)
 
     def open_cache(self) -> PageCache:
         """Open the cache of pages."""
@@ -303,7 +309,7 @@ class Finder:
         """Every wheel of a project."""
         return candidates_of(project, self.places(project), self.pages)
 
-    def outcomes(self, project: ProjectName) -> list[SourceOutcome]:
+    def outcomes(self, project: ProjectName) -> tuple[SourceOutcome, ...]:
         """The outcome of each source for a project."""
         return outcomes_of(project, self.places(project), self.pages)
 

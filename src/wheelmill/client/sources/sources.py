@@ -6,7 +6,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -18,7 +17,7 @@ from wheelmill.errors import IntegrityError, UsageError, WheelmillError
 from wheelmill.system import own_installation
 from wheelmill.system.files import sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import temporary_folder
-from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.progress import Progress
 from wheelmill.system.records import plain_of, record_of
 from wheelmill.web.credentials import Origin, github_api, keep_credential
 
@@ -109,39 +108,28 @@ def _read_file(path: Path, cache: PageCache) -> SourceList:
     return sources
 
 
-@dataclass(frozen=True, kw_only=True)
-class PublishedSources:
-    """The lists of sources that sites publish: newer than the shipped list, and kept in a folder.
+def newer_list(
+    site: str, folder: Path, *, offline: bool, refresh: bool, warn: Callable[[str], None], progress: Progress
+) -> Path | None:
+    """Return the list of sources of a site, which may be newer than the shipped one; None if it was never read.
+
+    The folder has the lists that were read. One that is a day old is requested again; if the site does not give it,
+    ``warn`` is called and the last one stays in use. ``offline`` asks no site, ``refresh`` always does.
 
     The hash of a list is in a file beside it. It shows changes, and guards against half of a deployment. It is no proof
     of origin: an attacker with access to the site could write both, as with everything that is installed from there.
     """
-
-    folder: Path
-    offline: bool
-    """Use only the lists in the folder."""
-    refresh: bool
-    """Ask the server in any case."""
-    warn: Callable[[str], None]
-    """Called if a site does not give its list; then the last one stays in use."""
-    progress: Progress = QUIET
-
-    def newer_at(self, site: str) -> Path | None:
-        """Return the list of a site; None if it was never read."""
-        kept = self.folder / f"sources-{sha256_of_bytes(site.encode())[:16]}.yml"
-        if not self.offline and (self.refresh or not _is_fresh(kept)):
-            self.progress.line(f"asking {site} for a newer list of sources")
-            try:
-                _update(kept, site)
-            except (WheelmillError, OSError) as error:
-                which = "last list of sources" if kept.exists() else "list of sources that ships"
-                self.warn(f"{site}: {error}; using the {which}")
-            self.progress.line("")
-        return kept if kept.exists() else None
-
-
-def _is_fresh(path: Path) -> bool:
-    return path.exists() and 0 <= time.time() - path.stat().st_mtime < _LIFETIME
+    kept = folder / f"sources-{sha256_of_bytes(site.encode())[:16]}.yml"
+    is_fresh = kept.exists() and 0 <= time.time() - kept.stat().st_mtime < _LIFETIME
+    if not offline and (refresh or not is_fresh):
+        progress.line(f"asking {site} for a newer list of sources")
+        try:
+            _update(kept, site)
+        except (WheelmillError, OSError) as error:
+            which = "last list of sources" if kept.exists() else "list of sources that ships"
+            warn(f"{site}: {error}; using the {which}")
+        progress.line("")
+    return kept if kept.exists() else None
 
 
 def _update(kept: Path, site: str) -> None:

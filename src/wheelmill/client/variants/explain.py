@@ -273,7 +273,7 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
         if search.inspect:
             verdicts = _with_inspections(judge, verdicts, found, search)
         best = judge.first(each for each in verdicts if not each.against)
-        outcomes = tuple(found.outcomes(project))
+        outcomes = found.outcomes(project)
         return VariantExplanation(
             environment=target,
             machine=machine,
