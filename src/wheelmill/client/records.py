@@ -303,7 +303,6 @@ class Choice:
     """The requested name."""
     candidate: Candidate
     extras: frozenset[str] = frozenset()
-    """The requested extras."""
     requires_dist: tuple[str, ...] | None = None
     """The requirements in its METADATA; None if that was not read."""
     notes: tuple[str, ...] = ()
@@ -345,11 +344,9 @@ class Resolution:
     torch_backend: CudaTag | None = None
     """uv's name for the CUDA of torch; None if the usual index has the right one."""
     torch_index: str | None = None
-    """The simple index that has it."""
     warnings: tuple[str, ...] = ()
     """Problems of sources, and of wheels that would otherwise have been better choices."""
     sources: tuple[SourceOutcome, ...] = ()
-    """The outcome of each source, for each project."""
 
     @property
     def torch_place(self) -> str | None:

@@ -31,7 +31,7 @@ PATIENT: Final = (1.0, 10.0, 60.0)
 """Seconds between tries after a server's failure, for jobs without a waiting user."""
 _PAUSES: Final = (1.0, 2.0)
 _LONGEST_PAUSE: Final = 60.0
-"""Seconds. A server that asks for more is not asked again."""
+"""Seconds; if a server asks for a longer pause, there is no retry."""
 
 
 class Retries(Retry):
@@ -57,7 +57,7 @@ class Retries(Retry):
         return counted
 
     def is_retryable_exception(self, exception: Exception) -> bool:
-        """Return whether a retry may help; an untrusted certificate stays untrusted."""
+        """True if a retry may help; an untrusted certificate stays untrusted."""
         return super().is_retryable_exception(exception) and not is_untrusted(exception)
 
     def sleep(self, response: httpx.Response | Exception) -> None:
@@ -74,7 +74,7 @@ class Retries(Retry):
 
 
 def is_untrusted(exception: BaseException | None) -> bool:
-    """Return whether the cause is a certificate that this machine does not trust."""
+    """True if the cause is a certificate that this machine does not trust."""
     while exception and not isinstance(exception, ssl.SSLCertVerificationError):
         exception = exception.__cause__ or exception.__context__
     return exception is not None

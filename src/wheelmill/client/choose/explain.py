@@ -60,7 +60,6 @@ class Explanation:
     """Why none fits, and what to change; None where one does."""
     warnings: tuple[str, ...]
     sources: tuple[SourceOutcome, ...]
-    """Outcome of each source that was asked."""
 
 
 def explain(requirement: Requirement, environment: TargetEnvironment, search: Search) -> Explanation:
@@ -144,7 +143,6 @@ class Offer:
     """By CUDA and torch."""
     warnings: tuple[str, ...]
     sources: tuple[SourceOutcome, ...]
-    """The outcome of each source."""
     absence: Unresolved
     """The error if there are no combinations."""
 

@@ -184,7 +184,8 @@ def sort_plain_releases(content: bytes, address: str) -> Mapping[LinkGroup, byte
         objects = set(range(1, wheel.groups + 1)).difference(wheel.groupindex.values())
         values = set(chain.from_iterable(cuts[number :: wheel.groups + 1] for number in objects))
         rest = "null".join(cuts[:: wheel.groups + 1])
-        if not all(map(_is_plain_object, values)) or not _is_harmless(rest, own["name"], address):
+        are_plain = all("\\" not in value and isinstance(json.loads(value), dict) for value in values)
+        if not are_plain or not _is_harmless(rest, own["name"], address):
             return None
     except (ValueError, RecursionError, UnreadableError):  # the parser reports the fault
         return None
@@ -217,10 +218,6 @@ def _expression_of(token: re.Match[str]) -> str:
     kind = token.lastgroup or ""
     form = _WANTED.get(token["key"]) or f"({'' if kind == 'object' else '?:'}{_KINDS.get(kind, '')})"
     return re.escape(token["key"] + token["colon"]) + form
-
-
-def _is_plain_object(text: str) -> bool:
-    return isinstance(json.loads(text), dict) and "\\" not in text
 
 
 def _is_harmless(rest: str, names: Sequence[str], address: str) -> bool:

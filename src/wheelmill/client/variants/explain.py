@@ -55,7 +55,6 @@ class ListedVariant:
     against: tuple[Mismatch, ...]
     """Every property that the machine lacks."""
     notes: tuple[str, ...]
-    """Remarks for the user."""
     place: tuple[Rank, ...]
     """Rank among those that fit, of which the lowest is taken; empty for others."""
 
@@ -143,7 +142,6 @@ class VariantVerdict:
     against: tuple[Mismatch, ...]
     """Every reason; empty if it fits."""
     notes: tuple[str, ...]
-    """Remarks for the user."""
 
     @property
     def is_taken(self) -> bool:
@@ -234,7 +232,6 @@ class VariantExplanation:
     """Command with which uv installs the wheel for this machine; None if uv would not, or if that is a plain wheel."""
     warnings: tuple[str, ...]
     sources: tuple[SourceOutcome, ...]
-    """Outcome of each source that was asked."""
 
     @property
     def best(self) -> VariantVerdict | None:
