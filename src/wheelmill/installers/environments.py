@@ -25,7 +25,14 @@ from platformdirs import user_cache_path
 
 from wheelmill.errors import IntegrityError, NetworkError
 from wheelmill.installers.package_index import files_of, index_only_variables, open_index
-from wheelmill.installers.uv import compile_requirements, index_only_environment, index_variables, own_uv, torch_options
+from wheelmill.installers.uv import (
+    compile_requirements,
+    index_only_environment,
+    index_variables,
+    own_uv,
+    run_own_uv,
+    torch_options,
+)
 from wheelmill.names import Platform, ProjectName, PythonVersion, Sha256
 from wheelmill.system import process
 from wheelmill.system.files import link_or_copy, sha256_of
@@ -55,8 +62,7 @@ class VirtualEnvironment:
         `torch_options` describes `torch_backend`.
         """
         argv = ("pip", "install", "--only-binary", ":all:", "--python", self.python)
-        with index_only_environment() as variables:
-            process.run([own_uv(), *argv, *torch_options(torch_backend), *requirements], env=variables)
+        run_own_uv([*argv, *torch_options(torch_backend), *requirements])
 
     def pip_install(self, requirements: Sequence[str], *, extra_index: str, sandbox: Sandbox) -> None:
         """Install PEP 508 requirements with pip, as a user would: from an extra index, dependencies from any.

@@ -163,7 +163,7 @@ def configured_index() -> str | None:
 
     None if neither has one; libraries then use their own default.
     """
-    variables = map(os.environ.get, ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"))
+    variables = (os.environ.get(name) for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"))
     url = next(filter(None, variables), None) or pip_configuration().get("index-url")
     return keep_credential(url) if url else None
 

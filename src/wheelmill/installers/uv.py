@@ -171,7 +171,7 @@ def failure_of(error: ProcessError, *, otherwise: WheelmillError) -> WheelmillEr
     return NetworkError("download-failed", str(otherwise)) if _NETWORK.search(error.tail) else otherwise
 
 
-def run_own_uv(arguments: Sequence[str | Path], folder: Path) -> str:
+def run_own_uv(arguments: Sequence[str | Path], folder: Path | None = None) -> str:
     """Run the uv of the factory extra in a folder, with this machine's index and without its constraints."""
     with index_only_environment() as variables:
         return process.run([own_uv(), *arguments], cwd=folder, env=variables)
