@@ -212,14 +212,13 @@ def projects_of(texts: Iterable[str]) -> list[ProjectName]:
 def _kept_environment() -> Path | None:
     """Return the environment that a project's tool keeps elsewhere; None if there is no such tool, or it fails."""
     from wheelmill.client.project.find import find_project
-    from wheelmill.client.project.tool_project import LockedProject
-    from wheelmill.client.project.tools import HatchProject
+    from wheelmill.client.project.tools import HatchProject, PdmProject, PoetryProject
 
     try:
         project = find_project(None)
     except UsageError:  # of a kind that wheelmill does not change, which keeps no command from its environment
         return None
-    if not isinstance(project, LockedProject | HatchProject):
+    if not isinstance(project, PoetryProject | PdmProject | HatchProject):
         return None
     try:
         return project.environment

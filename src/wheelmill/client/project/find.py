@@ -8,9 +8,15 @@ from typing import Final
 from wheelmill.client.project.project import Project
 from wheelmill.client.project.pyproject import TomlTables
 from wheelmill.client.project.requirements import RequirementsProject
-from wheelmill.client.project.tool_project import PlainProject
-from wheelmill.client.project.tools import HatchProject, PdmProject, PoetryProject
-from wheelmill.client.project.uv_project import UvProject, find_workspace, is_made_by_uv
+from wheelmill.client.project.tool_project import PlainProject, tool_absent
+from wheelmill.client.project.tools import (
+    HatchProject,
+    PdmProject,
+    PoetryProject,
+    UvProject,
+    find_workspace,
+    is_made_by_uv,
+)
 from wheelmill.client.target.detect import active_environment
 from wheelmill.errors import UsageError
 from wheelmill.installers.uv import find_uv
@@ -88,7 +94,7 @@ def _pyproject(path: Path, python: Path | None) -> Project:
     workspace = find_workspace(folder)
     if workspace or tool == "uv":
         if uv is None:
-            raise UsageError("tool-absent", f"{path} is a project of uv, which is not on PATH", hint="install uv first")
+            raise tool_absent(path, "uv")
         return UvProject(path=path, python=python, uv=uv, workspace=workspace)
     if tool == "pixi":
         raise UsageError(

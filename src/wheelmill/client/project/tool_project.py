@@ -1,4 +1,4 @@
-"""Common parts of projects with a ``pyproject.toml``, and projects without a locking tool.
+"""Common parts of projects with a ``pyproject.toml``, and projects without a tool.
 
 The locks of uv, Poetry and PDM have tables ``package`` with name, version, files and origin. Poetry and PDM choose the
 environment themselves. Without a lock, pip or uv install the dependencies (PEP 621).
@@ -80,17 +80,15 @@ def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolProject:
-    """Project whose ``pyproject.toml`` is locked and installed by a tool; see `Project`."""
+class PyprojectProject:
+    """Project with a ``pyproject.toml``; see `Project`."""
 
     path: Path
     python: Path | None
-    """The interpreter that was named by hand."""
+    """The interpreter that the user named."""
 
     pyproject: ClassVar[type[PyprojectEditor]] = PyprojectEditor
-    """Reads the file, and knows where its tool keeps indexes."""
-    lock_name: ClassVar[str | None] = None
-    """The name of the tool's own lock; None for a tool that locks nothing."""
+    """The editor of the file, which knows where its tool keeps indexes."""
 
     @property
     def root(self) -> Path:
@@ -98,14 +96,9 @@ class ToolProject:
         return self.path.parent
 
     @property
-    def lock(self) -> Path | None:
-        """The tool's own lock, which need not exist yet; None if the tool has none."""
-        return self.root / self.lock_name if self.lock_name else None
-
-    @property
     def files(self) -> tuple[Path, ...]:
-        """Its own file and the tool's lock."""
-        return (self.path, self.lock) if self.lock else (self.path,)
+        """Its own file."""
+        return (self.path,)
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
@@ -128,39 +121,13 @@ class ToolProject:
     def _read(self) -> PyprojectEditor:
         return self.pyproject.read(self.path)
 
-    def _check_lock(self, resolutions: Iterable[Resolution]) -> None:
-        if self.lock:
-            check_lock(self.lock, [each.candidate for one in resolutions for each in one.choices.values()])
-
-    @property
-    def _locked(self) -> set[ProjectName]:
-        """The projects in the tool's lock; empty if there is no lock."""
-        return {each.project for each in read_tool_lock(self.lock)} if self.lock and self.lock.exists() else set()
-
-    def _uninstall_unlocked(self, before: set[ProjectName], python: Path | None, progress: Progress) -> None:
-        """Uninstall only the packages that have left the lock.
-
-        An exact sync would also remove packages from other installers, and those of other members, groups and extras.
-        """
-        gone = sorted(before - self._locked)
-        if python and gone:
-            installer_for(python, progress).uninstall(gone)
-
 
 @dataclass(frozen=True, kw_only=True)
-class LockedProject(ToolProject):
-    """Project with the lock of Poetry or PDM; see `Project`.
-
-    Neither tool checks the hash in a URL, so the lock is checked against the chosen wheels before installation. Neither
-    uninstalls packages that are no longer required.
-    """
+class ToolProject(PyprojectProject):
+    """Project whose dependencies a tool installs; see `Project`."""
 
     tool: ClassVar[str]
     """The name of its program."""
-    lock_arguments: ClassVar[tuple[str, ...]]
-    """Lock, and keep what is locked where it fits."""
-    install_arguments: ClassVar[tuple[str, ...]]
-    """Install what is locked, and uninstall nothing."""
 
     @property
     def kind(self) -> str:
@@ -169,27 +136,54 @@ class LockedProject(ToolProject):
 
     @property
     def program(self) -> str:
-        """The path of the tool.
-
-        Raises:
-            UsageError: the tool is not on PATH.
-        """
+        """The path of the tool."""
         if program := shutil.which(self.tool):
             return program
-        raise UsageError(
-            "tool-absent",
-            f"{self.path} is a project of {self.tool}, which is not on PATH",
-            hint=f"install {self.tool} first",
-        )
+        raise tool_absent(self.path, self.tool)
+
+    def check_install(self) -> None:
+        """Check that the tool is available."""
+        _ = self.program
+
+
+def tool_absent(path: Path, tool: str) -> UsageError:
+    """Make the error for a project whose tool is not installed."""
+    return UsageError(
+        "tool-absent", f"{path} is a project of {tool}, which is not on PATH", hint=f"install {tool} first"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LockedProject(ToolProject):
+    """Project with the lock of uv, Poetry or PDM; see `Project`.
+
+    Poetry and PDM do not check the hash in a URL, so the lock is checked against the chosen wheels before installation.
+    They do not uninstall packages that are no longer required.
+    """
+
+    lock_name: ClassVar[str]
+    lock_arguments: ClassVar[tuple[str, ...]]
+    """Lock, and keep what is locked where it fits."""
+    install_arguments: ClassVar[tuple[str, ...]]
+    """Install what is locked, and uninstall nothing."""
+
+    @property
+    def lock(self) -> Path:
+        """The tool's own lock, which need not exist yet."""
+        return self.root / self.lock_name
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Its own file and the tool's lock."""
+        return (self.path, self.lock)
 
     @property
     @abstractmethod
     def own_python(self) -> Path | None:
         """The interpreter of the tool's environment for the project; None if there is none yet."""
 
-    @abstractmethod
     def make_environment(self, python: Path, progress: Progress) -> None:
-        """Create the tool's environment for an interpreter."""
+        """Create the tool's environment for an interpreter, if locking and installing do not."""
 
     @property
     def environment(self) -> Path:
@@ -214,34 +208,49 @@ class LockedProject(ToolProject):
             )
         return self.python or own or declared_python(self.root)
 
-    def check_install(self) -> None:
-        """Check that the tool is available."""
-        _ = self.program
-
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:  # noqa: ARG002 - the tool downloads
         """Lock it, check the lock against the chosen wheels, and install it; see `Project`."""
         interpreter = resolutions[0].environment.interpreter
         if self.own_python is None and interpreter:
             self.make_environment(interpreter, progress)
-        before = self._locked
-        self._run(progress, *self.lock_arguments)
-        self._check_lock(resolutions)
-        self._run(progress, *self.install_arguments)
-        self._uninstall_unlocked(before, self.own_python, progress)
+        self._lock_and_install(progress, resolutions)
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:  # noqa: ARG002 - the lock knows
         """Lock it, and sync its environment; see `Project`."""
+        self._lock_and_install(progress)
+
+    def _lock_and_install(
+        self,
+        progress: Progress,
+        resolutions: Sequence[Resolution] = (),
+        *,
+        options: Sequence[str] = (),
+        lock_options: Sequence[str] = (),
+    ) -> None:
+        """Lock the project, install the lock, and uninstall the packages that have left it.
+
+        An exact sync would also remove packages from other installers, and those of other members, groups and extras.
+        """
         before = self._locked
-        self._run(progress, *self.lock_arguments)
-        self._run(progress, *self.install_arguments)
-        self._uninstall_unlocked(before, self.own_python, progress)
+        self._run(progress, *self.lock_arguments, *options, *lock_options)
+        if resolutions:
+            check_lock(self.lock, [each.candidate for one in resolutions for each in one.choices.values()])
+        self._run(progress, *self.install_arguments, *options)
+        python, gone = self.own_python, sorted(before - self._locked)
+        if python and gone:
+            installer_for(python, progress).uninstall(gone)
+
+    @property
+    def _locked(self) -> set[ProjectName]:
+        """The projects in the tool's lock; empty if there is no lock."""
+        return {each.project for each in read_tool_lock(self.lock)} if self.lock.exists() else set()
 
     def _run(self, progress: Progress, *arguments: str | Path) -> None:
         run_installer([self.program, *arguments], progress, cwd=self.root)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlainProject(ToolProject):
+class PlainProject(PyprojectProject):
     """Project whose environment uv did not create; see `Project`.
 
     Other packages in that environment stay.

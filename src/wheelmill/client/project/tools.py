@@ -1,8 +1,11 @@
-"""Projects managed by PDM, Hatch or Poetry.
+"""Projects managed by uv, PDM, Hatch or Poetry.
 
-Hatch installs the dependencies of ``[project]`` whenever one of its environments is used. Poetry has dependencies under
-``[project]`` or, as before Poetry 2, under ``[tool.poetry]``, with specifiers of its own.
+uv projects may be members of a workspace. Hatch installs the dependencies of ``[project]`` whenever one of its
+environments is used. Poetry has dependencies under ``[project]`` or, as before Poetry 2, under ``[tool.poetry]``, with
+specifiers of its own.
 
+https://docs.astral.sh/uv/concepts/projects/sync/
+https://docs.astral.sh/uv/concepts/projects/workspaces/
 https://pdm-project.org/en/stable/usage/lockfile/
 https://pdm-project.org/en/stable/usage/config/#configure-the-package-indexes
 https://hatch.pypa.io/latest/config/environment/overview/
@@ -12,13 +15,13 @@ https://python-poetry.org/docs/dependency-specification/
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Collection, Iterable, MutableMapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import tomlkit
 from packaging.requirements import Requirement
@@ -32,7 +35,7 @@ from wheelmill.client.install.installer import installer_for
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import Index, Pin
 from wheelmill.client.project.project import Edit
-from wheelmill.client.project.pyproject import OURS, IndexTables, PyprojectEditor, set_key
+from wheelmill.client.project.pyproject import OURS, IndexTables, PyprojectEditor, TomlTables, UvPyproject, set_key
 from wheelmill.client.project.tool_project import LockedProject, ToolProject
 from wheelmill.client.records import Resolution
 from wheelmill.client.target.detect import declared_python, python_in
@@ -77,6 +80,109 @@ def _up_to_the_next(text: str, place_in: Callable[[tuple[int, ...]], int | None]
     return f">={version},<{upper}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class UvProject(LockedProject):
+    """Folder with a ``pyproject.toml`` that uv manages; see `Project`."""
+
+    uv: Path
+    workspace: Path | None = None
+    """The folder of the workspace that it is a member of."""
+
+    pyproject = UvPyproject
+    lock_name = "uv.lock"
+    tool = "uv"
+    lock_arguments = ("lock",)
+    install_arguments = ("sync", "--inexact")
+
+    @property
+    def kind(self) -> str:
+        """Its kind, in words."""
+        return "uv workspace member" if self.workspace else "uv project"
+
+    @property
+    def program(self) -> str:
+        """The path of uv."""
+        return str(self.uv)
+
+    @property
+    def root(self) -> Path:
+        """The folder of its lock: the workspace's, else its own."""
+        return self.workspace or self.path.parent
+
+    @property
+    def environment(self) -> Path:
+        """The folder in ``UV_PROJECT_ENVIRONMENT``, else the ``.venv`` of the root."""
+        return self.root / (os.environ.get("UV_PROJECT_ENVIRONMENT") or ".venv")
+
+    @property
+    def own_python(self) -> Path | None:
+        """The interpreter of its environment."""
+        return python_in(self.environment)
+
+    def find_python(self) -> Path | None:
+        """The interpreter that uv takes."""
+        return self.python or declared_python(self.path.parent)
+
+    def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
+        """Write wheels into its file; see `Project`."""
+        tables = TomlTables.read(self.path)
+        if tables.table("tool", "uv", "workspace") is not None and tables.table("project") is None:
+            raise UsageError(
+                "workspace-without-project",
+                f"{self.path} is a workspace without a project of its own",
+                hint="name one of its members with --project",
+            )
+        return super().add(asked, resolutions)
+
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
+        """Lock it, check the lock against the chosen wheels, and install it; see `Project`."""
+        options = [*self._python_option(resolutions[0]), *(["--offline"] if cache.offline else [])]
+        chosen = {choice.candidate.project for each in resolutions for choice in each.choices.values()}
+        # uv may have cached a page of their index from before they were published.
+        anew = [] if cache.offline else [word for each in sorted(chosen) for word in ("--refresh-package", each)]
+        self._lock_and_install(progress, resolutions, options=options, lock_options=anew)
+
+    def _run(self, progress: Progress, *arguments: str | Path) -> None:
+        command, *options = arguments
+        run_installer([self.uv, command, "--directory", self.path.parent, *options], progress)
+
+    def _python_option(self, resolution: Resolution) -> list[str]:
+        """The option for uv's Python; empty for that of the project's own environment."""
+        interpreter = resolution.environment.interpreter
+        if interpreter is None:
+            return ["--python", str(resolution.environment.python)]
+        return [] if interpreter.is_relative_to(self.environment) else ["--python", str(interpreter)]
+
+
+def is_made_by_uv(environment: Path) -> bool:
+    """True if uv created an environment: it writes its version into ``pyvenv.cfg``."""
+    configuration = environment / "pyvenv.cfg"
+    return configuration.exists() and "\nuv = " in configuration.read_text(encoding="utf-8", errors="replace")
+
+
+def find_workspace(folder: Path) -> Path | None:
+    """The folder of the uv workspace with a project's folder as a member; None if there is none."""
+    for above in folder.parents:
+        path = above / "pyproject.toml"
+        workspace = TomlTables.read(path).table("tool", "uv", "workspace") if path.exists() else None
+        if workspace is not None:
+            members = _folders(path, workspace, "members") - _folders(path, workspace, "exclude")
+            return above if folder in members else None
+    return None
+
+
+def _folders(path: Path, workspace: Mapping[str, Any], key: str) -> set[Path]:
+    """The folders that match patterns in a workspace's table."""
+    try:
+        # str.strip rejects non-strings, and returns plain strings for glob to intern, unlike tomlkit's.
+        patterns = map(str.strip, workspace.get(key, ()))
+        return {each for pattern in patterns for each in path.parent.glob(pattern)}
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise UsageError(
+            "workspace-invalid", f"{path}: tool.uv.workspace.{key}: expected patterns of folders: {error}"
+        ) from None
+
+
 class PdmPyproject(PyprojectEditor):
     """``pyproject.toml`` of a PDM project, whose indexes list their own packages."""
 
@@ -85,7 +191,7 @@ class PdmPyproject(PyprojectEditor):
         sources = (self.table("tool", "pdm") or {}).get("source", [])
         for place in reversed(range(len(sources))):
             source = sources[place]
-            if str(source.get("name")).startswith("wheelmill-") and source.get("include_packages") == [project]:
+            if str(source.get("name")).startswith(OURS) and source.get("include_packages") == [project]:
                 del sources[place]
         if not sources:
             self.prune("tool", "pdm", "source")
@@ -104,7 +210,7 @@ class PdmPyproject(PyprojectEditor):
         """True if the user set a project's source."""
         sources = (self.table("tool", "pdm") or {}).get("source", [])
         named = [str(each.get("name")) for each in sources if project in each.get("include_packages", ())]
-        return any(not name.startswith("wheelmill-") for name in named)
+        return any(not name.startswith(OURS) for name in named)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,20 +244,7 @@ class PdmProject(LockedProject):
 class HatchProject(ToolProject):
     """Folder with ``tool.hatch.envs`` in its ``pyproject.toml``; see `Project`."""
 
-    kind: ClassVar[str] = "hatch project"
-
-    @property
-    def program(self) -> str:
-        """The path of hatch.
-
-        Raises:
-            UsageError: hatch is not on PATH.
-        """
-        if program := shutil.which("hatch"):
-            return program
-        raise UsageError(
-            "tool-absent", f"{self.path} is a project of hatch, which is not on PATH", hint="install hatch first"
-        )
+    tool = "hatch"
 
     @cached_property
     def environment(self) -> Path | None:
@@ -167,7 +260,7 @@ class HatchProject(ToolProject):
 
     def check_install(self) -> None:
         """Refuse to install if hatch is missing, or is set to skip the project's dependencies."""
-        _ = self.program
+        super().check_install()
         default = self._read().table("tool", "hatch", "envs", "default") or {}
         if default.get("skip-install") or default.get("detached"):
             raise UsageError(
