@@ -129,8 +129,7 @@ def _with_interpreter_of(project: Project | None, target: TargetOptions) -> Targ
 def _examine_choice(packages: Sequence[str], target: TargetOptions, search: SearchOptions) -> Examination:
     """Choose wheels, and download them: they are in the cache then, for when they are installed."""
     from wheelmill.client.choose.resolve import resolve
-    from wheelmill.client.doctor.examination import Examination
-    from wheelmill.client.doctor.promises import defects_of_wheel
+    from wheelmill.client.doctor.examination import Examination, defects_of_wheel
     from wheelmill.client.doctor.remedies import Remedy
     from wheelmill.client.install.wheel_cache import WantedWheel
 

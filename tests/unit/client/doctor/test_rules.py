@@ -6,9 +6,8 @@ from types import MappingProxyType
 import pytest
 
 from tests.unit.client.targets import LINUX
-from wheelmill.client.doctor.examination import defects_of_environment
+from wheelmill.client.doctor.examination import defects_of_environment, defects_of_project
 from wheelmill.client.doctor.inventory import Examined, ImportPath, Installed
-from wheelmill.client.doctor.promises import defects_of_project
 from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.client.install.distributions import Distribution
 from wheelmill.client.project.pyproject import PyprojectEditor

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from tests.installed import FLASH, install_sound
 from tests.refusals import coded
 from tests.unit.client.doctor.conftest import TARGET, Examine
-from wheelmill.client.doctor.promises import (
+from wheelmill.client.doctor.examination import (
     Promise,
     promises_are_kept,
     promises_of_lock,
