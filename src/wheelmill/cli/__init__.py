@@ -25,7 +25,7 @@ COMMANDS: Final = {
     ),
     "resolve": ("client.resolve", "Choose wheels for a target and print a pyproject.toml with them."),
     "search": ("client.resolve", "List the sources where wheels are looked for."),
-    "available": ("client.available", "Show the CUDA, torch and Python releases that packages have wheels for."),
+    "available": ("client.explain", "Show the CUDA, torch and Python releases that packages have wheels for."),
     "explain": ("client.explain", "Show which wheels of a package come nearest, and every reason against them."),
     "show": ("client.show", "Show what is in a wheel, a file or a URL, and what it says about itself."),
     "add": ("client.add", "Add wheels to a project: its pyproject.toml, its lock and its environment."),

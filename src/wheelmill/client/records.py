@@ -106,30 +106,34 @@ class SourceOutcome:
     """The outcome of looking for one project in one source."""
 
     project: ProjectName
-    source: Source
+    source: str
+    """Its name."""
     outcome: LookupOutcome
     url: str
-    """The page that decided the outcome."""
-    detail: str = ""
+    """The page that decided."""
+    detail: str
     """The server's answer and what to do about it; empty if the outcome says everything."""
 
     @property
-    def warning(self) -> str | None:
-        """A warning if the source did not answer, or the page is missing or has no wheel at all; else None.
+    def message(self) -> str:
+        """The page, and the server's answer."""
+        return f"{self.url}: {self.detail}"
+
+    def is_usual_for(self, source: Source) -> bool:
+        """False if the source did not answer, or the page is missing or has no wheel at all.
 
         A simple index may well lack a project, and a source the page for a target.
         """
-        is_index = self.source.kind is SourceKind.SIMPLE
+        is_index = source.kind is SourceKind.SIMPLE
         match self.outcome:
             case LookupOutcome.FOUND:
-                expected = True
+                return True
             case LookupOutcome.HAS_NONE:
-                expected = is_index or not self.detail
+                return is_index or not self.detail
             case LookupOutcome.ABSENT:
-                expected = is_index or "{" in self.source.url
+                return is_index or "{" in source.url
             case _:
-                expected = False
-        return None if expected else f"{self.url}: {self.detail}"
+                return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,10 +232,22 @@ class WheelInspection:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Candidate:
-    """A candidate wheel for some target."""
+class WantedWheel:
+    """Wheel to download."""
 
     filename: str
+    url: str
+    """Absolute, without a fragment."""
+    sha256: Sha256 | None
+    """None if it is unknown: the first download decides."""
+    size: int | None
+    """Bytes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate(WantedWheel):
+    """A candidate wheel for some target."""
+
     project: ProjectName
     """The name that it is installed under."""
     version: Version
@@ -240,11 +256,6 @@ class Candidate:
     tags: frozenset[Tag]
     label: BuiltFor
     """Target that its name states."""
-    url: str
-    """Absolute, without a fragment."""
-    sha256: Sha256 | None
-    size: int | None
-    """Bytes."""
     requires_python: str | None
     metadata_sha256: Sha256 | None
     """The hash of the METADATA at its URL + ``.metadata`` (PEP 658); None if there is none, or no hash was given."""

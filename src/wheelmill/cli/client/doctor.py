@@ -131,13 +131,12 @@ def _examine_choice(packages: Sequence[str], target: TargetOptions, search: Sear
     from wheelmill.client.choose.resolve import resolve
     from wheelmill.client.doctor.examination import Examination, defects_of_wheel
     from wheelmill.client.doctor.remedies import Remedy
-    from wheelmill.client.install.wheel_cache import WantedWheel
 
     resolution = resolve(requirements_of(packages), target.detect(), search.search())
     print_resolution(resolution)
     if resolution.unresolved:
         raise no_wheel_error([resolution])
-    wheels = [WantedWheel.of(choice.candidate) for choice in resolution.choices.values()]
+    wheels = [choice.candidate for choice in resolution.choices.values()]
     with wheel_cache(search) as (cache, shown):
         defects = [defect for wheel in wheels for defect in defects_of_wheel(wheel, cache, shown)]
     return Examination(

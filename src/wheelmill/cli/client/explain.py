@@ -1,4 +1,7 @@
-"""``wheelmill explain``: the nearest wheels, or variant wheels, with every reason against them."""
+"""``wheelmill explain`` and ``available``: the wheels of a package.
+
+They are the nearest to a target with every reason against them, or all for a platform by CUDA, torch and Python.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,37 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from packaging.utils import canonicalize_name
 
-from wheelmill.cli.client.resolve import SearchOptions, outcomes_content, package_argument, print_outcomes
+from wheelmill.cli.client.resolve import (
+    SearchOptions,
+    absence_error,
+    package_argument,
+    print_absence,
+    print_outcomes,
+    say_warnings,
+)
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
-from wheelmill.cli.shared.options import TargetOptions, requirements_of, with_groups
-from wheelmill.client.choose.explain import Assessment, Explanation, has_namesake
+from wheelmill.cli.shared.options import TargetOptions, projects_of, requirements_of, with_groups
+from wheelmill.client.choose.explain import Assessment, Combination, Explanation, find_offer, has_namesake
 from wheelmill.client.choose.explain import explain as explain_requirement
 from wheelmill.client.records import Mismatch, WheelInspection
 from wheelmill.client.variants.explain import explain_variants
 from wheelmill.client.variants.machine import property_text
 from wheelmill.names import StableTorch
-from wheelmill.system.progress import number_of
+from wheelmill.system.progress import number_of, size
 from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-    from wheelmill.cli.client.outputs import AssessedVariantWheel, AssessedWheel, Explain, ExplainVariants, Refusal
+    from wheelmill.cli.client.outputs import (
+        Assessed,
+        AssessedVariantWheel,
+        AssessedWheel,
+        Available,
+        Explain,
+        ExplainVariants,
+        Refusal,
+    )
     from wheelmill.client.choose.resolve import Search
     from wheelmill.client.records import Candidate, TargetEnvironment
     from wheelmill.client.variants.explain import VariantExplanation, VariantVerdict
@@ -52,43 +70,37 @@ def explain(
     Wheels that fit come first, the best at the top; then those that need the smallest change. --json has all of them.
     """
     (wanted,) = requirements_of([requirement])
+    report = _report_variants if variants else _report_wheels
     most = None if everything or fitting else _NEAREST
-    show = _show_variants if variants else _show_wheels
-    show(wanted, target.here().detect(), search.search(), fitting=fitting, most=most, as_json=as_json)
-
-
-def _show_wheels(
-    requirement: Requirement,
-    target: TargetEnvironment,
-    search: Search,
-    *,
-    fitting: bool,
-    most: int | None,
-    as_json: bool,
-) -> None:
-    """Explain the wheels of a package; ``most`` is None if people get all of them."""
-    explanation = explain_requirement(requirement, target, search)
-    listed = [verdict for verdict in explanation.verdicts if not (fitting and verdict.against)]
+    explanation, content, lines = report(wanted, target.here().detect(), search.search(), fitting=fitting, most=most)
     for warning in explanation.warnings:
         say_warning(warning)
-    namesake = has_namesake(canonicalize_name(requirement.name))
-    if namesake:
-        name = requirement.name
+    if content.get("namesake"):
+        name = wanted.name
         say(f"the package index has another project named {name}: an installer of your own may take that one")
     if as_json:
-        content: Explain = {
-            "schema": "wheelmill.explain/1",
-            "namesake": namesake,
-            "environment": str(explanation.environment),
-            "candidates": [_verdict_content(verdict) for verdict in listed],
-            "suggestion": explanation.absence.suggestion if explanation.absence else None,
-            "sources": outcomes_content(explanation.sources),
-        }
         print_json(content)
         return
-    print("\n".join(_lines(explanation, listed, most)))
+    print("\n".join(lines))
     if not explanation.verdicts:
         print_outcomes(explanation.sources)
+
+
+def _report_wheels(
+    requirement: Requirement, target: TargetEnvironment, search: Search, *, fitting: bool, most: int | None
+) -> tuple[Explanation, Explain, Iterator[str]]:
+    """Explain the wheels of a package, as JSON and in lines; ``most`` is None if the lines have all of them."""
+    explanation = explain_requirement(requirement, target, search)
+    listed = [verdict for verdict in explanation.verdicts if not (fitting and verdict.against)]
+    content: Explain = {
+        "schema": "wheelmill.explain/1",
+        "namesake": has_namesake(canonicalize_name(requirement.name)),
+        "environment": str(explanation.environment),
+        "candidates": [_verdict_content(verdict) for verdict in listed],
+        "suggestion": explanation.absence.suggestion if explanation.absence else None,
+        "sources": explanation.sources,
+    }
+    return explanation, content, _lines(explanation, listed, most)
 
 
 def _lines(explanation: Explanation, listed: Sequence[Assessment], most: int | None) -> Iterator[str]:
@@ -108,26 +120,25 @@ def _lines(explanation: Explanation, listed: Sequence[Assessment], most: int | N
         yield f"hint: {explanation.absence.suggestion}"
 
 
-def _show_variants(
-    requirement: Requirement,
-    target: TargetEnvironment,
-    search: Search,
-    *,
-    fitting: bool,
-    most: int | None,
-    as_json: bool,
-) -> None:
-    """Explain the variants of a package; ``most`` is None if people get all of them."""
+def _report_variants(
+    requirement: Requirement, target: TargetEnvironment, search: Search, *, fitting: bool, most: int | None
+) -> tuple[VariantExplanation, ExplainVariants, Iterator[str]]:
+    """Explain the variant wheels of a package; see `_report_wheels`."""
     explanation = explain_variants(requirement, target, search)
     listed = [verdict for verdict in explanation.verdicts if not (fitting and verdict.against)]
-    for warning in explanation.warnings:
-        say_warning(warning)
-    if as_json:
-        print_json(_variants_content(explanation, listed))
-        return
-    print("\n".join(_variant_lines(explanation, listed, most)))
-    if not explanation.verdicts:
-        print_outcomes(explanation.sources)
+    best, taken = explanation.best, explanation.taken
+    content: ExplainVariants = {
+        "schema": "wheelmill.explain-variants/1",
+        "environment": str(explanation.environment),
+        "machine": {name: namespace.says for name, namespace in explanation.machine.items()},
+        "wheels": [_variant_content(verdict) for verdict in listed],
+        "gets": best.wheel.candidate.filename if best else None,
+        "uv_takes": taken.wheel.candidate.filename if taken else None,
+        "command": explanation.command,
+        "warnings": explanation.warnings,
+        "sources": explanation.sources,
+    }
+    return explanation, content, _variant_lines(explanation, listed, most)
 
 
 def _variant_lines(
@@ -176,49 +187,79 @@ def _others(listed: Sequence[object], most: int | None) -> Iterator[str]:
         yield f"these are the nearest {most}; --all shows the other {len(listed) - most}"
 
 
-def _variants_content(explanation: VariantExplanation, listed: Sequence[VariantVerdict]) -> ExplainVariants:
-    best, taken = explanation.best, explanation.taken
-    return {
-        "schema": "wheelmill.explain-variants/1",
-        "environment": str(explanation.environment),
-        "machine": {name: namespace.says for name, namespace in explanation.machine.items()},
-        "wheels": [_variant_content(verdict) for verdict in listed],
-        "gets": best.wheel.candidate.filename if best else None,
-        "uv_takes": taken.wheel.candidate.filename if taken else None,
-        "command": explanation.command,
-        "warnings": explanation.warnings,
-        "sources": outcomes_content(explanation.sources),
-    }
-
-
 def _variant_content(verdict: VariantVerdict) -> AssessedVariantWheel:
-    candidate = verdict.wheel.candidate
     return {
-        "filename": candidate.filename,
-        "url": candidate.url,
-        "source": candidate.source.name,
-        "version": str(candidate.version),
+        **_assessed(verdict.wheel.candidate, verdict.against),
+        "version": str(verdict.wheel.candidate.version),
         "variant": verdict.wheel.label,
         "properties": verdict.variant.properties if verdict.variant else None,
-        "fits": not verdict.against,
-        "refusals": _refusals(verdict.against),
         "notes": verdict.notes,
     }
 
 
 def _verdict_content(verdict: Assessment) -> AssessedWheel:
-    candidate, inside = verdict.candidate, verdict.inside
+    inside = verdict.inside
     return {
-        "filename": candidate.filename,
-        "url": candidate.url,
-        "source": candidate.source.name,
-        **torch_in_json(candidate.torch),
-        "fits": not verdict.against,
-        "refusals": _refusals(verdict.against),
+        **_assessed(verdict.candidate, verdict.against),
+        **torch_in_json(verdict.candidate.torch),
         "inside": inside if isinstance(inside, WheelInspection) else None,
         "note": inside if isinstance(inside, str) else None,
     }
 
 
-def _refusals(against: Iterable[Mismatch]) -> list[Refusal]:
-    return [{"stage": mismatch.aspect, "reason": mismatch.reason} for mismatch in against]
+def _assessed(candidate: Candidate, against: Iterable[Mismatch]) -> Assessed:
+    refusals: list[Refusal] = [{"stage": mismatch.aspect, "reason": mismatch.reason} for mismatch in against]
+    return {
+        "filename": candidate.filename,
+        "url": candidate.url,
+        "source": candidate.source.name,
+        "fits": not refusals,
+        "refusals": refusals,
+    }
+
+
+@with_groups
+def available(
+    projects: Annotated[list[str], package_argument("Packages: flash-attn.", "PROJECT...")],
+    *,
+    target: TargetOptions,
+    search: SearchOptions,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the CUDA, torch and Python releases that packages have wheels for, and where. Exits with 8 without any."""
+    environment = target.here().detect()
+    offers = {
+        name: find_offer(name, environment.platform, environment, search.search()) for name in projects_of(projects)
+    }
+    for offer in offers.values():
+        say_warnings(offer.warnings, () if offer.combinations else offer.sources)
+    outcomes = [each for offer in offers.values() for each in offer.sources]
+    if as_json:
+        content: Available = {
+            "schema": "wheelmill.available/1",
+            "platform": environment.platform,
+            "projects": {name: offer.combinations for name, offer in offers.items()},
+            "sources": outcomes,
+        }
+        print_json(content)
+    else:
+        for name, offer in offers.items():
+            if offer.combinations:
+                _print_table(f"{name} on {environment.platform}", offer.combinations)
+    if missing := [name for name, offer in offers.items() if not offer.combinations]:
+        for name in missing:
+            print_absence(name, offers[name].absence, offers[name].sources)
+        raise absence_error(missing, outcomes)
+
+
+def _print_table(title: str, combinations: Iterable[Combination]) -> None:
+    from rich.table import Table  # its import takes longer than an explanation
+
+    from wheelmill.cli.shared.terminal import STDOUT
+
+    table = Table("CUDA", "torch", "Python", "Size", "Sources", title=title, title_justify="left")
+    for each in combinations:
+        sizes = dict.fromkeys(size(number) for number in (each.smallest, each.largest) if number is not None)
+        row = each.cuda, each.torch_in_words, " ".join(each.pythons), " - ".join(sizes), ", ".join(each.sources)
+        table.add_row(*(cell or "-" for cell in row))
+    STDOUT.print(table)

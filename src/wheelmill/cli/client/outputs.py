@@ -10,27 +10,15 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from wheelmill.client.choose.explain import Combination
 from wheelmill.client.install.distributions import PackageChange
 from wheelmill.client.install.import_test import Trial
-from wheelmill.client.records import LookupOutcome, SourceKind, WheelInspection
+from wheelmill.client.records import SourceKind, SourceOutcome, WheelInspection
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.wheel.build_facts import BuildFacts, Sbom
-from wheelmill.wheel.label import TorchKeys, TorchRange
+from wheelmill.wheel.label import TorchKeys
 from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_symbols import TorchWindow
-
-
-class SourceLooked(TypedDict):
-    """Outcome of asking one source for one project."""
-
-    project: str
-    source: str
-    """Its name."""
-    outcome: LookupOutcome
-    url: str
-    """The page that decided."""
-    detail: str
-    """The server's answer and what to do about it; empty if the outcome says everything."""
 
 
 class Refusal(TypedDict):
@@ -118,7 +106,7 @@ class ResolutionContent(TypedDict):
     suggestions: dict[str, str | None]
     """Hints for each of them."""
     warnings: Sequence[str]
-    sources: list[SourceLooked]
+    sources: Sequence[SourceOutcome]
 
 
 class Resolve(ResolutionContent):
@@ -147,31 +135,16 @@ class SearchContent(TypedDict):
     sources: list[KnownSource]
 
 
-class Offered(TypedDict):
-    """A combination that there are wheels for."""
-
-    cuda: str | None
-    torch: str
-    """``2.11``; of a range ``2.9+``; empty for none."""
-    torch_abi: TorchRange | None
-    pythons: Sequence[str]
-    """``cp312``, ``abi3``"""
-    sources: Sequence[str]
-    smallest: int | None
-    """Bytes of the smallest wheel."""
-    largest: int | None
-
-
 class Available(TypedDict):
     """The combinations that packages have wheels for."""
 
     schema: Literal["wheelmill.available/1"]
     platform: Platform
-    projects: dict[str, list[Offered]]
-    sources: list[SourceLooked]
+    projects: dict[str, Sequence[Combination]]
+    sources: Sequence[SourceOutcome]
 
 
-class AssessedWheel(TorchKeys):
+class Assessed(TypedDict):
     """A wheel, compared with the target."""
 
     filename: str
@@ -179,10 +152,15 @@ class AssessedWheel(TorchKeys):
     source: str
     fits: bool
     refusals: list[Refusal]
+
+
+class AssessedWheel(Assessed, TorchKeys):
+    """A wheel, compared with the target and inspected."""
+
     inside: WheelInspection | None
     """Result of the inspection; null if it was not inspected."""
     note: str | None
-    """Why nobody could look."""
+    """Why it was not inspected."""
 
 
 class Explain(TypedDict):
@@ -194,22 +172,17 @@ class Explain(TypedDict):
     environment: str
     candidates: list[AssessedWheel]
     suggestion: str | None
-    sources: list[SourceLooked]
+    sources: Sequence[SourceOutcome]
 
 
-class AssessedVariantWheel(TypedDict):
+class AssessedVariantWheel(Assessed):
     """A wheel with or without a variant, compared with the target."""
 
-    filename: str
-    url: str
-    source: str
     version: str
     variant: str | None
     """Its label; null for a plain wheel."""
     properties: Mapping[str, Mapping[str, Sequence[str]]] | None
     """By namespace and feature."""
-    fits: bool
-    refusals: list[Refusal]
     notes: Sequence[str]
 
 
@@ -228,7 +201,7 @@ class ExplainVariants(TypedDict):
     command: str | None
     """Command that installs it."""
     warnings: Sequence[str]
-    sources: list[SourceLooked]
+    sources: Sequence[SourceOutcome]
 
 
 class OnGpu(TypedDict):

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         ResolutionContent,
         Resolve,
         SearchContent,
-        SourceLooked,
     )
 
 
@@ -242,7 +241,7 @@ def print_absence(heading: str, absence: Unresolved, outcomes: Iterable[SourceOu
 
 def say_warnings(warnings: Iterable[str], outcomes: Iterable[SourceOutcome]) -> None:
     """Print warnings, except for sources whose outcomes follow, together with the error that has their URLs."""
-    told = {each.warning for each in outcomes if each.outcome.is_open}
+    told = {each.message for each in outcomes if each.outcome.is_open}
     for warning in warnings:
         if warning not in told:
             say_warning(warning)
@@ -251,7 +250,7 @@ def say_warnings(warnings: Iterable[str], outcomes: Iterable[SourceOutcome]) -> 
 def print_outcomes(outcomes: Iterable[SourceOutcome]) -> None:
     """Print the outcome of each source, one line each."""
     for each in outcomes:
-        say(f"    {each.source.name}: {each.outcome}{f', {each.detail}' if each.detail else ''}")
+        say(f"    {each.source}: {each.outcome}{f', {each.detail}' if each.detail else ''}")
 
 
 def resolution_content(resolution: Resolution) -> ResolutionContent:
@@ -268,22 +267,8 @@ def resolution_content(resolution: Resolution) -> ResolutionContent:
         "unresolved": {name: missing.reason for name, missing in resolution.unresolved.items()},
         "suggestions": {name: missing.suggestion for name, missing in resolution.unresolved.items()},
         "warnings": resolution.warnings,
-        "sources": outcomes_content(resolution.sources),
+        "sources": resolution.sources,
     }
-
-
-def outcomes_content(outcomes: Iterable[SourceOutcome]) -> list[SourceLooked]:
-    """Return the outcomes of sources as JSON."""
-    return [
-        {
-            "project": each.project,
-            "source": each.source.name,
-            "outcome": each.outcome,
-            "url": each.url,
-            "detail": each.detail,
-        }
-        for each in outcomes
-    ]
 
 
 def _choice_content(choice: Choice) -> Chosen:

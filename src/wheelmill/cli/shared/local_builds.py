@@ -114,7 +114,7 @@ def _warn_of_silent_sources(project: ProjectName, outcomes: Iterable[SourceOutco
     """Print the URLs of sources without an answer: the error for a missing wheel has them, and is not raised."""
     for each in outcomes:
         if each.project == project and each.outcome.is_open:
-            say_warning(f"{each.warning}")
+            say_warning(each.message)
 
 
 def _candidate(wheel: WheelFile) -> Candidate:

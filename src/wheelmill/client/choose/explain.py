@@ -32,9 +32,9 @@ from wheelmill.client.records import (
 )
 from wheelmill.client.sources.listing import candidates_of
 from wheelmill.client.sources.pages import PageCache
-from wheelmill.names import Platform, ProjectName, TorchNeed
+from wheelmill.names import Platform, ProjectName, StableTorch, TorchNeed, TorchVersion
 from wheelmill.system import own_installation
-from wheelmill.wheel.label import age_of
+from wheelmill.wheel.label import TorchRange, age_of, torch_in_json, words_for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,14 +87,13 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         others = [verdict for verdict in verdicts if verdict.against]
         others.sort(key=lambda verdict: (verdict.candidate.version, verdict.candidate.filename), reverse=True)
         others.sort(key=lambda verdict: _distance(verdict, target))
-        outcomes = found.outcomes(project)
         absence = resolution.unresolved.get(project)
         return Explanation(
             environment=target,
             verdicts=(*fit, *others),
             absence=absence and found.refine(absence),
-            warnings=(*found.warnings(outcomes), *found.variant_warnings(project)),
-            sources=outcomes,
+            warnings=(*found.warnings(project), *found.variant_warnings(project)),
+            sources=tuple(found.outcomes(project).values()),
         )
 
 
@@ -123,16 +122,29 @@ _MAX_CUDAS: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Combination:
-    """A CUDA, a torch and Pythons that a project has wheels for; empty if its wheels do not name them."""
+    """CUDA, torch and Pythons that a project has wheels for."""
 
     cuda: str
-    torch: TorchNeed | None
+    """``13.0``; ``12.x`` if only the major release is named, empty for none."""
+    torch: str
+    """``2.11``; of a range ``2.9+``, a form that is older than ``torch_abi``; empty for none."""
+    torch_abi: TorchRange | None
     pythons: tuple[str, ...]
+    """``cp312``, ``cp39+`` for the stable ABI."""
     sources: tuple[str, ...]
     """The names of the sources with such wheels, in their order."""
     smallest: int | None
-    """Bytes of its smallest wheel; None where no source gives sizes."""
+    """Bytes of the smallest wheel; None if no source gives sizes."""
     largest: int | None
+
+    @property
+    def torch_in_words(self) -> str:
+        """Its torch as `words_for` writes it, but ``2.11`` for one release."""
+        if self.torch_abi is None:
+            return self.torch
+        oldest, below = self.torch_abi["stable"], self.torch_abi.get("below")
+        newer = TorchVersion.parse(below) if below else None
+        return words_for(StableTorch(oldest=TorchVersion.parse(oldest), below=newer))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,13 +166,12 @@ def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvi
         candidates = [candidate for candidate in listed if _is_for(platform, candidate)]
         if search.inspect:
             candidates = _with_ranges(candidates, found.pages.cache, search)
-        outcomes = found.outcomes(project)
         reason = f"no source has a wheel of it for {platform}"
         absence = Unresolved(project=project, reason=reason, suggestion=None)
         return Offer(
             combinations=_combine(candidates),
-            warnings=(*found.warnings(outcomes), *found.variant_warnings(project)),
-            sources=outcomes,
+            warnings=(*found.warnings(project), *found.variant_warnings(project)),
+            sources=tuple(found.outcomes(project).values()),
             absence=found.refine(absence),
         )
 
@@ -196,7 +207,8 @@ def _combine(candidates: Sequence[Candidate]) -> tuple[Combination, ...]:
     return tuple(
         Combination(
             cuda=cuda,
-            torch=torch,
+            torch=f"{torch.oldest}+" if isinstance(torch, StableTorch) else str(torch or ""),
+            torch_abi=torch_in_json(torch)["torch_abi"],
             pythons=tuple(sorted(_pythons_of(found), key=lambda abi: (len(abi.rstrip("t+")), abi))),
             sources=tuple(dict.fromkeys(each.source.name for each in found)),
             smallest=min(sizes := [each.size for each in found if each.size is not None], default=None),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -252,12 +252,12 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
 
         resolution, _ = choose_inspected(choose_with, found.pages.cache, search)
         resolution = without_aliases(resolution)
-        outcomes = tuple(each for name in projects for each in found.outcomes(name))
+        outcomes = tuple(each for name in projects for each in found.outcomes(name).values())
         ignored = (each for name in projects for each in found.variant_warnings(name))
         return replace(
             _with_torch_place(resolution, found.facts),
             unresolved={name: found.refine(each) for name, each in resolution.unresolved.items()},
-            warnings=(*found.warnings(outcomes), *ignored, *resolution.warnings),
+            warnings=(*found.warnings(*projects), *ignored, *resolution.warnings),
             sources=outcomes,
         )
 
@@ -309,23 +309,25 @@ class Finder:
         """Every wheel of a project."""
         return candidates_of(project, self.places(project), self.pages)
 
-    def outcomes(self, project: ProjectName) -> tuple[SourceOutcome, ...]:
+    def outcomes(self, project: ProjectName) -> Mapping[Source, SourceOutcome]:
         """The outcome of each source for a project."""
         return outcomes_of(project, self.places(project), self.pages)
 
     def _similar_names(self, project: ProjectName) -> str | None:
         """Suggest similar names for a misspelt project; None if a source has it, or no name is similar."""
         outcomes = self.outcomes(project)
-        if any(each.outcome is LookupOutcome.FOUND for each in outcomes):
+        if any(each.outcome is LookupOutcome.FOUND for each in outcomes.values()):
             return None
-        answering = [each.source for each in outcomes if each.outcome in (LookupOutcome.HAS_NONE, LookupOutcome.ABSENT)]
+        answers = (LookupOutcome.HAS_NONE, LookupOutcome.ABSENT)
+        answering = [source for source, each in outcomes.items() if each.outcome in answers]
         known = known_projects(self.sources, self.pages.cache, answering=() if self.pages.offline else answering)
         meant = [] if project in known else words_like(project, known)
         return f"did you mean {' or '.join(meant)}?" if meant else None
 
-    def warnings(self, outcomes: Iterable[SourceOutcome]) -> tuple[str, ...]:
+    def warnings(self, *projects: ProjectName) -> tuple[str, ...]:
         """List the problems of the sources and their pages, each once."""
-        of_sources = filter(None, (each.warning for each in outcomes))
+        outcomes = (each for project in projects for each in self.outcomes(project).items())
+        of_sources = (outcome.message for source, outcome in outcomes if not outcome.is_usual_for(source))
         return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
 
     def refine(self, absence: Unresolved) -> Unresolved:

@@ -20,13 +20,13 @@ from wheelmill.client.doctor import rules
 from wheelmill.client.doctor.inventory import Examined
 from wheelmill.client.doctor.remedies import Remedies, Remedy
 from wheelmill.client.doctor.rules import Defect, DefectCode
-from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
+from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.environments import marker_environment
 from wheelmill.client.lock.files import read_lock, wheels_for
 from wheelmill.client.project.project import Project
 from wheelmill.client.project.pyproject import PyprojectEditor
 from wheelmill.client.project.tool_project import read_tool_lock
-from wheelmill.client.records import TargetEnvironment
+from wheelmill.client.records import TargetEnvironment, WantedWheel
 from wheelmill.errors import IntegrityError, NoWheelError, WheelmillError
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress, number_of

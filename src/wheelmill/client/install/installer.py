@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from packaging.version import Version
 
 from wheelmill.client.choose.fit import is_older, minimum_driver
-from wheelmill.client.install.wheel_cache import CachedWheel, WantedWheel, WheelCache
+from wheelmill.client.install.wheel_cache import CachedWheel, WheelCache
 from wheelmill.client.records import Resolution, TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import NoWheelError, UsageError
@@ -170,8 +170,7 @@ def install_chosen(
         InstallError: the installer failed.
     """
     environment = resolution.environment
-    wanted = [WantedWheel.of(choice.candidate) for choice in resolution.choices.values()]
-    wheels = cache.fetch_all(wanted, progress)
+    wheels = cache.fetch_all([choice.candidate for choice in resolution.choices.values()], progress)
     beside = [choice.name_with_extras for choice in resolution.choices.values() if choice.extras]
     if resolution.torch:
         beside.append(f"torch{resolution.torch.pin}")

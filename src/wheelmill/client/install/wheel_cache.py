@@ -10,11 +10,11 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from platformdirs import user_cache_path
 
-from wheelmill.client.records import Candidate
+from wheelmill.client.records import WantedWheel
 from wheelmill.errors import IntegrityError, UnreadableError, UsageError
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.files import atomic_write, sha256_of, sha256_of_bytes, write_bytes
@@ -30,23 +30,6 @@ if TYPE_CHECKING:
 
 AT_ONCE: Final = 4
 """Downloads that run side by side."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WantedWheel:
-    """Wheel to download."""
-
-    filename: str
-    url: str
-    sha256: Sha256 | None
-    """None if it is unknown: the first download decides."""
-    size: int | None
-    """Bytes."""
-
-    @classmethod
-    def of(cls, candidate: Candidate) -> Self:
-        """Return the download of a chosen wheel."""
-        return cls(filename=candidate.filename, url=candidate.url, sha256=candidate.sha256, size=candidate.size)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.install.distributions import InstalledPackage
-from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
+from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.records import Candidate, Choice, Resolution, SourceKind, TargetEnvironment
 from wheelmill.errors import InstallError, IntegrityError, UsageError
 from wheelmill.installers.uv import compile_requirements, find_uv, run_installer, torch_options
@@ -266,7 +266,7 @@ def _complete(resolution: Resolution, cache: WheelCache, progress: Progress) -> 
         if None not in (candidate.sha256, candidate.size, choice.requires_dist):
             choices[project] = choice
             continue
-        wheel = cache.fetch(WantedWheel.of(candidate), progress)
+        wheel = cache.fetch(candidate, progress)
         choices[project] = replace(
             choice,
             candidate=replace(candidate, sha256=wheel.sha256, size=wheel.size),

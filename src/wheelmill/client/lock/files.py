@@ -30,7 +30,7 @@ from packaging.version import Version
 
 from wheelmill.client.install.distributions import InstalledPackage, read_start, versions_in
 from wheelmill.client.install.installer import Installation, Installer, interpreter_of
-from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
+from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.environments import (
     EnvironmentLock,
     distinguishing_markers,
@@ -38,7 +38,7 @@ from wheelmill.client.lock.environments import (
     marker_environment,
     package_of,
 )
-from wheelmill.client.records import Choice, Resolution, SourceKind, TargetEnvironment
+from wheelmill.client.records import Choice, Resolution, SourceKind, TargetEnvironment, WantedWheel
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.names import TORCH, ProjectName, Sha256, TorchVersion
 from wheelmill.system.progress import Progress

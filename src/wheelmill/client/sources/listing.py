@@ -70,7 +70,7 @@ def candidates_of(
     return list(found.values())
 
 
-def outcomes_of(project: ProjectName, places: Sequence[ListingPlace], pages: Pages) -> tuple[SourceOutcome, ...]:
+def outcomes_of(project: ProjectName, places: Sequence[ListingPlace], pages: Pages) -> dict[Source, SourceOutcome]:
     """Summarise the search for a project in each source, after its pages were updated."""
     of_sources: dict[Source, list[PageOutcome]] = {}
     for place in places:
@@ -78,10 +78,12 @@ def outcomes_of(project: ProjectName, places: Sequence[ListingPlace], pages: Pag
         of_sources.setdefault(place.source, []).append(found)
     place_of = list(LookupOutcome).index
     weightiest = {source: min(found, key=lambda each: place_of(each.outcome)) for source, found in of_sources.items()}
-    return tuple(
-        SourceOutcome(project=project, source=source, outcome=page.outcome, url=page.url, detail=page.detail)
+    return {
+        source: SourceOutcome(
+            project=project, source=source.name, outcome=page.outcome, url=page.url, detail=page.detail
+        )
         for source, page in weightiest.items()
-    )
+    }
 
 
 def candidate_of(link: Link, group: LinkGroup, base: str, place: ListingPlace) -> Candidate | None:

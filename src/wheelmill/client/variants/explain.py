@@ -270,15 +270,14 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
         if search.inspect:
             verdicts = _with_inspections(judge, verdicts, found, search)
         best = judge.first(each for each in verdicts if not each.against)
-        outcomes = found.outcomes(project)
         return VariantExplanation(
             environment=target,
             machine=machine,
             verdicts=(*judge.in_order(each for each in verdicts if not each.against), *_nearest(verdicts)),
             taken=judge.first(taken),
             command=_command(best, taken, judge),
-            warnings=(*found.warnings(outcomes), *_unknown_drafts(lists)),
-            sources=outcomes,
+            warnings=(*found.warnings(project), *_unknown_drafts(lists)),
+            sources=tuple(found.outcomes(project).values()),
         )
 
 

@@ -17,7 +17,11 @@ from wheelmill.wheel.name import WheelFile
 
 FLASH = project_name("flash-attn")
 SILENT = SourceOutcome(
-    project=FLASH, source=PAGE, outcome=LookupOutcome.UNREACHABLE, url="https://page.example/flash", detail="timed out"
+    project=FLASH,
+    source=PAGE.name,
+    outcome=LookupOutcome.UNREACHABLE,
+    url="https://page.example/flash",
+    detail="timed out",
 )
 MISSING = Unresolved(project=FLASH, reason="no source answered", suggestion=None)
 

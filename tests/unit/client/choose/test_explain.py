@@ -6,7 +6,7 @@ from tests.page_server import JSON, Answer, PageServer, links_page
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.explain import Combination, find_offer
 from wheelmill.client.choose.resolve import Search
-from wheelmill.names import TorchVersion, project_name
+from wheelmill.names import project_name
 
 
 def wheel(label: str, python: str = "cp312") -> str:
@@ -36,4 +36,4 @@ def test_each_combination_names_its_sources_and_sizes(server: PageServer) -> Non
 
 def test_wheels_for_another_accelerator_are_not_offered(server: PageServer) -> None:
     server.pages["/wheels/"] = Answer(links_page(wheel("rocm6.4.torch2.8.0"), wheel("cpu"), wheel("torch2.8")))
-    assert [(each.cuda, each.torch) for each in offered(server)] == [("", TorchVersion(2, 8))]
+    assert [(each.cuda, each.torch) for each in offered(server)] == [("", "2.8")]

@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from tests.refusals import coded
-from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache, clean_cache, measure_cache
+from wheelmill.client.install.wheel_cache import WheelCache, clean_cache, measure_cache
+from wheelmill.client.records import WantedWheel
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.names import Sha256
 from wheelmill.system.progress import Progress

@@ -78,7 +78,7 @@ def find(source: Source, known: Known, server: PageServer, facts: Compatibility)
     with PageCache(None) as cache:
         pages = Pages(cache)
         pages.update(place.url for place in places)
-        assert [each.outcome for each in outcomes_of(project, places, pages)] == [LookupOutcome.FOUND]
+        assert [each.outcome for each in outcomes_of(project, places, pages).values()] == [LookupOutcome.FOUND]
         assert pages.warnings == []
         return candidates_of(
             project,
