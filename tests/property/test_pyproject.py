@@ -76,7 +76,7 @@ def test_what_is_added_and_removed_leaves_no_trace(lines: list[str], tail: list[
 
     pyproject.pin(DEMO, chosen)
     added = read(pyproject.text)
-    added.drop(DEMO)
+    added.pin(DEMO, [])
 
     assert written_lines(added.text) == written_lines(before)
 

@@ -54,7 +54,7 @@ class EnvironmentChange:
         """Compare two states of an environment."""
         from wheelmill.client.install.distributions import compare_packages
 
-        return cls(changes=compare_packages(before, after), plan=plan)
+        return cls(changes=tuple(compare_packages(before, after)), plan=plan)
 
     def print_lines(self) -> None:
         """Print a line for each package, and the next step."""
@@ -115,13 +115,7 @@ def roll_back_interrupted(target: TargetOptions) -> None:
 
 @contextmanager
 def transaction(root: Path, files: Sequence[Path], environment: InstallPlace | None) -> Iterator[EnvironmentChange]:
-    """Let the context change files and an environment: all of it, or nothing when it fails.
-
-    Args:
-        root: the folder that is locked.
-        files: every file that may be written.
-        environment: None if nothing is installed.
-    """
+    """Let the context change files and an environment, and roll all of it back on failure; see `undo_on_failure`."""
     from wheelmill.client.project.journal import undo_on_failure
 
     before, outcome = packages_of(environment), EnvironmentChange()
@@ -166,15 +160,7 @@ def forecast(
     plan: Mapping[Path, bytes],
     beside: Iterable[Requirement] = (),
 ) -> EnvironmentChange:
-    """Find out what installing chosen wheels would change, without installing anything.
-
-    Args:
-        resolution: the wheels that were chosen for it.
-        environment: None if nothing would be installed.
-        search: the options of the download.
-        plan: the new content of files.
-        beside: the other requirements of a project.
-    """
+    """Predict the changes of an installation and of files; ``beside`` has the other requirements of a project."""
     from wheelmill.client.lock.environments import forecast_packages
 
     if environment is None:
@@ -215,11 +201,7 @@ class ChangeOptions(ProjectOptions):
     no_sync: Annotated[bool, typer.Option("--no-sync", help="Change the files and install nothing.")] = False
 
     def environment_of(self, project: Project) -> InstallPlace | None:
-        """Return the environment that changes with a project; None with ``--no-sync``, or if there is none yet.
-
-        Raises:
-            UsageError: its interpreter does not run.
-        """
+        """Return the environment that changes with a project; None with ``--no-sync``, or if there is none yet."""
         from wheelmill.client.install.distributions import InstallPlace
 
         if self.no_sync:
@@ -302,13 +284,8 @@ def resolve_for_all(
 ) -> tuple[Resolution, ...]:
     """Choose wheels for every target, all with one torch and one CUDA.
 
-    Args:
-        requirements: the requirements, at most one for each project.
-        targets: the options that say what the wheels are for.
-        search: the options that say where to look.
-        torch: taken where no torch is installed and none was given.
-        build: whether a wheel that no source has is built; one that was built here before is taken in any case.
-        require_attestation: the repository that must attest the wheels; None if none must.
+    ``torch`` is for targets that name none. ``build`` compiles wheels that no source has; without
+    it, only earlier local builds count.
     """
     found: list[Resolution] = []
     for each in targets:

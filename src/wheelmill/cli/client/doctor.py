@@ -82,7 +82,8 @@ def doctor(
         }
         print_json(content)
     if found.faults:
-        raise FindingsError("faults-found", number_of(len(found.faults), "fault"), hint=_sections_of(found))
+        hint = name_sections(defect.code for defect, _ in found.faults)
+        raise FindingsError("faults-found", number_of(len(found.faults), "fault"), hint=hint)
     say("nothing is wrong")
 
 
@@ -139,14 +140,11 @@ def _examine_choice(packages: Sequence[str], target: TargetOptions, search: Sear
     wheels = [choice.candidate for choice in resolution.choices.values()]
     with wheel_cache(search) as (cache, shown):
         defects = [defect for wheel in wheels for defect in defects_of_wheel(wheel, cache, shown)]
+    promised = {each.filename: f"sha256 {each.sha256}" if each.sha256 else "without a promised hash" for each in wheels}
+    remedy = Remedy(advice="look for another one with --refresh, or in other sources")
     return Examination(
-        looked_at={
-            wheel.filename: f"{wheel.url}, {f'sha256 {wheel.sha256}' if wheel.sha256 else 'without a promised hash'}"
-            for wheel in wheels
-        },
-        faults=[
-            (defect, Remedy(advice="look for another one with --refresh, or in other sources")) for defect in defects
-        ],
+        looked_at={wheel.filename: f"{wheel.url}, {promised[wheel.filename]}" for wheel in wheels},
+        faults=[(defect, remedy) for defect in defects],
     )
 
 
@@ -157,10 +155,6 @@ def _tell(found: Examination) -> None:
         say(f"{defect.subject}: {defect.code}: {defect.detail}")
         for line in remedy.lines:
             say(f"  {'mend' if remedy.commands else 'by hand'}: {line}")
-
-
-def _sections_of(found: Examination) -> str:
-    return name_sections(defect.code for defect, _ in found.faults)
 
 
 def _mend(found: Examination, look: Callable[[], Examination], target: TargetOptions, *, ask: bool) -> Examination:

@@ -82,6 +82,7 @@ def lock(
 
     --python and --platform take several values, separated by commas: one lock then serves all of them.
     """
+    from wheelmill.client.lock.environments import lock_environments
     from wheelmill.client.lock.files import merge
     from wheelmill.client.project.project import Edit
 
@@ -92,7 +93,8 @@ def lock(
     known = None if upgrade else _earlier_lock(written, form, project)
     resolutions = _resolutions(asked, known, project, target, search)
     demand_attestations(resolutions, require_attestation)
-    locks = _locks_of(resolutions, beside, known, search)
+    with wheel_cache(search) as (cache, shown):
+        locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
     merged = merge(locks)
     is_only_shown = check or dry_run
     with nullcontext() if is_only_shown else exclusive(project.root):  # which may put an earlier file back
@@ -116,16 +118,6 @@ def lock(
         raise FindingsError(
             "lock-outdated", f"{written} is not what would be locked now", hint="'wheelmill lock' writes it"
         )
-
-
-def _locks_of(
-    resolutions: Sequence[Resolution], beside: Sequence[Requirement], known: Pylock | None, search: SearchOptions
-) -> list[EnvironmentLock]:
-    """Lock what was chosen, with all that it requires, and what else a project needs."""
-    from wheelmill.client.lock.environments import lock_environments
-
-    with wheel_cache(search) as (cache, shown):
-        return lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
 
 
 def _content_of(written: Path, form: LockFormat, locks: Sequence[EnvironmentLock], merged: Pylock) -> bytes:

@@ -37,25 +37,30 @@ class DetectedGpu(TypedDict):
     """``9.0``"""
 
 
-class DetectedTarget(TypedDict):
+class ResolvedFor(TypedDict):
+    """Python, platform, torch and CUDA of a target."""
+
+    python: PythonVersion
+    """``3.12``, ``3.13t``"""
+    platform: Platform
+    torch: TorchVersion | None
+    """``2.11``"""
+    cuda: CudaVersion | None
+    """CUDA of torch: ``13.0``."""
+
+
+class DetectedTarget(ResolvedFor):
     """Target that wheels are chosen for; unknown facts are null."""
 
     schema: Literal["wheelmill.environment/1"]
-    python: PythonVersion
-    """``3.12``, ``3.13t``"""
     python_release: str | None
     """``3.12.1``"""
     free_threaded: bool
     interpreter: str | None
-    platform: Platform
     libc: str | None
     """``glibc 2.36``"""
-    torch: TorchVersion | None
-    """``2.11``"""
     torch_release: str | None
     """``2.11.0+cu130``"""
-    cuda: CudaVersion | None
-    """CUDA of torch: ``13.0``."""
     cuda_major: int | None
     cpu_only: bool
     """True if torch is built without CUDA."""
@@ -70,15 +75,6 @@ class DetectedTarget(TypedDict):
     """Tags of wheels that may be installed, best first."""
     origins: dict[str, str]
     """Origin of each value, by its key."""
-
-
-class ResolvedFor(TypedDict):
-    """The target."""
-
-    python: PythonVersion
-    platform: Platform
-    torch: TorchVersion | None
-    cuda: CudaVersion | None
 
 
 class Chosen(TorchKeys):
@@ -337,14 +333,11 @@ class InstalledWheel(TypedDict):
     size: int
 
 
-class InstallationContent(TypedDict):
+class InstallationContent(Changed):
     """Installed and removed packages."""
 
     installed: dict[str, InstalledWheel]
     removed: Sequence[str]
-    packages: Sequence[PackageChange]
-    dry_run: NotRequired[Literal[True]]
-    diff: NotRequired[dict[str, str]]
 
 
 class Install(InstallationContent):
@@ -400,24 +393,25 @@ class Doctor(TypedDict):
     looked_at: dict[str, str]
 
 
-class CacheInfo(TypedDict):
+class CacheFiles(TypedDict):
+    """Files of the cache."""
+
+    files: int
+    bytes: int
+    leftovers: int
+    """Bytes that killed commands left."""
+
+
+class CacheInfo(CacheFiles):
     """Content of the cache."""
 
     schema: Literal["wheelmill.cache-info/1"]
     folder: str
-    files: int
-    bytes: int
     oldest: str | None
     """When the oldest was last used (ISO 8601)."""
-    leftovers: int
-    """Bytes that killed commands left."""
 
 
-class CacheClean(TypedDict):
+class CacheClean(CacheFiles):
     """Files deleted from the cache."""
 
     schema: Literal["wheelmill.cache-clean/1"]
-    files: int
-    bytes: int
-    leftovers: int
-    """Bytes that killed commands left."""

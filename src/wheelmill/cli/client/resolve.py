@@ -57,11 +57,7 @@ class SearchOptions:
     ] = False
 
     def search(self) -> Search:
-        """Return the options as a `Search` of the client.
-
-        Raises:
-            UsageError: they contradict each other.
-        """
+        """Return the options as a `Search` of the client."""
         if self.offline and (self.refresh or self.no_cache):
             raise UsageError("options-conflict", "--offline needs the cache: leave out --refresh and --no-cache")
         if self.allow_other_torch and self.no_look:
@@ -115,19 +111,8 @@ def search(
     asked = [word.lower() for word in words or ()]
     sources = [source for source in known if all(word in _text_of(source) for word in asked)]
     if as_json:
-        content: list[KnownSource] = [
-            {
-                "name": source.name,
-                "kind": source.kind,
-                "url": source.url,
-                "projects": sorted(source.projects),
-                "description": source.description,
-                "gpus": [architecture.capability for architecture in source.gpus],
-            }
-            for source in sources
-        ]
-        listed: SearchContent = {"schema": "wheelmill.search/1", "sources": content}
-        print_json(listed)
+        content: SearchContent = {"schema": "wheelmill.search/1", "sources": list(map(_source_content, sources))}
+        print_json(content)
         return
     if not sources:
         say("no source matches all of these words")
@@ -136,6 +121,17 @@ def search(
         meant_first = sorted(source.projects, key=lambda name: (not any(word in name for word in asked), name))
         print(f"{some_of(meant_first) or 'any package'}: {source.description or source.name}")
         print(f"    {source.kind} {source.url}{f', for {gpus} only' if gpus else ''}")
+
+
+def _source_content(source: Source) -> KnownSource:
+    return {
+        "name": source.name,
+        "kind": source.kind,
+        "url": source.url,
+        "projects": sorted(source.projects),
+        "description": source.description,
+        "gpus": [architecture.capability for architecture in source.gpus],
+    }
 
 
 def _text_of(source: Source) -> str:

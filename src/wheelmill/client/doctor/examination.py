@@ -77,15 +77,8 @@ def examine(
 ) -> Examination:
     """Find the defects of an environment, and of the project and the lock that define its content.
 
-    Args:
-        examined: the environment.
-        project: its project, which need not exist yet; None if none could be read.
-        lock: a lock (PEP 751); None takes the ``pylock.toml`` beside the project, if there is one.
-        web: checks the URLs of wheels; None sends no requests.
-        uv: the program for remedies; None if they must use pip.
-
-    Raises:
-        UsageError: a file of the project cannot be read.
+    The project need not exist yet. A lock of None takes the ``pylock.toml`` beside the project, if there is one. No URL
+    is checked without ``web``; remedies use pip without ``uv``, its program.
     """
     if project and not project.path.exists():
         project = None
@@ -119,7 +112,8 @@ def _of_project(examined: Examined, project: Project | None, pylock: Path | None
     elif own := _lock_of(project):
         promises += promises_of_tool_lock(own)
     if examined.environment.interpreter:
-        yield from promises_are_kept(_each_once(promises), examined)
+        first = {each.project: each for each in reversed(promises)}
+        yield from promises_are_kept(first.values(), examined)
     if web and project:
         yield from defects_of_project_urls(project.requirements, project.path, web)
     if web and locked:
@@ -134,11 +128,6 @@ def _lock_of(project: Project | None) -> Path | None:
 def _describe_files(project: Project | None, pylock: Path | None) -> str:
     kind = [f"{project.kind} {project.path}"] if project else []
     return ", ".join([*kind, *(str(path) for path in (pylock, _lock_of(project)) if path)]) or "none"
-
-
-def _each_once(promises: Sequence[Promise]) -> Iterator[Promise]:
-    """Yield the first promise about each project."""
-    yield from {each.project: each for each in reversed(promises)}.values()
 
 
 def _describe(examined: Examined) -> Mapping[str, str]:
@@ -233,26 +222,19 @@ def promises_are_kept(promises: Iterable[Promise], examined: Examined) -> Iterat
     """Compare named versions with installed ones."""
     for promise in promises:
         installed = examined.by_project.get(promise.project)
-        wanted = f"{promise.place.name} has {promise.version}"
-        if installed is None:
-            if promise.is_needed:
-                yield _broken(promise, DefectCode.LOCK, promise.project, f"is not installed, but {wanted}")
+        version = installed.distribution.version if installed else None
+        if promise.is_kept_by(version) if version else not promise.is_needed:
             continue
-        version = installed.distribution.version
-        if promise.is_kept_by(version):
-            continue
-        is_usual = promise.version.local is not None and version == promise.version.public
-        code = DefectCode.UNLABELLED if is_usual else DefectCode.LOCK
-        detail = (
-            f"is the usual package index's, which names no CUDA or torch, but {wanted}"
-            if is_usual
-            else f"is installed, but {wanted}"
+        code, state = DefectCode.LOCK, "is installed" if version else "is not installed"
+        if version == promise.version.public and promise.version.local is not None:
+            code, state = DefectCode.UNLABELLED, "is the usual package index's, which names no CUDA or torch"
+        yield Defect(
+            code=code,
+            subject=f"{promise.project} {version}" if version else promise.project,
+            detail=f"{state}, but {promise.place.name} has {promise.version}",
+            project=promise.project,
+            place=promise.place,
         )
-        yield _broken(promise, code, f"{promise.project} {version}", detail)
-
-
-def _broken(promise: Promise, code: DefectCode, subject: str, detail: str) -> Defect:
-    return Defect(code=code, subject=subject, detail=detail, project=promise.project, place=promise.place)
 
 
 def defects_of_project(pyproject: PyprojectEditor) -> Iterator[Defect]:

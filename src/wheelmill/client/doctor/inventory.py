@@ -122,6 +122,9 @@ class Reader:
             changed = []
             missing = missing if len(missing) == sum(bool(row.digest) for row in rows) else []
         code, corrupt = self._read_code([row for row in rows if row.name not in missing], folder.parent)
+        inside = describe_code(code, None) if code else None
+        if not needs_torch(distribution) and not _link_to_torch(code):  # an environment has millions of symbols
+            code = tuple(replace(each, undefined=(), defined=frozenset()) for each in code)
         return Installed(
             distribution=distribution,
             rows=tuple(rows),
@@ -129,8 +132,8 @@ class Reader:
             missing=tuple(missing),
             changed=tuple(name for name in changed if name not in corrupt),
             corrupt=corrupt,
-            code=code if needs_torch(distribution) or _link_to_torch(code) else tuple(map(_without_symbols, code)),
-            inside=describe_code(code, None) if code else None,
+            code=code,
+            inside=inside,
         )
 
     def _compare(self, rows: Sequence[RecordRow], folder: Path) -> tuple[Sequence[str], Sequence[str]]:
@@ -184,11 +187,6 @@ class Reader:
 
 def _link_to_torch(code: Iterable[SharedObject]) -> bool:
     return any(library.startswith(("libtorch", "libc10")) for each in code for library in each.needed)
-
-
-def _without_symbols(code: SharedObject) -> SharedObject:
-    """Strip symbols, of which an environment has millions, from code whose symbols are not compared later."""
-    return replace(code, undefined=(), defined=frozenset())
 
 
 def needs_torch(distribution: Distribution) -> bool:
@@ -271,9 +269,6 @@ class ImportPath:
         """Read an interpreter's path, and add the shell's entries: the folder where users start it, and ``PYTHONPATH``.
 
         The interpreter runs without these entries, so that no file in them is executed.
-
-        Raises:
-            UsageError: the interpreter does not run.
         """
         try:
             found = ask(interpreter, _PROBE)
@@ -378,9 +373,6 @@ def read_environment(
     """Read the packages of an environment's interpreter; nothing if the environment is only described.
 
     ``started_in`` is the folder where users start it. If ``all_hashes``, large files are hashed, too.
-
-    Raises:
-        UsageError: the interpreter does not run.
     """
     if environment.interpreter is None:
         return Examined(environment=environment, facts=facts, path=ImportPath(folders=(), prefix=started_in))

@@ -264,7 +264,9 @@ class Remedies:
         """Install torch's missing requirements; wheels other than NVIDIA's own are replaced."""
         torch = self.examined.by_project.get(TORCH)
         user = self.examined.by_project.get(defect.project) if defect.project else None
-        if torch is None or user is None or not (user is torch or user.links_to_torch or _is_of_nvidia(user)):
+        if torch is None or user is None:
+            return self._chosen_anew(defect)
+        if not (user is torch or user.links_to_torch or user.distribution.project.startswith(NVIDIA)):
             return self._chosen_anew(defect)
         version = torch.distribution.version
         return Remedy(commands=((*self._pip("install"), f"torch=={version}", *self._index_of(version)),))
@@ -301,10 +303,6 @@ class Remedies:
         if self.uv:
             return (self.uv, "pip", command, "--python", str(self.examined.environment.interpreter))
         return (str(self.examined.environment.interpreter), "-m", "pip", command)
-
-
-def _is_of_nvidia(installed: Installed) -> bool:
-    return installed.distribution.project.startswith(NVIDIA)
 
 
 def _as_version(text: str) -> Version:

@@ -129,10 +129,9 @@ def torch_is_there(examined: Examined) -> Iterator[Defect]:
     """Check that torch is installed if a package needs it or links to it."""
     if examined.environment.torch is None:
         need = [
-            str(name) for name, each in examined.by_project.items() if each.links_to_torch or each.distribution.torch
-        ]
-        need += [
-            name for name, each in examined.by_project.items() if needs_torch(each.distribution) and name not in need
+            name
+            for name, each in examined.by_project.items()
+            if each.links_to_torch or each.distribution.torch or needs_torch(each.distribution)
         ]
         if need:
             detail = f"is not installed, and {some_of(sorted(need))} cannot do without"
@@ -178,13 +177,8 @@ def modules_are_its_own(examined: Examined) -> Iterator[Defect]:
             found = examined.path.find(module)
             if found and found[1].parent.resolve() != folder.parent.resolve():
                 where, path = found
-                yield Defect(
-                    code=DefectCode.IMPORT_PATH,
-                    subject=_name_of(each),
-                    detail=f"{path} is imported in place of its module {module}, because of {where.origin}",
-                    project=each.distribution.project,
-                    place=path,
-                )
+                detail = f"{path} is imported in place of its module {module}, because of {where.origin}"
+                yield replace(against(each, DefectCode.IMPORT_PATH, detail), place=path)
 
 
 def files_are_as_installed(examined: Examined) -> Iterator[Defect]:
@@ -257,13 +251,10 @@ def _modules_of(each: Installed) -> list[str]:
     return sorted(name for name in packages | modules if name.isidentifier())
 
 
-def _name_of(each: Installed) -> str:
-    return f"{each.distribution.project} {each.distribution.version}"
-
-
 def against(each: Installed, code: DefectCode, detail: str) -> Defect:
     """Return a defect of an installed package."""
-    return Defect(code=code, subject=_name_of(each), detail=detail, project=each.distribution.project)
+    project = each.distribution.project
+    return Defect(code=code, subject=f"{project} {each.distribution.version}", detail=detail, project=project)
 
 
 _OF_CODE: Final = {Aspect.GLIBC: DefectCode.GLIBC, Aspect.ABI: DefectCode.ABI, Aspect.GPU: DefectCode.GPU}

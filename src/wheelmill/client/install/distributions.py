@@ -52,21 +52,8 @@ class Distribution:
         return self.label.torch or (needed_torch(self.requires_dist) if self.label.cuda_major else None)
 
 
-def versions_in(interpreter: Path) -> dict[ProjectName, str]:
-    """Map every project that an interpreter can import to its version; see `installed_in`.
-
-    Raises:
-        UsageError: the interpreter does not run.
-    """
-    return {project: each.version for project, each in installed_in(interpreter).items()}
-
-
 def installed_in(interpreter: Path) -> dict[ProjectName, Distribution]:
-    """Map every project that an interpreter can import to its distribution; of two with one name, the imported one.
-
-    Raises:
-        UsageError: the interpreter does not run.
-    """
+    """Map every project that an interpreter can import to its distribution; of two with one name, the imported one."""
     return {each.project: each for each in reversed(distributions_of(interpreter))}
 
 
@@ -215,12 +202,8 @@ class PackageChange:
 
 
 def packages_in(interpreter: Path) -> Mapping[ProjectName, InstalledPackage]:
-    """Map every project that is installed for an interpreter to its package.
-
-    Raises:
-        UsageError: the interpreter does not run.
-    """
-    return {each.project: _package(each) for each in reversed(distributions_of(interpreter))}
+    """Map every project that is installed for an interpreter to its package."""
+    return {project: _package(each) for project, each in installed_in(interpreter).items()}
 
 
 def _package(distribution: Distribution) -> InstalledPackage:
@@ -236,14 +219,8 @@ def _package(distribution: Distribution) -> InstalledPackage:
 
 def compare_packages(
     before: Mapping[ProjectName, InstalledPackage], after: Mapping[ProjectName, InstalledPackage]
-) -> tuple[PackageChange, ...]:
-    """The changes between two states of an environment, sorted by name."""
-    return tuple(_changes(before, after))
-
-
-def _changes(
-    before: Mapping[ProjectName, InstalledPackage], after: Mapping[ProjectName, InstalledPackage]
 ) -> Iterator[PackageChange]:
+    """Yield the changes between two states of an environment, sorted by name."""
     for project in sorted({*before, *after}):
         old, new = before.get(project), after.get(project)
         if change := _change_of(old, new):
@@ -262,9 +239,8 @@ def _change_of(old: InstalledPackage | None, new: InstalledPackage | None) -> Ch
     if old is None:
         return ChangeKind.INSTALLED
     if old.version == new.version:
-        return (
-            ChangeKind.REPLACED if None not in (old.identity, new.identity) and old.identity != new.identity else None
-        )
+        is_other = None not in (old.identity, new.identity) and old.identity != new.identity
+        return ChangeKind.REPLACED if is_other else None
     try:
         return ChangeKind.UPGRADED if Version(old.version) < Version(new.version) else ChangeKind.DOWNGRADED
     except InvalidVersion:
@@ -300,11 +276,7 @@ class InstallPlace:
 
     @classmethod
     def of_environment(cls, folder: Path) -> InstallPlace:
-        """The place of an environment's folder, which need not exist yet.
-
-        Raises:
-            UsageError: its interpreter does not run.
-        """
+        """The place of an environment's folder, which need not exist yet."""
         python = python_of(folder)
         if python.exists() and not (folder / "pyvenv.cfg").exists():  # a conda environment
             return cls.of_interpreter(python)
@@ -312,11 +284,7 @@ class InstallPlace:
 
     @classmethod
     def of_interpreter(cls, interpreter: Path) -> InstallPlace:
-        """The place that an installer writes to for an interpreter.
-
-        Raises:
-            UsageError: the interpreter does not run.
-        """
+        """The place that an installer writes to for an interpreter."""
         try:
             base, virtual, folders = ask(interpreter, _FOLDERS)
         except ProcessError as error:

@@ -42,15 +42,12 @@ class Installer(Protocol):
             InstallError: the installation failed.
             IntegrityError: a wheel's bytes do not match its hash.
         """
-        ...
 
     def install_file(self, path: Path) -> None:
         """Install a requirements file, and uninstall nothing."""
-        ...
 
     def uninstall(self, projects: Sequence[ProjectName]) -> None:
         """Uninstall projects; those that are not installed are skipped."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,11 +143,7 @@ class Installation:
 
 
 def interpreter_of(environment: TargetEnvironment) -> Path:
-    """The interpreter of an environment.
-
-    Raises:
-        UsageError: the environment has none.
-    """
+    """The interpreter of an environment."""
     if environment.interpreter is None:
         raise UsageError(
             "no-environment",

@@ -15,7 +15,6 @@ from typing import Final
 import tomlkit
 from packaging.markers import Environment, default_environment
 from packaging.pylock import Package, PackageWheel, Pylock, PylockValidationError
-from packaging.pylock import Package as LockedPackage
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -226,10 +225,6 @@ def lock_environments(
 
     The cache gets wheels whose source lacks their hash, size or requirements. ``beside`` has further requirements of
     every environment, such as a project's other dependencies. Versions of the old lock, ``known``, stay if they fit.
-
-    Raises:
-        InstallError: the requirements conflict, or the package index does not respond.
-        IntegrityError: a wheel does not match its hash.
     """
     locks = []
     for resolution in resolutions:
@@ -287,10 +282,6 @@ def forecast_packages(
 
     The cache gets wheels whose source lacks their requirements. ``beside`` has further requirements, such as the
     project's other dependencies.
-
-    Raises:
-        InstallError: the requirements conflict, or the package index does not respond.
-        UsageError: uv is not available.
     """
     (lock,) = lock_environments([resolution], beside=beside, known=_wishes(present), cache=cache, progress=progress)
     found = dict(present)
@@ -306,7 +297,7 @@ def forecast_packages(
 def _wishes(present: Mapping[ProjectName, InstalledPackage]) -> Pylock:
     """The installed packages, as a lock whose versions are kept."""
     packages = [
-        LockedPackage(name=project, version=Version(version))
+        Package(name=project, version=Version(version))
         for project, package in present.items()
         if (version := _public(package))
     ]

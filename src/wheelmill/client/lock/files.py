@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import tomlkit
 from packaging.markers import Marker
@@ -28,7 +28,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.install.distributions import InstalledPackage, read_start, versions_in
+from wheelmill.client.install.distributions import InstalledPackage, installed_in, read_start
 from wheelmill.client.install.installer import Installation, Installer, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.environments import (
@@ -56,9 +56,6 @@ def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
     """Merge the locks of several environments, with a marker on each entry that some of them lack.
 
     The lock depends on its input alone: packages and wheels are sorted, and it has no timestamp.
-
-    Raises:
-        UsageError: environments differ in content and no marker distinguishes them.
     """
     environments = [lock.resolution.environment for lock in locks]
     entries: dict[tuple[str, str], list[tuple[int, Package]]] = {}
@@ -113,9 +110,6 @@ def requirements_text(locks: Sequence[EnvironmentLock]) -> bytes:
     """Write a line for every package: chosen wheels by their URL, the others by their version.
 
     Where environments differ, each has a line with its marker.
-
-    Raises:
-        UsageError: environments differ in content and no marker distinguishes them.
     """
     found: dict[str, dict[int, tuple[str, str]]] = {}
     for place, lock in enumerate(locks):
@@ -148,11 +142,7 @@ def _hashes(package: Package) -> str:
 
 
 def check_name(path: Path) -> None:
-    """Check that PEP 751 allows a lock's file name.
-
-    Raises:
-        UsageError: the name is not allowed.
-    """
+    """Check that PEP 751 allows a lock's file name."""
     if not is_valid_pylock_path(path):
         raise UsageError(
             "lock-name-invalid",
@@ -161,7 +151,7 @@ def check_name(path: Path) -> None:
         )
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> Mapping[str, object]:
     """Read a lock in any TOML format."""
     content = read_start(path, _MAX_LOCK)
     if len(content) > _MAX_LOCK:
@@ -170,11 +160,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_lock(path: Path) -> Pylock:
-    """Read a PEP 751 lock, written by any program.
-
-    Raises:
-        UsageError: the file is missing or not a lock.
-    """
+    """Read a PEP 751 lock, written by any program."""
     try:
         return Pylock.from_dict(read_toml(path))
     except FileNotFoundError:
@@ -267,13 +253,12 @@ def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) ->
             found.setdefault(choice.candidate.project, []).append(_pin(choice, named_indexes=named_indexes))
         if torch := resolution.torch:
             found.setdefault(TORCH, []).append(_torch_pin(torch, resolution))
-    markers = None
     pins: dict[ProjectName, tuple[Pin, ...]] = {}
     for project, each in found.items():
         if len(set(each)) == 1:
             pins[project] = (each[0],)
         else:
-            markers = markers or distinguishing_markers([resolution.environment for resolution in resolutions])
+            markers = distinguishing_markers([resolution.environment for resolution in resolutions])
             pins[project] = tuple(replace(pin, marker=marker) for pin, marker in zip(each, markers, strict=True))
     return pins
 
@@ -304,9 +289,6 @@ def packages_of_lock(
     """Predict the packages in an environment after a lock is installed into it.
 
     ``present`` are its packages now; those that the lock does not list are removed if ``exactly``.
-
-    Raises:
-        NoWheelError: the lock is not for this environment.
     """
     kept = {project: package for project, package in present.items() if not exactly or project in _TOOLS}
     names = [(WheelName.parse(wheel.filename), wheel.size) for wheel in wheels_for(lock, environment)]
@@ -332,7 +314,7 @@ def install_locked(
         InstallError: the installer failed.
     """
     wheels = cache.fetch_all(wheels_for(lock, environment), progress)
-    present = versions_in(interpreter_of(environment))
+    present = {project: each.version for project, each in installed_in(interpreter_of(environment)).items()}
     new = [wheel for wheel in wheels if present.get(wheel.project) != str(WheelName.parse(wheel.path.name).version)]
     surplus = sorted(set(present) - {wheel.project for wheel in wheels} - _TOOLS) if exactly else []
     installer.uninstall(surplus)

@@ -93,7 +93,7 @@ def remove_packages(pyproject: PyprojectEditor, projects: Sequence[ProjectName])
     """Remove dependencies from a project, and the additions made for them alone."""
     check_depends(pyproject.path, pyproject.requirements, projects)
     for project in projects:
-        pyproject.drop(project)
+        pyproject.pin(project, [])
         pyproject.forget(project)
     pyproject.release_torch(projects)
     text = pyproject.text

@@ -39,9 +39,7 @@ _BARE: Final = "wheelmill-requirements.txt"
 def find_project(given: Path | None, python: Path | None = None) -> Project:
     """Find the named project, else the nearest one in or above this folder, else a new one here.
 
-    Args:
-        given: its file or folder, or the folder of an environment; None searches for it.
-        python: the interpreter that the user named; None takes the project's own.
+    ``given`` is its file or folder, or the folder of an environment; ``python`` an interpreter that the user named.
 
     Raises:
         UsageError: wheelmill cannot change projects of this kind.

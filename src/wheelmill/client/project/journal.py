@@ -217,9 +217,6 @@ def have_alone(place: Path, say: Say) -> Iterator[None]:
     """Lock a place while the context lasts, after rolling back a killed command's change to it.
 
     Programs that are started meanwhile hold the lock too, until they end. Before waiting, ``say`` gets the holder.
-
-    Raises:
-        UsageError: the rollback is impossible, or there is no folder for locks and journals.
     """
 
     def wait(holder: str) -> None:
@@ -248,14 +245,8 @@ def undo_what_was_left(place: Path, say: Say) -> bool:
 def undo_on_failure(root: Path, files: Sequence[Path], environment: InstallPlace | None, say: Say) -> Iterator[None]:
     """Restore files and an environment if the context ends with an error or an interruption.
 
-    Args:
-        root: the folder of the project, locked by the caller.
-        files: every file that may be written, even if it does not exist.
-        environment: the place to install into; None if nothing is installed.
-        say: gets failures of the rollback, and the holder of the environment's lock.
-
-    Raises:
-        UsageError: the environment is not writable.
+    The caller has locked ``root``. ``files`` are all that may be written, even if they do not exist. ``say`` gets
+    failures of the rollback, and the holder of the environment's lock.
     """
     path = state_folder("journals") / f"{name_of(root)}.json"
     with ExitStack() as held:

@@ -60,34 +60,28 @@ class Project(Protocol):
     @property
     def kind(self) -> str:
         """Its kind, in words: ``uv project``."""
-        ...
 
     @property
     def path(self) -> Path:
         """The file with its dependencies, which need not exist yet."""
-        ...
 
     @property
     def root(self) -> Path:
         """The folder of its lock."""
-        ...
 
     @property
     def files(self) -> tuple[Path, ...]:
         """Every file that an edit or its own tool may write, even if it does not exist."""
-        ...
 
     @property
     def environment(self) -> Path | None:
         """The folder of its environment, which need not exist yet; None if only its tool knows it."""
-        ...
 
     def find_python(self) -> Path | None:
         """The interpreter for its wheels: the one that the user named, else its tool's choice.
 
         None if no Python on this machine fits the project's declaration.
         """
-        ...
 
     def check_install(self) -> None:
         """Refuse an impossible `install` before any change.
@@ -95,25 +89,14 @@ class Project(Protocol):
         Raises:
             UsageError: a prerequisite is missing.
         """
-        ...
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
-        """The user's requests to wheelmill, from which an update may take any matching version.
-
-        Raises:
-            UsageError: they cannot be read.
-        """
-        ...
+        """The user's requests to wheelmill, from which an update may take any matching version."""
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """All its dependencies.
-
-        Raises:
-            UsageError: they cannot be read.
-        """
-        ...
+        """All its dependencies."""
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Make it depend on chosen wheels, given for each environment in ``resolutions``; updates read ``asked``.
@@ -121,7 +104,6 @@ class Project(Protocol):
         Raises:
             UsageError: the file cannot express this, or the project requires another torch.
         """
-        ...
 
     def remove(self, projects: Sequence[ProjectName]) -> Edit:
         """Remove dependencies, and all additions made for them alone.
@@ -129,7 +111,6 @@ class Project(Protocol):
         Raises:
             UsageError: it does not depend on one of them.
         """
-        ...
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
         """Lock it and install the dependencies in its files, with its own tool.
@@ -141,12 +122,6 @@ class Project(Protocol):
             IntegrityError: bytes do not match their hash.
             NetworkError: a server did not respond to the tool.
         """
-        ...
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
-        """Lock it and remove projects from its environment, with its own tool.
-
-        Raises:
-            InstallError: its tool failed.
-        """
-        ...
+        """Lock it and remove projects from its environment, with its own tool."""

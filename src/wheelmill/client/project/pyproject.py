@@ -43,11 +43,7 @@ class TomlTables:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a file; a missing one is an empty document.
-
-        Raises:
-            UsageError: the file is not TOML, or is too large.
-        """
+        """Read a file; a missing one is an empty document."""
         try:
             content = read_start(path, _MAX_TOML)
             if len(content) > _MAX_TOML:
@@ -85,11 +81,7 @@ class TomlTables:
         return self._mark + text.replace("\n", self._line_end)
 
     def table(self, *keys: str) -> MutableMapping[str, Any] | None:
-        """The table under some keys; None if there is none.
-
-        Raises:
-            UsageError: the value there is not a table.
-        """
+        """The table under some keys; None if there is none."""
         found: Any = self._document
         for depth, key in enumerate(keys, 1):
             found = found.get(key)
@@ -155,11 +147,7 @@ class PyprojectEditor(TomlTables):
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """The requirements in ``project.dependencies``.
-
-        Raises:
-            UsageError: the list is invalid, or computed when the project is built.
-        """
+        """The requirements in ``project.dependencies``."""
         return tuple(requirement for _, requirement in self._dependencies())
 
     def requirement_on(self, project: ProjectName) -> Requirement | None:
@@ -167,7 +155,7 @@ class PyprojectEditor(TomlTables):
         return next((each for each in self.requirements if canonicalize_name(each.name) == project), None)
 
     def pin(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Replace all dependencies on a project by pins, and set their indexes."""
+        """Replace all dependencies on a project, and its sources, by pins and their indexes."""
         self.depend(project, pins)
         self.draw_from(project, pins)
 
@@ -195,13 +183,6 @@ class PyprojectEditor(TomlTables):
                 _insert(array, place, text)
                 places.append(place)
 
-    def drop(self, project: ProjectName) -> bool:
-        """Remove every dependency on a project, and its sources; False if there was none."""
-        had = self.requirement_on(project) is not None
-        if had:
-            self.pin(project, [])
-        return had
-
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Name a project's indexes, for this project only; PEP 621 has no field for that."""
 
@@ -214,9 +195,6 @@ class PyprojectEditor(TomlTables):
         """The requests in ``tool.wheelmill.packages``, from which an update may take any matching version.
 
         They include the extras of the project's dependencies.
-
-        Raises:
-            UsageError: it is not a list of requirements.
         """
         table = self.table("tool", "wheelmill") or {}
         found = [requirement for _, requirement in self._parse("tool.wheelmill.packages", table.get("packages"))]

@@ -46,11 +46,7 @@ class RequirementsFile:
 
     @classmethod
     def read(cls, path: Path, command: str = "add") -> Self:
-        """Read a file; a missing one is empty.
-
-        Raises:
-            UsageError: the file is not UTF-8, lacks one mark, or was edited between the marks.
-        """
+        """Read a file; a missing one is empty."""
         try:
             lines = path.read_bytes().decode().splitlines(keepends=True) if path.exists() else []
         except UnicodeDecodeError as error:
@@ -155,9 +151,6 @@ def put_lock(path: Path, locked: str, names: Collection[str]) -> bytes:
     """Return a requirements file's content with a lock between its marks; the file need not exist.
 
     ``locked`` is every package with its hashes, ``names`` the locked projects.
-
-    Raises:
-        UsageError: a line of the user's lacks the hash that pip then requires, or names a locked project.
     """
     file = RequirementsFile.read(path, "lock")
     for number, requirement in file.by_hand:

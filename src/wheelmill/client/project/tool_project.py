@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import shutil
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
+import msgspec
+from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -32,7 +34,29 @@ from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import wheel_behind
 
 _IS_NO_WHEEL: Final = frozenset(("editable", "virtual", "directory", "git", "path"))
-"""Keys by which these locks mark a package that is built from a source tree."""
+"""Keys and types of a source by which these locks mark a package that is built from a source tree."""
+
+
+class _LockedFile(Struct):
+    hash: str = ""
+
+
+class _LockEntry(Struct):
+    """Package of a lock of uv, Poetry or PDM."""
+
+    name: str
+    version: str = ""
+    source: Mapping[str, str] = {}
+    url: str = ""
+    git: object = None
+    path: object = None
+    editable: object = None
+    wheels: tuple[_LockedFile, ...] = ()
+    files: tuple[_LockedFile, ...] = ()
+
+
+class _ToolLock(Struct):
+    package: tuple[_LockEntry, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,20 +73,18 @@ class LockedPackage:
 def read_tool_lock(path: Path) -> tuple[LockedPackage, ...]:
     """Read a lock of uv, Poetry or PDM."""
     try:
-        return tuple(map(_package, read_toml(path).get("package", ())))
-    except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError) as error:
+        return tuple(map(_package, msgspec.convert(read_toml(path), _ToolLock).package))
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError("lock-unreadable", f"{path} cannot be read as a lock: {error}") from None
 
 
-def _package(package: dict[str, Any]) -> LockedPackage:
-    source = package.get("source", {})
-    wheel = wheel_behind(str(source.get("url") or package.get("url", "")))
-    is_wheel = not _IS_NO_WHEEL & {*package, *source, source.get("type")}
-    files = (*package.get("wheels", ()), *package.get("files", ()))
+def _package(entry: _LockEntry) -> LockedPackage:
+    wheel = wheel_behind(entry.source.get("url") or entry.url)
+    is_source = entry.git or entry.path or entry.editable or _IS_NO_WHEEL & {*entry.source, entry.source.get("type")}
     return LockedPackage(
-        project=canonicalize_name(package["name"]),
-        version=(wheel.version if wheel else Version(package["version"])) if is_wheel else None,
-        hashes=frozenset(str(file.get("hash", "")) for file in files),
+        project=canonicalize_name(entry.name),
+        version=None if is_source else wheel.version if wheel else Version(entry.version),
+        hashes=frozenset(file.hash for file in (*entry.wheels, *entry.files)),
     )
 
 
@@ -194,11 +216,7 @@ class LockedProject(ToolProject):
         return self.own_python.parent.parent if self.own_python else self.root / ".venv"
 
     def find_python(self) -> Path | None:
-        """The interpreter of the tool's environment, else of the project's declaration.
-
-        Raises:
-            UsageError: the user named another one, which the tool would not use.
-        """
+        """The interpreter of the tool's environment, else of the project's declaration."""
         own = self.own_python
         if self.python and own and self.python.absolute() != own.absolute():
             raise UsageError(

@@ -16,7 +16,7 @@ https://python-poetry.org/docs/dependency-specification/
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -59,23 +59,15 @@ def specifiers_of(constraint: str) -> str:
 def _specifier_of(part: str) -> str:
     if part == "*":
         return ""
-    match part[:1]:
-        case "^":
-            return _up_to_the_next(part[1:], lambda release: next((n for n, part in enumerate(release) if part), None))
-        case "~" if not part.startswith("~="):
-            return _up_to_the_next(part[1:], lambda release: min(1, len(release) - 1))
-        case digit if digit.isdigit():
-            return f"=={part}"
-        case _:
-            return part
-
-
-def _up_to_the_next(text: str, place_in: Callable[[tuple[int, ...]], int | None]) -> str:
-    """Specify a range from a version to its next one at a given place of the release."""
-    version = Version(text.strip())
+    if part[:1].isdigit():
+        return f"=={part}"
+    if not part.startswith(("^", "~")) or part.startswith("~="):
+        return part
+    version = Version(part[1:].strip())
     release = version.release
-    place = place_in(release)
-    place = len(release) - 1 if place is None else place
+    place = min(1, len(release) - 1)
+    if part.startswith("^"):
+        place = next((place for place, number in enumerate(release) if number), len(release) - 1)
     upper = ".".join(map(str, (*release[:place], release[place] + 1)))
     return f">={version},<{upper}"
 

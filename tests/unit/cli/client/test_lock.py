@@ -28,8 +28,7 @@ def test_a_lock_that_another_command_changed_meanwhile_is_written(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(lock, "exclusive", exclusive)
-    for name in ("_resolutions", "_locks_of"):
-        monkeypatch.setattr(lock, name, lambda *_: ())
+    monkeypatch.setattr(lock, "_resolutions", lambda *_: ())
     monkeypatch.setattr("wheelmill.client.lock.files.merge", lambda _locks: merged)
     words = ["lock", "demo", "--python", "3.12", "--torch", "2.8", "--cuda", "12.8", "--platform", "linux_x86_64"]
     done = CliRunner().invoke(application(words), words, catch_exceptions=False)
