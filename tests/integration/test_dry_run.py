@@ -16,7 +16,7 @@ from tests.integration.conftest import Command
 from tests.trees import content_of
 from tests.wheel_site import write_site
 from wheelmill.client.install.distributions import InstallPlace
-from wheelmill.client.project.journal import have_alone, undo_on_failure
+from wheelmill.client.project.journal import exclusive, roll_back_on_failure
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
 from wheelmill.names import PythonVersion
@@ -132,8 +132,8 @@ def test_what_a_killed_command_left_is_undone_before_it_is_looked_at(
     child = os.fork()
     if child == 0:
         with (
-            have_alone(environment, print),
-            undo_on_failure(environment, (), InstallPlace.of_environment(environment), print),
+            exclusive(environment, print),
+            roll_back_on_failure(environment, (), InstallPlace.of_environment(environment), print),
         ):
             shutil.rmtree(environment / "lib")
             os.kill(os.getpid(), signal.SIGKILL)

@@ -29,7 +29,7 @@ from wheelmill.errors import UsageError
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import ProjectChange, Remove
-    from wheelmill.client.project.project import Project
+    from wheelmill.client.project.find import Project
     from wheelmill.client.records import Resolution
 
 

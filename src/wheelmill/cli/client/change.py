@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import Changed
     from wheelmill.client.install.distributions import InstalledPackage, InstallPlace, PackageChange
     from wheelmill.client.install.installer import DriverNeed
-    from wheelmill.client.project.project import Project
+    from wheelmill.client.project.find import Project
     from wheelmill.client.records import TargetEnvironment
     from wheelmill.names import ProjectName
 
@@ -97,29 +97,29 @@ def check_driver(needs: Iterable[DriverNeed], environment: TargetEnvironment) ->
 
 
 def exclusive(place: Path) -> AbstractContextManager[None]:
-    """Keep other commands from changing a project or an environment, and undo what a killed one left there."""
-    from wheelmill.client.project.journal import have_alone
+    """Lock a project or an environment against other commands, and roll back the change of a killed one."""
+    from wheelmill.client.project import journal
 
-    return have_alone(place, say)
+    return journal.exclusive(place, say)
 
 
 def roll_back_interrupted(target: TargetOptions) -> None:
-    """Undo what a killed command left of the environment that options name, before that is looked at."""
+    """Roll back a killed command's change to the environment that options name, before it is read."""
     from wheelmill.client.install.distributions import InstallPlace
-    from wheelmill.client.project.journal import is_anything_left, undo_what_was_left
+    from wheelmill.client.project import journal
     from wheelmill.client.target.detect import find_interpreter
 
-    if is_anything_left() and (interpreter := target.python_path or find_interpreter(Path.cwd())):
-        undo_what_was_left(InstallPlace.of_interpreter(interpreter).base, say)
+    if journal.has_journals() and (interpreter := target.python_path or find_interpreter(Path.cwd())):
+        journal.roll_back_interrupted(InstallPlace.of_interpreter(interpreter).base, say)
 
 
 @contextmanager
 def transaction(root: Path, files: Sequence[Path], environment: InstallPlace | None) -> Iterator[EnvironmentChange]:
-    """Let the context change files and an environment, and roll all of it back on failure; see `undo_on_failure`."""
-    from wheelmill.client.project.journal import undo_on_failure
+    """Let the context change files and an environment, all of it or nothing; see `roll_back_on_failure`."""
+    from wheelmill.client.project.journal import roll_back_on_failure
 
     before, outcome = packages_of(environment), EnvironmentChange()
-    with undo_on_failure(root, files, environment, say):
+    with roll_back_on_failure(root, files, environment, say):
         yield outcome
     outcome.changes = EnvironmentChange.between(before, packages_of(environment)).changes
 
@@ -185,13 +185,13 @@ class ProjectOptions(TargetOptions):
     ] = None
 
     def find_project(self) -> Project:
-        """Return the project that was named, or that this folder or the nearest above it is; else a new one here."""
+        """Find the named project, or the nearest one in or above this folder; else return a new one here."""
         from wheelmill.client.project.find import find_project
-        from wheelmill.client.project.journal import undo_what_was_left
+        from wheelmill.client.project.journal import roll_back_interrupted
 
         found = find_project(self.project, self.python_path)
-        undone = undo_what_was_left(found.root, say)
-        return find_project(self.project, self.python_path) if undone else found
+        is_restored = roll_back_interrupted(found.root, say)
+        return find_project(self.project, self.python_path) if is_restored else found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import Doctor
     from wheelmill.client.doctor.examination import Examination
     from wheelmill.client.doctor.remedies import Remedy
-    from wheelmill.client.project.project import Project
+    from wheelmill.client.project.find import Project
 
 
 @with_groups

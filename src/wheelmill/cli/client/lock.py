@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from wheelmill.cli.client.outputs import LockContent
     from wheelmill.client.lock.environments import EnvironmentLock
-    from wheelmill.client.project.project import Project
+    from wheelmill.client.project.find import Project
     from wheelmill.client.records import Resolution
 
 
@@ -84,7 +84,7 @@ def lock(
     """
     from wheelmill.client.lock.environments import lock_environments
     from wheelmill.client.lock.files import merge
-    from wheelmill.client.project.project import Edit
+    from wheelmill.client.project.change import Edit
 
     project = target.find_project()
     named = requirements_of(requirements or ())

@@ -23,7 +23,7 @@ from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.environments import marker_environment
 from wheelmill.client.lock.files import read_lock, wheels_for
-from wheelmill.client.project.project import Project
+from wheelmill.client.project.find import Project
 from wheelmill.client.project.pyproject import PyprojectEditor
 from wheelmill.client.project.tool_project import read_tool_lock
 from wheelmill.client.records import TargetEnvironment, WantedWheel

@@ -81,14 +81,7 @@ def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
 
 def _one_of(packages: Sequence[Package], marker: Marker | None) -> Package:
     wheels = {wheel.filename: wheel for package in packages for wheel in package.wheels or ()}
-    first = packages[0]
-    return Package(
-        name=first.name,
-        version=first.version,
-        marker=marker,
-        index=first.index,
-        wheels=[wheels[name] for name in sorted(wheels)],
-    )
+    return replace(packages[0], marker=marker, wheels=[wheels[name] for name in sorted(wheels)])
 
 
 def _describe(environment: TargetEnvironment) -> dict[str, str]:

@@ -1,8 +1,15 @@
-"""Addition and removal of wheels in a project's ``pyproject.toml``; a missing ``[project]`` is created (PEP 621)."""
+"""Edits of a project's files, and addition and removal of wheels in its ``pyproject.toml``.
+
+A missing ``[project]`` is created (PEP 621).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import errno
+import os
+import stat
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -12,12 +19,40 @@ from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.lock.files import Pin, pins_of
-from wheelmill.client.project.project import Edit
 from wheelmill.client.project.pyproject import PyprojectEditor, UvPyproject
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, ProjectName, PythonVersion, TorchVersion
-from wheelmill.system.files import behind_links
+from wheelmill.system.files import behind_links, write_bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """Edit of a project's files, not yet written."""
+
+    contents: Mapping[Path, bytes]
+    """The new content of each file that changes."""
+    notes: tuple[str, ...] = ()
+    """Notes for the user, a sentence each."""
+
+    @classmethod
+    def of(cls, path: Path, content: bytes, notes: Sequence[str] = ()) -> Edit:
+        """Return the edit of one file; it is empty if the file already has that content."""
+        same = path.exists() and path.read_bytes() == content
+        return cls(contents={} if same else {path: content}, notes=tuple(notes))
+
+    def write(self) -> None:
+        """Write each file atomically; symbolic links keep their targets, and modes stay.
+
+        Raises:
+            PermissionError: a file is read-only, which alone would not prevent its replacement.
+        """
+        for path, content in self.contents.items():
+            goal = behind_links(path)
+            if goal.exists() and not os.access(goal, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            write_bytes(goal, content, mode=stat.S_IMODE(goal.stat().st_mode) if goal.exists() else None)
+
 
 _FIRST_VERSION = "0.1.0"
 

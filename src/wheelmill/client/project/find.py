@@ -1,11 +1,18 @@
-"""Detection of a command's project and its kind."""
+"""The interface of every kind of project, and detection of a command's project and its kind.
+
+A project's file is edited as data, and only its own tool locks and installs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from wheelmill.client.project.project import Project
+from packaging.requirements import Requirement
+
+from wheelmill.client.install.wheel_cache import WheelCache
+from wheelmill.client.project.change import Edit
 from wheelmill.client.project.pyproject import TomlTables
 from wheelmill.client.project.requirements import RequirementsProject
 from wheelmill.client.project.tool_project import PlainProject, tool_absent
@@ -17,9 +24,12 @@ from wheelmill.client.project.tools import (
     find_workspace,
     is_made_by_uv,
 )
+from wheelmill.client.records import Resolution
 from wheelmill.client.target.detect import active_environment
 from wheelmill.errors import UsageError
 from wheelmill.installers.uv import find_uv
+from wheelmill.names import ProjectName
+from wheelmill.system.progress import Progress
 
 _FOREIGN: Final = {
     "Pipfile": "Pipenv",
@@ -34,6 +44,79 @@ _LOCKS: Final = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock"}
 _REQUIREMENTS: Final = "requirements.txt"
 _BARE: Final = "wheelmill-requirements.txt"
 """File in which an environment without a project keeps what was added to it."""
+
+
+class Project(Protocol):
+    """Project: files that declare dependencies, and the environment for them."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind, in words: ``uv project``."""
+
+    @property
+    def path(self) -> Path:
+        """The file with its dependencies, which need not exist yet."""
+
+    @property
+    def root(self) -> Path:
+        """The folder of its lock."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file that an edit or its own tool may write, even if it does not exist."""
+
+    @property
+    def environment(self) -> Path | None:
+        """The folder of its environment, which need not exist yet; None if only its tool knows it."""
+
+    def find_python(self) -> Path | None:
+        """The interpreter for its wheels: the one that the user named, else its tool's choice.
+
+        None if no Python on this machine fits the project's declaration.
+        """
+
+    def check_install(self) -> None:
+        """Refuse an impossible `install` before any change.
+
+        Raises:
+            UsageError: a prerequisite is missing.
+        """
+
+    @property
+    def asked(self) -> tuple[Requirement, ...]:
+        """The user's requests to wheelmill, from which an update may take any matching version."""
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """All its dependencies."""
+
+    def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
+        """Make it depend on chosen wheels, given for each environment in ``resolutions``; updates read ``asked``.
+
+        Raises:
+            UsageError: the file cannot express this, or the project requires another torch.
+        """
+
+    def remove(self, projects: Sequence[ProjectName]) -> Edit:
+        """Remove dependencies, and all additions made for them alone.
+
+        Raises:
+            UsageError: it does not depend on one of them.
+        """
+
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
+        """Lock it and install the dependencies in its files, with its own tool.
+
+        The lock must have the hashes of the chosen wheels. The cache is for a tool that locks nothing.
+
+        Raises:
+            InstallError: its tool failed.
+            IntegrityError: bytes do not match their hash.
+            NetworkError: a server did not respond to the tool.
+        """
+
+    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
+        """Lock it and remove projects from its environment, with its own tool."""
 
 
 def find_project(given: Path | None, python: Path | None = None) -> Project:

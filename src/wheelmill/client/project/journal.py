@@ -29,25 +29,25 @@ from wheelmill.system.records import plain_of, record_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeptFile:
+class FileBackup:
     """Backup of a file, with fields that JSON can hold."""
 
     path: Path
     content: str | None = None
-    """In base64; None when there was none."""
+    """In base64; None if there was no file."""
     mode: int = 0
     link: str | None = None
     """Target, if it was a symbolic link."""
 
     @property
-    def other_content(self) -> bytes | None:
+    def changed_content(self) -> bytes | None:
         """The file's current content; None if it is unchanged or no regular file."""
         if not self.path.is_file() or self.path.is_symlink():
             return None
         now = self.path.read_bytes()
         return None if self.content is not None and now == base64.b64decode(self.content) else now
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         """Restore the file, byte for byte."""
         if self.link is not None:
             if not self.path.is_symlink() or str(self.path.readlink()) != self.link:
@@ -56,7 +56,7 @@ class KeptFile:
         elif self.content is None:
             remove_entry(self.path)
         else:
-            if self.path.is_symlink() or not self.path.is_file() or self.other_content is not None:
+            if self.path.is_symlink() or not self.path.is_file() or self.changed_content is not None:
                 if self.path.is_dir() and not self.path.is_symlink():
                     remove_entry(self.path)
                 write_durably(self.path, base64.b64decode(self.content), mode=self.mode)
@@ -64,16 +64,16 @@ class KeptFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeptTree:
+class FolderBackup:
     """Backup of a folder with its content."""
 
     path: Path
     snapshot: Path | None = None
-    """None when there was no such folder."""
+    """None if there was no such folder."""
     entries: int = 0
     """The number of entries in the snapshot."""
 
-    def put_back(self) -> bool:
+    def restore(self) -> bool:
         """Restore the folder; False, and no change, if a power loss left the snapshot incomplete."""
         if self.snapshot is None:
             remove_entry(self.path)
@@ -84,23 +84,23 @@ class KeptTree:
         return True
 
 
-def keep_file(path: Path) -> Iterator[KeptFile]:
+def back_up_file(path: Path) -> Iterator[FileBackup]:
     """Back up a file; for a symbolic link, also its target."""
     if path.is_symlink():
-        yield KeptFile(path=path, link=str(path.readlink()))
-        yield from keep_file(behind_links(path))
+        yield FileBackup(path=path, link=str(path.readlink()))
+        yield from back_up_file(behind_links(path))
     elif path.exists():
         content = base64.b64encode(path.read_bytes()).decode()
-        yield KeptFile(path=path, content=content, mode=stat.S_IMODE(path.stat().st_mode))
+        yield FileBackup(path=path, content=content, mode=stat.S_IMODE(path.stat().st_mode))
     else:
-        yield KeptFile(path=path)
+        yield FileBackup(path=path)
 
 
-def keep_tree(folder: Path, snapshot: Path) -> KeptTree:
+def back_up_folder(folder: Path, snapshot: Path) -> FolderBackup:
     """Back up a folder as a snapshot at the given path."""
     if not folder.is_dir():
-        return KeptTree(path=folder)
-    return KeptTree(path=folder, snapshot=snapshot, entries=take_snapshot(folder, snapshot))
+        return FolderBackup(path=folder)
+    return FolderBackup(path=folder, snapshot=snapshot, entries=take_snapshot(folder, snapshot))
 
 
 FORMAT: Final = 1
@@ -118,16 +118,16 @@ class Journal:
     """The folders that snapshots may lie in."""
     marks: tuple[Path, ...] = ()
     """Marks that were made. If one is gone, the changed file was removed since, and another may have its place."""
-    files: tuple[KeptFile, ...] = ()
-    trees: tuple[KeptTree, ...] = ()
+    files: tuple[FileBackup, ...] = ()
+    trees: tuple[FolderBackup, ...] = ()
 
 
-def is_anything_left() -> bool:
+def has_journals() -> bool:
     """True if a command is changing any place, or was killed during a change."""
     return any(_all_journals())
 
 
-def forget_journal(path: Path, journal: Journal) -> None:
+def remove_journal(path: Path, journal: Journal) -> None:
     """Remove a journal and its snapshots; it is emptied first, so that a rollback no longer applies it."""
     write_journal(path, replace(journal, marks=(), files=(), trees=()))
     for folder in journal.scratch:
@@ -149,7 +149,7 @@ def read_journal(path: Path) -> Journal:
             f"{path}: a newer wheelmill left {places[0]} half changed",
             hint="run a command of that newer version there; or correct it yourself, and remove the file",
         )
-    with _damage_told(path):
+    with _damage_as_error(path):
         journal: Journal = record_of(Journal, json.loads(path.read_bytes()))
     return journal
 
@@ -166,13 +166,13 @@ def journals_about(place: Path) -> list[Path]:
 
 def _head_of(path: Path) -> tuple[int, list[str]]:
     """The format and the places of a journal, which newer formats have too."""
-    with _damage_told(path):
+    with _damage_as_error(path):
         content = json.loads(path.read_bytes())
         return int(content["format"]), list(content["places"])
 
 
 @contextmanager
-def _damage_told(path: Path) -> Iterator[None]:
+def _damage_as_error(path: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError):
@@ -213,7 +213,7 @@ Say = Callable[[str], None]
 
 
 @contextmanager
-def have_alone(place: Path, say: Say) -> Iterator[None]:
+def exclusive(place: Path, say: Say) -> Iterator[None]:
     """Lock a place while the context lasts, after rolling back a killed command's change to it.
 
     Programs that are started meanwhile hold the lock too, until they end. Before waiting, ``say`` gets the holder.
@@ -223,11 +223,11 @@ def have_alone(place: Path, say: Say) -> Iterator[None]:
         say(f"{place} is being changed by {holder or 'another command'}: waiting for it")
 
     with hold(lock_of(place), wait=wait, inherited=True):
-        _undo_what_was_left(place, say)
+        _roll_back_under_lock(place, say)
         yield
 
 
-def undo_what_was_left(place: Path, say: Say) -> bool:
+def roll_back_interrupted(place: Path, say: Say) -> bool:
     """Roll back a killed command's change to a place that is only read, unless the place is locked.
 
     Returns:
@@ -236,13 +236,15 @@ def undo_what_was_left(place: Path, say: Say) -> bool:
     if not journals_about(place):
         return False
     with suppress(BlockingIOError), hold(lock_of(place), wait=None):
-        _undo_what_was_left(place, say)
+        _roll_back_under_lock(place, say)
         return True
     return False
 
 
 @contextmanager
-def undo_on_failure(root: Path, files: Sequence[Path], environment: InstallPlace | None, say: Say) -> Iterator[None]:
+def roll_back_on_failure(
+    root: Path, files: Sequence[Path], environment: InstallPlace | None, say: Say
+) -> Iterator[None]:
     """Restore files and an environment if the context ends with an error or an interruption.
 
     The caller has locked ``root``. ``files`` are all that may be written, even if they do not exist. ``say`` gets
@@ -251,18 +253,18 @@ def undo_on_failure(root: Path, files: Sequence[Path], environment: InstallPlace
     path = state_folder("journals") / f"{name_of(root)}.json"
     with ExitStack() as held:
         if environment and behind_links(environment.base) != behind_links(root):
-            held.enter_context(have_alone(environment.base, say))
+            held.enter_context(exclusive(environment.base, say))
         try:
             journal = _begin(path, root, files, environment)
             yield
         except BaseException:
             try:
-                _undo(path, say)
+                _roll_back(path, say)
             except OSError as error:
                 reason = ": ".join(map(str, filter(None, (error.filename, error.strerror))))
                 say(f"not everything is as it was: {reason}; the next command of wheelmill here tries again")
             raise
-        forget_journal(path, journal)
+        remove_journal(path, journal)
 
 
 def _begin(path: Path, root: Path, files: Sequence[Path], environment: InstallPlace | None) -> Journal:
@@ -273,14 +275,14 @@ def _begin(path: Path, root: Path, files: Sequence[Path], environment: InstallPl
     scratch = [each / name for each in _scratch_places(environment)]
     journal = Journal(places=bases, scratch=tuple(dict.fromkeys(beside + scratch)))
     write_journal(path, journal)
-    marks = [_make_one_of([each]) for each in beside]
+    marks = [_make_first_possible([each]) for each in beside]
     folders = [tree.resolve() for tree in (environment.trees if environment else ()) if not tree.is_file()]
-    trees = [KeptTree(path=folder) for folder in folders]
+    trees = [FolderBackup(path=folder) for folder in folders]
     if any(folder.is_dir() for folder in folders):
-        marks.append(_make_one_of(scratch))
-        trees = [keep_tree(folder, marks[-1] / str(number)) for number, folder in enumerate(folders)]
+        marks.append(_make_first_possible(scratch))
+        trees = [back_up_folder(folder, marks[-1] / str(number)) for number, folder in enumerate(folders)]
         sync_folder(marks[-1])
-    kept = tuple(each for file in files for each in keep_file(file.absolute()))
+    kept = tuple(each for file in files for each in back_up_file(file.absolute()))
     journal = replace(journal, marks=tuple(marks), files=kept, trees=tuple(trees))
     write_journal(path, journal)
     return journal
@@ -296,7 +298,7 @@ def _scratch_places(environment: InstallPlace | None) -> Sequence[Path]:
     return (base.parent, base) if base.is_dir() else (base.parent,)
 
 
-def _make_one_of(folders: Sequence[Path]) -> Path:
+def _make_first_possible(folders: Sequence[Path]) -> Path:
     """Create the first of these folders that is possible on the environment's file system; the last one is in it."""
     place = folders[-1].parent
     for folder in folders:
@@ -311,42 +313,42 @@ def _make_one_of(folders: Sequence[Path]) -> Path:
     )
 
 
-def _undo_what_was_left(place: Path, say: Say) -> None:
+def _roll_back_under_lock(place: Path, say: Say) -> None:
     if not journals_about(place):
         return
     with hold(state_folder("locks") / "undo", wait=wait_silently):  # commands in both places of a journal may run
         for path in journals_about(place):
             journal = read_journal(path)
             if journal.marks and all(folder.is_dir() for folder in journal.marks):
-                _save_what_is_there(journal, say)
-                _undo(path, say)
+                _save_current_files(journal, say)
+                _roll_back(path, say)
                 say(f"a command that was killed had left {place} half changed: it is as it was before")
             else:  # nothing was changed, or the changed folders are gone
-                forget_journal(path, journal)
+                remove_journal(path, journal)
 
 
-def _save_what_is_there(journal: Journal, say: Say) -> None:
+def _save_current_files(journal: Journal, say: Say) -> None:
     """Copy files that a rollback will overwrite: the user may have edited them since the command was killed."""
     for file in journal.files:
-        if (content := file.other_content) is not None:
+        if (content := file.changed_content) is not None:
             copy = state_folder("undone") / f"{sha256_of_bytes(content)[:12]}-{file.path.name}"
             write_durably(copy, content)
             say(f"{file.path} as it was left is kept as {copy}")
 
 
-def _undo(path: Path, say: Say) -> None:
+def _roll_back(path: Path, say: Say) -> None:
     """Roll back the changes in a journal, and remove it; if interrupted, it starts again."""
     if not path.exists():  # it was not written yet
         return
     journal = read_journal(path)
     with ExitStack() as last_first:  # an error stops none of it; removal first, as the disk may be full
         for file in sorted(journal.files, key=lambda each: each.content is None):
-            last_first.callback(file.put_back)
+            last_first.callback(file.restore)
         for tree in journal.trees:
-            last_first.callback(_put_back, tree, say)
-    forget_journal(path, journal)
+            last_first.callback(_restore_folder, tree, say)
+    remove_journal(path, journal)
 
 
-def _put_back(tree: KeptTree, say: Say) -> None:
-    if not tree.put_back():
+def _restore_folder(tree: FolderBackup, say: Say) -> None:
+    if not tree.restore():
         say(f"{tree.path} could not be put back: its snapshot is not whole; create that environment again")

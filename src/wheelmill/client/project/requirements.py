@@ -18,8 +18,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.client.install.installer import installer_for, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import pins_of
-from wheelmill.client.project.change import check_depends, check_torch
-from wheelmill.client.project.project import Edit
+from wheelmill.client.project.change import Edit, check_depends, check_torch
 from wheelmill.client.records import Resolution
 from wheelmill.client.target.detect import find_interpreter, python_in
 from wheelmill.errors import UsageError
@@ -31,6 +30,7 @@ _BEGIN = "# >>> wheelmill {command}: what stands between this line and the next 
 _END = "# <<< wheelmill {command}"
 _ASKED = "# asked for: "
 _TORCH_FOR = "# torch for: "
+_INDEX = "--extra-index-url "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,12 +81,12 @@ class RequirementsFile:
     @property
     def asked(self) -> tuple[Requirement, ...]:
         """The requirements that the user asked wheelmill for."""
-        return tuple(Requirement(line.removeprefix(_ASKED)) for line in self.ours if line.startswith(_ASKED))
+        return tuple(map(Requirement, self._lines_after(_ASKED)))
 
     @property
     def torch_for(self) -> frozenset[str]:
         """The projects whose wheels torch is pinned for."""
-        return frozenset(line.removeprefix(_TORCH_FOR) for line in self.ours if line.startswith(_TORCH_FOR))
+        return frozenset(self._lines_after(_TORCH_FOR))
 
     @property
     def pinned(self) -> tuple[str, ...]:
@@ -96,8 +96,10 @@ class RequirementsFile:
     @property
     def indexes(self) -> tuple[str, ...]:
         """The indexes that were added for torch."""
-        option = "--extra-index-url "
-        return tuple(line.removeprefix(option) for line in self.ours if line.startswith(option))
+        return self._lines_after(_INDEX)
+
+    def _lines_after(self, prefix: str) -> tuple[str, ...]:
+        return tuple(line.removeprefix(prefix) for line in self.ours if line.startswith(prefix))
 
     @property
     def by_hand(self) -> tuple[tuple[int, Requirement], ...]:
@@ -118,7 +120,7 @@ def block(
     """Yield the lines between the marks."""
     yield from (f"{_ASKED}{each}" for each in asked)
     yield from (f"{_TORCH_FOR}{each}" for each in sorted(torch_for))
-    yield from (f"--extra-index-url {each}" for each in indexes)
+    yield from (f"{_INDEX}{each}" for each in indexes)
     yield from pins
 
 

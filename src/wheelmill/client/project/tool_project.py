@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -22,8 +22,7 @@ from packaging.version import Version
 from wheelmill.client.install.installer import install_chosen, installer_for, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import read_toml
-from wheelmill.client.project.change import add_wheels, remove_packages
-from wheelmill.client.project.project import Edit, note_torch_index
+from wheelmill.client.project.change import Edit, add_wheels, remove_packages
 from wheelmill.client.project.pyproject import PyprojectEditor
 from wheelmill.client.records import Candidate, Resolution
 from wheelmill.client.target.detect import declared_python, find_interpreter
@@ -292,8 +291,13 @@ class PlainProject(PyprojectProject):
             )
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
-        """Write wheels into its file; see `Project`."""
-        return note_torch_index(super().add(asked, resolutions), self.path, resolutions)
+        """Write wheels into its file, with a note on an index of torch that the file cannot name; see `Project`."""
+        edit = super().add(asked, resolutions)
+        places = {each.torch_index: each.environment.cuda for each in resolutions if each.torch and each.torch_index}
+        notes = [
+            f"{self.path.name} cannot say that torch for CUDA {cuda} is at {place}" for place, cuda in places.items()
+        ]
+        return replace(edit, notes=(*edit.notes, *notes))
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
         """Install the wheels and their requirements; see `Project`."""

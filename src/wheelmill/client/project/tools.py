@@ -34,7 +34,7 @@ from tomlkit.items import Array, InlineTable, String
 from wheelmill.client.install.installer import installer_for
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import Index, Pin
-from wheelmill.client.project.project import Edit
+from wheelmill.client.project.change import Edit
 from wheelmill.client.project.pyproject import OURS, IndexTables, PyprojectEditor, TomlTables, UvPyproject, set_key
 from wheelmill.client.project.tool_project import LockedProject, ToolProject
 from wheelmill.client.records import Resolution

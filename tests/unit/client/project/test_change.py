@@ -9,8 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.unit.client.targets import INDEX, LINUX, candidate, resolution
-from wheelmill.client.project.change import add_wheels, find_torch_pin, remove_packages
-from wheelmill.client.project.project import Edit
+from wheelmill.client.project.change import Edit, add_wheels, find_torch_pin, remove_packages
 from wheelmill.client.project.pyproject import UvPyproject
 from wheelmill.names import CudaVersion, TorchVersion, project_name
 

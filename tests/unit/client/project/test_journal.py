@@ -18,7 +18,7 @@ from tests.refusals import coded
 from tests.trees import content_of, environment_tree
 from wheelmill.client.install.distributions import InstallPlace
 from wheelmill.client.project import journal
-from wheelmill.client.project.journal import have_alone, undo_on_failure, undo_what_was_left
+from wheelmill.client.project.journal import exclusive, roll_back_interrupted, roll_back_on_failure
 from wheelmill.errors import UsageError
 from wheelmill.system import process
 
@@ -72,7 +72,7 @@ def change_in(project: Path, say: Callable[[str], None] = print) -> Iterator[Non
     """Have a project alone, and undo what the context does when it fails."""
     files = [project / name for name in ("pyproject.toml", "uv.lock", "pdm.lock")]
     environment = InstallPlace.of_environment(project / ".venv")
-    with have_alone(project, say), undo_on_failure(project, files, environment, say):
+    with exclusive(project, say), roll_back_on_failure(project, files, environment, say):
         yield
 
 
@@ -157,8 +157,8 @@ def test_an_environment_in_a_folder_that_cannot_be_written(project: Path, monkey
 
     def fail() -> None:
         with (
-            have_alone(environment, print),
-            undo_on_failure(environment, (), InstallPlace.of_environment(environment), print),
+            exclusive(environment, print),
+            roll_back_on_failure(environment, (), InstallPlace.of_environment(environment), print),
         ):
             assert list(environment.glob(".wheelmill-journal-*"))
             shutil.rmtree(environment / "torch")
@@ -199,8 +199,8 @@ def test_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s
 
     seen = []
     for folder in killed_at_every_step(tmp_path, prepare, action, stride):
-        undo_what_was_left(folder / "project", print)
-        with have_alone(folder / "project", print):
+        roll_back_interrupted(folder / "project", print)
+        with exclusive(folder / "project", print):
             content = content_of(folder / "project")
         seen += [content] if content not in seen else []
         assert files_in(folder / "state" / "wheelmill" / "journals") in ([], [".part"])
@@ -218,11 +218,11 @@ def test_killed_at_every_step_of_putting_back(tmp_path: Path, monkeypatch: pytes
         kill_in_the_middle(folder / "project")
 
     def put_back(folder: Path) -> None:
-        undo_what_was_left(folder / "project", print)
+        roll_back_interrupted(folder / "project", print)
 
     make_project(tmp_path / "before")
     for folder in killed_at_every_step(tmp_path, prepare, put_back, stride):
-        with have_alone(folder / "project", print):
+        with exclusive(folder / "project", print):
             assert content_of(folder / "project") == content_of(tmp_path / "before")
         shutil.rmtree(folder)
 
@@ -232,30 +232,30 @@ def test_what_was_left_of_an_environment_is_undone_by_the_next_command_on_it(pro
     kill_in_the_middle(project)
     assert content_of(project) != before
     said: list[str] = []
-    with have_alone(project / ".venv", said.append):
+    with exclusive(project / ".venv", said.append):
         assert content_of(project) == before
     assert "half changed" in said[-1]
 
 
 def test_who_only_reads_is_told_whether_anything_was_left(project: Path, tmp_path: Path) -> None:
-    assert not undo_what_was_left(project, print)
+    assert not roll_back_interrupted(project, print)
     kill_in_the_middle(project)
-    assert not undo_what_was_left(tmp_path, print)
-    assert undo_what_was_left(project, print)
-    assert not undo_what_was_left(project, print)
+    assert not roll_back_interrupted(tmp_path, print)
+    assert roll_back_interrupted(project, print)
+    assert not roll_back_interrupted(project, print)
 
 
 def test_another_place_is_left_alone(project: Path, tmp_path: Path) -> None:
     kill_in_the_middle(project)
     left = content_of(project)
-    with have_alone(tmp_path, print):
+    with exclusive(tmp_path, print):
         assert content_of(project) == left
 
 
 def test_who_only_reads_does_not_wait_for_a_command_that_is_alive(project: Path) -> None:
     with change_in(project):
         change(project)
-        assert not undo_what_was_left(project, print)
+        assert not roll_back_interrupted(project, print)
         assert (project / "uv.lock").exists()
 
 
@@ -266,7 +266,7 @@ def test_a_project_that_was_cloned_anew_since_is_left_alone(project: Path, state
     make_project(project)
     (project / "pyproject.toml").write_text("[project]\nname = 'another'\n")
     before = content_of(project)
-    with have_alone(project, print):
+    with exclusive(project, print):
         assert content_of(project) == before
     assert files_in(state / "journals") == []
 
@@ -275,7 +275,7 @@ def test_what_somebody_wrote_since_is_kept(project: Path, state: Path) -> None:
     kill_in_the_middle(project)
     (project / "pyproject.toml").write_text("[project]\n# an hour of work\n")
     said: list[str] = []
-    with have_alone(project, said.append):
+    with exclusive(project, said.append):
         assert (project / "pyproject.toml").read_text() == "[project]\n"
     kept = [path for path in (state / "undone").iterdir() if path.read_text() == "[project]\n# an hour of work\n"]
     assert [str(path) in "".join(said) for path in kept] == [True]
@@ -288,13 +288,13 @@ def test_a_snapshot_that_was_removed_in_part_puts_nothing_back(project: Path, st
     child = os.fork()
     if child == 0:
         place = InstallPlace.of_environment(environment)
-        with have_alone(project, print), undo_on_failure(project, [project / "pyproject.toml"], place, print):
+        with exclusive(project, print), roll_back_on_failure(project, [project / "pyproject.toml"], place, print):
             (project / "pyproject.toml").write_text("changed")
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
     (scratch,) = environment.parent.glob(".wheelmill-journal-*")
     shutil.rmtree(scratch)
-    with have_alone(project, print):
+    with exclusive(project, print):
         assert (project / "pyproject.toml").read_text() == "changed"
     assert files_in(state / "journals") == []
 
@@ -307,7 +307,7 @@ def test_an_installation_that_is_no_environment_has_its_snapshot_in_it(project: 
     place = InstallPlace(base=base, trees=(base / "lib",), interpreter=base / "bin" / "python")
 
     def fail() -> None:
-        with have_alone(project, print), undo_on_failure(project, (), place, print):
+        with exclusive(project, print), roll_back_on_failure(project, (), place, print):
             assert len(list(base.glob(".wheelmill-journal-*"))) == 1
             shutil.rmtree(base / "lib")
             raise RuntimeError
@@ -318,7 +318,7 @@ def test_an_installation_that_is_no_environment_has_its_snapshot_in_it(project: 
 
 
 def test_without_files_and_without_an_environment_nothing_is_written_beside_a_project(project: Path) -> None:
-    with have_alone(project, print), undo_on_failure(project, (), None, print):
+    with exclusive(project, print), roll_back_on_failure(project, (), None, print):
         assert not list(project.glob(".wheelmill-journal-*"))
 
 
@@ -326,18 +326,18 @@ def test_without_an_environment_only_files_are_put_back(project: Path) -> None:
     before = content_of(project)
     child = os.fork()
     if child == 0:
-        with have_alone(project, print), undo_on_failure(project, [project / "new.toml"], None, print):
+        with exclusive(project, print), roll_back_on_failure(project, [project / "new.toml"], None, print):
             (project / "new.toml").touch()
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
-    with have_alone(project, print):
+    with exclusive(project, print):
         assert content_of(project) == before
 
 
 WAITS = """
 import pathlib, sys
-from wheelmill.client.project.journal import have_alone
-with have_alone(pathlib.Path(sys.argv[1]), lambda text: print(text, flush=True)):
+from wheelmill.client.project.journal import exclusive
+with exclusive(pathlib.Path(sys.argv[1]), lambda text: print(text, flush=True)):
     print("has it", flush=True)
 """
 
@@ -382,7 +382,7 @@ def test_a_journal_in_somebody_elses_folder_is_not_read(project: Path, state: Pa
         (project / name).write_bytes(written.read_bytes())
     written.unlink()
     left = content_of(project)
-    with have_alone(project, print):
+    with exclusive(project, print):
         assert content_of(project) == left
 
 
@@ -390,7 +390,7 @@ def test_a_journal_of_another_user_is_not_believed(project: Path, monkeypatch: p
     kill_in_the_middle(project)
     left = content_of(project)
     monkeypatch.setattr(os, "getuid", lambda: 12345)
-    with have_alone(project, print):
+    with exclusive(project, print):
         assert content_of(project) == left
     assert list((state / "journals").glob("*.json"))
 
@@ -400,7 +400,7 @@ def test_a_journal_of_a_newer_version_is_not_undone_and_nothing_goes_on(project:
     (written,) = (state / "journals").glob("*.json")
     written.write_text(json.dumps({**json.loads(written.read_bytes()), "format": 99, "unknown": 1}))
     left = content_of(project)
-    with pytest.raises(UsageError, check=coded("journal-newer")), have_alone(project, print):
+    with pytest.raises(UsageError, check=coded("journal-newer")), exclusive(project, print):
         raise AssertionError
     assert content_of(project) == left
 
@@ -409,7 +409,7 @@ def test_a_damaged_journal_is_named(project: Path, state: Path) -> None:
     kill_in_the_middle(project)
     (written,) = (state / "journals").glob("*.json")
     written.write_bytes(written.read_bytes()[:100])
-    with pytest.raises(UsageError, check=coded("journal-damaged", ".json")), have_alone(project, print):
+    with pytest.raises(UsageError, check=coded("journal-damaged", ".json")), exclusive(project, print):
         raise AssertionError
 
 
@@ -417,7 +417,7 @@ def test_a_damaged_journal_is_named(project: Path, state: Path) -> None:
 def test_a_journal_that_somebody_wrote_is_named(content: str, project: Path, state: Path) -> None:
     (state / "journals").mkdir(parents=True)
     (state / "journals" / "x.json").write_text(content)
-    with pytest.raises(UsageError, check=coded("journal-damaged", "x.json")), have_alone(project, print):
+    with pytest.raises(UsageError, check=coded("journal-damaged", "x.json")), exclusive(project, print):
         raise AssertionError
 
 
@@ -427,7 +427,7 @@ def test_a_snapshot_that_is_not_whole_removes_nothing(project: Path, state: Path
     (scratch,) = project.glob(".wheelmill-journal-*")
     (scratch / "0" / "script").unlink()
     said: list[str] = []
-    with have_alone(project, said.append):
+    with exclusive(project, said.append):
         assert (project / ".venv" / "script").exists()
         assert (project / "pyproject.toml").read_text() == "[project]\n"
     assert "not whole" in "".join(said)
@@ -445,7 +445,7 @@ def test_what_cannot_be_put_back_now_is_put_back_by_the_next_command(
         patched.setattr(journal, "restore_snapshot", refuse)
         said = fail_after(lambda: change(project), project)
     assert "uv.lock: No space left on device; the next command" in said[0]
-    with have_alone(project, print):
+    with exclusive(project, print):
         assert content_of(project) == before
 
 

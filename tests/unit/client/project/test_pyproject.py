@@ -10,8 +10,7 @@ from packaging.requirements import Requirement
 from tests.refusals import coded
 from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
 from wheelmill.client.lock.files import Pin, pins_of
-from wheelmill.client.project.change import add_wheels, remove_packages
-from wheelmill.client.project.project import Edit
+from wheelmill.client.project.change import Edit, add_wheels, remove_packages
 from wheelmill.client.project.pyproject import PyprojectEditor, TomlTables, UvPyproject
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, ProjectName, TorchVersion, project_name
