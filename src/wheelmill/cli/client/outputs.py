@@ -6,18 +6,17 @@ Null stands for unknown.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NotRequired
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from wheelmill.client.choose.explain import Combination
+from wheelmill.client.choose.wheel_summary import WheelFacts
 from wheelmill.client.install.distributions import PackageChange
 from wheelmill.client.install.import_test import Trial
 from wheelmill.client.records import SourceKind, SourceOutcome, WheelInspection
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
-from wheelmill.wheel.build_facts import BuildFacts, Sbom
 from wheelmill.wheel.label import TorchKeys
-from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_symbols import TorchWindow
 
 
@@ -226,37 +225,17 @@ class CodeInside(TypedDict):
     compilers: Sequence[str]
 
 
-class WheelShown(TorchKeys):
+class WheelShown(WheelFacts, TorchKeys):
     """Contents of a wheel, and its own metadata."""
 
-    filename: str
-    sha256: str | None
-    """Null for a wheel on a server, which is read in parts."""
-    size: int
     project: str
     version: str
     build: str | None
     tags: list[str]
     cuda: CudaVersion | None
     cuda_major: int | None
-    driver: str | None
-    """The oldest that loads its code."""
-    summary: str | None
-    requires_python: str | None
-    requires_dist: Sequence[str]
-    licence: str | None
-    licence_files: Sequence[str]
     code: CodeInside | None
     """Null where it was not read."""
-    bundled: Sequence[str]
-    """Libraries of others that lie in it."""
-    variants: dict[str, Any]
-    built: BuildFacts | None
-    """Facts about its build by wheelmill."""
-    sboms: Sequence[Sbom]
-    sizes: Sizes | None
-    files: dict[str, int]
-    """Bytes of each, unpacked."""
 
 
 class Show(WheelShown):

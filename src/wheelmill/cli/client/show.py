@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from wheelmill.cli.shared.commands import JsonOption, print_json
-from wheelmill.client.choose.wheel_summary import CodeSummary, WheelContents, contents_at, contents_behind
+from wheelmill.client.choose.wheel_summary import CodeSummary, WheelContents, WheelFacts, contents_at, contents_behind
 from wheelmill.client.variants.machine import property_text
 from wheelmill.errors import UsageError
 from wheelmill.system.process import printable
@@ -19,6 +19,7 @@ from wheelmill.wheel.build_facts import BuildFacts, Sbom, SourceFacts
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.label import torch_in_json, words_for
+from wheelmill.wheel.variant import Properties
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import CodeInside, WheelShown
@@ -27,27 +28,27 @@ if TYPE_CHECKING:
 _PACKED: Final = "wheel, packed"
 
 
-def _comparison(wheel: WheelContents, other: WheelContents) -> Iterator[str]:
+def _comparison(wheel: WheelFacts, other: WheelFacts) -> Iterator[str]:
     """Yield a line for each part of either wheel: packed as a whole, then unpacked by content."""
-    yield wheel.filename
-    yield f"beside {other.filename}"
+    yield wheel["filename"]
+    yield f"beside {other['filename']}"
     parts, of_other = _parts(wheel), _parts(other)
     for name in dict.fromkeys((_PACKED, *_gpu_code(wheel), *_gpu_code(other), *parts, *of_other)):
-        yield f"  {name:<18}{_said(name, parts, wheel):>10}{_said(name, of_other, other):>12}"
+        yield f"  {name:<18}{_size_of(name, parts, wheel):>10}{_size_of(name, of_other, other):>12}"
 
 
-def _gpu_code(contents: WheelContents) -> Iterable[str]:
-    return contents.sizes.gpu_code if contents.sizes else ()
+def _gpu_code(facts: WheelFacts) -> Iterable[str]:
+    return facts["sizes"].gpu_code if facts["sizes"] else ()
 
 
-def _parts(contents: WheelContents) -> Mapping[str, int]:
-    return {_PACKED: contents.size, **(contents.sizes.parts if contents.sizes else {})}
+def _parts(facts: WheelFacts) -> Mapping[str, int]:
+    return {_PACKED: facts["size"], **(facts["sizes"].parts if facts["sizes"] else {})}
 
 
-def _said(name: str, parts: Mapping[str, int], contents: WheelContents) -> str:
+def _size_of(name: str, parts: Mapping[str, int], facts: WheelFacts) -> str:
     if name in parts:
         return size(parts[name])
-    return "-" if contents.sizes else "not read"
+    return "-" if facts["sizes"] else "not read"
 
 
 _LARGEST: Final = 5
@@ -74,7 +75,7 @@ def show(
         print_json({"schema": "wheelmill.show/1", **_content(contents), **beside_it})
         return
     if other:
-        print("\n".join(map(printable, _comparison(contents, other))))
+        print("\n".join(map(printable, _comparison(contents.facts, other.facts))))
         return
     print(printable(f"{contents.name.project} {contents.name.version}"))
     for heading, text in _lines(contents):
@@ -98,41 +99,41 @@ def _contents_of(wheel: str) -> WheelContents:
 
 def _lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
     """Yield the headings and texts for people."""
-    name = contents.name
-    yield "file", f"{contents.filename}, {size(contents.size)}"
-    if contents.sha256:
-        yield "sha256", contents.sha256
-    if contents.summary:
-        yield "summary", contents.summary.partition("\n")[0]
+    name, facts = contents.name, contents.facts
+    yield "file", f"{facts['filename']}, {size(facts['size'])}"
+    if facts["sha256"]:
+        yield "sha256", facts["sha256"]
+    if facts["summary"]:
+        yield "summary", facts["summary"].partition("\n")[0]
     yield "for", ", ".join(sorted(map(str, name.tags)))
     torch = f", {words_for(contents.torch)}" if contents.torch else ""
     yield "built for", f"{name.built_for}{torch}"
-    yield from (("variant", text) for text in _variants(contents))
-    if contents.driver:
-        yield "driver", f"{contents.driver} or newer, on Linux"
-    yield "requires", ", ".join(_requirements(contents)) or "nothing"
-    yield "licence", _licence(contents)
+    yield from (("variant", text) for text in _variants(facts["variants"]))
+    if facts["driver"]:
+        yield "driver", f"{facts['driver']} or newer, on Linux"
+    yield "requires", ", ".join(_requirements(facts)) or "nothing"
+    yield "licence", _licence(facts)
     if contents.code is None:
         yield "code", "not read: more than is read from a server; download the wheel to see it"
     else:
         yield from _code_lines(contents.code)
-    if contents.sizes:
-        yield "unpacked", str(contents.sizes)
-    if contents.bundled:
-        yield "bundled", ", ".join(contents.bundled)
-    if contents.built:
-        yield from _build_lines(contents.built)
-    for sbom in contents.sboms:
+    if facts["sizes"]:
+        yield "unpacked", str(facts["sizes"])
+    if facts["bundled"]:
+        yield "bundled", ", ".join(facts["bundled"])
+    if facts["built"]:
+        yield from _build_lines(facts["built"])
+    for sbom in facts["sboms"]:
         yield "SBOM", _sbom_line(sbom)
-    if not contents.sboms:
+    if not facts["sboms"]:
         yield "SBOM", "none inside"
-    yield "files", f"{len(contents.files)}, {size(sum(contents.files.values()))} unpacked; the largest:"
-    largest = sorted(contents.files.items(), key=lambda each: (-each[1], each[0]))[:_LARGEST]
+    yield "files", f"{len(facts['files'])}, {size(sum(facts['files'].values()))} unpacked; the largest:"
+    largest = sorted(facts["files"].items(), key=lambda each: (-each[1], each[0]))[:_LARGEST]
     yield from (("", f"{size(each):>9}  {member}") for member, each in largest)
 
 
-def _variants(contents: WheelContents) -> Iterator[str]:
-    for label, namespaces in contents.variants.items():
+def _variants(variants: Mapping[str, Properties]) -> Iterator[str]:
+    for label, namespaces in variants.items():
         asked = (
             property_text(namespace, feature, values)
             for namespace, features in namespaces.items()
@@ -141,14 +142,14 @@ def _variants(contents: WheelContents) -> Iterator[str]:
         yield "; ".join((label, *asked))
 
 
-def _requirements(contents: WheelContents) -> list[str]:
-    python = [f"Python {contents.requires_python}"] if contents.requires_python is not None else []
-    return [*python, *contents.requires_dist]
+def _requirements(facts: WheelFacts) -> list[str]:
+    python = [f"Python {facts['requires_python']}"] if facts["requires_python"] is not None else []
+    return [*python, *facts["requires_dist"]]
 
 
-def _licence(contents: WheelContents) -> str:
-    said = contents.licence or (contents.built.licence if contents.built else None) or "not stated"
-    return f"{said}; {', '.join(contents.licence_files) or 'no licence file inside'}"
+def _licence(facts: WheelFacts) -> str:
+    said = facts["licence"] or (facts["built"].licence if facts["built"] else None) or "not stated"
+    return f"{said}; {', '.join(facts['licence_files']) or 'no licence file inside'}"
 
 
 def _code_lines(code: CodeSummary) -> Iterator[tuple[str, str]]:
@@ -202,29 +203,15 @@ def _content(contents: WheelContents) -> WheelShown:
     name, code = contents.name, contents.code
     label = name.built_for
     return {
-        "filename": contents.filename,
-        "sha256": contents.sha256,
-        "size": contents.size,
+        **contents.facts,
+        **torch_in_json(contents.torch),
         "project": name.project,
         "version": str(name.version),
         "build": "".join(map(str, name.build)) or None,
         "tags": sorted(map(str, name.tags)),
         "cuda": label.cuda,
         "cuda_major": label.cuda_major,
-        "driver": contents.driver,
-        **torch_in_json(contents.torch),
-        "summary": contents.summary,
-        "requires_python": contents.requires_python,
-        "requires_dist": contents.requires_dist,
-        "licence": contents.licence,
-        "licence_files": contents.licence_files,
         "code": None if code is None else _code_content(code),
-        "bundled": contents.bundled,
-        "variants": dict(contents.variants),
-        "built": contents.built,
-        "sboms": contents.sboms,
-        "sizes": contents.sizes,
-        "files": dict(contents.files),
     }
 
 

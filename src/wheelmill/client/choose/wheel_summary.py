@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urldefrag, urlsplit
+
+from typing_extensions import TypedDict
 
 from wheelmill.client.choose.fit import minimum_driver
 from wheelmill.client.choose.resolve import read_facts
@@ -62,47 +64,47 @@ class CodeSummary:
         return {gpu: found for gpu in CARDS if (found := code_for(gpu, sass, ptx))}
 
 
+class WheelFacts(TypedDict):
+    """Facts about a wheel, in the form of ``wheelmill show --json``."""
+
+    filename: str
+    sha256: str | None
+    """Null for a wheel on a server, which is read in parts."""
+    size: int
+    """Bytes."""
+    driver: str | None
+    """The oldest that loads its code, by its build, else by its CUDA."""
+    summary: str | None
+    requires_python: str | None
+    requires_dist: Sequence[str]
+    licence: str | None
+    licence_files: Sequence[str]
+    bundled: Sequence[str]
+    """Libraries of others that it bundles."""
+    variants: Mapping[str, Properties]
+    """The properties of a variant wheel, by its label (PEP 825)."""
+    built: BuildFacts | None
+    """Facts about its build by wheelmill."""
+    sboms: Sequence[Sbom]
+    sizes: Sizes | None
+    """Size of each part; null if the wheel has more code than is read from a server."""
+    files: Mapping[str, int]
+    """The bytes of each member, unpacked."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class WheelContents:
     """The content of one wheel."""
 
-    filename: str
     name: WheelName
-    sha256: Sha256 | None
-    """None for a wheel on a server, which is not read as a whole."""
-    size: int
-    """Bytes."""
-    summary: str | None
-    requires_python: str | None
-    requires_dist: tuple[str, ...]
-    licence: str | None
-    licence_files: tuple[str, ...]
+    facts: WheelFacts
     code: CodeSummary | None
     """None if it has more code than is read from a server."""
-    built: BuildFacts | None
-    """Facts about its build; None if the wheel has none, or unreadable ones."""
-    variants: Mapping[str, Properties]
-    """The properties of a variant wheel, by its label (PEP 825); empty if they are unreadable."""
-    sboms: tuple[Sbom, ...]
-    files: Mapping[str, int]
-    """The bytes of each member, unpacked."""
-    sizes: Sizes | None
-    """Size of each part; None if the wheel has more code than is read from a server."""
-    bundled: tuple[str, ...]
-    """Libraries of others that it bundles."""
-
-    @property
-    def driver(self) -> str | None:
-        """The oldest driver that it needs, by its build, else by its CUDA; None if neither is known."""
-        if self.built and self.built.driver:
-            return self.built.driver
-        cuda = self.name.built_for.cuda
-        return minimum_driver(cuda, read_facts()) if cuda else None
 
     @property
     def torch(self) -> TorchNeed | None:
         """The torch that it needs, by its name, else by its METADATA."""
-        return self.name.built_for.torch or needed_torch(self.requires_dist)
+        return self.name.built_for.torch or needed_torch(self.facts["requires_dist"])
 
 
 def contents_at(path: Path) -> WheelContents:
@@ -156,6 +158,7 @@ def _contents(
     dist_info, content = dist_info_of(archive), metadata_in(archive)
     metadata, fields = read_metadata(content), read_fields(content)
     members = {each.filename: each.file_size for each in archive.infolist() if not each.is_dir()}
+    cuda = name.built_for.cuda
     built: BuildFacts | None = None
     variants: Mapping[str, Properties] = {}
     with suppress(UnreadableError):
@@ -163,24 +166,24 @@ def _contents(
     with suppress(UnreadableError):
         content = read_member(archive, f"{dist_info}/{VARIANT_FILE}", MAX_VARIANT_METADATA)
         variants = read_variant_metadata(content).variants
-    return WheelContents(
-        filename=filename,
-        name=name,
-        sha256=sha256,
-        size=size,
-        summary=fields.get("summary"),
-        requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
-        requires_dist=tuple(map(str, metadata.requires_dist or ())),
-        licence=licence_in(fields),
-        licence_files=licence_files(members, dist_info),
-        code=_code(code) if code is not None else None,
-        built=built,
-        variants=variants,
-        sboms=tuple(sboms_in(archive, dist_info)),
-        files=members,
-        sizes=sizes_of(archive.infolist(), code) if code is not None else None,
-        bundled=tuple(sorted(filter(is_bundled, members))),
-    )
+    facts: WheelFacts = {
+        "filename": filename,
+        "sha256": sha256,
+        "size": size,
+        "driver": built.driver if built and built.driver else minimum_driver(cuda, read_facts()) if cuda else None,
+        "summary": fields.get("summary"),
+        "requires_python": str(metadata.requires_python) if metadata.requires_python is not None else None,
+        "requires_dist": tuple(map(str, metadata.requires_dist or ())),
+        "licence": licence_in(fields),
+        "licence_files": licence_files(members, dist_info),
+        "bundled": tuple(sorted(filter(is_bundled, members))),
+        "variants": dict(variants),
+        "built": built,
+        "sboms": tuple(sboms_in(archive, dist_info)),
+        "sizes": sizes_of(archive.infolist(), code) if code is not None else None,
+        "files": members,
+    }
+    return WheelContents(name=name, facts=facts, code=_code(code) if code is not None else None)
 
 
 def _code(shared_objects: tuple[SharedObject, ...]) -> CodeSummary:
