@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.tags import Tag
 from packaging.utils import BuildTag, canonicalize_name
 from packaging.version import Version
+from typing_extensions import TypedDict
 
 from wheelmill.config.model.sources import SourceDescription
 from wheelmill.names import (
@@ -136,6 +137,18 @@ class SourceOutcome:
                 return False
 
 
+class TargetKeys(TypedDict):
+    """Python, platform, torch and CUDA of a target, as JSON."""
+
+    python: PythonVersion
+    """``3.12``, ``3.13t``"""
+    platform: Platform
+    torch: TorchVersion | None
+    """``2.11``"""
+    cuda: CudaVersion | None
+    """CUDA of torch: ``13.0``."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TargetEnvironment:
     """The target of wheels: a Python, its installed packages, and its machine."""
@@ -175,6 +188,11 @@ class TargetEnvironment:
     def tag_places(self) -> Mapping[Tag, int]:
         """Tags of wheels that can be installed, the best first, at place 0 (PEP 425, PEP 600, PEP 656)."""
         return tag_places(self.python, self.platform, self.libc)
+
+    @property
+    def in_json(self) -> TargetKeys:
+        """The keys that tell targets apart."""
+        return {"python": self.python, "platform": self.platform, "torch": self.torch, "cuda": self.cuda}
 
     def __str__(self) -> str:
         """Describe it: ``Python 3.12, torch 2.11 and CUDA 13.0 on linux_x86_64``; open facts are called any."""

@@ -62,15 +62,12 @@ def environment_content(found: TargetEnvironment) -> DetectedTarget:
     """Return an environment as JSON; unknown facts are null."""
     return {
         "schema": "wheelmill.environment/1",
-        "python": found.python,
+        **found.in_json,
         "python_release": found.python_release,
         "free_threaded": found.python.free_threaded,
         "interpreter": str(found.interpreter) if found.interpreter else None,
-        "platform": found.platform,
         "libc": str(found.libc) if found.libc else None,
-        "torch": found.torch,
         "torch_release": found.torch_release,
-        "cuda": found.cuda,
         "cuda_major": found.cuda.major if found.cuda else found.cuda_major,
         "cpu_only": found.cpu_only,
         "cxx11_abi": found.cxx11_abi,

@@ -14,8 +14,8 @@ from wheelmill.client.choose.explain import Combination
 from wheelmill.client.choose.wheel_summary import WheelFacts
 from wheelmill.client.install.distributions import PackageChange
 from wheelmill.client.install.import_test import Trial
-from wheelmill.client.records import SourceKind, SourceOutcome, WheelInspection
-from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.client.records import SourceKind, SourceOutcome, TargetKeys, WheelInspection
+from wheelmill.names import CudaVersion, Platform
 from wheelmill.wheel.label import TorchKeys
 from wheelmill.wheel.torch_symbols import TorchWindow
 
@@ -36,19 +36,7 @@ class DetectedGpu(TypedDict):
     """``9.0``"""
 
 
-class ResolvedFor(TypedDict):
-    """Python, platform, torch and CUDA of a target."""
-
-    python: PythonVersion
-    """``3.12``, ``3.13t``"""
-    platform: Platform
-    torch: TorchVersion | None
-    """``2.11``"""
-    cuda: CudaVersion | None
-    """CUDA of torch: ``13.0``."""
-
-
-class DetectedTarget(ResolvedFor):
+class DetectedTarget(TargetKeys):
     """Target that wheels are chosen for; unknown facts are null."""
 
     schema: Literal["wheelmill.environment/1"]
@@ -93,7 +81,7 @@ class Chosen(TorchKeys):
 class ResolutionContent(TypedDict):
     """The wheels for one target."""
 
-    environment: ResolvedFor
+    environment: TargetKeys
     resolved: dict[str, Chosen]
     """By project."""
     unresolved: dict[str, str]

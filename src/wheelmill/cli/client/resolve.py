@@ -251,14 +251,8 @@ def print_outcomes(outcomes: Iterable[SourceOutcome]) -> None:
 
 def resolution_content(resolution: Resolution) -> ResolutionContent:
     """Return a resolution as JSON."""
-    target = resolution.environment
     return {
-        "environment": {
-            "python": target.python,
-            "platform": target.platform,
-            "torch": target.torch,
-            "cuda": target.cuda,
-        },
+        "environment": resolution.environment.in_json,
         "resolved": {name: _choice_content(choice) for name, choice in resolution.choices.items()},
         "unresolved": {name: missing.reason for name, missing in resolution.unresolved.items()},
         "suggestions": {name: missing.suggestion for name, missing in resolution.unresolved.items()},

@@ -70,28 +70,19 @@ def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
             markers = distinguishing_markers(environments)
             marker = Marker(" or ".join(sorted(f"({markers[place]})" for place, _ in found)))
         packages.append(_one_of([package for _, package in found], marker))
+    described = [{key: str(word) for key, word in each.in_json.items() if word is not None} for each in environments]
     return Pylock(
         lock_version=Version("1.0"),
         environments=[Marker(text) for text in sorted({full_marker(environment) for environment in environments})],
         created_by=_CREATED_BY,
         packages=packages,
-        tool={"wheelmill": {"environments": sorted(map(_describe, environments), key=str)}},
+        tool={"wheelmill": {"environments": sorted(described, key=str)}},
     )
 
 
 def _one_of(packages: Sequence[Package], marker: Marker | None) -> Package:
     wheels = {wheel.filename: wheel for package in packages for wheel in package.wheels or ()}
     return replace(packages[0], marker=marker, wheels=[wheels[name] for name in sorted(wheels)])
-
-
-def _describe(environment: TargetEnvironment) -> dict[str, str]:
-    facts = {
-        "python": environment.python,
-        "platform": environment.platform,
-        "torch": environment.torch,
-        "cuda": environment.cuda,
-    }
-    return {name: str(value) for name, value in facts.items() if value is not None}
 
 
 def pylock_text(lock: Pylock) -> bytes:
