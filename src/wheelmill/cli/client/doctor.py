@@ -1,4 +1,4 @@
-"""``wheelmill doctor``: what is wrong, and what mends it."""
+"""``wheelmill doctor``: faults of an environment, and their remedies."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ def doctor(
     chosen = target.here() if packages else _with_interpreter_of(belongs_to, target)
     roll_back_interrupted(chosen)
 
-    def look() -> Examination:
+    def examine() -> Examination:
         if packages:
             return _examine_choice(packages, chosen, search)
         return _examine(chosen, search, belongs_to, lock, all_hashes=all_hashes)
 
-    found = look()
-    _tell(found)
+    found = examine()
+    _print_examination(found)
     if fix:
-        found = _mend(found, look, chosen, ask=not yes)
+        found = _remedy_faults(found, examine, chosen, ask=not yes)
     if as_json:
         content: Doctor = {
             "schema": "wheelmill.doctor/1",
@@ -90,7 +90,7 @@ def doctor(
 def _examine(
     target: TargetOptions, search: SearchOptions, project: Project | None, lock: Path | None, *, all_hashes: bool
 ) -> Examination:
-    """Examine what is installed, and what a project and its lock say of it."""
+    """Examine an environment, its project and its lock."""
     from wheelmill.client.choose.resolve import read_facts
     from wheelmill.client.doctor.examination import examine
     from wheelmill.client.doctor.inventory import read_environment
@@ -117,10 +117,8 @@ def _project(target: ProjectOptions) -> Project | None:
 
 
 def _with_interpreter_of(project: Project | None, target: TargetOptions) -> TargetOptions:
-    """Add the interpreter that a project's own tool takes, if none was named.
-
-    An environment is there before anything was added to it, and so before its file is.
-    """
+    """Add the interpreter that a project's own tool takes, if none was named."""
+    # An environment without a project exists before the file that lists its additions.
     is_there = project and (project.path.exists() or project.root == project.environment)
     if project is None or not is_there or target.python_path or target.overrides().is_complete:
         return target
@@ -128,7 +126,7 @@ def _with_interpreter_of(project: Project | None, target: TargetOptions) -> Targ
 
 
 def _examine_choice(packages: Sequence[str], target: TargetOptions, search: SearchOptions) -> Examination:
-    """Choose wheels, and download them: they are in the cache then, for when they are installed."""
+    """Choose wheels and download them into the cache, which checks their hashes."""
     from wheelmill.client.choose.resolve import resolve
     from wheelmill.client.doctor.examination import Examination, defects_of_wheel
     from wheelmill.client.doctor.remedies import Remedy
@@ -148,7 +146,7 @@ def _examine_choice(packages: Sequence[str], target: TargetOptions, search: Sear
     )
 
 
-def _tell(found: Examination) -> None:
+def _print_examination(found: Examination) -> None:
     for what, seen in found.looked_at.items():
         say(f"looked at {what}: {seen}")
     for defect, remedy in found.faults:
@@ -157,10 +155,12 @@ def _tell(found: Examination) -> None:
             say(f"  {'mend' if remedy.commands else 'by hand'}: {line}")
 
 
-def _mend(found: Examination, look: Callable[[], Examination], target: TargetOptions, *, ask: bool) -> Examination:
-    """Run the commands that mend faults, and examine again after each; none is run twice.
+def _remedy_faults(
+    found: Examination, examine: Callable[[], Examination], target: TargetOptions, *, ask: bool
+) -> Examination:
+    """Run the commands that remedy faults, and examine again after each; none is run twice.
 
-    Where one of the commands for a fault fails, what the others did is undone; our own commands see to that themselves.
+    If a command for a fault fails, the others for it are rolled back; wheelmill's own commands roll back by themselves.
     """
     from wheelmill.client.doctor.remedies import started_as
     from wheelmill.installers.uv import run_installer
@@ -180,13 +180,13 @@ def _mend(found: Examination, look: Callable[[], Examination], target: TargetOpt
                 outcome.print_lines()
         except WheelmillError as error:
             say(f"it failed: {error.explained}")
-        found = look()
-    _tell(found)
+        found = examine()
+    _print_examination(found)
     return found
 
 
 def _agrees_to(doing: str) -> bool:
-    """Ask a person, whose Ctrl-C or Ctrl-D ends the command as Ctrl-C does anywhere else."""
+    """Ask the user; Ctrl-C and Ctrl-D end the command as Ctrl-C does elsewhere."""
     try:
         return typer.confirm(f"{doing}?", err=True)
     except typer.Abort:
@@ -195,7 +195,7 @@ def _agrees_to(doing: str) -> bool:
 
 
 def _uv() -> str | None:
-    """Return the uv that a person would call."""
+    """Return uv as the user would call it: by name if it is on PATH."""
     from wheelmill.installers.uv import find_uv
 
     return "uv" if shutil.which("uv") else str(program) if (program := find_uv()) else None

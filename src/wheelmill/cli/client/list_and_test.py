@@ -74,7 +74,7 @@ def _print_trial(trial: Trial) -> None:
     verdict = f"{trial.failure.code}: {trial.failure.explanation}" if trial.failure else "imports"
     say(f"{trial.project} {trial.version}: {verdict}; kernel: {trial.kernel}")
     if trial.failure:
-        for line in trial.failure.telling:
+        for line in trial.failure.key_lines:
             say(f"  {line}")
 
 

@@ -48,7 +48,7 @@ class TrialFailure:
     """The last lines that were printed."""
 
     @property
-    def telling(self) -> list[str]:
+    def key_lines(self) -> list[str]:
         """The line that names the cause, if known, and the last two."""
         lines = self.detail.splitlines()
         known = [cause for cause in _CAUSES if cause.code == self.code]

@@ -7,11 +7,11 @@ https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-virtual.h
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from packaging.version import Version
 
@@ -27,8 +27,12 @@ from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelName
 
 
-class Installer(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Installer(ABC):
     """Installer for the environment of one interpreter."""
+
+    python: Path
+    progress: Progress
 
     def install(
         self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_place: str | None
@@ -37,44 +41,46 @@ class Installer(Protocol):
 
         If ``alone``, nothing else is installed; else the wheels' requirements come from the configured index.
         ``torch_place`` is the index for torch, as `torch_options` takes it.
-
-        Raises:
-            InstallError: the installation failed.
-            IntegrityError: a wheel's bytes do not match its hash.
         """
+        options = ["--no-deps", "--no-index"] if alone else []
+        options += self._torch_options(torch_place)
+        with temporary_folder() as folder:
+            path = folder / "requirements.txt"
+            path.write_text("".join(f"{line}\n" for line in (*(wheel.reference for wheel in wheels), *requirements)))
+            self._pip("install", *options, "-r", path)
 
     def install_file(self, path: Path) -> None:
         """Install a requirements file, and uninstall nothing."""
+        self._pip("install", "-r", path)
 
     def uninstall(self, projects: Sequence[ProjectName]) -> None:
         """Uninstall projects; those that are not installed are skipped."""
+        if projects:
+            self._pip("uninstall", *projects)
+
+    @abstractmethod
+    def _torch_options(self, place: str | None) -> list[str]:
+        """The options for the index of torch."""
+
+    @abstractmethod
+    def _pip(self, command: str, *arguments: str | Path) -> None:
+        """Run one of the installer's commands."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Uv:
+class Uv(Installer):
     """uv's commands for environments outside a project (https://docs.astral.sh/uv/pip/)."""
 
     program: Path
-    python: Path
-    progress: Progress
     offline: bool = False
     """Use only what uv's own cache has."""
 
-    def install(
-        self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_place: str | None
-    ) -> None:
-        """Install wheels; see `Installer`."""
-        with _requirements_file(wheels, requirements) as file:
-            self._pip("install", *_alone_options(alone=alone), *torch_options(torch_place), "--requirements", file)
-
     def install_file(self, path: Path) -> None:
-        """Install a requirements file; see `Installer`. As with pip, the newest version of all indexes counts."""
-        self._pip("install", "--index-strategy", "unsafe-best-match", "--requirements", path)
+        """Install a requirements file; as with pip, the newest version of all indexes counts."""
+        self._pip("install", "--index-strategy", "unsafe-best-match", "-r", path)
 
-    def uninstall(self, projects: Sequence[ProjectName]) -> None:
-        """Uninstall projects; see `Installer`."""
-        if projects:
-            self._pip("uninstall", *projects)
+    def _torch_options(self, place: str | None) -> list[str]:
+        return torch_options(place)
 
     def _pip(self, command: str, *arguments: str | Path) -> None:
         offline = ["--offline"] if self.offline else []
@@ -82,36 +88,22 @@ class Uv:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pip:
+class Pip(Installer):
     """The interpreter's own pip."""
 
-    python: Path
-    progress: Progress
-
-    def install(
-        self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_place: str | None
-    ) -> None:
-        """Install wheels; see `Installer`. pip cannot find the index of a torch for another CUDA."""
-        if torch_place:
-            raise UsageError(
-                "index-not-readable",
-                f"pip's package index does not have the torch that is wanted, which is at {torch_place}",
-                hint="install uv, which finds the right index, or install that torch first",
-            )
-        with _requirements_file(wheels, requirements) as file:
-            self._pip("install", *_alone_options(alone=alone), "--requirement", file)
-
-    def install_file(self, path: Path) -> None:
-        """Install a requirements file; see `Installer`."""
-        self._pip("install", "--requirement", path)
-
-    def uninstall(self, projects: Sequence[ProjectName]) -> None:
-        """Uninstall projects; see `Installer`."""
-        if projects:
-            self._pip("uninstall", "--yes", *projects)
+    def _torch_options(self, place: str | None) -> list[str]:
+        """Refuse a torch for another CUDA, whose index pip cannot find."""
+        if place is None:
+            return []
+        raise UsageError(
+            "index-not-readable",
+            f"pip's package index does not have the torch that is wanted, which is at {place}",
+            hint="install uv, which finds the right index, or install that torch first",
+        )
 
     def _pip(self, command: str, *arguments: str | Path) -> None:
-        run_installer([self.python, "-m", "pip", command, "--no-input", *arguments], self.progress)
+        options = ["--no-input", "--yes"] if command == "uninstall" else ["--no-input"]
+        run_installer([self.python, "-m", "pip", command, *options, *arguments], self.progress)
 
 
 def installer_for(python: Path, progress: Progress, *, offline: bool = False) -> Installer:
@@ -119,18 +111,6 @@ def installer_for(python: Path, progress: Progress, *, offline: bool = False) ->
     if program := find_uv():
         return Uv(program=program, python=python, progress=progress, offline=offline)
     return Pip(python=python, progress=progress)
-
-
-@contextmanager
-def _requirements_file(wheels: Sequence[CachedWheel], requirements: Sequence[str]) -> Iterator[Path]:
-    with temporary_folder() as folder:
-        path = folder / "requirements.txt"
-        path.write_text("".join(f"{line}\n" for line in (*(wheel.reference for wheel in wheels), *requirements)))
-        yield path
-
-
-def _alone_options(*, alone: bool) -> tuple[str, ...]:
-    return ("--no-deps", "--no-index") if alone else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,11 +136,9 @@ def interpreter_of(environment: TargetEnvironment) -> Path:
 def install_chosen(
     resolution: Resolution, cache: WheelCache, installer: Installer, *, progress: Progress
 ) -> Installation:
-    """Download, check and install chosen wheels; their requirements come from the configured index.
+    """Download, check and install chosen wheels; nothing is installed if one does not match its hash.
 
-    Raises:
-        IntegrityError: a wheel does not match its hash; nothing is installed then.
-        InstallError: the installer failed.
+    Their requirements come from the configured index.
     """
     environment = resolution.environment
     wheels = cache.fetch_all([choice.candidate for choice in resolution.choices.values()], progress)
@@ -217,12 +195,9 @@ def _cuda_of_runtime(name: WheelName) -> CudaVersion | None:
 
 
 def check_driver(needs: Iterable[DriverNeed], environment: TargetEnvironment) -> str | None:
-    """Check that the machine's driver can run the wheels, before they are downloaded.
+    """Refuse wheels that need a newer driver than the machine's, before they are downloaded.
 
     Returns a warning if the machine has no driver, as the packages may run elsewhere; None if there is no problem.
-
-    Raises:
-        NoWheelError: the driver is too old.
     """
     if not environment.platform.is_linux:
         return None  # Windows has other minimum versions

@@ -159,7 +159,6 @@ def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWhee
 
     Raises:
         NoWheelError: the lock is for other environments, or has no wheel for this one.
-        UsageError: an entry is not a wheel, or has no URL or no sha256.
     """
     try:
         selected = list(lock.select(environment=marker_environment(environment), tags=list(environment.tag_places)))
@@ -290,12 +289,8 @@ def install_locked(
 ) -> Installation:
     """Download, check and install the wheels in a lock, and nothing else.
 
-    The cache also keeps new wheels. Packages that the lock does not list are removed if ``exactly``.
-
-    Raises:
-        NoWheelError: the lock is not for this environment.
-        IntegrityError: a wheel does not match its hash in the lock; nothing is changed then.
-        InstallError: the installer failed.
+    Nothing is changed if a wheel does not match its hash in the lock. New wheels stay in the cache. Packages that the
+    lock does not list are removed if ``exactly``.
     """
     wheels = cache.fetch_all(wheels_for(lock, environment), progress)
     present = {project: each.version for project, each in installed_in(interpreter_of(environment)).items()}

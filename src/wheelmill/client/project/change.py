@@ -44,8 +44,7 @@ class Edit:
     def write(self) -> None:
         """Write each file atomically; symbolic links keep their targets, and modes stay.
 
-        Raises:
-            PermissionError: a file is read-only, which alone would not prevent its replacement.
+        A read-only file is refused, which could be replaced all the same.
         """
         for path, content in self.contents.items():
             goal = behind_links(path)

@@ -76,11 +76,7 @@ class Project(Protocol):
         """
 
     def check_install(self) -> None:
-        """Refuse an impossible `install` before any change.
-
-        Raises:
-            UsageError: a prerequisite is missing.
-        """
+        """Refuse an impossible `install` before any change."""
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
@@ -91,28 +87,15 @@ class Project(Protocol):
         """All its dependencies."""
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
-        """Make it depend on chosen wheels, given for each environment in ``resolutions``; updates read ``asked``.
-
-        Raises:
-            UsageError: the file cannot express this, or the project requires another torch.
-        """
+        """Make it depend on chosen wheels, given for each environment in ``resolutions``; updates read ``asked``."""
 
     def remove(self, projects: Sequence[ProjectName]) -> Edit:
-        """Remove dependencies, and all additions made for them alone.
-
-        Raises:
-            UsageError: it does not depend on one of them.
-        """
+        """Remove dependencies, and all additions made for them alone."""
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
         """Lock it and install the dependencies in its files, with its own tool.
 
         The lock must have the hashes of the chosen wheels. The cache is for a tool that locks nothing.
-
-        Raises:
-            InstallError: its tool failed.
-            IntegrityError: bytes do not match their hash.
-            NetworkError: a server did not respond to the tool.
         """
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:

@@ -228,11 +228,7 @@ def exclusive(place: Path, say: Say) -> Iterator[None]:
 
 
 def roll_back_interrupted(place: Path, say: Say) -> bool:
-    """Roll back a killed command's change to a place that is only read, unless the place is locked.
-
-    Returns:
-        True if there was such a change.
-    """
+    """Roll back a killed command's change to a place that is only read, unless it is locked; False without one."""
     if not journals_about(place):
         return False
     with suppress(BlockingIOError), hold(lock_of(place), wait=None):

@@ -68,8 +68,7 @@ class TomlTables:
     def text(self) -> str:
         """The new content of the file, with its original byte order mark and line endings.
 
-        Raises:
-            UsageError: it would not match the document: tomlkit moves some additions if there are dotted keys.
+        It is refused if it differs from the document: tomlkit moves some additions if there are dotted keys.
         """
         text = tomlkit.dumps(self._document)
         try:

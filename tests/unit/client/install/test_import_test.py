@@ -64,8 +64,8 @@ def test_failures_have_a_name(printed: str, code: str) -> None:
 def test_the_line_that_names_the_cause_is_shown_where_others_follow_it() -> None:
     reason, last = "OSError: _C.so: undefined symbol: _ZN5torch1fEv", ["OSError: Could not load _C.so", "exited with 1"]
     printed = "\n".join(["Traceback", reason, "", "The above exception", *last])
-    assert explain_failure(printed).telling == [reason, *last]
-    assert explain_failure(f"Traceback\n{reason}\nexited with 1").telling == [reason, "exited with 1"]
+    assert explain_failure(printed).key_lines == [reason, *last]
+    assert explain_failure(f"Traceback\n{reason}\nexited with 1").key_lines == [reason, "exited with 1"]
 
 
 BY_PYTHON = ("ImportError: ", "OSError: ", "RuntimeError: ")
