@@ -105,7 +105,7 @@ def test_an_environment_that_is_named_is_the_one_that_is_examined(
 
 
 def test_nobody_is_asked_where_nobody_is(wheelmill: Command, environment: Path) -> None:
-    assert "give --yes" in wheelmill("doctor", "--fix", "--offline", exit_code=2).stderr
+    assert "add --yes" in wheelmill("doctor", "--fix", "--offline", exit_code=2).stderr
     assert environment.exists()
 
 

@@ -23,7 +23,7 @@ from wheelmill.cli.shared.options import TargetOptions
 from wheelmill.client.choose.resolve import resolve
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
-from wheelmill.names import TorchVersion
+from wheelmill.names import TORCH, TorchVersion
 from wheelmill.system.progress import size
 
 if TYPE_CHECKING:
@@ -135,15 +135,12 @@ def environment_transaction(target: TargetOptions) -> Iterator[EnvironmentChange
 def install_place_of(target: TargetOptions) -> InstallPlace:
     """Return where packages are installed that belong to no project."""
     from wheelmill.client.install.distributions import InstallPlace
+    from wheelmill.client.install.installer import no_environment
     from wheelmill.client.target.detect import find_interpreter
 
     if interpreter := target.python_path or find_interpreter(Path.cwd()):
         return InstallPlace.of_interpreter(interpreter)
-    raise UsageError(
-        "no-environment",
-        "no Python environment to install into",
-        hint="make one with 'uv venv', or name one with --python-path",
-    )
+    raise no_environment()
 
 
 def packages_of(environment: InstallPlace | None) -> Mapping[ProjectName, InstalledPackage]:
@@ -252,7 +249,7 @@ def targets_for(project: Project, target: TargetOptions) -> list[TargetOptions]:
 
 def requirements_beside(asked: Iterable[Requirement], project: Project) -> list[Requirement]:
     """List the requirements of a project, without torch and the wheels that wheelmill adds or has added."""
-    names = {canonicalize_name(each.name) for each in (*asked, *project.asked)} | {canonicalize_name("torch")}
+    names = {TORCH, *(canonicalize_name(each.name) for each in (*asked, *project.asked))}
     return [each for each in project.requirements if canonicalize_name(each.name) not in names]
 
 

@@ -55,7 +55,7 @@ def doctor(
         raise UsageError("option-needs-other", "--yes is for --fix")
     if fix and not yes and not sys.stdin.isatty():
         raise UsageError(
-            "nobody-to-ask", "--fix asks before it runs a command, and nobody is there", hint="give --yes, too"
+            "nobody-to-ask", "--fix asks before it runs a command, and stdin is no terminal", hint="add --yes"
         )
 
     belongs_to = None if packages else _project(target)

@@ -146,9 +146,10 @@ def _earlier_lock(written: Path, form: LockFormat, project: Project) -> Pylock |
     """Read the lock whose versions are kept: the one that is overwritten, or for requirements the project's."""
     from wheelmill.client.lock.files import check_name, read_lock
 
+    earlier = lock_folder(project) / LockFormat.PYLOCK.filename
     if form is LockFormat.PYLOCK:
         check_name(written)
-    earlier = written if form is LockFormat.PYLOCK else lock_folder(project) / LockFormat.PYLOCK.filename
+        earlier = written
     return read_lock(earlier) if earlier.exists() else None
 
 

@@ -85,7 +85,7 @@ class ResolutionContent(TypedDict):
     resolved: dict[str, Chosen]
     """By project."""
     unresolved: dict[str, str]
-    """Why a project has none."""
+    """The reason, by project."""
     suggestions: dict[str, str | None]
     """Hints for each of them."""
     warnings: Sequence[str]
@@ -143,7 +143,7 @@ class AssessedWheel(Assessed, TorchKeys):
     inside: WheelInspection | None
     """Result of the inspection; null if it was not inspected."""
     note: str | None
-    """Why it was not inspected."""
+    """The reason if it was not inspected."""
 
 
 class Explain(TypedDict):
@@ -375,7 +375,7 @@ class CacheInfo(CacheFiles):
     schema: Literal["wheelmill.cache-info/1"]
     folder: str
     oldest: str | None
-    """When the oldest was last used (ISO 8601)."""
+    """Last use of the file that was unused for longest (ISO 8601)."""
 
 
 class CacheClean(CacheFiles):

@@ -195,7 +195,7 @@ def absence_error(missing: Iterable[ProjectName], outcomes: Iterable[SourceOutco
     projects = ", ".join(sorted(names))
     asked = [each for each in outcomes if each.project in names]
     if silent := sorted({each.url for each in asked if each.outcome.is_open}):
-        hint = "mend what is said of each, or try again later; --source names other sources"
+        hint = "correct the cause given for each, or try again later; --source names other sources"
         if all(each.outcome.is_open for each in asked):
             return NetworkError(
                 "sources-silent", f"no wheel for {projects}, as no source answered: {', '.join(silent)}", hint=hint
@@ -236,10 +236,10 @@ def print_absence(heading: str, absence: Unresolved, outcomes: Iterable[SourceOu
 
 
 def say_warnings(warnings: Iterable[str], outcomes: Iterable[SourceOutcome]) -> None:
-    """Print warnings, except for sources whose outcomes follow, together with the error that has their URLs."""
-    told = {each.message for each in outcomes if each.outcome.is_open}
+    """Print warnings, except those of sources whose outcomes and URLs are printed later."""
+    printed = {each.message for each in outcomes if each.outcome.is_open}
     for warning in warnings:
-        if warning not in told:
+        if warning not in printed:
             say_warning(warning)
 
 

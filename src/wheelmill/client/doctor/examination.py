@@ -65,11 +65,11 @@ class Examination:
 
 def defects_of_environment(examined: Examined) -> Iterator[Defect]:
     """Apply every rule; if several report the same of one project, as its tags and its code may, keep the first."""
-    told: set[tuple[DefectCode, str]] = set()
+    reported: set[tuple[DefectCode, str]] = set()
     for rule in _RULES:
-        found = [each for each in rule(examined) if (each.code, each.subject) not in told]
+        found = [each for each in rule(examined) if (each.code, each.subject) not in reported]
         yield from found
-        told.update((each.code, each.subject) for each in found)
+        reported.update((each.code, each.subject) for each in found)
 
 
 def examine(

@@ -57,7 +57,7 @@ class Installed:
     tags: frozenset[Tag] = frozenset()
     """Tags of its wheel."""
     unreadable: str | None = None
-    """Why its RECORD or its tags cannot be read."""
+    """The fault of its RECORD or its tags; None if they can be read."""
     missing: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     corrupt: Mapping[str, str] = field(default_factory=dict)
@@ -247,7 +247,7 @@ class SearchFolder:
 
     path: Path
     origin: str
-    """Why it does: ``PYTHONPATH``."""
+    """The reason: ``PYTHONPATH``."""
 
 
 STARTED_IN: Final = "the folder that Python is started in"

@@ -125,12 +125,17 @@ class Installation:
 def interpreter_of(environment: TargetEnvironment) -> Path:
     """The interpreter of an environment."""
     if environment.interpreter is None:
-        raise UsageError(
-            "no-environment",
-            "no Python environment to install into",
-            hint="make one with 'uv venv', or name one with --python-path",
-        )
+        raise no_environment()
     return environment.interpreter
+
+
+def no_environment() -> UsageError:
+    """Make the error for a machine without an environment to install into."""
+    return UsageError(
+        "no-environment",
+        "no Python environment to install into",
+        hint="make one with 'uv venv', or name one with --python-path",
+    )
 
 
 def install_chosen(

@@ -137,7 +137,7 @@ class CacheContent:
     size: int
     """Bytes."""
     oldest: dt.datetime | None
-    """When the one that was not used for longest was used last, in UTC; None without files."""
+    """The last use of the file that was unused for longest, in UTC; None if there are no files."""
     leftovers: int = 0
     """Bytes that killed commands left: temporary files, and folders of builds."""
 

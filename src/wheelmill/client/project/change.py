@@ -199,9 +199,9 @@ def _allow_urls(pyproject: PyprojectEditor) -> Iterator[str]:
 
 def check_torch(path: Path, had: Iterable[Requirement], resolutions: Iterable[Resolution]) -> None:
     """Refuse wheels for a torch that a project's dependencies exclude."""
-    wanted = {resolution.environment.torch for resolution in resolutions if resolution.torch} - {None}
+    wanted = {resolution.torch for resolution in resolutions if resolution.torch}
     for requirement in had:
-        for torch in sorted(each for each in wanted if each):
+        for torch in sorted(wanted):
             if canonicalize_name(requirement.name) == TORCH and not _admits(requirement, torch):
                 raise UsageError(
                     "dependency-conflict",
