@@ -2,6 +2,9 @@
 
 import ast
 import gc
+import inspect
+import itertools
+import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -25,6 +28,20 @@ def nodes() -> tuple[tuple[Path, ast.AST], ...]:
     """Every node of every file, as `ast.walk` finds them."""
     with _everything_stays():
         return tuple((path, node) for path, module in modules().items() for node in ast.walk(module))
+
+
+def attribute_docstrings(owner: type) -> dict[str, str]:
+    """The docstrings below the attributes of a class, without those that it inherits."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    assert isinstance(definition, ast.ClassDef)
+    texts: dict[str, str] = {}
+    for attribute, text in itertools.pairwise(definition.body):
+        match attribute, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(docstring))):
+                texts[name] = inspect.cleandoc(docstring)
+            case _:
+                pass
+    return texts
 
 
 @contextmanager

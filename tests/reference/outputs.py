@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, NotRequired, get_args, get_origin, g
 
 from msgspec import Struct, structs
 from pydantic import AwareDatetime, Field
-from pydantic._internal._docs_extraction import extract_docstrings_from_cls
 from typing_extensions import TypedDict, is_typeddict
 
+from tests.source_code import attribute_docstrings
 from wheelmill.cli.client import outputs as client_outputs
 from wheelmill.cli.factory import outputs as factory_outputs
 from wheelmill.pipeline import outputs as job_outputs
@@ -25,7 +25,7 @@ def _said(kind: Any, text: str) -> Any:
 def _keys_of(struct: type[Struct], name: str, text: str, **own: Any) -> Any:
     """A struct of the source as pydantic knows it, with types and texts of its own for what is encoded before."""
     bases = reversed((get_origin(struct) or struct).__mro__[: -len(Struct.__mro__)])
-    texts = {key: text for base in bases for key, text in extract_docstrings_from_cls(base, use_inspect=True).items()}
+    texts = {key: text for base in bases for key, text in attribute_docstrings(base).items()}
     keys: Any = {}
     for field in structs.fields(struct):
         kind = own.get(field.name, field.type)

@@ -10,10 +10,10 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 from pydantic import ConfigDict, TypeAdapter
-from pydantic._internal._docs_extraction import extract_docstrings_from_cls
 from pydantic.json_schema import GenerateJsonSchema
 
 from tests.reference.outputs import outputs
+from tests.source_code import attribute_docstrings
 
 Schema = dict[str, Any]
 
@@ -29,7 +29,7 @@ class _Described(GenerateJsonSchema):
         """A record, with the texts of inherited fields: pydantic reads those of one class alone."""
         made = super().dataclass_schema(schema)
         for base in schema["cls"].__mro__[1:-1]:
-            for name, text in extract_docstrings_from_cls(base, use_inspect=True).items():
+            for name, text in attribute_docstrings(base).items():
                 if name in made["properties"]:
                     made["properties"][name].setdefault("description", text)
         return made
