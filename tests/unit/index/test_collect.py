@@ -135,16 +135,15 @@ def test_a_folder_of_wheels_gives_the_same_trees_as_their_release(release: Relea
     assert names_of(site_of_folder(tmp_path / "wheels", "", warn=lambda _text: None)) == of_release
 
 
-IDLE_TORCH_211, _, _, IDLE_NO_TORCH, _ = EVERY_KIND
 GONE = "gone-1.0-py3-none-any.whl"
 IDLE = "so the line does nothing"
 
 
 def test_lines_about_wheels_that_there_are_say_nothing(release: Release) -> None:
     listing = Listing(
-        removed=Removed(wheels={IDLE_TORCH_211: "broken", GONE: "its release is gone"}),
+        removed=Removed(wheels={TORCH_211: "broken", GONE: "its release is gone"}),
         yanked=Yanked(
-            wheels={IDLE_NO_TORCH: "slow"},
+            wheels={NO_TORCH: "slow"},
             versions={Requirement("demo>=1.0"): "old"},
             projects={project_name("demo"): StatusEntry(status=Status.ARCHIVED, reason="done")},
         ),
@@ -153,7 +152,7 @@ def test_lines_about_wheels_that_there_are_say_nothing(release: Release) -> None
 
 
 def test_a_mistyped_wheel_is_named_with_the_one_that_may_be_meant(release: Release) -> None:
-    mistyped = IDLE_TORCH_211.replace("cp311-cp311", "cp311-cp310")
+    mistyped = TORCH_211.replace("cp311-cp311", "cp311-cp310")
     listing = Listing(removed=Removed(wheels={mistyped: "broken"}), yanked=Yanked(wheels={GONE: "broken"}))
     assert list(unused_entries(listing, release(*EVERY_KIND), [])) == [
         f"removed.yml: wheels.{mistyped}: no release has that wheel, {IDLE}; did you mean {TORCH_211}?",
@@ -176,9 +175,6 @@ def test_versions_and_projects_without_a_wheel_are_named(release: Release) -> No
     ]
 
 
-FOLDER_TORCH_211, FOLDER_TORCH_210, FOLDER_CUDA_128, FOLDER_NO_TORCH, FOLDER_UNLABELLED = EVERY_KIND
-
-
 def refuse(text: str) -> None:
     raise AssertionError(text)
 
@@ -191,13 +187,13 @@ def test_wheels_without_a_label_for_one_cuda_are_told_of(tmp_path: Path) -> None
             ("rocm6.4", "a label for ROCm"),
         )
     }
-    for name in (FOLDER_NO_TORCH, FOLDER_UNLABELLED, *of_others):
+    for name in (NO_TORCH, UNLABELLED, *of_others):
         write_wheel(tmp_path / name)
     warnings: list[str] = []
     site = site_of_folder(tmp_path, "", warn=warnings.append)
-    lacks = {**of_others, FOLDER_UNLABELLED: "no CUDA label"}
+    lacks = {**of_others, UNLABELLED: "no CUDA label"}
     assert warnings == [f"{name} has {lack}; it is listed under simple/ only" for name, lack in lacks.items()]
-    assert names_of(site) == {"": {FOLDER_NO_TORCH, *lacks}, "cu130": {FOLDER_NO_TORCH}}
+    assert names_of(site) == {"": {NO_TORCH, *lacks}, "cu130": {NO_TORCH}}
 
 
 def test_wheels_with_the_labels_of_others_stand_in_the_same_trees(tmp_path: Path) -> None:
@@ -222,7 +218,7 @@ def test_an_empty_folder_makes_a_site_with_one_empty_tree(tmp_path: Path) -> Non
 
 
 def test_a_sidecar_beside_a_wheel_is_listed(tmp_path: Path) -> None:
-    wheel = write_wheel(tmp_path / FOLDER_NO_TORCH)
+    wheel = write_wheel(tmp_path / NO_TORCH)
     metadata = metadata_bytes(wheel)
     wheel.with_name(f"{NO_TORCH}.metadata").write_bytes(metadata)
     file = the_file_of(site_of_folder(tmp_path, "", warn=refuse))
@@ -230,19 +226,19 @@ def test_a_sidecar_beside_a_wheel_is_listed(tmp_path: Path) -> None:
 
 
 def test_a_sidecar_of_other_bytes_is_not_listed(tmp_path: Path) -> None:
-    wheel = write_wheel(tmp_path / FOLDER_NO_TORCH)
+    wheel = write_wheel(tmp_path / NO_TORCH)
     wheel.with_name(f"{NO_TORCH}.metadata").write_bytes(b"of another")
     assert the_file_of(site_of_folder(tmp_path, "", warn=refuse)).metadata_sha256 is None
 
 
 def test_every_wheel_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    write_wheel(tmp_path / FOLDER_NO_TORCH)
-    (tmp_path / FOLDER_TORCH_211).write_bytes(b"no zip")
+    write_wheel(tmp_path / NO_TORCH)
+    (tmp_path / TORCH_211).write_bytes(b"no zip")
     (tmp_path / "badly-named.whl").touch()
-    write_wheel(tmp_path / FOLDER_CUDA_128, metadata="no metadata")
-    with zipfile.ZipFile(tmp_path / FOLDER_TORCH_210, "w") as archive:
+    write_wheel(tmp_path / CUDA_128, metadata="no metadata")
+    with zipfile.ZipFile(tmp_path / TORCH_210, "w") as archive:
         archive.writestr("demo-1.0.dist-info/RECORD", "")
     with pytest.raises(SiteError) as refusal:
         site_of_folder(tmp_path, "", warn=refuse)
     named = [line.partition(":")[0] for line in str(refusal.value).splitlines()]
-    assert named == sorted((FOLDER_TORCH_211, FOLDER_TORCH_210, FOLDER_CUDA_128, "badly-named.whl"))
+    assert named == sorted((TORCH_211, TORCH_210, CUDA_128, "badly-named.whl"))
