@@ -431,9 +431,6 @@ def test_what_another_job_says_of_a_gpu_is_not_taken_for_what_is_attested(delive
     assert admitted.gpu_certificate == said
 
 
-AS_PLANNED_NAME = f"demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
-
-
 @pytest.mark.parametrize(
     ("abi", "tag", "planned"),
     [
@@ -448,19 +445,19 @@ AS_PLANNED_NAME = f"demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_17_{MACHINE}
 def test_a_wheel_for_many_pythons_has_the_abi_that_was_planned(abi: Any, tag: str, planned: bool) -> None:  # noqa: FBT001 - a row of the table
     pythons = (PythonVersion(3, 11), PythonVersion(3, 12))
     target = replace(TARGET, package=replace(TARGET.package, abi=abi), pythons=pythons)
-    assert is_wheel_of(WheelName.parse(AS_PLANNED_NAME.replace("cp311-cp311", tag)), target) is planned
+    assert is_wheel_of(WheelName.parse(NAME.replace("cp311-cp311", tag)), target) is planned
 
 
 @pytest.mark.parametrize(
     ("name", "named"),
     [
-        (AS_PLANNED_NAME, True),
-        (AS_PLANNED_NAME.replace("demo", "other"), False),
-        (AS_PLANNED_NAME.replace("1.0", "1.1"), False),
-        (AS_PLANNED_NAME.replace("cu130", "cu128"), False),
-        (AS_PLANNED_NAME.replace(f"manylinux_2_17_{MACHINE}", "win_amd64"), False),
-        (AS_PLANNED_NAME.replace(f"manylinux_2_17_{MACHINE}", f"manylinux_2_17_{MACHINE}.win_amd64"), False),
-        (AS_PLANNED_NAME.replace("cp311-cp311", "cp312-cp312"), False),
+        (NAME, True),
+        (NAME.replace("demo", "other"), False),
+        (NAME.replace("1.0", "1.1"), False),
+        (NAME.replace("cu130", "cu128"), False),
+        (NAME.replace(f"manylinux_2_17_{MACHINE}", "win_amd64"), False),
+        (NAME.replace(f"manylinux_2_17_{MACHINE}", f"manylinux_2_17_{MACHINE}.win_amd64"), False),
+        (NAME.replace("cp311-cp311", "cp312-cp312"), False),
     ],
 )
 def test_a_wheel_is_named_for_its_project_its_label_its_platform_and_its_pythons(name: str, named: bool) -> None:  # noqa: FBT001 - a row of the table

@@ -132,7 +132,6 @@ def test_a_name_that_only_begins_like_one_is_not(name: str) -> None:
 
 LABELLED = Version("1.0+cu128torch2.8")
 TORCH = TorchVersion(2, 8)
-LABELLED_METADATA_HEAD = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n"
 
 
 @pytest.mark.parametrize(
@@ -219,7 +218,7 @@ def test_other_requirements_are_kept_beside_the_pin(other: str) -> None:
 def test_a_wheel_for_many_torches_keeps_upstreams_bounds_and_is_pinned_to_none(
     below: TorchVersion | None, upstream: str, required: str
 ) -> None:
-    content = LABELLED_METADATA_HEAD + (f"Requires-Dist: {upstream}\n" if upstream else "") + "Requires-Dist: numpy\n\n"
+    content = HEAD + (f"Requires-Dist: {upstream}\n" if upstream else "") + "Requires-Dist: numpy\n\n"
     stable = StableTorch(oldest=TorchVersion(2, 10), below=below)
     labelled = add_label(content.encode(), version=Version("1.0+cu130"), torch=stable)
     assert {str(each) for each in read_metadata(labelled).requires_dist or ()} == {required, "numpy"}
@@ -233,5 +232,5 @@ def test_a_requirement_that_nobody_understands_is_kept() -> None:
 
 @pytest.mark.usefixtures("an_end")
 def test_a_field_of_half_a_million_lines_is_labelled_at_once() -> None:
-    content = LABELLED_METADATA_HEAD.encode() + b"License: x\n" + b" \n" * 500_000
+    content = HEAD.encode() + b"License: x\n" + b" \n" * 500_000
     assert b"Version: 1.0+cu128torch2.8\n" in add_label(content, version=LABELLED, torch=TORCH)

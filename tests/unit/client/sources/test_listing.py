@@ -203,7 +203,6 @@ def test_a_slip_has_few_answers() -> None:
     assert words_like("", ["torch"]) == words_like("xyz", ["torch"]) == []
 
 
-VARIANT_WHEELS_DEMO = project_name("demo")
 NAMES = (
     "demo-1.0-py3-none-any.whl",
     "demo-1.0-1-py3-none-any.whl",
@@ -225,9 +224,7 @@ def read(server: PageServer, answer: Answer, folder: Path | None = None) -> tupl
         pages = Pages(cache)
         pages.update([place.url])
         assert pages.warnings == []
-        return [each.filename for each in candidates_of(VARIANT_WHEELS_DEMO, [place], pages)], variant_wheels(
-            VARIANT_WHEELS_DEMO, [place], pages
-        )
+        return [each.filename for each in candidates_of(DEMO, [place], pages)], variant_wheels(DEMO, [place], pages)
 
 
 def as_json() -> Answer:
@@ -275,9 +272,9 @@ def test_they_come_from_the_cache_too(server: PageServer, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "group"),
     [
-        ("demo-1.0-py3-none-any-cu130.whl", LinkGroup(VARIANT_WHEELS_DEMO, "", "py3-none-any", "cu130")),
-        ("demo-1.0+CU_130-1-py3-none-any-a.b.whl", LinkGroup(VARIANT_WHEELS_DEMO, "cu.130", "py3-none-any", "a.b")),
-        ("demo-1.0+torch2.11-variants.json", LinkGroup(VARIANT_WHEELS_DEMO, "torch2.11", "", VARIANTS_SUFFIX)),
+        ("demo-1.0-py3-none-any-cu130.whl", LinkGroup(DEMO, "", "py3-none-any", "cu130")),
+        ("demo-1.0+CU_130-1-py3-none-any-a.b.whl", LinkGroup(DEMO, "cu.130", "py3-none-any", "a.b")),
+        ("demo-1.0+torch2.11-variants.json", LinkGroup(DEMO, "torch2.11", "", VARIANTS_SUFFIX)),
         ("demo-1.0-py3-none-any-Label.whl", None),
         ("demo-1.0-1-py3-none-any-x-y.whl", None),
         ("demo-1.0-x-variants.json", None),

@@ -216,14 +216,13 @@ def test_a_release_refuses_what_no_index_would_list(
     assert refusal.reason.startswith(f"would be listed by no index: {reason}")
 
 
-READ_NAME = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
 TAG = "v2026-11-21"
 
 
 @pytest.fixture
 def released(tmp_path: Path) -> DirectoryStore:
     store = store_in(tmp_path / "releases")
-    publish(store, [certified_wheel(tmp_path / READ_NAME, requires=("numpy",), provenance=PROVENANCE)], now=NOW)
+    publish(store, [certified_wheel(tmp_path / NAME, requires=("numpy",), provenance=PROVENANCE)], now=NOW)
     return store
 
 
@@ -243,7 +242,7 @@ def faults_when_read(plain: object, tag: str = TAG) -> list[str]:
     return [line.removeprefix("here: ") for line in lines]
 
 
-def changed_of_read(plain: Any, path: str, value: object) -> Any:
+def with_value(plain: Any, path: str, value: object) -> Any:
     """Give a key of the only wheel another value: ``certificate.provenance.seconds``."""
     part = plain["wheels"][0]
     *way, last = path.split(".")
@@ -253,7 +252,7 @@ def changed_of_read(plain: Any, path: str, value: object) -> Any:
     return plain
 
 
-READ_WRONG: dict[str, tuple[str, object, str]] = {
+UNREADABLE: dict[str, tuple[str, object, str]] = {
     "a size that is text": ("size", "9", "Expected `int`, got `str`"),
     "a size that is true": ("size", True, "Expected `int`, got `bool`"),
     "a size that is no number": (
@@ -307,13 +306,11 @@ READ_WRONG: dict[str, tuple[str, object, str]] = {
 }
 
 
-@pytest.mark.parametrize(("path", "value", "fault"), READ_WRONG.values(), ids=READ_WRONG.keys())
+@pytest.mark.parametrize(("path", "value", "fault"), UNREADABLE.values(), ids=UNREADABLE.keys())
 def test_a_value_that_cannot_be_is_named_with_its_key(path: str, value: object, fault: str, plain: Any) -> None:
     below = "[0].installed.demo" if isinstance(value, list) and value else ""
     key = f"wheels[0].{path}{below}: "
-    assert [each for each in faults_when_read(changed_of_read(plain, path, value)) if each.startswith(key)] == [
-        key + fault
-    ]
+    assert [each for each in faults_when_read(with_value(plain, path, value)) if each.startswith(key)] == [key + fault]
 
 
 def test_all_faults_are_named_at_once(plain: Any) -> None:
@@ -392,7 +389,7 @@ def test_one_of_a_newer_wheelmill_says_so_and_nothing_of_its_keys() -> None:
 
 def test_what_a_wheelmill_of_the_same_schema_adds_is_passed_over(plain: Any) -> None:
     plain["wheels"][0]["certificate"]["more"] = {"of": ["this", None]}
-    assert manifest_from(json.dumps(plain).encode(), source="here", now=NOW).wheels[0].filename == READ_NAME
+    assert manifest_from(json.dumps(plain).encode(), source="here", now=NOW).wheels[0].filename == NAME
 
 
 def test_a_manifest_from_before_there_were_these_keys_is_read(plain: Any) -> None:
@@ -439,7 +436,7 @@ def test_what_is_read_is_a_part_of_what_is_written(plain: Any) -> None:
 
 def test_words_of_a_part_are_read_when_they_are_asked_for(plain: Any) -> None:
     fits = [{"torch": "2.10", "lacks": ["_ZN1"]}, {"torch": "2.11"}]
-    changed_of_read(plain, "certificate.evidence.torch_window", {"symbols": 3, "cuda": True, "torches": fits})
+    with_value(plain, "certificate.evidence.torch_window", {"symbols": 3, "cuda": True, "torches": fits})
     cell = plain["wheels"][0]["certificate"]["provenance"]["cell"]
     cell.update(torch=None, torch_abi={"stable": "2.10", "below": "2.16"})
     (wheel,) = manifest_from(json.dumps(plain).encode(), source="here", now=NOW).wheels
