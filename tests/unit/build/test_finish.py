@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.refusals import coded
+from tests.refusals import Coded, coded
 from tests.unit.build.conftest import (
     CALLS_THE_FUTURE,
     CELL,
@@ -201,25 +201,25 @@ def test_a_wheel_that_is_or_calls_itself_pure_is_refused(raw: Path, machine_code
 
 
 @pytest.mark.parametrize(
-    ("member", "fault"),
+    ("member", "refusal"),
     [
-        ("../evil.py", "leads out of its folder"),
-        ("evil-1.0.dist-info/METADATA", "expected one .dist-info folder"),
-        ("demo-1.0.dist-info/METADATA", "'name' is a required field"),
-        ("demo/_D.so", "demo/_D.so: not a readable shared object"),
+        ("../evil.py", coded("raw-wheel-refused", "../evil.py")),
+        ("evil-1.0.dist-info/METADATA", coded("raw-wheel-unreadable", "evil-1.0.dist-info")),
+        ("demo-1.0.dist-info/METADATA", coded("raw-wheel-unreadable", "'name'")),
+        ("demo/_D.so", coded("raw-wheel-unreadable", "demo/_D.so")),
     ],
 )
 def test_a_broken_wheel_of_a_build_backend_fails_the_build(
-    member: str, fault: str, raw: Path, machine_code: bytes, finish: Finish
+    member: str, refusal: Coded, raw: Path, machine_code: bytes, finish: Finish
 ) -> None:
     write_wheel(raw, files={"demo/_C.so": machine_code, member: b"\x7fELF"})
-    with pytest.raises(BuildError, match=fault):
+    with pytest.raises(BuildError, check=refusal):
         finish(raw)
 
 
 def test_what_is_no_zip_fails_the_build(raw: Path, finish: Finish) -> None:
     raw.write_bytes(b"")
-    with pytest.raises(BuildError, check=coded("raw-wheel-refused", "not a readable zip")):
+    with pytest.raises(BuildError, check=coded("raw-wheel-refused")):
         finish(raw)
 
 

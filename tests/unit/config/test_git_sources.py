@@ -101,10 +101,10 @@ def test_another_subdirectory_is_locked_anew(tmp_path: Path) -> None:
         relocked(tmp_path)
 
 
-@pytest.mark.parametrize(("name", "message"), [("upstream", "has no tag or branch v9"), ("nowhere", "does not answer")])
-def test_a_ref_that_is_nowhere_is_named(name: str, message: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "code"), [("upstream", "ref-absent"), ("nowhere", "repository-silent")])
+def test_a_ref_that_is_nowhere_is_named(name: str, code: str, tmp_path: Path) -> None:
     from_git(tmp_path, upstream().path.with_name(name), "v9")
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, check=coded(code, name)):
         relocked(tmp_path)
 
 

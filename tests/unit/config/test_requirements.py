@@ -105,23 +105,23 @@ def test_build_isolation_locks_what_the_source_distribution_requires(
 
 
 @pytest.mark.parametrize(
-    "pyproject",
+    ("pyproject", "code"),
     [
-        "[build-system",
-        "build-system = 1",
-        '[build-system]\nrequires = "ninja"',
-        '[build-system]\nrequires = ["ninja @ https://example.org/ninja.whl"]',
-        '[build-system]\nrequires = ["--index-url=x"]',
-        f"requires = {'[' * 9999}",
+        ("[build-system", "not-toml"),
+        ("build-system = 1", "pyproject-invalid"),
+        ('[build-system]\nrequires = "ninja"', "pyproject-invalid"),
+        ('[build-system]\nrequires = ["ninja @ https://example.org/ninja.whl"]', "pyproject-invalid"),
+        ('[build-system]\nrequires = ["--index-url=x"]', "pyproject-invalid"),
+        (f"requires = {'[' * 9999}", "not-toml"),
     ],
     ids=["no TOML", "no table", "text", "URL", "option", "deep"],
 )
 def test_what_a_source_distribution_requires_must_be_plain(
-    pyproject: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pyproject: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sdist_in_cache(pyproject, tmp_path / "cache", monkeypatch)
     write_packages(tmp_path, ISOLATED)
-    with pytest.raises(UsageError, match=r"^the pyproject\.toml of demo-1\.0\.tar\.gz (is not TOML|does not say what)"):
+    with pytest.raises(UsageError, check=coded(code, "demo-1.0.tar.gz")):
         relocked(tmp_path)
 
 

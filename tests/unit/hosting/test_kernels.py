@@ -102,44 +102,45 @@ def test_one_that_is_imported_from_elsewhere_is_not_taken_for_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("name", "changed", "reason"),
+    ("name", "changed", "code", "fact"),
     [
-        (NAME.replace("cu130", "cu130torch2.11"), {"requires": "torch==2.11.*"}, "for one torch, or for none"),
-        (NAME, {"requires": "numpy"}, "for one torch, or for none"),
-        (NAME, {"library": UNSTABLE}, r"stable ABI lacks what it needs: at::_ops::empty::call"),
-        (NAME, {"library": b"text"}, "no compiled code"),
-        (NAME.replace("abi3", "cp311"), {}, "for cp311 alone"),
-        (NAME.replace("+cu130", ""), {}, "does not say which CUDA"),
-        (NAME.replace("manylinux_2_28_x86_64", "win_amd64"), {}, "expected Linux"),
-        (NAME.replace("manylinux_2_28_x86_64", "any"), {}, "expected Linux"),
-        (NAME.replace("demo", "x"), {}, "expected a kernel name"),
-        (NAME.replace("demo", "other"), {"files": {"more.py": b""}}, "has no module other, but demo, more"),
-        (NAME, {"files": {"metadata.json": b"{}"}}, "several files would lie at metadata.json"),
-        (NAME, {"files": {"__init__.py/x.py": b""}}, "several files would lie at __init__.py/x.py"),
+        (NAME.replace("cu130", "cu130torch2.11"), {"requires": "torch==2.11.*"}, "kernel-torch-too-narrow", ""),
+        (NAME, {"requires": "numpy"}, "kernel-torch-too-narrow", ""),
+        (NAME, {"library": UNSTABLE}, "kernel-beyond-stable-abi", "at::_ops::empty::call"),
+        (NAME, {"library": b"text"}, "kernel-not-compiled", ""),
+        (NAME.replace("abi3", "cp311"), {}, "kernel-not-abi3", "cp311"),
+        (NAME.replace("+cu130", ""), {}, "kernel-without-cuda", "1.0"),
+        (NAME.replace("manylinux_2_28_x86_64", "win_amd64"), {}, "kernel-platforms", "win_amd64"),
+        (NAME.replace("manylinux_2_28_x86_64", "any"), {}, "kernel-platforms", "any"),
+        (NAME.replace("demo", "x"), {}, "kernel-name-invalid", "'x'"),
+        (NAME.replace("demo", "other"), {"files": {"more.py": b""}}, "kernel-module-absent", "--module demo"),
+        (NAME, {"files": {"metadata.json": b"{}"}}, "files-collide", "metadata.json"),
+        (NAME, {"files": {"__init__.py/x.py": b""}}, "files-collide", "__init__.py/x.py"),
         (
             NAME,
             {"files": {"demo-1.0+cu130.data/platlib/demo/__init__.py": b""}},
-            "several files would lie at demo/__init",
+            "files-collide",
+            "demo/__init",
         ),
     ],
 )
 def test_what_kernels_cannot_load_everywhere_is_refused(
-    tmp_path: Path, name: str, changed: dict[str, Any], reason: str
+    tmp_path: Path, name: str, changed: dict[str, Any], code: str, fact: str
 ) -> None:
-    with pytest.raises(UsageError, match=reason):
+    with pytest.raises(UsageError, check=coded(code, fact)):
         kernel(tmp_path, name, **changed)
 
 
 @pytest.mark.parametrize(
-    ("changed", "reason"),
+    ("changed", "code", "fact"),
     [
-        ({"files": {"../out.py": b""}}, r"'\.\./out\.py' leads out of its folder"),
-        ({"record": b"demo/__init__.py,,\n"}, "is not listed"),
-        ({"library": STRANGE}, "GPU code for no GPU"),
+        ({"files": {"../out.py": b""}}, "wheel-unfit", "../out.py"),
+        ({"record": b"demo/__init__.py,,\n"}, "wheel-unfit", "METADATA"),
+        ({"library": STRANGE}, "kernel-without-gpu-code", ".1"),
     ],
 )
-def test_unsound_wheels_are_refused(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
-    with pytest.raises(UnreadableError, match=reason):
+def test_unsound_wheels_are_refused(tmp_path: Path, changed: dict[str, Any], code: str, fact: str) -> None:
+    with pytest.raises(UnreadableError, check=coded(code, fact)):
         kernel(tmp_path, **changed)
 
 

@@ -82,20 +82,20 @@ def test_a_place_without_an_index_is_an_error_that_says_what_to_do(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"),
+    ("content", "fact"),
     [
-        ("<html>", "Invalid JSON"),
-        ('{"schema": "wheelmill.wheels/2", "wheels": []}', "schema: Input should be 'wheelmill.wheels/1'"),
-        ('{"schema": "wheelmill.wheels/1", "wheels": [{"filename": "x"}]}', r"wheels\.0\.sha256: Field required"),
-        ('{"schema": "wheelmill.wheels/1", "wheels": [{"filename": "x", "sha256": 5}]}', r"wheels\.0\.sha256: "),
-        ('{"schema": "wheelmill.wheels/1", "wheels": {}}', "wheels: Input should be a valid array"),
-        ('{"schema": "wheelmill.wheels/1", "wheels": [{"filename": "\\ud800", "sha256": "0"}]}', "Invalid JSON"),
-        ("[" * 100_000, "Invalid JSON"),
+        ("<html>", "JSON"),
+        ('{"schema": "wheelmill.wheels/2", "wheels": []}', "schema: "),
+        ('{"schema": "wheelmill.wheels/1", "wheels": [{"filename": "x"}]}', "wheels.0.sha256: "),
+        ('{"schema": "wheelmill.wheels/1", "wheels": [{"filename": "x", "sha256": 5}]}', "wheels.0.sha256: "),
+        ('{"schema": "wheelmill.wheels/1", "wheels": {}}', "wheels: "),
+        ('{"schema": "wheelmill.wheels/1", "wheels": [{"filename": "\\ud800", "sha256": "0"}]}', "JSON"),
+        ("[" * 100_000, "JSON"),
     ],
 )
-def test_what_is_no_wheels_json_is_refused(content: str, problem: str, tmp_path: Path) -> None:
+def test_what_is_no_wheels_json_is_refused(content: str, fact: str, tmp_path: Path) -> None:
     (tmp_path / "wheels.json").write_text(content)
-    with pytest.raises(SiteError, match=problem):
+    with pytest.raises(SiteError, check=coded("deployed-unreadable", "wheels.json", fact)):
         deployed_wheels(str(tmp_path), ())
 
 
@@ -141,7 +141,7 @@ def test_a_site_that_is_replaced_while_it_is_read_is_refused(site: Site) -> None
     with pytest.raises(SiteError, check=coded("deployed-changed", "hashes/v2026-11-2", "hashes/index")):
         deployed_wheels(str(folder), [release_of(first.tag, ()), second])
     path.unlink()
-    with pytest.raises(SiteError, match=r"hashes/v2026-11-2\d\.sha256 cannot be read: No such file"):
+    with pytest.raises(SiteError, check=coded("deployed-unreadable", "hashes/v2026-11-2")):
         deployed_wheels(str(folder), [release_of(first.tag, ()), second])
 
 

@@ -57,18 +57,18 @@ def test_source_distributions_are_listed_with_the_yanked_ones() -> None:
 
 @pytest.mark.usefixtures("index")
 @pytest.mark.parametrize(
-    ("project", "message"),
+    ("project", "code", "fact"),
     [
-        ("down", "does not answer: 500"),
-        ("odd", "answers with no page of odd: .*text/plain"),
-        ("broken", "answers with no page of broken: expected JSON"),
-        ("empty", "answers with no page of empty: "),
-        ("newer", "answers with no page of newer: .*2.0"),
-        ("unversioned", "answers with no page of unversioned: it is of version x"),
+        ("down", "server-silent", "500"),
+        ("odd", "no-project-page", "text/plain"),
+        ("broken", "no-project-page", "JSON"),
+        ("empty", "no-project-page", "JSON"),
+        ("newer", "no-project-page", "2.0"),
+        ("unversioned", "no-project-page", "version x"),
     ],
 )
-def test_an_index_without_an_answer_is_an_error(project: str, message: str) -> None:
-    with pytest.raises(NetworkError, match=message):
+def test_an_index_without_an_answer_is_an_error(project: str, code: str, fact: str) -> None:
+    with pytest.raises(NetworkError, check=coded(code, project, fact)):
         sdists_of(project_name(project))
 
 

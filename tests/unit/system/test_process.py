@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.system import process
 from wheelmill.system.sandbox import Sandbox
@@ -56,7 +57,7 @@ def test_a_log_keeps_every_command_and_all_it_printed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("with_log", [False, True])
 def test_a_failure_carries_the_last_lines_and_the_exit_code(tmp_path: Path, *, with_log: bool) -> None:
-    with pytest.raises(ProcessError, match="exited with 3") as caught:
+    with pytest.raises(ProcessError, check=coded("program-failed", "exit 3")) as caught:
         process.run(["sh", "-c", "seq 100; exit 3"], log=tmp_path / "log.txt" if with_log else None)
     assert caught.value.returncode == 3
     assert caught.value.tail.splitlines() == [str(number) for number in range(61, 101)]
@@ -94,7 +95,7 @@ def test_a_program_that_fails_or_takes_too_long_is_an_error_that_says_which(
 
 
 def test_a_missing_program_is_named() -> None:
-    with pytest.raises(UsageError, match="cannot start 'no-such-program': No such file"):
+    with pytest.raises(UsageError, check=coded("program-not-started", "no-such-program")):
         process.run(["no-such-program"])
 
 
@@ -180,7 +181,7 @@ def test_one_endless_line_fills_neither_memory_nor_disk(tmp_path: Path, monkeypa
 
 def test_a_caller_is_given_no_more_than_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "MAX_RETURNED", 2 * MIB)
-    with pytest.raises(ProcessError, match=r"printed more than 2 MiB$"):
+    with pytest.raises(ProcessError, check=coded("output-too-large", "2 MiB")):
         process.run(ENDLESS_LINE)
 
 

@@ -196,20 +196,23 @@ def test_a_user_whose_password_nobody_has_is_an_error_that_says_what_to_do(crede
     assert "keyring set https://index.example somebody" in str(raised.value.hint)
 
 
-@pytest.mark.parametrize("name", ["WHEELMILL_TOKEN_INDEX_EXAMPLE", "GITHUB_TOKEN"])
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("WHEELMILL_TOKEN_INDEX_EXAMPLE", "credentials-invalid"), ("GITHUB_TOKEN", "token-invalid")],
+)
 def test_a_token_with_a_line_break_is_refused_by_the_name_of_its_variable(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_API_URL", "https://index.example")
     monkeypatch.setenv(name, "s3cret\n")
-    with pytest.raises(UsageError, match=f"{name}: a credential cannot contain line breaks"):
+    with pytest.raises(UsageError, check=coded(code, name)):
         authorization_for("https://index.example/")
 
 
 def test_a_password_in_a_url_with_a_line_break_is_refused() -> None:
     with pytest.raises(
         UsageError,
-        check=coded("credentials-invalid", "the URL of https://index.example: a credential cannot contain line breaks"),
+        check=coded("credentials-invalid", "https://index.example"),
     ):
         authorization_for("https://me:s3cret%0d%0aX: 1@index.example/")
 
@@ -282,7 +285,7 @@ def test_an_origin_is_scheme_host_and_port_as_they_are_connected_to(url: str, sh
     ],
 )
 def test_what_is_no_url_of_a_server_has_no_origin(url: str) -> None:
-    with pytest.raises(ValueError, match="expected a URL that begins with https://"):
+    with pytest.raises(ValueError, match="https://"):
         Origin.of(url)
 
 

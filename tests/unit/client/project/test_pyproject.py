@@ -268,17 +268,17 @@ def test_what_was_asked_for_is_kept_and_forgotten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "code", "key"),
     [
-        ("[project\n", "is not TOML"),
-        ("project = 3\n", "project: expected a table"),
-        ('[project]\ndependencies = "rich"\n', "project.dependencies: expected a list of requirements"),
-        ('[project]\ndependencies = ["rich", "a b c"]\n', r"project.dependencies\[1\]: "),
-        ('[project]\ndynamic = ["dependencies"]\n', "project.dynamic: dependencies that are computed"),
+        ("[project\n", "not-toml", "pyproject.toml"),
+        ("project = 3\n", "table-invalid", "project: "),
+        ('[project]\ndependencies = "rich"\n', "requirements-invalid", "project.dependencies: "),
+        ('[project]\ndependencies = ["rich", "a b c"]\n', "requirement-invalid", "project.dependencies[1]: "),
+        ('[project]\ndynamic = ["dependencies"]\n', "dependencies-dynamic", "project.dynamic: "),
     ],
 )
-def test_what_cannot_be_changed_is_named(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_what_cannot_be_changed_is_named(tmp_path: Path, text: str, code: str, key: str) -> None:
+    with pytest.raises(UsageError, check=coded(code, key)):
         read(tmp_path, text).pin(FLASH, [Pin(requirement="flash-attn==1")])
 
 

@@ -48,17 +48,17 @@ def test_torch_stays_as_long_as_a_wheel_needs_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "code", "fact"),
     [
-        ("torch==2.9.0\n", "depends on torch==2.9.0"),
-        ("rich\nflash-attn==2.7.0\n", "requirements.txt:2: flash-attn==2.7.0"),
-        ("rich==1 --hash=sha256:00\n", "has hashes"),
-        ("# <<< wheelmill add\n", "expected one line"),
+        ("torch==2.9.0\n", "dependency-conflict", "torch==2.9.0"),
+        ("rich\nflash-attn==2.7.0\n", "wheel-not-allowed", "requirements.txt:2: flash-attn==2.7.0"),
+        ("rich==1 --hash=sha256:00\n", "hashes-needed", "requirements.txt"),
+        ("# <<< wheelmill add\n", "marks-broken", "# <<< wheelmill add"),
     ],
 )
-def test_what_pip_would_refuse_is_refused_first(tmp_path: Path, content: str, message: str) -> None:
+def test_what_pip_would_refuse_is_refused_first(tmp_path: Path, content: str, code: str, fact: str) -> None:
     found = project(tmp_path, content)
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, check=coded(code, fact)):
         found.add([Requirement("flash-attn")], [resolution(candidate(WHEEL))])
 
 

@@ -214,11 +214,11 @@ def test_setup_py_is_read_and_not_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "missing"), [({"version": "1.0"}, "the package's name"), ({"name": "my-kernels"}, "the version")]
+    ("given", "code"), [({"version": "1.0"}, "project-name-unknown"), ({"name": "my-kernels"}, "version-unknown")]
 )
-def test_what_a_source_computes_must_be_said(given: dict[str, str], missing: str, tmp_path: Path) -> None:
+def test_what_a_source_computes_must_be_said(given: dict[str, str], code: str, tmp_path: Path) -> None:
     (tmp_path / "setup.py").write_text("setup(name=NAME, version=read('VERSION'))")
-    with pytest.raises(UsageError, match=missing):
+    with pytest.raises(UsageError, check=coded(code)):
         read_own_package(tmp_path, **given)
     assert 'versions: ["1.0"]' in entry_of(tmp_path, name="my-kernels", version="1.0")
 

@@ -49,9 +49,13 @@ def test_build_requirements_of_an_odd_type_are_refused(source: Source) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [("pyproject.toml", "x = ["), ("setup.cfg", "no section"), ("PKG-INFO", "A: b\n" * 100_000)],
+    ("name", "text", "code"),
+    [
+        ("pyproject.toml", "x = [", "not-toml"),
+        ("setup.cfg", "no section", "source-unreadable"),
+        ("PKG-INFO", "A: b\n" * 100_000, "source-unreadable"),
+    ],
 )
-def test_a_file_that_cannot_be_read_is_named(name: str, text: str, source: Source) -> None:
-    with pytest.raises(UsageError, match=name):
+def test_a_file_that_cannot_be_read_is_named(name: str, text: str, code: str, source: Source) -> None:
+    with pytest.raises(UsageError, check=coded(code, name)):
         source(**{name: text})
