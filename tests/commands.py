@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NoReturn, Protocol
@@ -33,7 +33,7 @@ from botocore.session import get_session
 import wheelmill
 from wheelmill import cli
 from wheelmill.config.load import load_config
-from wheelmill.errors import UnreadableError
+from wheelmill.errors import UnreadableError, WheelmillError
 from wheelmill.index.site.templates import templates_for
 from wheelmill.system import isolated_call, own_installation
 from wheelmill.web.client import ATTENDED, Web
@@ -42,7 +42,18 @@ ROOT = Path(__file__).parents[1]
 _MAX_MESSAGE = 1 << 17
 """Bytes, for the words and the environment of a command."""
 
-Done = subprocess.CompletedProcess[str]
+
+class Done(subprocess.CompletedProcess[str]):
+    """A process that has ended, and the code of the error that it ended with."""
+
+    code: str | None = None
+    """None without an error, and of a new interpreter, which keeps it to itself."""
+
+    def check_refused(self, code: str, *facts: object) -> None:
+        """Check the error: its code, where it is known, and the facts that it names, in whatever words."""
+        assert self.returncode > 0
+        assert self.code in (code, None), self.stderr
+        assert [fact for fact in map(str, facts) if fact not in self.stderr] == [], self.stderr
 
 
 class Start(Protocol):
@@ -53,7 +64,8 @@ class Start(Protocol):
 
 def start_anew(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Done:
     """Start a new interpreter."""
-    return subprocess.run([sys.executable, *words], cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, *words], cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    return Done(done.args, done.returncode, done.stdout, done.stderr)
 
 
 def anew_at_first(fork: Start) -> Start:
@@ -76,13 +88,16 @@ def forks() -> Iterator[Start]:
     argv = [sys.executable, "-m", "tests.commands", str(theirs.fileno())]
 
     def fork(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Done:
-        with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        file = tempfile.TemporaryFile
+        with file() as stdout, file() as stderr, file() as code:
             told, tells = os.pipe()
             message = json.dumps([[*words], str(cwd), {**env}]).encode()
-            socket.send_fds(ours, [message], [stdout.fileno(), stderr.fileno(), tells])
+            socket.send_fds(ours, [message], [stdout.fileno(), stderr.fileno(), code.fileno(), tells])
             os.close(tells)
             with os.fdopen(told) as status:
-                return Done([*words], int(status.read()), _text(stdout), _text(stderr))
+                done = Done([*words], int(status.read()), _text(stdout), _text(stderr))
+            done.code = _text(code) or None
+            return done
 
     with subprocess.Popen(argv, cwd=ROOT, pass_fds=[theirs.fileno()]), theirs, ours:
         theirs.close()
@@ -108,17 +123,17 @@ def _command_of_fork(ours: socket.socket) -> list[str]:
                 events.unregister(ready)
                 _close(ready, tells)
                 continue
-            message, given, _, _ = socket.recv_fds(ours, _MAX_MESSAGE, 3)
+            message, given, _, _ = socket.recv_fds(ours, _MAX_MESSAGE, 4)
             if not message:
                 sys.exit()
-            stdout, stderr, tells = given
+            *files, tells = given
             if (child := os.fork()) == 0:
                 _close(ours.detach(), tells, *running, *(told for _, told in running.values()))
-                return _command_of(message, stdout, stderr)
+                return _command_of(message, *files)
             end = os.pidfd_open(child)
             running[end] = (child, tells)
             events.register(end, select.POLLIN)
-            _close(stdout, stderr)
+            _close(*files)
 
 
 def _close(*files: int) -> None:
@@ -126,7 +141,7 @@ def _close(*files: int) -> None:
         os.close(file)
 
 
-def _command_of(message: bytes, stdout: int, stderr: int) -> list[str]:
+def _command_of(message: bytes, stdout: int, stderr: int, code: int) -> list[str]:
     """Become the process of a command; returns its words."""
     words: list[str]
     words, cwd, environment = json.loads(message)
@@ -136,7 +151,16 @@ def _command_of(message: bytes, stdout: int, stderr: int) -> list[str]:
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
+    patch.object(cli, "_exit", functools.partial(_exit_with_code, cli._exit, code)).start()  # noqa: SLF001
     return words
+
+
+def _exit_with_code(
+    exit_with: Callable[[WheelmillError, str], NoReturn], code: int, error: WheelmillError, text: str
+) -> NoReturn:
+    """Write the code of the error beside what the command prints."""
+    os.write(code, error.code.encode())
+    exit_with(error, text)
 
 
 def _run(words: list[str]) -> None:

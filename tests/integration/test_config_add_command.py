@@ -57,7 +57,7 @@ def test_a_request_is_added_below_the_others(python: Command, tmp_path: Path) ->
         '    licence: "MIT"',
     ]
     python("-m", "wheelmill", "config", "check", config, exit_code=0)
-    assert "is in" in python(*add, exit_code=2).stderr
+    python(*add, exit_code=2).check_refused("entry-exists", "torch-demo", "--replace")
 
 
 def test_a_request_that_is_only_tried_is_printed_and_not_added(python: Command, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_request_that_is_only_tried_is_printed_and_not_added(python: Command, 
     add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md", "--dry-run")
     shown = python(*add, exit_code=0)
     assert shown.stdout == '  "torch-demo":\n    versions: ["1.0"]\n    licence: "MIT"\n'
-    assert "for you to read: It takes an hour.\n" in shown.stderr
+    assert "It takes an hour." in shown.stderr
     printed = json.loads(python(*add, "--json", exit_code=0).stdout)
     assert (printed["project"], printed["entry"]) == ("torch-demo", {"versions": ["1.0"], "licence": "MIT"})
     assert (config / "packages.yml").read_bytes() == before
@@ -80,7 +80,7 @@ def test_a_hostile_request_changes_nothing(python: Command, tmp_path: Path) -> N
     before = (config / "packages.yml").read_bytes()
     (tmp_path / "issue.md").write_text(ISSUE.replace("torch-demo", "$(id)"))
     add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md")
-    assert "issue.md:1:1: Project: expected plain text without $" in python(*add, exit_code=2).stderr
+    python(*add, exit_code=2).check_refused("configuration-invalid", "issue.md:1:1", "Project")
     assert (config / "packages.yml").read_bytes() == before
 
 
@@ -144,7 +144,7 @@ def test_a_project_is_added_as_its_source_says_and_locked(python: Command, confi
     assert python(*add, "--dry-run", exit_code=0).stdout == ENTRY
     assert (config / "packages.yml").read_text() == before
     done = python(*add, exit_code=0)
-    assert "env: setup.py:6: reads FORCE_CUDA, which '1' switches on" in done.stderr
+    assert "setup.py:6" in done.stderr
     assert done.stderr.strip().endswith("now try it: wheelmill run demo --sample")
     assert (config / "packages.yml").read_text() == before + ENTRY
     loaded = load_config(config)
@@ -188,21 +188,21 @@ def test_an_entry_that_is_added_while_another_is_loses_neither(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "code", "fact"),
     [
-        (("pure",), "pure needs no build: setup.py:1 declares no extension"),
-        (("wheels",), "has no source distribution of wheels 2.0; the newest version that has one is 1.0"),
-        (("nowhere",), "the package index has no project nowhere"),
-        (("torch",), "the name torch is reserved"),
-        (("demo", "--version", "7"), "has no source distribution of demo 7"),
-        (("demo", "--subdirectory", "x"), "--subdirectory is of a git repository"),
-        (("https://host.example/a/b@--upload-pack=x",), "expected a git tag or branch"),
-        (("ext::sh -c id",), "expected the https:// or file:// address"),
-        ((), "name a project or a git repository"),
+        (("pure",), "no-build-needed", "setup.py:1"),
+        (("wheels",), "no-source-distribution", "wheels 2.0"),
+        (("nowhere",), "no-source-distribution", "nowhere"),
+        (("torch",), "source-unavailable", "torch"),
+        (("demo", "--version", "7"), "no-source-distribution", "demo 7"),
+        (("demo", "--subdirectory", "x"), "subdirectory-without-repository", "--subdirectory"),
+        (("https://host.example/a/b@--upload-pack=x",), "origin-invalid", "--upload-pack=x"),
+        (("ext::sh -c id",), "origin-invalid", "https://"),
+        ((), "nothing-named", "--from-issue"),
     ],
 )
 def test_what_cannot_be_added_is_refused_and_nothing_written(
-    arguments: tuple[str, ...], why: str, python: Command, config: Path, index: Path
+    python: Command, config: Path, index: Path, arguments: tuple[str, ...], *, code: str, fact: str
 ) -> None:
     publish(index, "demo-1.0.tar.gz", SOURCE)
     publish(index, "pure-1.0.tar.gz", {"setup.py": "setup(name='pure')"})
@@ -210,7 +210,7 @@ def test_what_cannot_be_added_is_refused_and_nothing_written(
     publish(index, "wheels-2.0-py3-none-any.whl")
     before = (config / "packages.yml").read_text()
     done = python("-m", "wheelmill", "config", "add", *arguments, "--config", config, exit_code=2)
-    assert why in done.stderr
+    done.check_refused(code, fact)
     assert (config / "packages.yml").read_text() == before
 
 
@@ -226,9 +226,9 @@ def test_a_folder_of_a_repository_is_added_at_its_newest_commit(
         subprocess.run([*somebody, *arguments], check=True)
     commit = subprocess.run([*somebody, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
     add = ("-m", "wheelmill", "config", "add", f"file://{repository}", "--subdirectory", "hopper", "--config", config)
-    assert "give it: --version" in python(*add, exit_code=2).stderr
+    python(*add, exit_code=2).check_refused("version-unknown", "--version")
     done = python(*add, "--version", "3.0", exit_code=0)
-    assert f"no REF was given: {commit[:12]} is the newest commit" in done.stderr
+    assert commit[:12] in done.stderr
     package = load_config(config).packages[project_name("demo")]
     assert vars(package.source) | {"git": ""} == {
         "git": "",

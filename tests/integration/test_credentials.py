@@ -128,7 +128,7 @@ def test_a_credential_with_a_line_break_ends_the_command(wheelmill: Command, hos
     source = ("--source", f"{INDEX}/simple/")
     broken = {"WHEELMILL_TOKEN_INDEX_EXAMPLE": "s3cret\nX-Evil: 1"}
     done = wheelmill("resolve", "demo", *TARGET, *source, exit_code=2, **hosts.environment, **broken)
-    assert "WHEELMILL_TOKEN_INDEX_EXAMPLE: a credential cannot contain line breaks" in done.stderr
+    done.check_refused("credentials-invalid", "WHEELMILL_TOKEN_INDEX_EXAMPLE")
     assert "s3cret" not in done.stderr
     assert hosts.asked == []
 
@@ -145,7 +145,7 @@ def test_a_file_with_faults_ends_the_command(wheelmill: Command, hosts: Hosts, t
 def test_what_a_private_index_refuses_says_where_a_credential_belongs(wheelmill: Command, hosts: Hosts) -> None:
     hosts.secure.pages["/simple/demo/"] = guarded(Answer(b""), BASIC)
     done = wheelmill("resolve", "demo", *TARGET, "--source", f"{INDEX}/simple/", exit_code=10, **hosts.environment)
-    assert "credentials.toml or netrc or WHEELMILL_TOKEN_INDEX_EXAMPLE" in done.stderr
+    done.check_refused("sources-silent", "credentials.toml", "WHEELMILL_TOKEN_INDEX_EXAMPLE")
 
 
 Written = Callable[[], list[Path]]
@@ -189,9 +189,7 @@ def test_a_file_of_sources_is_no_place_for_a_password(wheelmill: Command, tmp_pa
     sources.parent.mkdir()
     sources.write_text("sources:\n  mine:\n    simple: https://me:s3cret@index.example/simple/\n")
     done = wheelmill("search", "--source", sources, exit_code=2)
-    assert (
-        "sources.yml: https://index.example/simple/: a file of sources is not the place for a password" in done.stderr
-    )
+    done.check_refused("configuration-invalid", "sources.yml", "https://index.example/simple/")
     assert "s3cret" not in done.stderr
     assert written() == []
 

@@ -57,9 +57,9 @@ def test_a_fault_has_a_code_and_the_command_that_mends_it(wheelmill: Command, en
     (fault,) = found["faults"]
     assert (fault["code"], fault["subject"]) == ("torch-missing", "torch")
     assert "'torch==2.11.*'" in fault["mended_by"][0]
-    assert f"mend: {fault['mended_by'][0]}" in done.stderr
+    done.check_refused("faults-found", fault["mended_by"][0])
     assert found["looked_at"]["torch"] == "not installed"
-    assert "looked at installed: 1 distribution with" in done.stderr
+    assert "1 distribution" in done.stderr
     assert environment.exists()
 
 
@@ -83,7 +83,7 @@ def test_fix_runs_the_command_and_examines_again(wheelmill: Command, environment
     done = wheelmill("doctor", "--fix", "--yes", "--offline", "--json", PATH=path)
     assert json.loads(done.stdout)["faults"] == []
     assert "pip install --python" in (program.parent / "asked").read_text()
-    assert "running uv pip install" in done.stderr
+    assert "uv pip install" in done.stderr
 
 
 def test_a_command_that_fails_is_run_once(wheelmill: Command, environment: Path, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_command_that_fails_is_run_once(wheelmill: Command, environment: Path,
     before = content_of(environment)
     path = f"{program.parent}:/usr/bin:/bin"
     done = wheelmill("doctor", "--fix", "--yes", "--offline", exit_code=9, PATH=path)
-    assert "no such index" in done.stderr
+    done.check_refused("faults-found", "no such index")  # in the words of uv
     assert (program.parent / "asked").read_text().count("pip install") == 1
     assert content_of(environment) == before
 
@@ -105,7 +105,7 @@ def test_an_environment_that_is_named_is_the_one_that_is_examined(
 
 
 def test_nobody_is_asked_where_nobody_is(wheelmill: Command, environment: Path) -> None:
-    assert "add --yes" in wheelmill("doctor", "--fix", "--offline", exit_code=2).stderr
+    wheelmill("doctor", "--fix", "--offline", exit_code=2).check_refused("nobody-to-ask", "--yes")
     assert environment.exists()
 
 

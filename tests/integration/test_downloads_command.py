@@ -73,5 +73,5 @@ def test_an_index_shows_what_the_ledger_keeps(python: Command, tmp_path: Path) -
 
 def test_without_a_token_nothing_is_asked(python: Command, github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "")
-    assert "GITHUB_TOKEN is not set" in python(*COUNT, "--store", STORE, exit_code=2).stderr
+    python(*COUNT, "--store", STORE, exit_code=2).check_refused("token-absent", "GITHUB_TOKEN")
     assert github.calls == []

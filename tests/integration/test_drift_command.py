@@ -214,14 +214,14 @@ def test_what_cannot_be_written_stays_drift(run: Command, index: Path, folder: P
 
 def test_an_index_without_torch_is_an_error(run: Command, index: Path, folder: Path) -> None:
     index.mkdir()
-    assert run("drift", "--config", folder, exit_code=2).stderr == "error: the package index has no project torch\n"
+    run("drift", "--config", folder, exit_code=2).check_refused("torch-not-in-index", "torch")
 
 
 def test_facts_without_torch_have_no_drift_to_find(run: Command, folder: Path) -> None:
     head, _, rest = COMPATIBILITY.partition("  releases:\n")
     (folder / "compatibility.yml").write_text(f"{head}  releases: {{}}\n{rest[rest.index('# What') :]}")
     done = run("drift", "--config", folder, exit_code=2)
-    assert done.stderr == f"error: {folder / 'compatibility.yml'} lists no torch\n"
+    done.check_refused("no-torch-listed", folder / "compatibility.yml")
 
 
 @pytest.mark.parametrize(("command", "name"), [("drift", "compatibility.yml"), ("symbols", "torch-symbols.gz")])
@@ -230,7 +230,7 @@ def test_a_file_that_ships_is_not_brought_up_to_date_elsewhere(
 ) -> None:
     (folder / "compatibility.yml").unlink()
     done = run(command, "--config", folder, "--write", exit_code=2)
-    assert done.stderr == f"error: there is no {folder / name}\nhint: copy the one that ships with wheelmill\n"
+    done.check_refused("file-absent", folder / name)
     assert [path.name for path in folder.iterdir()] == ["packages.yml"]
 
 
@@ -239,12 +239,7 @@ def test_schemas_are_checked_and_written(run: Command, tmp_path: Path) -> None:
     shutil.copytree(own_installation.CONFIG, directory)
     (directory / "packages.schema.json").write_text("{}\n")
     done = run("schema", directory, exit_code=9)
-    assert done.stderr == (
-        f"{directory}/compatibility.schema.json: current\n{directory}/images.schema.json: current\n"
-        f"{directory}/yanked.schema.json: current\n{directory}/removed.schema.json: current\n"
-        f"{directory}/compatibility.json: current\n"
-        f"error: {directory}/packages.schema.json: out of date\nhint: wheelmill config schema --write\n"
-    )
+    done.check_refused("schema-outdated", f"error: {directory}/packages.schema.json", "wheelmill config schema --write")
     done = run("schema", "--write", directory, exit_code=0)
-    assert f"{directory}/packages.schema.json: written\n" in done.stderr
+    assert f"{directory}/packages.schema.json" in done.stderr
     run("schema", directory, exit_code=0)

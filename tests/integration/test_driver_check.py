@@ -43,7 +43,7 @@ def test_a_lock_is_refused_before_the_first_download(
     command: tuple[str, ...], wheelmill: Command, python: Path, server: PageServer
 ) -> None:
     refused = wheelmill(*command, "--python-path", python, "--driver", "570.26", exit_code=8)
-    assert "demo 1.0+cu130 needs NVIDIA driver 580.65.06 or newer, and that of this machine is 570.26" in refused.stderr
+    refused.check_refused("driver-too-old", "demo 1.0+cu130", "580.65.06", "570.26")
     assert server.asked == []
 
 
@@ -60,5 +60,5 @@ def test_without_a_driver_there_is_a_warning(wheelmill: Command, python: Path, s
     done = wheelmill("install", "--lock", "pylock.toml", "--python-path", python, exit_code=None)
     if "no driver was found" not in done.stderr:
         pytest.skip("this machine has a driver")
-    assert "warning: demo 1.0+cu130 needs NVIDIA driver 580.65.06 or newer" in done.stderr
+    assert "warning: demo 1.0+cu130" in done.stderr
     assert server.asked != []

@@ -62,7 +62,7 @@ def test_a_second_time_the_page_comes_from_the_cache(wheelmill: Command, server:
 
 def test_a_page_that_was_never_read_is_named_offline(wheelmill: Command) -> None:
     done = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--offline", exit_code=8)
-    assert "/wheels/: not in the cache, and --offline was given" in done.stderr
+    done.check_refused("no-wheel", "/wheels/", "--offline")
 
 
 @pytest.fixture
@@ -85,10 +85,10 @@ def test_a_wheel_that_is_attested_by_somebody_else_is_refused(
     """Nothing is printed that could be installed, and no file is changed."""
     for words in (RESOLVE, ("add", "--no-look", "--no-sync"), ("lock", "--no-look"), ("install", "--no-look")):
         done = wheelmill(*words, "flash-attn", *TARGET, "--require-attestation", "somebody/else", exit_code=9)
-        assert "-linux_x86_64.whl is not attested by somebody/else@main" in done.stderr
+        done.check_refused("not-attested", "-linux_x86_64.whl", "somebody/else@main")
         assert done.stdout == ""
     branch = ("--require-attestation", f"{attested}@feature")
-    assert "is not attested by" in wheelmill(*RESOLVE, "flash-attn", *TARGET, *branch, exit_code=9).stderr
+    wheelmill(*RESOLVE, "flash-attn", *TARGET, *branch, exit_code=9).check_refused("not-attested")
     assert not (tmp_path / "pyproject.toml").exists()
 
 
@@ -99,8 +99,8 @@ def test_the_attestations_beside_several_wheels_are_read_once(
     server.pages["/wheels/"] = Answer(links_page(*NAMES, other))
     required = ("--require-attestation", attested)
     done = wheelmill(*RESOLVE, "flash-attn", "other-kernels", *TARGET, *required, exit_code=9)
-    assert f"{other} is not attested by {attested}@main" in done.stderr
-    assert done.stderr.count("is not attested") == 1
+    done.check_refused("not-attested", other, f"{attested}@main")
+    assert done.stderr.count(f"{attested}@main") == 1
     assert [path for path, _ in server.asked].count("/wheels/attestations.jsonl") == 1
 
 
@@ -108,21 +108,17 @@ def test_the_attestations_beside_several_wheels_are_read_once(
 def test_a_wheel_without_an_attestation_beside_it_is_refused(wheelmill: Command, server: PageServer) -> None:
     del server.pages["/wheels/attestations.jsonl"]
     done = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--require-attestation", REPOSITORY, exit_code=9)
-    assert "/wheels/attestations.jsonl: " in done.stderr
-    assert "is not attested by" in done.stderr
+    done.check_refused("not-attested", "/wheels/attestations.jsonl")
 
 
 def test_whose_attestations_are_asked_for_must_be_a_repository(wheelmill: Command) -> None:
     done = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--require-attestation", "nobody", exit_code=2)
-    assert (
-        "--require-attestation: expected OWNER/REPO, OWNER/REPO@BRANCH or OWNER/REPO:OWNER/REPO, not 'nobody'"
-        in done.stderr
-    )
+    done.check_refused("signer-invalid", "--require-attestation", "OWNER/REPO@BRANCH", "nobody")
 
 
 def test_a_lock_is_not_asked_for_attestations(wheelmill: Command, tmp_path: Path) -> None:
     words = ("install", "--lock", tmp_path / "pylock.toml", "--require-attestation", REPOSITORY)
-    assert "give it to 'wheelmill lock'" in wheelmill(*words, exit_code=2).stderr
+    wheelmill(*words, exit_code=2).check_refused("attestation-not-for-locks", "wheelmill lock")
 
 
 @pytest.mark.parametrize("cuda", ["128", "12.8", "cu128"])
@@ -145,7 +141,7 @@ def test_the_folder_of_an_environment_names_its_interpreter(wheelmill: Command, 
     found = json.loads(wheelmill("environment", "--json", "--python-path", ".venv").stdout)
     assert found["origins"]["python"] == ".venv/bin/python"
     done = wheelmill("environment", "--python-path", python.parent, exit_code=2)
-    assert f"--python-path: {python.parent} is not an environment" in done.stderr
+    done.check_refused("not-an-environment", "--python-path", python.parent)
 
 
 def test_a_driver_that_is_none_is_named(wheelmill: Command) -> None:
@@ -180,7 +176,7 @@ def test_conda_is_told_that_there_is_no_cuda(wheelmill: Command) -> None:
     done = wheelmill("environment", "--conda", "--python", "3.12", "--torch", "2.8.0+cpu", "--driver", "580.65.06")
     assert "export CONDA_OVERRIDE_CUDA=''\n" in done.stdout
     both = wheelmill("environment", "--conda", "--shell", "--python", "3.12", exit_code=2)
-    assert "--json, --shell and --conda" in both.stderr
+    both.check_refused("options-conflict", "--json", "--shell", "--conda")
 
 
 def test_every_candidate_is_explained_with_every_reason(wheelmill: Command) -> None:
@@ -197,7 +193,7 @@ def test_every_candidate_is_explained_with_every_reason(wheelmill: Command) -> N
 def test_a_name_that_the_package_index_has_from_elsewhere_is_told(wheelmill: Command, server: PageServer) -> None:
     server.pages["/wheels/"] = Answer(links_page("apex-0.1+cu128torch2.8-cp312-cp312-linux_x86_64.whl"))
     done = wheelmill("explain", "apex", *TARGET, "--no-look", "--json")
-    assert "the package index has another project named apex" in done.stderr
+    assert " apex" in done.stderr
     assert json.loads(done.stdout)["namesake"] is True
     assert json.loads(wheelmill("explain", "flash-attn", *TARGET, "--no-look", "--json").stdout)["namesake"] is False
 
@@ -237,7 +233,7 @@ def test_available_lists_cuda_torch_and_python(wheelmill: Command) -> None:
 
 def test_one_environment_is_installed_at_a_time(wheelmill: Command) -> None:
     done = wheelmill("install", "flash-attn", "--no-look", *TARGET, "--python", "3.12,3.13", exit_code=2)
-    assert "--python: expected a Python version" in done.stderr
+    done.check_refused("value-invalid", "--python")
 
 
 def test_all_of_gpkgs_sources_ship(wheelmill: Command) -> None:
@@ -259,9 +255,7 @@ def test_the_cache_is_counted_and_cleaned(wheelmill: Command, tmp_path: Path) ->
     assert json.loads(wheelmill("cache", "clean", "--json").stdout)["files"] == 1
     assert ": 0 files" in wheelmill("cache", "info").stdout
     for age in ("99999999999999999999d", 4500 * "9" + "d"):
-        assert (
-            "is more time than can be counted" in wheelmill("cache", "clean", "--older-than", age, exit_code=2).stderr
-        )
+        wheelmill("cache", "clean", "--older-than", age, exit_code=2).check_refused("age-too-large", "--older-than")
 
 
 def test_a_registry_of_gpkg_is_a_source(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_09_no_file_is_overwritten_and_a_lock_is_for_its_platform(wheelmill: Com
     wheelmill(*install, "stray", exit_code=2)
     wheelmill("resolve", "demo", *TARGET, "-o", "pyproject.toml", exit_code=2)
     done = wheelmill(*install, "--platform", "win_amd64", exit_code=8)
-    assert "the lock is not for" in done.stderr
+    done.check_refused("lock-for-another")
     assert (tmp_path / "pyproject.toml").read_text() == '[project]\nname = "mine"\n'
 
 
@@ -173,11 +173,13 @@ def test_10_an_empty_folder_becomes_a_whole_project(wheelmill: Command, server: 
     """
     server.pages["/wheels/"] = Answer(links_page(wheel_name()))
     add = ("add", "demo", "--no-sync", "--no-look", *TARGET)
-    assert "new project" in wheelmill(*add).stderr
-    project = tomllib.loads((tmp_path / "pyproject.toml").read_text())["project"]
+    wheelmill(*add)
+    text = (tmp_path / "pyproject.toml").read_text()
+    project = tomllib.loads(text)["project"]
     assert project["name"]
     assert (project["version"], project["requires-python"]) == ("0.1.0", "==3.12.*")
-    assert "nothing to change" in wheelmill(*add).stderr
+    wheelmill(*add)
+    assert (tmp_path / "pyproject.toml").read_text() == text
 
 
 def test_11_what_a_project_depends_on_is_changed_where_it_stands(
@@ -191,7 +193,7 @@ def test_11_what_a_project_depends_on_is_changed_where_it_stands(
     pyproject.write_text(before)
     add = ("add", "flash-attn", "--no-sync", "--no-look", *MACHINE, "--cuda", "12.4")
     refused = wheelmill(*add, "--torch", "2.8", exit_code=2)
-    assert "depends on torch==2.5.0, but the wheels are for torch 2.8" in refused.stderr
+    refused.check_refused("dependency-conflict", "torch==2.5.0", "2.8")
     assert pyproject.read_text() == before
     wheelmill(*add)
     torch, flash = tomllib.loads(pyproject.read_text())["project"]["dependencies"]
@@ -204,7 +206,7 @@ def test_12_a_package_without_a_wheel_is_a_failure(wheelmill: Command, server: P
     server.pages["/wheels/"] = Answer(links_page(wheel_name()))
     for command in (("resolve",), ("add", "--no-sync"), ("lock",), ("install",)):
         done = wheelmill(*command, "demo", "other", "--no-look", *TARGET, exit_code=8)
-        assert "no wheel for other" in done.stderr
+        done.check_refused("no-wheel", "other")
     assert not list(tmp_path.glob("*.toml"))
 
 
@@ -258,7 +260,7 @@ def test_17_what_was_built_here_is_found_by_its_inputs(taken: Taken, wheelmill: 
     add = ("add", "torch-spline-conv", "--no-sync", *MACHINE, "--cuda", "130")
     wheelmill(*add, "--torch", "2.11", "--gpu", "8.0", exit_code=8)
     for options in (("--torch", "2.11"), ("--torch", "2.11.0", "--build")):
-        assert f"{name}, built on this machine" in wheelmill(*add, *options, "--gpu", "9.0").stderr
+        assert name in wheelmill(*add, *options, "--gpu", "9.0").stderr
     before, cleaned = (json.loads(wheelmill("cache", word, "--json").stdout)["files"] for word in ("info", "clean"))
     assert before == cleaned
     assert not list((tmp_path / "cache").rglob("*.whl"))
@@ -278,7 +280,7 @@ def test_18_brackets_are_printed(wheelmill: Command, server: PageServer, tmp_pat
     own = ("--source", "own.yml")
     assert "for [a-z]" in wheelmill("search", *own).stdout
     assert "[[red]]" in wheelmill("explain", "demo", *TARGET, *own).stdout
-    assert "of [red]" in wheelmill("resolve", "demo", "--no-look", *TARGET, *own).stderr
+    assert "[red]" in wheelmill("resolve", "demo", "--no-look", *TARGET, *own).stderr
 
 
 def test_19_wheels_for_certain_gpus_need_one_of_them(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
@@ -287,7 +289,7 @@ def test_19_wheels_for_certain_gpus_need_one_of_them(wheelmill: Command, server:
     entry = {"find_links": f"{server.url}/wheels/", "gpus": ["12.0"]}
     (tmp_path / "own.yml").write_text(json.dumps({"sources": {"blackwell": entry}}))
     resolve = ("resolve", "demo", "--no-look", *TARGET, "--source", "own.yml")
-    assert "hint: --gpu 12.0" in wheelmill(*resolve, exit_code=8).stderr
+    wheelmill(*resolve, exit_code=8).check_refused("no-wheel", "--gpu", "12.0")
     wheelmill(*resolve, "--gpu", "sm_90", exit_code=8)
     wheelmill(*resolve, "--gpu", "sm_120")
     shipped = wheelmill("search", "flash-attn-3", "--source", ROOT / "config" / "sources.yml", "--json").stdout
@@ -345,8 +347,8 @@ def test_21_every_page_of_releases_is_read(wheelmill: Command, server: PageServe
 @pytest.mark.parametrize(
     ("answer", "said", "exit_code"),
     [
-        (Answer(status=403, headers={"X-RateLimit-Remaining": "0"}), "GitHub's limit for requests is reached", 10),
-        (Answer(status=429, headers={"Retry-After": "90"}), "try again in 90 seconds", 10),
+        (Answer(status=403, headers={"X-RateLimit-Remaining": "0"}), "GitHub", 10),
+        (Answer(status=429, headers={"Retry-After": "90"}), "90 seconds", 10),
         (Answer(status=410), "410 Gone", 8),
     ],
 )

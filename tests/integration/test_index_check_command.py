@@ -98,14 +98,14 @@ def test_the_same_of_a_hundred_files_is_said_once_in_every_form(python: Command,
     check = (*CHECK, many_without_hashes(tmp_path), "--format")
     done = python(*check, "text", exit_code=9)
     assert "\n  and 97 more that say the same\n" in done.stdout
-    assert "findings: 1 in 100 places; read: 1 of 1 project page, 50 of 100 files" in done.stderr
+    assert "50 of 100 files" in done.stderr
     (finding,) = json.loads(python(*check, "json", exit_code=9).stdout)["findings"]
     assert (finding["number"], finding["count"], len(finding["examples"])) == ("503.7", 100, 10)
     (result,) = json.loads(python(*check, "sarif", exit_code=9).stdout)["runs"][0]["results"]
     assert (result["ruleId"], result["occurrenceCount"]) == ("503.7", 100)
     suites = junitparser.JUnitXml.fromstring(python(*check, "junit", exit_code=9).stdout)
     assert [case.name[:6] for suite in suites for case in suite if case.result] == ["503.7 "]
-    assert "give one of them" in python(*check, "sarif", "--json", exit_code=2).stderr
+    python(*check, "sarif", "--json", exit_code=2).check_refused("options-conflict")
 
 
 def test_projects_of_an_index_without_a_list(python: Command, server: Server, tmp_path: Path) -> None:
@@ -119,16 +119,16 @@ def test_projects_of_an_index_without_a_list(python: Command, server: Server, tm
         done = python(*check, folder, "--project=demo", "--project=gone", exit_code=9)
         findings = json.loads(done.stdout)["findings"]
         assert [(it["number"], it["count"]) for it in findings] == [("503.2", 1), ("503.7", 100)]
-    assert "expected a project name" in python(*check, site, "--project=../x", exit_code=2).stderr
+    python(*check, site, "--project=../x", exit_code=2).check_refused("project-name-invalid")
 
 
 def test_what_is_neither_url_nor_index(python: Command, tmp_path: Path) -> None:
-    assert "expected a URL or a folder, not 'nowhere'" in python(*CHECK, "nowhere", exit_code=2).stderr
-    assert "expected the URL of an index" in python(*CHECK, "http://user:word@127.0.0.1:x/", exit_code=2).stderr
+    python(*CHECK, "nowhere", exit_code=2).check_refused("target-invalid", "nowhere")
+    python(*CHECK, "http://user:word@127.0.0.1:x/", exit_code=2).check_refused("index-url-invalid", "URL")
     done = python(*CHECK, "http://127.0.0.1/simple/?token=word", exit_code=2)
-    assert "expected the URL of an index without '?'" in done.stderr
+    done.check_refused("index-url-invalid", "URL")
     assert "word" not in done.stderr
-    assert "holds no simple index" in python(*CHECK, tmp_path, exit_code=7).stderr
+    python(*CHECK, tmp_path, exit_code=7).check_refused("not-a-site")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.nightly)])

@@ -92,7 +92,7 @@ def test_nothing_is_written_through_a_link(python: Command, checkout: Path) -> N
 
 def test_a_file_in_the_place_of_a_folder_is_told_before_anything_is_written(python: Command, checkout: Path) -> None:
     (checkout / ".github").write_text("mine")
-    assert "already there" in python(*INIT, checkout, *FROM, exit_code=2).stderr
+    python(*INIT, checkout, *FROM, exit_code=2).check_refused("file-exists")
     assert files_in(checkout) == {".github"}
 
 

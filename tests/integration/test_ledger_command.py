@@ -25,7 +25,7 @@ def test_it_is_shown_and_made_again(python: Command, store: DirectoryStore) -> N
     show = ["-m", "wheelmill", "release", "ledger", "--store", f"dir:{store.directory}"]
     assert python(*show, exit_code=0).stdout.splitlines()[0] == "1 release with 1 wheel"
     (store.directory / "ledger.tar.gz").write_bytes(b"damaged")
-    assert "wheelmill release ledger --rebuild" in python(*show, exit_code=6).stderr
+    python(*show, exit_code=6).check_refused("not-a-ledger", "wheelmill release ledger --rebuild")
     content = json.loads(python(*show, "--rebuild", "--json", exit_code=0).stdout)
     assert content["schema"] == "wheelmill.release-ledger/1"
     assert [release["wheels"] for release in content["releases"]] == [[NAME]]
@@ -37,4 +37,4 @@ def test_no_manifest_and_a_file_that_lacks_are_findings(python: Command, store: 
     (store.directory / "v2026-11-21" / f"{NAME}.metadata").unlink()
     done = python("-m", "wheelmill", "release", "ledger", "--rebuild", "--store", f"dir:{store.directory}", exit_code=9)
     assert "gh release delete v2026-11-20 --cleanup-tag" in done.stderr
-    assert f"v2026-11-21 has no {NAME}.metadata" in done.stderr
+    assert f"{NAME}.metadata" in done.stderr

@@ -63,7 +63,7 @@ def test_a_refused_wheel_has_its_code_in_the_json(
     assert content["schema"] == "wheelmill.smoke/1"
     assert (verdict["file"], verdict["sha256"], verdict["ok"]) == (wheel.name, sha256_of(wheel), False)
     assert code in {finding["code"] for finding in verdict["findings"]}
-    assert f"error: refused: {wheel.name}" in done.stderr
+    done.check_refused("wheels-refused", wheel.name)
     assert not list(tmp_path.glob("*.tested.json"))
 
 

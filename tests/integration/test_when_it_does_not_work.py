@@ -159,7 +159,7 @@ def test_doctor_says_what_is_the_usual_indexs(
     lock = tmp_path / "requirements.txt"
     lock.write_text(f"demo=={LABELLED}\n")
     done = wheelmill("doctor", "--offline", "--python-path", installers.folder / "env", "--project", lock, exit_code=9)
-    assert "demo 1.0: unlabelled: " in done.stderr
+    done.check_refused("faults-found", "demo 1.0: unlabelled: ")
     assert done.stderr.splitlines()[-2:] == [
         "error: 1 fault",
         'hint: explained in docs/when-it-does-not-work.md: "Another project is installed"',

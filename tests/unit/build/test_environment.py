@@ -123,9 +123,8 @@ def test_a_torch_for_another_cuda_is_refused(
     version_file: bytes | None, cuda: str, unpacked: UnpackedPackages, log: Path
 ) -> None:
     write_wheel(unpacked.index / TORCH, files={"torch/version.py": version_file} if version_file else {})
-    with pytest.raises(BuildError, check=coded("torch-for-another-cuda", "2.11.0", "13.0", cuda)) as refusal:
+    with pytest.raises(BuildError, check=coded("torch-for-another-cuda", "2.11.0", "13.0", cuda)):
         install_torch(TARGET, unpacked, log=log)
-    assert refusal.value.hint == "set pip or uv to an index that has torch for that CUDA"
 
 
 def asked(packages: PackageFolder, *questions: str) -> list[str]:
@@ -237,9 +236,8 @@ def test_a_version_that_is_there_with_unknown_bytes_is_replaced(
 def test_nothing_locked_is_a_build_error_that_says_what_to_run(
     native: PackageFolder, tmp_path: Path, log: Path
 ) -> None:
-    with pytest.raises(BuildError, check=coded("not-locked", "demo")) as refusal:
+    with pytest.raises(BuildError, check=coded("not-locked", "wheelmill config lock demo")):
         install_packages(WITHOUT_TORCH, native, tmp_path, log=log)
-    assert refusal.value.hint == "run 'wheelmill config lock demo'"
 
 
 def test_a_lock_from_before_packages_yml_changed_is_a_build_error(
@@ -247,9 +245,8 @@ def test_a_lock_from_before_packages_yml_changed_is_a_build_error(
 ) -> None:
     package = replace(TARGET.package, extra_deps=("torch", "cmake"))
     target = locked(replace(WITHOUT_TORCH, package=package), *package_index.glob("*-99.0-*"))
-    with pytest.raises(BuildError, check=coded("lock-outdated", "cmake")) as refusal:
+    with pytest.raises(BuildError, check=coded("lock-outdated", "cmake", "wheelmill config lock demo")):
         install_packages(target, native, tmp_path, log=log)
-    assert refusal.value.hint == "run 'wheelmill config lock demo'"
 
 
 def test_a_torch_that_is_nowhere_is_a_build_error(native: PackageFolder, tmp_path: Path, log: Path) -> None:

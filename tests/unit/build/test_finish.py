@@ -145,20 +145,19 @@ def test_requirements_are_taken_away_put_in_another_s_place_and_added(raw: Path,
 
 
 @pytest.mark.parametrize(
-    ("changes", "fault"),
+    ("changes", "refusal"),
     [
-        ({"remove": ("black", "future")}, "remove: the wheel does not require future; leave that out"),
-        ({"replace": ("Future<1",)}, "replace: the wheel does not require future; leave that out"),
-        ({"add": ("NumPy",)}, "add: the wheel requires numpy already; 'replace' changes that"),
+        ({"remove": ("black", "future")}, coded("requirement-absent", "requires_dist.remove", "future")),
+        ({"replace": ("Future<1",)}, coded("requirement-absent", "requires_dist.replace", "future")),
+        ({"add": ("NumPy",)}, coded("requirement-present", "requires_dist.add", "numpy")),
     ],
     ids=["remove", "replace", "add"],
 )
 def test_a_change_that_the_source_has_outlived_is_named(
-    changes: dict[str, tuple[str, ...]], fault: str, raw: Path, finish: Finish
+    changes: dict[str, tuple[str, ...]], refusal: Coded, raw: Path, finish: Finish
 ) -> None:
-    with pytest.raises(BuildError) as refusal:
+    with pytest.raises(BuildError, check=refusal):
         requirements_after(finish, raw, **changes)
-    assert str(refusal.value) == f"the entry of demo: requires_dist.{fault}"
 
 
 def test_a_hundred_thousand_requirements_are_refused_at_once(raw: Path) -> None:
@@ -233,9 +232,6 @@ def test_symbols_that_a_policy_does_not_allow_are_named(finish: Finish, tmp_path
     glibc = compile_future_glibc(tmp_path / "future")
     machine_code = compile_shared_object(tmp_path / "_C.so", CALLS_THE_FUTURE, needs=[glibc])
     raw = write_wheel(tmp_path / "raw" / RAW, files={"demo/_C.so": machine_code.read_bytes()})
-    with pytest.raises(BuildError) as refusal:
+    facts = (RAW, f"manylinux_2_17_{MACHINE}", "  from_the_future@GLIBC_2.99 in demo/_C.so")
+    with pytest.raises(BuildError, check=coded("auditwheel-refused", *facts)):
         finish(raw, policy="manylinux_2_17")
-    assert str(refusal.value).splitlines() == [
-        f"auditwheel refuses {RAW} as manylinux_2_17_{MACHINE}: it needs a glibc newer than 2.17:",
-        "  from_the_future@GLIBC_2.99 in demo/_C.so",
-    ]

@@ -118,21 +118,17 @@ def test_a_backend_that_fails_is_a_build_error_that_says_why(
 ) -> None:
     (source / "backend.py").write_text(f"raise {failure}('no compiler here')")
     log = source.parent / "log"
-    with pytest.raises(BuildError) as refusal:
+    with pytest.raises(BuildError, check=coded("build-failed", "demo", "no compiler here", log)):
         build_raw_wheel(PACKAGE, source, source.parent / "raw", environment, log=log, progress=Progress())
-    first, *tail, last = str(refusal.value).splitlines()
-    assert first == "demo does not build:"
-    assert "no compiler here" in "\n".join(tail)
-    assert last == f"(the whole log: {log})"
 
 
 def test_a_project_whose_settings_cannot_be_read_names_no_log(source: Path, environment: BuildEnvironment) -> None:
     (source / "pyproject.toml").write_text("[build-system")
     log = source.parent / "log"
-    with pytest.raises(BuildError, check=coded("build-failed", "demo does not build", "pyproject.toml")) as failure:
+    with pytest.raises(BuildError, check=coded("build-failed", "demo", "pyproject.toml")) as failure:
         build_raw_wheel(PACKAGE, source, source.parent / "raw", environment, log=log, progress=Progress())
     assert not log.exists()
-    assert "whole log" not in str(failure.value)
+    assert str(log) not in str(failure.value)
 
 
 def test_the_unit_that_compiles_is_shown(source: Path, environment: BuildEnvironment) -> None:
@@ -217,9 +213,8 @@ def test_the_build_is_told_what_to_compile_for_and_with_and_no_secret(
 
 def test_a_python_that_is_nowhere_is_a_build_error_that_says_what_to_do(workspace: Path) -> None:
     target = replace(WITHOUT_TORCH, cell=replace(WITHOUT_TORCH.cell, python=PythonVersion(3, 99)))
-    with pytest.raises(BuildError, check=coded("no-build-environment", "3.99")) as failure:
+    with pytest.raises(BuildError, check=coded("no-build-environment", "Python 3.99", "PATH")):
         prepare_environment(target, PLACE, workspace, log=workspace / "log")
-    assert failure.value.hint == "install Python 3.99 with its headers, or put it on PATH"
 
 
 WANTED = SystemPackages(dnf=("a-devel", "b-devel"), apt=("liba-dev", "libb-dev"))
@@ -261,10 +256,8 @@ def test_what_is_missing_is_named_with_the_line_that_installs_it(
     programs: Mapping[str, str], missing: str, line: str, machine: Machine
 ) -> None:
     machine(programs)
-    with pytest.raises(BuildError) as refusal:
+    with pytest.raises(BuildError, check=coded("system-packages-absent", "system_packages", missing, line)):
         check_system_packages(SYSTEM_PACKAGES_PACKAGE, QUIET)
-    assert str(refusal.value) == f"the entry of demo: system_packages: not installed here: {missing}"
-    assert refusal.value.hint == line
 
 
 def test_what_is_there_is_enough(machine: Machine) -> None:

@@ -78,9 +78,8 @@ def test_a_toolkit_of_another_release_or_one_that_is_not_whole_is_passed_over(
 
 @pytest.mark.usefixtures("home")
 def test_cuda_12_must_be_installed_because_no_wheel_has_its_compiler(nowhere: PackageFolder, tmp_path: Path) -> None:
-    with pytest.raises(BuildError, check=coded("no-toolkit", "12.9.98")) as refusal:
+    with pytest.raises(BuildError, check=coded("no-toolkit", "12.9.98", "CUDA_HOME", "/usr/local/cuda-12.9")):
         provide_toolkit(CUDA_12, "12.9.98", nowhere, log=tmp_path / "log")
-    assert refusal.value.hint == "install the toolkit and set CUDA_HOME, or put it at /usr/local/cuda-12.9"
 
 
 @pytest.fixture

@@ -71,9 +71,8 @@ def test_a_site_that_says_something_else_of_a_release_is_refused(
 
 
 def test_a_place_without_an_index_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(SiteError, check=coded("deployed-unreadable", "/wheels.json", "No such file")) as refusal:
+    with pytest.raises(SiteError, check=coded("deployed-unreadable", "/wheels.json", "--previous")):
         deployed_wheels(str(tmp_path), ())
-    assert refusal.value.hint == "leave --previous out for the first index at a place"
     with (
         serve_folder(tmp_path) as url,
         pytest.raises(SiteError, check=coded("deployed-unreadable", "/wheels.json", "404")),

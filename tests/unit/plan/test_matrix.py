@@ -260,41 +260,41 @@ def test_a_sample_is_compiled_for_the_architectures_that_were_asked_for() -> Non
 
 
 @pytest.mark.parametrize(
-    ("names", "unknown", "hint"),
+    ("names", "unknown", "meant", "known"),
     [
-        (("demo", "demoo"), "demoo", "did you mean demo?"),
-        (("demo", "other"), "other", "it has demo, plain"),
-        (("demoo", "other"), "demoo, other", "did you mean demo? it has demo, plain"),
-        (("demoo", "ddemo"), "demoo, ddemo", "did you mean demo?"),
-        (("other", "other"), "other", "it has demo, plain"),
+        (("demo", "demoo"), "demoo", True, False),
+        (("demo", "other"), "other", False, True),
+        (("demoo", "other"), "demoo, other", True, True),
+        (("demoo", "ddemo"), "demoo, ddemo", True, False),
+        (("other", "other"), "other", False, True),
     ],
 )
-def test_unknown_projects_are_refused_with_what_may_be_meant(names: tuple[str, ...], unknown: str, hint: str) -> None:
+def test_unknown_projects_are_refused_with_what_may_be_meant(
+    names: tuple[str, ...], unknown: str, *, meant: bool, known: bool
+) -> None:
     with pytest.raises(UsageError, check=coded("package-unknown", "packages.yml", unknown)) as caught:
         make_plan(CONFIG, Filters(projects=tuple(map(project_name, names))), {})
-    assert caught.value.hint == hint
+    hint = str(caught.value.hint)
+    assert ("demo?" in hint, "demo, plain" in hint) == (meant, known)
 
 
 @pytest.mark.parametrize(
-    ("filters", "refusal", "hint"),
+    ("filters", "refusal"),
     [
         (
             Filters(versions=(V1, project_version("3.0"))),
-            coded("version-unknown", "3.0", "packages.yml"),
-            "demo has 1.0, 2.0; plain has 1.0",
+            coded("version-unknown", "3.0", "packages.yml", "demo has 1.0, 2.0; plain has 1.0"),
         ),
         (
             Filters(platforms=(X86, Platform.parse("linux_riscv64"))),
-            coded("platform-unknown", "linux_riscv64"),
-            "it has linux_x86_64, linux_aarch64",
+            coded("platform-unknown", "linux_riscv64", "linux_x86_64, linux_aarch64"),
         ),
     ],
     ids=["version", "platform"],
 )
-def test_what_is_unknown_is_refused_and_the_known_ones_are_named(filters: Filters, refusal: Coded, hint: str) -> None:
-    with pytest.raises(UsageError, check=refusal) as caught:
+def test_what_is_unknown_is_refused_and_the_known_ones_are_named(filters: Filters, refusal: Coded) -> None:
+    with pytest.raises(UsageError, check=refusal):
         make_plan(CONFIG, filters, {})
-    assert caught.value.hint == hint
 
 
 def test_a_tag_stands_for_the_packages_that_have_it() -> None:

@@ -197,9 +197,8 @@ def test_the_daemon_knows_whether_memory_was_used_up(docker: FakeDocker, events:
 
 def test_a_machine_without_docker_is_told_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, check=coded("docker-absent")) as refusal, claim_run():
+    with pytest.raises(UsageError, check=coded("docker-absent", "--sandbox local")), claim_run():
         pytest.fail("there is no docker")
-    assert refusal.value.hint == "install Docker, or use --sandbox local"
 
 
 def test_a_daemon_that_is_lost_is_a_build_error_and_not_the_fault_of_what_ran_in_it(docker: FakeDocker) -> None:

@@ -127,9 +127,8 @@ def test_the_file_names_origins(credentials_file: Path) -> None:
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
 def test_a_file_that_others_may_open_is_refused(mode: int, credentials_file: Path) -> None:
     write_private(credentials_file, '["https://index.example"]\ntoken = "secret"\n').chmod(mode)
-    with pytest.raises(UsageError, check=coded("credentials-open")) as raised:
+    with pytest.raises(UsageError, check=coded("credentials-open", f"chmod 600 {credentials_file}")):
         authorization_for("https://elsewhere.example/")
-    assert raised.value.hint == f"chmod 600 {credentials_file}"
 
 
 def test_a_file_that_is_named_and_missing_is_an_error(credentials_file: Path) -> None:
@@ -191,9 +190,8 @@ def test_the_keyring_is_not_asked_over_plain_http_nor_for_other_origins(keyring:
 @pytest.mark.usefixtures("keyring")
 def test_a_user_whose_password_nobody_has_is_an_error_that_says_what_to_do(credentials_file: Path) -> None:
     write_private(credentials_file, '["https://index.example"]\nusername = "somebody"\n')
-    with pytest.raises(UsageError, check=coded("keyring-empty", "somebody", "https://index.example")) as raised:
+    with pytest.raises(UsageError, check=coded("keyring-empty", "keyring set https://index.example somebody")):
         authorization_for("https://index.example/")
-    assert "keyring set https://index.example somebody" in str(raised.value.hint)
 
 
 @pytest.mark.parametrize(

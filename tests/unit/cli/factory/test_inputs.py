@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.refusals import coded
+from tests.refusals import Coded, coded
 from wheelmill.cli.factory.inputs import store_at, use_clones
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.system import git
@@ -14,18 +14,17 @@ URL = "https://git.example/demo"
 
 
 @pytest.mark.parametrize(
-    ("texts", "fault"),
+    ("texts", "refusal"),
     [
-        ([URL], f"--clone: expected URL=FOLDER, not '{URL}'"),
-        (["=."], "--clone: expected URL=FOLDER, not '=.'"),
-        ([f"{URL}=nowhere"], "--clone: there is no folder nowhere"),
-        ([f"{URL}=.", f"{URL}=.."], f"--clone: {URL} has two folders, . and .."),
+        ([URL], coded("clone-invalid", "--clone", f"'{URL}'")),
+        (["=."], coded("clone-invalid", "--clone", "'=.'")),
+        ([f"{URL}=nowhere"], coded("clone-absent", "--clone", "nowhere")),
+        ([f"{URL}=.", f"{URL}=.."], coded("clone-twice", f"--clone: {URL}")),
     ],
 )
-def test_a_clone_that_means_nothing_is_refused(texts: list[str], fault: str) -> None:
-    with pytest.raises(UsageError) as refusal, use_clones(texts):
+def test_a_clone_that_means_nothing_is_refused(texts: list[str], refusal: Coded) -> None:
+    with pytest.raises(UsageError, check=refusal), use_clones(texts):
         pytest.fail("it went on")
-    assert str(refusal.value) == fault
 
 
 def test_a_clone_that_nothing_asked_for_is_named_also_after_a_failure(
@@ -33,7 +32,7 @@ def test_a_clone_that_nothing_asked_for_is_named_also_after_a_failure(
 ) -> None:
     with pytest.raises(BuildError), use_clones([f"{URL}={tmp_path}"]):
         raise BuildError("build-failed", "another address is in packages.yml")
-    assert capsys.readouterr().err == f"warning: --clone {URL}: no source and no submodule has this address\n"
+    assert capsys.readouterr().err.startswith(f"warning: --clone {URL}: ")
 
 
 def test_what_was_asked_for_is_not_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,9 +46,8 @@ def test_without_botocore_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
     for name in [name for name in sys.modules if name.startswith(("botocore", "wheelmill.release.s3"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "botocore", None)  # as if it were not installed
-    with pytest.raises(UsageError) as refusal:
+    with pytest.raises(UsageError, check=coded("s3-not-installed", "botocore", "pip install 'wheelmill[s3]'")):
         store_at("s3:wheels")
-    assert refusal.value.explained == ("S3 needs botocore, which is not installed\nhint: pip install 'wheelmill[s3]'")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.client.targets import LINUX, candidate, resolution
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.install.installer import DriverNeed, check_driver, needs_of_choices, needs_of_wheels
@@ -55,13 +56,9 @@ def test_what_a_manifest_says_counts_more_than_the_label() -> None:
 
 def test_a_driver_that_is_too_old_is_named_with_both_numbers_and_a_way_on() -> None:
     old = replace(LINUX, driver="570.26", origins={"driver": "nvidia-smi"})
-    with pytest.raises(NoWheelError) as refusal:
+    facts = ("demo 1.0+cu130", "570.26 (nvidia-smi)", "--driver 580.65.06")
+    with pytest.raises(NoWheelError, check=coded("driver-too-old", *facts)):
         check_driver([DriverNeed(wheel="other 1.0+cu128", driver="525.60.13"), NEED], old)
-    assert str(refusal.value) == (
-        "demo 1.0+cu130 needs NVIDIA driver 580.65.06 or newer, and that of this machine is 570.26 (nvidia-smi); "
-        "nothing was downloaded"
-    )
-    assert "--driver 580.65.06" in (refusal.value.hint or "")
 
 
 @pytest.mark.parametrize("driver", ["580.65.06", "580.105.08", "1000.1"])
@@ -71,7 +68,9 @@ def test_a_driver_that_is_new_enough_is_not_spoken_of(driver: str) -> None:
 
 def test_where_there_is_no_driver_a_warning_is_given_and_no_more() -> None:
     warning = check_driver([NEED], LINUX)
-    assert warning == "demo 1.0+cu130 needs NVIDIA driver 580.65.06 or newer, and no driver was found here"
+    assert warning is not None
+    assert "demo 1.0+cu130" in warning
+    assert "580.65.06" in warning
 
 
 def test_nothing_is_said_where_nothing_is_needed_or_numbers_are_others() -> None:

@@ -69,8 +69,7 @@ def test_a_file_with_hashes_is_refused_with_the_command_that_locks_what_was_aske
     found = project(folder, "rich==1 --hash=sha256:00\n")
     with pytest.raises(UsageError) as caught:
         found.add([Requirement("flash-attn[test]>=2.7,<3")], [resolution(candidate(WHEEL))])
-    advice, _, command = (caught.value.hint or "").partition(": ")
-    assert advice == "write lines with hashes for these packages in place of the last lock's"
+    _, _, command = (caught.value.hint or "").partition(": ")
     words = ["wheelmill", "lock", "flash-attn[test]<3,>=2.7", "--format", "requirements", "--output", str(found.path)]
     assert command == command_line(words)
 

@@ -196,9 +196,8 @@ def damage(ledger: Ledger, files: Mapping[str, bytes], github: GitHub) -> None:
 def test_a_damaged_ledger_is_named_with_what_to_do(open_ledger: Open, github: GitHub, file: str) -> None:
     open_ledger().change("a release", add_release)
     damage(open_ledger(), {file: b'{"tag": 1}' if "v2026" in file else b"[]"}, github)
-    with pytest.raises(ReleaseError, check=coded("not-a-ledger", file)) as caught:
+    with pytest.raises(ReleaseError, check=coded("not-a-ledger", file, "--rebuild")):
         open_ledger().read()
-    assert "--rebuild" in caught.value.explained
     assert open_ledger().change("rebuild", add_release, repair=True) == open_ledger().read()
 
 
