@@ -162,7 +162,7 @@ def test_a_change_that_the_source_has_outlived_is_named(
 
 def test_a_hundred_thousand_requirements_are_refused_at_once(raw: Path) -> None:
     wheel_requires(raw, *(f"demo-{number}" for number in range(100_000)))
-    with pytest.raises(BuildError, check=coded("raw-wheel-unreadable", "more than")):
+    with pytest.raises(BuildError, check=coded("raw-wheel-unreadable")):
         check_built(raw, TARGET)
 
 

@@ -153,7 +153,7 @@ def test_a_build_that_takes_too_long_is_ended_with_all_it_started(source: Path, 
     (source / "backend.py").write_text(SLOW.format(seconds=seconds))
     log = source.parent / "log"
     package, heard = replace(PACKAGE, timeout=3), HeardLines()
-    with pytest.raises(BuildError, check=coded("build-failed", "after its 3 s were over")):
+    with pytest.raises(BuildError, check=coded("build-failed", "3 s")):
         build_raw_wheel(package, source, source.parent / "raw", environment, log=log, progress=heard)
     assert "compiling" in heard.lines
     assert [path for path in Path("/proc").glob("[0-9]*/cmdline") if seconds.encode() in content_of(path)] == []

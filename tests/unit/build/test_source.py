@@ -75,9 +75,9 @@ def test_a_link_that_came_after_the_configuration_was_read_is_not_followed(
     (folder / "demo" / "__init__.py").unlink()
     (folder / "demo").rmdir()
     (folder / name).symlink_to(key if name == "setup.cfg" else key.parent)
-    with pytest.raises(BuildError, check=coded("source-unreadable", "demo: 'project/", "leads out of", name)):
+    with pytest.raises(BuildError, check=coded("source-unreadable", "demo: 'project/", name)):
         fetch_source(target, tmp_path / "copy")
-    with pytest.raises(BuildError, check=coded("source-unreadable", "leads out of")):
+    with pytest.raises(BuildError, check=coded("source-unreadable")):
         apply_patches(package_in(tmp_path, folder / name), folder, log=tmp_path / "log")
     assert not (tmp_path / "copy").exists()
 
@@ -132,7 +132,7 @@ def test_a_source_distribution_in_the_cache_is_unpacked(cache: Path, tmp_path: P
 
 
 def test_a_source_distribution_that_cannot_be_unpacked_is_a_build_error(cache: Path, tmp_path: Path) -> None:
-    with pytest.raises(BuildError, check=coded("source-changed", "not a tar archive")):
+    with pytest.raises(BuildError, check=coded("source-changed")):
         fetch_source(cached(cache, b"PK"), tmp_path / "source")
 
 
@@ -148,7 +148,7 @@ def test_a_source_that_is_nowhere_is_a_build_error(cache: Path, tmp_path: Path) 
     target = cached(cache, tar_of(SETUP))
     (path,) = cache.glob("*/*")
     path.unlink()
-    with pytest.raises(BuildError, check=coded("source-changed", "does not answer")):
+    with pytest.raises(BuildError, check=coded("source-changed")):
         fetch_source(target, tmp_path / "source")
 
 
@@ -230,7 +230,7 @@ def test_all_of_a_repository_is_the_source_of_what_lies_in_a_folder_of_it(tmp_pa
         assert files_of(source) == {"README.md", "python/setup.py"}
         assert (source / target.subdirectory / "setup.py").exists()
         assert sha256 == sha256_of_tree(source)
-    with pytest.raises(BuildError, check=coded("subdirectory-invalid", "has no folder '.git' at v1.0")):
+    with pytest.raises(BuildError, check=coded("subdirectory-invalid", "'.git'")):
         fetch_source(at(upstream, subdirectory=".git"), tmp_path / "of git")
 
 
@@ -292,7 +292,7 @@ def test_a_clone_gives_the_same_source_as_the_repository(upstream: Repository, t
         assert unused == {f"{SERVER}up"}
         assert identity_of(inputs_of(target)) == before
     assert sha256 == fetch_source(at(upstream), tmp_path / "without")[1]
-    with pytest.raises(BuildError, check=coded("source-unavailable", "does not give")):
+    with pytest.raises(BuildError, check=coded("source-unavailable")):
         fetch_source(target, tmp_path / "afterwards")
 
 
@@ -327,11 +327,11 @@ def test_a_repository_on_a_server_names_no_folder_of_this_machine_as_its_submodu
 
 
 def test_a_commit_that_is_not_there_is_a_build_error(upstream: Repository, tmp_path: Path) -> None:
-    with pytest.raises(BuildError, check=coded("source-unavailable", "upstream does not give 0", "(v1.0)")):
+    with pytest.raises(BuildError, check=coded("source-unavailable", "(v1.0)")):
         fetch_source(at(upstream, "0" * 40), tmp_path / "source")
     with (
         use_clones({f"{SERVER}upstream": upstream.path}),
-        pytest.raises(BuildError, check=coded("source-unavailable", "does not give 0", upstream.path)),
+        pytest.raises(BuildError, check=coded("source-unavailable", upstream.path)),
     ):
         fetch_source(at(f"{SERVER}upstream", "0" * 40), tmp_path / "of a clone")
 

@@ -46,9 +46,7 @@ def test_what_a_shell_or_a_workflow_would_act_on_is_refused(key: str, hostile: s
 
 @pytest.mark.parametrize("label", ["self-hosted", "gpu-builder", "Ubuntu-24.04", '"[self-hosted, gpu]"', '"x y"'])
 def test_machines_that_are_not_those_of_github_are_refused(label: str, tmp_path: Path) -> None:
-    with pytest.raises(
-        ConfigurationError, check=coded("configuration-invalid", "runner: expected one of GitHub's own machines")
-    ):
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "runner: ")):
         load_config(config_with(tmp_path, runner=label))
 
 
@@ -87,9 +85,7 @@ def test_what_would_exhaust_a_parser_is_a_short_fault_at_its_key(key: str, value
 @pytest.mark.parametrize("bracket", ["[", "{a: ", "- ", "? "])
 def test_yaml_nested_5000_deep_is_a_fault(bracket: str, tmp_path: Path) -> None:
     (tmp_path / "packages.yml").write_text("packages:\n  " + bracket * 5000)
-    with pytest.raises(
-        ConfigurationError, check=coded("configuration-invalid", "packages.yml:2", "nested deeper than 16 levels")
-    ):
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "packages.yml:2", "16 levels")):
         load_config(tmp_path)
 
 

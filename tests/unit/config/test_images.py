@@ -122,30 +122,31 @@ def test_every_fault_is_named_where_it_stands(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "fault"),
+    ("old", "new", "place"),
     [
         (
             f"{CUDA}-devel",
             "docker.io/nvidia/cuda:13.2.0-devel",
-            "16:7: cuda.releases.13.2.devel: expected a tag of toolkit 13.2.1, not '13.2.0-devel-ubuntu24.04'",
+            "16:7: cuda.releases.13.2.devel: ",
         ),
         (
             f"{CUDA}-runtime",
             "docker.io/nvidia/cuda:13.2.10-runtime",
-            "17:7: cuda.releases.13.2.runtime: expected a tag of toolkit 13.2.1, not '13.2.10-runtime-ubuntu24.04'",
+            "17:7: cuda.releases.13.2.runtime: ",
         ),
         (
             '"13.2":',
             '"13.0":',
-            "15:7: cuda.releases.13.0.toolkit: expected a toolkit of CUDA 13.0 such as '13.0.1', not '13.2.1'",
+            "15:7: cuda.releases.13.0.toolkit: ",
         ),
-        ('"13.2":', "13.2:", "14:5: cuda.releases: expected a key in quotes: '13.2'"),
-        (f'"{ALMALINUX}"', "8.10", "9:3: plain.image: expected text in quotes, not 8.10"),
+        ('"13.2":', "13.2:", "14:5: cuda.releases: "),
+        (f'"{ALMALINUX}"', "8.10", "9:3: plain.image: "),
     ],
     ids=["devel of another toolkit", "runtime of another toolkit", "another CUDA", "a number as key", "a number"],
 )
-def test_what_does_not_fit_together_is_a_fault(tmp_path: Path, old: str, new: str, fault: str) -> None:
-    assert faults_in(tmp_path, IMAGES.replace(old, new, 1)) == [f"images.yml:{fault}"]
+def test_what_does_not_fit_together_is_a_fault(tmp_path: Path, old: str, new: str, place: str) -> None:
+    (fault,) = faults_in(tmp_path, IMAGES.replace(old, new, 1))
+    assert fault.startswith(f"images.yml:{place}")
 
 
 def test_a_cuda_may_be_missing(tmp_path: Path) -> None:

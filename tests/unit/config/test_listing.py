@@ -118,9 +118,7 @@ def test_the_files_are_part_of_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "packages.yml").write_text("packages: {}\n")
     assert listing_in(tmp_path) == load_config(tmp_path).listing
     (tmp_path / "removed.yml").write_text("wheel: {}\n")
-    with pytest.raises(
-        ConfigurationError, check=coded("configuration-invalid", "removed.yml:1:1: wheel: is not a key here")
-    ):
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "removed.yml:1:1: wheel: ")):
         load_config(tmp_path)
 
 

@@ -90,7 +90,7 @@ def test_a_value_of_another_type_is_an_error_that_names_its_key(
     told: Hosted, examined: Check, path: str, key: str, value: object
 ) -> None:
     told.answers[path][key] = value
-    with pytest.raises(NetworkError, check=coded("answer-unreadable", f"{path or 'the repository'}: {key}: expected")):
+    with pytest.raises(NetworkError, check=coded("answer-unreadable", f"{path or 'the repository'}: {key}: ")):
         examined()
 
 

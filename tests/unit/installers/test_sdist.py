@@ -57,7 +57,7 @@ def test_an_unsafe_member_is_refused_and_nothing_unpacked(member: tarfile.TarInf
 def test_what_is_no_tar_archive_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "demo-1.0.tar.gz"
     path.write_bytes(b"PK")
-    with pytest.raises(UnreadableError, check=coded("sdist-not-a-tar", "not a tar archive")):
+    with pytest.raises(UnreadableError, check=coded("sdist-not-a-tar")):
         unpack_sdist(path, tmp_path / "source")
 
 

@@ -89,7 +89,7 @@ def test_a_wheel_on_disk_is_measured(tmp_path: Path) -> None:
 
 def test_a_bomb_of_tags_is_refused() -> None:
     part = ".".join(f"p{number}" for number in range(20))
-    with pytest.raises(UnreadableError, check=coded("tags-invalid", "would generate 8000")):
+    with pytest.raises(UnreadableError, check=coded("tags-invalid", "8000")):
         WheelName.parse(f"demo-1-{part}-{part}-{part}.whl")
 
 

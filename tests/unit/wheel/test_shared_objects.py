@@ -199,7 +199,7 @@ def test_symbols_with_endless_names_are_refused(names: bytes, extension: Path, t
 @pytest.mark.usefixtures("an_end")
 def test_a_section_name_without_an_end_is_left(extension: Path, tmp_path: Path) -> None:
     content = with_fields(extension.read_bytes(), (".shstrtab", "sh_offset", extension.stat().st_size))
-    with pytest.raises(UnreadableError, check=coded("elf-invalid", "its headers take more than 500000 reads")):
+    with pytest.raises(UnreadableError, check=coded("elf-invalid", "500000")):
         read_content(tmp_path, content + b"A" * (36 << 20))
 
 

@@ -38,7 +38,7 @@ def test_a_required_package_that_was_asked_for_and_is_skipped_does_not_hold_up_t
     )
     planned = plan_run(config, both, {}, lambda _target: None)
     assert [target.cell.project for target in planned.targets] == [USER]
-    with pytest.raises(BuildError, check=coded("requirement-not-in-run", "user requires demo")):
+    with pytest.raises(BuildError, check=coded("requirement-not-in-run", "user", "demo")):
         plan_run(config, replace(both, projects=(USER,)), {}, lambda _target: None)
 
 

@@ -83,7 +83,7 @@ def test_what_a_person_wrote_is_not_removed(tmp_path: Path) -> None:
 def test_a_lock_does_not_overwrite_requirements(tmp_path: Path) -> None:
     path = tmp_path / "requirements.txt"
     path.write_text("rich\n")
-    with pytest.raises(UsageError, check=coded("line-not-plain", "rich has no hash")):
+    with pytest.raises(UsageError, check=coded("line-not-plain", "rich")):
         put_lock(path, "demo==1 \\\n    --hash=sha256:00\n", ["demo"])
     path.write_text("rich==1 --hash=sha256:11\n")
     for locked in ("demo==1 \\\n    --hash=sha256:00\n", "demo==2 \\\n    --hash=sha256:22\n"):
@@ -91,7 +91,7 @@ def test_a_lock_does_not_overwrite_requirements(tmp_path: Path) -> None:
         assert path.read_text().startswith("rich==1 --hash=sha256:11\n# >>> wheelmill lock")
         assert locked in path.read_text()
     assert "demo==1" not in path.read_text()
-    with pytest.raises(UsageError, check=coded("line-not-plain", "is in the lock as well")):
+    with pytest.raises(UsageError, check=coded("line-not-plain")):
         put_lock(path, "rich==2 --hash=sha256:33\n", ["rich"])
 
 

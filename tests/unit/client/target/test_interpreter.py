@@ -37,7 +37,7 @@ def test_a_torch_from_its_sources_is_one(interpreter: Path) -> None:
 @pytest.mark.parametrize("text", ["__version__ = '2.x'\n", "__version__ = '2.11.0'\ncuda = '12'\n"])
 def test_a_torch_that_is_none_is_named(interpreter: Path, text: str) -> None:
     write_torch(interpreter, text)
-    with pytest.raises(UsageError, check=coded("torch-damaged", "torch/version.py of", "python")):
+    with pytest.raises(UsageError, check=coded("torch-damaged", "torch/version.py", "python")):
         environment_of(interpreter)
 
 

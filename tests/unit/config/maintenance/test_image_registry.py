@@ -213,7 +213,7 @@ def test_a_busy_registry_is_asked_again(
 
 def test_a_registry_that_stays_busy_is_an_error(server: Registry, client: ImageRegistry, pauses: list[float]) -> None:
     server.first = [(503, {}, b"")] * 4
-    with pytest.raises(NetworkError, check=coded("server-silent", "http", "503 Service Unavailable; tried 3 times")):
+    with pytest.raises(NetworkError, check=coded("server-silent", "http", "503 Service Unavailable")):
         client.current(image(server))
     assert pauses == [1, 2]
     assert len(server.asked) == 3
@@ -257,7 +257,7 @@ def test_nobody_waits_for_an_hour(
 
 
 def test_a_registry_that_is_not_there_is_an_error(client: ImageRegistry, pauses: list[float]) -> None:
-    with pytest.raises(NetworkError, check=coded("server-silent", "http", "tried 3 times")):
+    with pytest.raises(NetworkError, check=coded("server-silent", "http", "3 times")):
         client.current(ImageReference("127.0.0.1:9/a/b", "1", OLD))
     assert pauses == [1, 2]
 

@@ -99,44 +99,43 @@ def test_the_form_asks_what_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "question", "message"),
+    ("changed", "question", "fact"),
     [
-        ({"Project": "$(id)"}, "Project", "expected plain text without $"),
-        ({"Project": "`id`"}, "Project", "expected plain text without `"),
-        ({"Project": "${{ github.token }}"}, "Project", "expected plain text without $"),
-        ({"Project": "Torch_Scatter"}, "Project", "expected the normalized name 'torch-scatter'"),
-        ({"Project": "a\nrunner: self-hosted"}, "Project", "expected one line"),
-        ({"Project": "_No response_"}, "Project", "expected a project name"),
-        ({"Project": "[x](https://example.org)"}, "Project", "expected a project name"),
-        ({"Project": "[key]"}, "Project", "expected a project name"),
-        ({"Versions": "1.0; rm -rf /"}, "Versions", "expected a version"),
-        ({"Versions": "_No response_"}, "Versions", "is required"),
-        ({"Description": "two\nlines"}, "Description", "expected one line"),
-        ({"Licence": "do what you like"}, "Licence", "expected an SPDX expression"),
-        ({"Build_requirements": "torch @ https://example.org/x"}, "Build requirements", "not from a URL"),
-        ({"GPU_architectures": "all"}, "GPU architectures", "expected a compute capability"),
-        ({"Modules_to_import": "os; import sys"}, "Modules to import", "expected a module"),
-        ({"Is it built in isolation?": "perhaps"}, "Is it built in isolation?", "expected"),
+        ({"Project": "$(id)"}, "Project", "$"),
+        ({"Project": "`id`"}, "Project", "`"),
+        ({"Project": "${{ github.token }}"}, "Project", "$"),
+        ({"Project": "Torch_Scatter"}, "Project", "'torch-scatter'"),
+        ({"Project": "a\nrunner: self-hosted"}, "Project", ""),
+        ({"Project": "_No response_"}, "Project", ""),
+        ({"Project": "[x](https://example.org)"}, "Project", ""),
+        ({"Project": "[key]"}, "Project", ""),
+        ({"Versions": "1.0; rm -rf /"}, "Versions", ""),
+        ({"Versions": "_No response_"}, "Versions", ""),
+        ({"Description": "two\nlines"}, "Description", ""),
+        ({"Licence": "do what you like"}, "Licence", ""),
+        ({"Build_requirements": "torch @ https://example.org/x"}, "Build requirements", "https://example.org/x"),
+        ({"GPU_architectures": "all"}, "GPU architectures", ""),
+        ({"Modules_to_import": "os; import sys"}, "Modules to import", ""),
+        ({"Is it built in isolation?": "perhaps"}, "Is it built in isolation?", ""),
         ({"Git_repository": "https://git.example/o/r@1"}, "Its name on the package index", "same"),
-        ({"Git_repository": "git.example/o/r"}, "Git repository", "the https:// or file:// address"),
+        ({"Git_repository": "git.example/o/r"}, "Git repository", "https://"),
         ({"Anything_else": "PATH=/tmp"}, "Anything else", "PATH"),
-        ({"Anything_else": "X=$(id)"}, "Anything else", "expected plain text without $"),
-        ({"Colour": "green"}, "Colour", "is not a question of the form"),
+        ({"Anything_else": "X=$(id)"}, "Anything else", "$"),
+        ({"Colour": "green"}, "Colour", ""),
     ],
 )
 def test_hostile_and_wrong_answers_are_refused_by_question(
-    tmp_path: Path, changed: dict[str, str], question: str, message: str
+    tmp_path: Path, changed: dict[str, str], question: str, fact: str
 ) -> None:
     with pytest.raises(ConfigurationError) as refused:
         read_request(issue(tmp_path, **changed))
     assert any(
-        fault.startswith("issue.md:") and f": {question}: " in fault and message in fault
-        for fault in refused.value.faults
+        fault.startswith("issue.md:") and f": {question}: " in fault and fact in fault for fault in refused.value.faults
     )
 
 
 def test_an_answer_cannot_bring_a_question_of_its_own(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "Licence: is answered twice")):
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "Licence: ")):
         read_request(issue(tmp_path, Anything_else="x\n\n### Licence\n\nGPL-3.0-only"))
 
 
@@ -231,7 +230,7 @@ def test_a_setup_py_that_is_no_python_is_named(content: str, tmp_path: Path) -> 
 
 
 def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, check=coded("package-invalid", "expected a project name")):
+    with pytest.raises(UsageError, check=coded("package-invalid")):
         read_own_package(tmp_path, name="a b", version="1")
 
 

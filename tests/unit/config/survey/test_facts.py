@@ -42,9 +42,7 @@ def test_odd_types_say_nothing(text: str, source: Source) -> None:
 
 def test_build_requirements_of_an_odd_type_are_refused(source: Source) -> None:
     facts = source(**{"pyproject.toml": "[build-system]\nrequires = 1\n", "setup.py": CUDA_SETUP})
-    with pytest.raises(
-        UsageError, check=coded("pyproject-invalid", "pyproject.toml", "demo-1.0", "its build requires")
-    ):
+    with pytest.raises(UsageError, check=coded("pyproject-invalid", "pyproject.toml", "demo-1.0")):
         list(guess_entry(facts))
 
 

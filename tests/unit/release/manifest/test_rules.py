@@ -358,9 +358,7 @@ def test_a_time_that_nothing_was_published_at_is_named(date: object, fault: str,
 def test_clocks_may_differ_by_hours(plain: Any) -> None:
     content = json.dumps(plain).encode()
     manifest_from(content, source="here", now=NOW - timedelta(hours=23))
-    with pytest.raises(
-        ReleaseError, check=coded("manifest-invalid", "published_at: nothing was published at 2026-11-21T12:30:15")
-    ):
+    with pytest.raises(ReleaseError, check=coded("manifest-invalid", "published_at: ", "2026-11-21T12:30:15")):
         manifest_from(content, source="here", now=NOW - timedelta(hours=25))
 
 
