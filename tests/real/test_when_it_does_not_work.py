@@ -112,7 +112,7 @@ def test_a_driver_that_is_too_old_gets_a_torch_for_an_older_cuda(
     (line,) = sections()["Driver too old"].commands
     install(environment, OLD)
     said = wheelmill(*line.split()[1:], "--project", environment, exit_code=9, env=another_person(tmp_path)).stderr
-    assert "CUDA 13.0 needs 580.65.06 or newer" in said
+    assert "580.65.06" in said
     assert "--torch-backend cu128" in said
     assert '"Driver too old"' in said
 

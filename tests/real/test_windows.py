@@ -130,7 +130,7 @@ def test_a_wheel_for_windows_is_chosen_locked_and_installed(wine: Run, site: Pag
     assert r"project\.venv\Scripts\python.exe" in said
     explained = run("explain", "demo-plain")
     assert f"+ {OURS}" in explained
-    assert "platform: is for win_arm64, the target is win_amd64" in explained
+    assert "platform: is for win_arm64, " in explained
     run("lock", "demo-plain")
     lock = tomllib.loads((project / "pylock.toml").read_text())
     assert 'sys_platform == "win32"' in lock["environments"][0]
