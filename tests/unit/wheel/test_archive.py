@@ -20,6 +20,7 @@ from wheelmill.wheel.archive import (
     MAX_RATIO,
     SOURCE_DATE_EPOCH,
     check_archive,
+    check_members,
     open_archive,
     pack,
     read_member,
@@ -39,8 +40,15 @@ def codes_of(path: Path) -> list[Code]:
     return [finding.code for finding in check_archive(path)]
 
 
-def told_of(path: Path) -> list[str]:
-    return [finding.detail for finding in check_archive(path)]
+def is_refused(path: Path, code: str, *facts: object) -> bool:
+    """Whether the archive is refused for this reason."""
+    with (
+        path.open("rb") as file,
+        pytest.raises(UnreadableError, check=coded(code, *facts)),
+        open_archive(file) as opened,
+    ):
+        check_members(file, opened.infolist())
+    return [finding.code for finding in check_archive(path)] == [Code.ARCHIVE]
 
 
 def add(path: Path, name: str, content: bytes = b"added", *, mode: int = 0o100644, method: int = 0) -> Path:
@@ -210,14 +218,14 @@ def local_entry(name: bytes, content: bytes) -> bytes:
 
 
 def test_a_member_without_a_name_is_refused(wheel: Path) -> None:
-    assert told_of(add(wheel, "")) == ["not a readable zip: a member has no name"]
+    assert is_refused(add(wheel, ""), "zip-invalid")
 
 
 def test_a_member_that_only_has_a_header_of_its_own_is_refused(wheel: Path) -> None:
     hidden = local_entry(b"demo/__init__.py", b"evil")
     start = start_of_list(wheel.read_bytes())
     rewritten(wheel, lambda content: moved(content, hidden, at=start))
-    assert told_of(wheel) == [f"its bytes at {start} belong to no member of its list"]
+    assert is_refused(wheel, "bytes-unlisted", start)
 
 
 def test_a_member_that_hides_behind_the_packed_bytes_of_another_is_refused(wheel: Path) -> None:
@@ -235,12 +243,12 @@ def test_a_member_that_hides_behind_the_packed_bytes_of_another_is_refused(wheel
         assert content[place : place + 4] == before
         content = content[:place] + longer + content[place + 4 :]
     wheel.write_bytes(content)
-    assert told_of(wheel) == ["'demo/x' has other bytes behind its packed ones"]
+    assert is_refused(wheel, "member-damaged", "demo/x")
 
 
 def test_a_member_whose_own_header_has_another_name_is_refused(wheel: Path) -> None:
     rewritten(wheel, lambda content: content.replace(b"demo/a b.txt", b"demo/evil.py", 1))
-    assert told_of(wheel) == ["'demo/a b.txt' has another name or method in its own header than in the list"]
+    assert is_refused(wheel, "header-differs", "demo/a b.txt")
 
 
 def test_a_member_that_unpacks_to_more_than_it_says_is_refused(wheel: Path) -> None:
@@ -251,7 +259,7 @@ def test_a_member_that_unpacks_to_more_than_it_says_is_refused(wheel: Path) -> N
         packed = struct.pack("<I", file.getinfo("demo/zeros").compress_size)
     lie = short[:4] + packed + short[4:]
     rewritten(wheel, lambda content: content.replace(true + packed + struct.pack("<I", 1 << 20), lie))
-    assert told_of(wheel) == ["'demo/zeros' unpacks to more than the 0 bytes it names"]
+    assert is_refused(wheel, "member-too-large", "demo/zeros")
 
 
 def test_two_members_of_the_same_bytes_are_refused(wheel: Path) -> None:
@@ -262,7 +270,7 @@ def test_two_members_of_the_same_bytes_are_refused(wheel: Path) -> None:
     signature, disk, other, here, members, size, at, comment = struct.unpack("<4sHHHHIIH", content[-22:])
     end = struct.pack("<4sHHHHIIH", signature, disk, other, here + 1, members + 1, size + len(twin), at, comment)
     wheel.write_bytes(content[:-22] + twin + end)
-    assert told_of(wheel) == ["its bytes at 48 belong to no member of its list, or to two"]
+    assert is_refused(wheel, "bytes-unlisted", 48)
 
 
 def test_a_second_name_in_an_extra_field_is_refused(wheel: Path) -> None:
@@ -270,11 +278,11 @@ def test_a_second_name_in_an_extra_field_is_refused(wheel: Path) -> None:
     member.extra = struct.pack("<HHBI", 0x7075, 5 + 6, 1, zlib.crc32(b"demo/x")) + b"evil.p"
     with zipfile.ZipFile(wheel, "a") as file:
         file.writestr(member, b"")
-    assert told_of(wheel) == ["'demo/x' has a second name, in an extra field"]
+    assert is_refused(wheel, "second-name", "demo/x")
 
 
 def test_a_file_that_is_a_folder_of_others_is_refused(wheel: Path) -> None:
-    assert told_of(add(wheel, "demo/a b.txt/x")) == ["'demo/a b.txt' is a file, and a folder with others"]
+    assert codes_of(add(wheel, "demo/a b.txt/x")) == [Code.ARCHIVE]
 
 
 def test_no_more_findings_are_told_than_somebody_reads(wheel: Path) -> None:
@@ -289,7 +297,7 @@ def test_a_list_of_members_that_fills_memory_is_not_read(wheel: Path) -> None:
     signature, disk, other, *_ = struct.unpack("<4sHHHHIIH", content[-22:])
     end = struct.pack("<4sHHHHIIH", signature, disk, other, 1, 1, MAX_DIRECTORY + 1, 0, 0)
     wheel.write_bytes(bytes(MAX_DIRECTORY + 1) + end)
-    assert told_of(wheel) == [f"the list of its members has {MAX_DIRECTORY + 1} bytes, more than {MAX_DIRECTORY}"]
+    assert is_refused(wheel, "members-too-large", MAX_DIRECTORY + 1)
 
 
 class Unseekable(io.RawIOBase):
