@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.progress import RecordedProgress
 from tests.refusals import coded
 from tests.unit.build.conftest import TARGET, target_of
 from wheelmill.build import compiler_cache
@@ -32,7 +33,6 @@ from wheelmill.errors import IntegrityError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import PythonVersion
 from wheelmill.system import own_installation
-from wheelmill.system.progress import Progress
 from wheelmill.system.sandbox import Sandbox
 
 PLACE = BuildPlace(sandbox="local", compilers=("g++ 14.2",))
@@ -197,19 +197,8 @@ def compile_with(compiler: Path, source: Path, cache: CompilerCache, *arguments:
     return output.read_bytes()
 
 
-class Heard(Progress):
-    """Remembers the steps it is told."""
-
-    def __init__(self) -> None:
-        self.steps: list[str] = []
-
-    def step(self, text: str) -> None:
-        """Remember it."""
-        self.steps.append(text)
-
-
 def test_objects_are_found_again_and_counted(cache: CompilerCache, tmp_path: Path) -> None:
-    source, header, heard = tmp_path / "a.cpp", tmp_path / "a.h", Heard()
+    source, header, heard = tmp_path / "a.cpp", tmp_path / "a.h", RecordedProgress()
     source.write_text('#include "a.h"\nint value() { return VALUE; }\n')
     objects = []
     for value in (1, 1, 2):
@@ -227,7 +216,7 @@ def test_objects_are_found_again_and_counted(cache: CompilerCache, tmp_path: Pat
 def test_what_is_measured_is_compiled_though_the_cache_has_it(
     cache: CompilerCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, heard = tmp_path / "a.cpp", Heard()
+    source, heard = tmp_path / "a.cpp", RecordedProgress()
     source.write_text("int value() { return 1; }\n")
     compile_with(cache.compilers / "bin" / "g++", source, cache)
     monkeypatch.setenv("CCACHE_RECACHE", "1")
@@ -464,7 +453,7 @@ def test_a_part_leaves_a_log_and_no_wheel(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "config" / "demo").mkdir(parents=True)
     (tmp_path / "config" / "demo" / "kernel.cu").touch()
-    part, heard, output = BuildPart(number=2, of=4), Heard(), tmp_path / "out"
+    part, heard, output = BuildPart(number=2, of=4), RecordedProgress(), tmp_path / "out"
 
     class Builder(LocalBuilder):
         def compile_part(self, task: BuildTask, _part: BuildPart) -> CompiledPart:

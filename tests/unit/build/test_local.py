@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.progress import RecordedProgress
 from tests.refusals import coded
 from tests.unit.build.conftest import CELL, TARGET, write_toolkit
-from tests.unit.build.test_compiler_cache import Heard, write_program
+from tests.unit.build.test_compiler_cache import write_program
 from tests.wheels import write_wheel
 from wheelmill.build import local
 from wheelmill.build.builder import BuildTask
@@ -49,17 +50,6 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 INSIDE = Path("/tmp/wheelmill")
 
 
-class HeardLines(Progress):
-    """Remembers the lines it is told."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def line(self, text: str) -> None:
-        """Remember it."""
-        self.lines.append(text)
-
-
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """A project that brings its own backend."""
@@ -89,7 +79,7 @@ def test_the_backend_runs_in_its_source_with_settings_and_variables(
     source: Path, environment: BuildEnvironment, tmp_path: Path
 ) -> None:
     package = replace(PACKAGE, build_args=BuildArguments(isolation=False, config_settings=(("--fast", "yes"),)))
-    heard, log = HeardLines(), tmp_path / "log"
+    heard, log = RecordedProgress(), tmp_path / "log"
     wheel = build_raw_wheel(package, source, tmp_path / "raw", environment, log=log, progress=heard)
     assert wheel.path == tmp_path / "raw" / "demo-1.0-py3-none-any.whl"
     assert wheel.path.read_text() == f"{environment.sandbox.inside(str(source))} granted {{'--fast': 'yes'}}"
@@ -133,7 +123,7 @@ def test_a_project_whose_settings_cannot_be_read_names_no_log(source: Path, envi
 
 def test_the_unit_that_compiles_is_shown(source: Path, environment: BuildEnvironment) -> None:
     (source / "backend.py").write_text(BACKEND.replace('"compiling"', '"[1/2] nvcc -c -c csrc/kernel.cu -o kernel.o"'))
-    heard = HeardLines()
+    heard = RecordedProgress()
     build_raw_wheel(PACKAGE, source, source.parent / "raw", environment, log=source.parent / "log", progress=heard)
     assert "[1/2] csrc/kernel.cu" in heard.lines
 
@@ -152,7 +142,7 @@ def test_a_build_that_takes_too_long_is_ended_with_all_it_started(source: Path, 
     seconds = f"600.{uuid.uuid4().int}"  # no process of another test has this word
     (source / "backend.py").write_text(SLOW.format(seconds=seconds))
     log = source.parent / "log"
-    package, heard = replace(PACKAGE, timeout=3), HeardLines()
+    package, heard = replace(PACKAGE, timeout=3), RecordedProgress()
     with pytest.raises(BuildError, check=coded("build-failed", "3 s")):
         build_raw_wheel(package, source, source.parent / "raw", environment, log=log, progress=heard)
     assert "compiling" in heard.lines
@@ -262,7 +252,7 @@ def test_what_is_missing_is_named_with_the_line_that_installs_it(
 
 def test_what_is_there_is_enough(machine: Machine) -> None:
     machine({"apt-get": ANY, "dpkg-query": DPKG_QUERY})
-    heard = Heard()
+    heard = RecordedProgress()
     check_system_packages(replace(SYSTEM_PACKAGES_PACKAGE, system_packages=SystemPackages(apt=("liba-dev",))), heard)
     check_system_packages(TARGET.package, heard)
     assert heard.steps == []
@@ -273,7 +263,7 @@ def test_a_system_that_nothing_is_named_for_is_told_and_the_build_goes_on(
     programs: Mapping[str, str], machine: Machine
 ) -> None:
     machine(programs)
-    heard = Heard()
+    heard = RecordedProgress()
     check_system_packages(replace(SYSTEM_PACKAGES_PACKAGE, system_packages=SystemPackages(apt=WANTED.apt)), heard)
     (step,) = heard.steps
     assert step.startswith("the entry of demo: system_packages: none is named for this system")

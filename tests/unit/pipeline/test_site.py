@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.progress import RecordedProgress
 from tests.refusals import coded
 from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
@@ -17,7 +18,6 @@ from wheelmill.index.deployed import Deployed, deployed_wheels
 from wheelmill.pipeline import Stores, build_index
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
-from wheelmill.system.progress import Progress
 
 FIRST, SECOND = "demo-1.0-py3-none-any.whl", "demo-2.0-py3-none-any.whl"
 
@@ -62,18 +62,14 @@ def test_a_site_that_only_github_pages_would_not_publish_is_built_with_a_warning
 
 
 def test_what_takes_long_is_shown_now_and_then(store: DirectoryStore, tmp_path: Path) -> None:
-    class Heard(Progress):
-        def line(self, text: str) -> None:
-            lines.append(text)
-
-    lines: list[str] = []
+    progress = RecordedProgress()
     for number in range(3, 26):
         publish(store, [certified_wheel(tmp_path / f"demo-{number}.0-py3-none-any.whl")], now=NOW)
     facts = load_compatibility(Path("config"))
     stores = Stores(store=store, base_url="../releases", listing=Listing(), facts=facts)
-    size = build_index(stores, tmp_path / "site", progress=Heard())
+    size = build_index(stores, tmp_path / "site", progress=progress)
     pages = [f"{number} pages made" for number in range(25, size.pages + 1, 25)]
-    assert lines == ["25 manifests read", *pages]
+    assert progress.lines == ["25 manifests read", *pages]
 
 
 @pytest.mark.parametrize("damage", [b"", b"<html>", b'{"tag": "v1"}', None])

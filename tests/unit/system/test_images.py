@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.fake_docker import FakeDocker, Reply
+from tests.progress import RecordedProgress
 from tests.refusals import coded
 from wheelmill.errors import UsageError
 from wheelmill.system.containers import base_image, own_image
-from wheelmill.system.progress import Progress
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 OTHER = "sha256:" + "f" * 64
@@ -21,20 +21,9 @@ LOCAL = "wheelmill/base:0123456789abcdef01234567"
 MISSING = Reply("Error: No such image", exit_code=1)
 
 
-class Heard(Progress):
-    """Remembers the steps it is told."""
-
-    def __init__(self) -> None:
-        self.steps: list[str] = []
-
-    def step(self, text: str) -> None:
-        """Remember it."""
-        self.steps.append(text)
-
-
 @pytest.fixture
-def heard() -> Heard:
-    return Heard()
+def heard() -> RecordedProgress:
+    return RecordedProgress()
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +56,7 @@ def has_tagged(docker: FakeDocker, *, digests: list[str] | None, image_id: str =
     ],
 )
 def test_an_image_with_the_digest_is_taken_as_it_is(
-    digests: list[str] | None, image_id: str, docker: FakeDocker, heard: Heard
+    digests: list[str] | None, image_id: str, docker: FakeDocker, heard: RecordedProgress
 ) -> None:
     has_tagged(docker, digests=digests, image_id=image_id)
     assert base_image(REFERENCE, progress=heard) == LOCAL
@@ -75,7 +64,7 @@ def test_an_image_with_the_digest_is_taken_as_it_is(
     assert (docker.asked("pull"), heard.steps) == ([], [])
 
 
-def test_what_has_the_tag_and_another_digest_is_not_taken(docker: FakeDocker, heard: Heard) -> None:
+def test_what_has_the_tag_and_another_digest_is_not_taken(docker: FakeDocker, heard: RecordedProgress) -> None:
     has_tagged(docker, digests=[f"nvidia/cuda@{OTHER}"])
     docker.answer("pull")
     assert base_image(REFERENCE, progress=heard) == LOCAL
@@ -84,7 +73,7 @@ def test_what_has_the_tag_and_another_digest_is_not_taken(docker: FakeDocker, he
     assert heard.steps == [f"pulling {TAGGED}"]
 
 
-def test_what_was_pulled_before_is_not_pulled_again(docker: FakeDocker, heard: Heard) -> None:
+def test_what_was_pulled_before_is_not_pulled_again(docker: FakeDocker, heard: RecordedProgress) -> None:
     has_tagged(docker, digests=[f"nvidia/cuda@{OTHER}"])
     docker.answer("image", "inspect", "--format", "{{.Id}}", PINNED, says=OTHER)
     assert base_image(REFERENCE, progress=heard) == LOCAL
@@ -93,7 +82,7 @@ def test_what_was_pulled_before_is_not_pulled_again(docker: FakeDocker, heard: H
 
 
 def test_a_pull_is_tried_three_times_with_longer_and_longer_pauses(
-    docker: FakeDocker, heard: Heard, pauses: list[float]
+    docker: FakeDocker, heard: RecordedProgress, pauses: list[float]
 ) -> None:
     docker.reply(("pull",), Reply(exit_code=1), Reply(exit_code=1), Reply())
     assert base_image(REFERENCE, progress=heard) == LOCAL
@@ -101,7 +90,9 @@ def test_a_pull_is_tried_three_times_with_longer_and_longer_pauses(
     assert pauses == [10, 20]
 
 
-def test_a_third_pull_that_fails_is_an_error_with_what_the_registry_said(docker: FakeDocker, heard: Heard) -> None:
+def test_a_third_pull_that_fails_is_an_error_with_what_the_registry_said(
+    docker: FakeDocker, heard: RecordedProgress
+) -> None:
     docker.reply(("pull",), Reply("timeout", exit_code=1), Reply("timeout", exit_code=1), Reply("denied", exit_code=1))
     with pytest.raises(UsageError, check=coded("image-not-pulled", TAGGED, "denied")):
         base_image(REFERENCE, progress=heard)
@@ -119,7 +110,9 @@ def context(tmp_path: Path) -> Path:
     return context
 
 
-def test_an_image_is_made_of_its_dockerfile_and_arguments(docker: FakeDocker, heard: Heard, context: Path) -> None:
+def test_an_image_is_made_of_its_dockerfile_and_arguments(
+    docker: FakeDocker, heard: RecordedProgress, context: Path
+) -> None:
     docker.answer("build")
     image = own_image("build", {"BASE": LOCAL, "HOST_GCC": "13"}, context, progress=heard)
     arguments = ["--build-arg", f"BASE={LOCAL}", "--build-arg", "HOST_GCC=13"]
@@ -128,7 +121,9 @@ def test_an_image_is_made_of_its_dockerfile_and_arguments(docker: FakeDocker, he
     assert heard.steps == ["making the build image"]
 
 
-def test_an_image_of_the_same_files_and_arguments_is_made_once(docker: FakeDocker, heard: Heard, context: Path) -> None:
+def test_an_image_of_the_same_files_and_arguments_is_made_once(
+    docker: FakeDocker, heard: RecordedProgress, context: Path
+) -> None:
     docker.answer("build")
     image = own_image("build", {"A": "1", "B": "2"}, context, progress=heard)
     docker.answer("image", "inspect", "--format", "{{.Id}}", image, says=OTHER)
@@ -140,7 +135,7 @@ def test_an_image_of_the_same_files_and_arguments_is_made_once(docker: FakeDocke
 
 @pytest.mark.parametrize("change", ["content", "file", "name of a file", "argument", "argument's name", "dockerfile"])
 def test_another_image_is_made_when_something_changed(
-    change: str, docker: FakeDocker, heard: Heard, context: Path
+    change: str, docker: FakeDocker, heard: RecordedProgress, context: Path
 ) -> None:
     docker.answer("build")
     image = own_image("build", {"A": "1"}, context, progress=heard)
@@ -164,7 +159,7 @@ def test_another_image_is_made_when_something_changed(
 
 
 def test_an_image_that_cannot_be_made_is_an_error_with_the_last_lines(
-    docker: FakeDocker, heard: Heard, context: Path
+    docker: FakeDocker, heard: RecordedProgress, context: Path
 ) -> None:
     docker.reply(("build",), Reply("Step 1/2 : FROM scratch\nno g++ here", exit_code=1))
     with pytest.raises(UsageError, check=coded("image-not-built", "Step 1/2 : FROM scratch\nno g++ here")):

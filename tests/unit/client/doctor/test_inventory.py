@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.installed import install
+from tests.progress import RecordedProgress
 from tests.refusals import coded
 from tests.shared_objects import shared_object
 from wheelmill.client.doctor.inventory import (
@@ -105,17 +106,10 @@ def test_symbols_of_others_are_let_go(site: Path) -> None:
 
 
 def test_it_is_said_what_is_read(site: Path) -> None:
-    class Lines(Progress):
-        def __init__(self) -> None:
-            self.lines: list[str] = []
-
-        def line(self, text: str) -> None:
-            self.lines.append(text)
-
-    lines = Lines()
+    progress = RecordedProgress()
     install(site, "demo", "1.0", {})
-    read(site, progress=lines)
-    assert lines.lines == ["reading demo (1 of 1)", ""]
+    read(site, progress=progress)
+    assert progress.lines == ["reading demo (1 of 1)", ""]
 
 
 def test_a_persons_own_folder_that_a_pth_file_adds_is_not_offered_for_removal(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page
+from tests.progress import RecordedProgress
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import LookupOutcome, Resolution
-from wheelmill.system.progress import Progress
 
 WHEEL = "demo-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
 MISFIT = "demo-1.0.0+cu118torch2.1-cp39-cp39-win_amd64.whl"
@@ -104,16 +104,9 @@ def test_a_link_page_that_is_not_there_is_a_warning_and_an_index_without_the_pro
 
 
 def test_whoever_waits_is_told_for_which_servers(server: PageServer) -> None:
-    class Told(Progress):
-        def __init__(self) -> None:
-            self.lines: list[str] = []
-
-        def line(self, text: str) -> None:
-            self.lines.append(text)
-
-    told = Told()
+    progress = RecordedProgress()
     server.pages["/wheels/"] = Answer(links_page(WHEEL))
-    search = Search(named=(f"find-links:{server.url}/wheels/",), inspect=False, progress=told)
+    search = Search(named=(f"find-links:{server.url}/wheels/",), look=False, progress=progress)
     for _ in range(2):  # the second time the cache has it
         resolve([Requirement("demo")], TARGET, search)
-    assert told.lines == [f"0 of 1 page read; waiting for {server.url.removeprefix('http://')}", ""]
+    assert progress.lines == [f"0 of 1 page read; waiting for {server.url.removeprefix('http://')}", ""]

@@ -11,6 +11,7 @@ import pytest
 
 from tests.github_server import REPOSITORY, Answer, Asset, Call, Fault, GitHub, Release
 from tests.page_server import page_server
+from tests.progress import RecordedProgress
 from tests.refusals import coded
 from tests.releases import NOW, stopped_at
 from tests.unit.release.github.conftest import FakeClock
@@ -24,23 +25,13 @@ from wheelmill.web.transport import PATIENT
 SECONDARY = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}
 
 
-class Told(Progress):
-    """Keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.steps: list[str] = []
-
-    def step(self, text: str) -> None:
-        self.steps.append(text)
+@pytest.fixture
+def told() -> RecordedProgress:
+    return RecordedProgress()
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
-
-
-@pytest.fixture
-def calls(github: GitHub, clock: FakeClock, told: Told) -> Iterator[Calls]:
+def calls(github: GitHub, clock: FakeClock, told: RecordedProgress) -> Iterator[Calls]:
     pace = Pace(Clock(now=clock.now, sleep=clock.sleep))
     with Calls(Repository.parse(REPOSITORY, github.environment), pace, told) as calls:
         yield calls
@@ -70,7 +61,9 @@ def test_a_limit_is_waited_for(
     assert sum(clock.waited) == waited
 
 
-def test_the_reset_of_the_quota_is_waited_for(calls: Calls, github: GitHub, clock: FakeClock, told: Told) -> None:
+def test_the_reset_of_the_quota_is_waited_for(
+    calls: Calls, github: GitHub, clock: FakeClock, told: RecordedProgress
+) -> None:
     headers = {
         "X-RateLimit-Limit": "1000",
         "X-RateLimit-Remaining": "0",
@@ -135,7 +128,7 @@ def test_after_a_short_outage_pages_are_as_large_as_before(calls: Calls, github:
     assert clock.waited == [PATIENT[0]]
 
 
-def test_an_outage_is_told_and_ends(calls: Calls, github: GitHub, clock: FakeClock, told: Told) -> None:
+def test_an_outage_is_told_and_ends(calls: Calls, github: GitHub, clock: FakeClock, told: RecordedProgress) -> None:
     github.faults = dict.fromkeys(range(100), Fault.BEFORE)
     with pytest.raises(NetworkError, check=coded("github-silent", "502")):
         all_releases(calls)

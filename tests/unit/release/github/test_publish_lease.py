@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.github_server import Answer, Call, GitHub
+from tests.progress import RecordedProgress
 from tests.refusals import coded
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
@@ -19,7 +20,7 @@ from wheelmill.release.publish import publish, publish_each
 from wheelmill.release.publish_lease import CHANGES_AN_HOUR, PUBLISHING, STALE, RateLimitedLease
 from wheelmill.release.store import Publication
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.progress import QUIET, Clock, Progress
+from wheelmill.system.progress import QUIET, Clock
 
 NAMES = tuple(f"demo-1.{number}-py3-none-any.whl" for number in range(4))
 
@@ -171,22 +172,14 @@ def _with_lease(state: LedgerState, lease: Lease) -> LedgerState:
     return replace(state, work=replace(state.work, leases={PUBLISHING: lease}))
 
 
-class Steps(Progress):
-    def __init__(self) -> None:
-        self.seen: list[str] = []
-
-    def step(self, text: str) -> None:
-        self.seen.append(text)
+@pytest.fixture
+def steps() -> RecordedProgress:
+    return RecordedProgress()
 
 
 @pytest.fixture
-def steps() -> Steps:
-    return Steps()
-
-
-@pytest.fixture
-def lease(
-    store: GitHubStore, clock: FakeClock, steps: Steps, monkeypatch: pytest.MonkeyPatch
+def turn(
+    store: GitHubStore, clock: FakeClock, steps: RecordedProgress, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[RateLimitedLease]:
     """A lease of which four changes may be made in an hour, in two reservations, and one beyond."""
     for name, count in (("CHANGES_AN_HOUR", 4), ("_AT_ONCE", 2), ("_SPARE", 1)):
@@ -210,25 +203,25 @@ def test_changes_are_reserved_for_ten_minutes(lease: RateLimitedLease, store: Gi
 
 
 def test_who_has_made_all_changes_of_an_hour_waits_until_the_first_are_an_hour_old(
-    lease: RateLimitedLease, store: GitHubStore, clock: FakeClock, steps: Steps
+    turn: RateLimitedLease, store: GitHubStore, clock: FakeClock, steps: RecordedProgress
 ) -> None:
     clock.time = NOW.timestamp()
     for minutes in (0, 0, 5, 5):
         clock.time = NOW.timestamp() + minutes * 60
-        lease.before_change()
-    assert (reservations(store), steps.seen) == ([10, 15], [])
-    lease.before_change()
-    assert (reservations(store), len(steps.seen)) == ([15, 10 + 60 + 10], 1)
+        turn.before_change()
+    assert (reservations(store), steps.steps) == ([10, 15], [])
+    turn.before_change()
+    assert (reservations(store), len(steps.steps)) == ([15, 10 + 60 + 10], 1)
 
 
 def test_what_was_sent_is_published_with_a_few_changes_beyond_those_that_are_reserved(
-    lease: RateLimitedLease, clock: FakeClock, steps: Steps
+    turn: RateLimitedLease, clock: FakeClock, steps: RecordedProgress
 ) -> None:
     for _ in range(4):
-        lease.before_change()
-    with lease.finishing():
-        lease.before_change()
-        assert steps.seen == []
-        lease.before_change()
-        assert len(steps.seen) == 1
+        turn.before_change()
+    with turn.finishing():
+        turn.before_change()
+        assert steps.steps == []
+        turn.before_change()
+        assert len(steps.steps) == 1
     assert clock.time >= NOW.timestamp() + 3600
