@@ -62,120 +62,76 @@ def test_nothing_is_wrong_with_what_was_released(wheel: ListedWheel) -> None:
     assert faults_of(wheel) == []
 
 
-HEX = "expected 64 hexadecimal digits in lower case, not"
-SIZE = "size: expected 1 to 2,147,483,647 bytes, not"
-LONG = "has a number of more than 18 digits"
-WRONG: list[tuple[str, object, str]] = [
-    ("sha256", "F" * 64, f"sha256: {HEX} '{'F' * 64}'"),
-    ("metadata_sha256", "none", f"metadata_sha256: {HEX} 'none'"),
-    (
-        "certificate.provenance.driver",
-        "new",
-        "certificate.provenance.driver: expected the version of a driver, not 'new'",
-    ),
-    (
-        *("external.dependencies", ("dep:generic/glibc@>=2.28", "<script>")),
-        "external.dependencies: expected a DepURL, not '<script>'",
-    ),
-    ("size", 0, f"{SIZE} 0"),
-    ("size", -1, f"{SIZE} -1"),
-    ("size", 2 << 30, f"{SIZE} 2147483648"),
-    ("size", 10**30, f"{SIZE} 1{'0' * 30}"),
-    ("requires_python", "three", "requires_python: expected a range such as '>=2.7,<3' (PEP 440), not 'three'"),
-    (
-        *("requires_python", ">=3.9\n"),
-        r"requires_python: expected characters that can be seen, not '>=3.9\n'",
-    ),
-    ("requires_python", "===three", "requires_python: Invalid version: 'three', in '===three'"),
-    ("requires_python", f">={DIGITS}", f"requires_python: '>={DIGITS}' {LONG}"),
-    (
-        "requires_dist",
-        ("numpy", "x y"),
-        "requires_dist: expected a requirement such as 'ninja>=1.11' (PEP 508), not 'x y'",
-    ),
-    ("requires_dist", ("numpy===odd",), "requires_dist: Invalid version: 'odd', in 'numpy===odd'"),
-    ("requires_dist", (f"numpy<{DIGITS}",), f"requires_dist: 'numpy<{DIGITS}' {LONG}"),
-    (
-        *("requires_dist", ("x; " + "(" * 3000,)),
-        f"requires_dist: expected a requirement that is not nested deeply, not 'x; {'(' * 37}...'",
-    ),
-    ("attestation", "javascript:alert(1)", "attestation: expected a URL of https, not 'javascript:alert(1)'"),
-    ("attestation", "http://example.org/", "attestation: expected a URL of https, not 'http://example.org/'"),
-    ("attestation", "https://", "attestation: expected a URL of https, not 'https://'"),
-    (
-        *("attestation", 'https://example.org/"><script>'),
-        "attestation: expected a URL of https, not 'https://example.org/\"><script>'",
-    ),
-    ("version", "2.0", "name: METADATA says 'demo' '2.0', the file name demo 1.0+cu130torch2.11"),
-    ("version", "two", "name: METADATA says 'demo' 'two', the file name demo 1.0+cu130torch2.11"),
-    ("name", "other", "name: METADATA says 'other' '1.0+cu130torch2.11', the file name demo 1.0+cu130torch2.11"),
-    ("name", "demo_", "name: METADATA says 'demo_' '1.0+cu130torch2.11', the file name demo 1.0+cu130torch2.11"),
-    (
-        *("name", 'demo"><script>'),
-        "name: METADATA says 'demo\"><script>' '1.0+cu130torch2.11', the file name demo 1.0+cu130torch2.11",
-    ),
-    ("certificate.sha256", OTHER, f"certificate.sha256: it is the certificate of other bytes, '{OTHER}'"),
-    (
-        "certificate.evidence.sass",
-        ("sm_90a", "sm_5"),
-        "certificate.evidence.sass: expected a GPU architecture, not 'sm_5'",
-    ),
-    ("certificate.evidence.ptx", ("junk",), "certificate.evidence.ptx: expected a GPU architecture, not 'junk'"),
-    (
-        *("certificate.sizes", Sizes(gpu_code={"sm_90": 1, "junk": 1}, host_code=0, debug=0, other=0)),
-        "certificate.sizes.gpu_code: expected a GPU architecture, not 'junk'",
-    ),
-    ("certificate.evidence.glibc", "new", "certificate.evidence.glibc: expected a version, not 'new'"),
-    (
-        *("certificate.provenance.sha256", OTHER),
-        f"certificate.provenance.sha256: it is the provenance of other bytes, '{OTHER}'",
-    ),
-    (
-        *("certificate.provenance.built_for.project", "other"),
-        "certificate.provenance.cell: it is the provenance of a wheel of 'other' '1.0+cu130torch2.11'",
-    ),
-    (
-        *("certificate.provenance.built_for.torch", "2.10"),
-        "certificate.provenance.cell: it is the provenance of a wheel of 'demo' '1.0+cu130torch2.10'",
-    ),
-    (
-        *("certificate.provenance.built_for.cuda", "one"),
-        "certificate.provenance.cell: expected a CUDA version such as '13.0' or 'cu130', not 'one'",
-    ),
-    (
-        *("certificate.provenance.patches", ("x",)),
-        "certificate.provenance: expected hashes of 64 hexadecimal digits, of the source and of patches",
-    ),
-    ("certificate.provenance.pythons", ("three",), "certificate.provenance.pythons: expected Pythons, not 'three'"),
-    (
-        *("certificate.provenance.architectures", ("9",)),
-        "certificate.provenance.architectures: expected GPU architectures, not '9'",
-    ),
+WRONG: list[tuple[str, object]] = [
+    ("sha256", "F" * 64),
+    ("metadata_sha256", "none"),
+    ("certificate.provenance.driver", "new"),
+    ("external.dependencies", ("dep:generic/glibc@>=2.28", "<script>")),
+    ("size", 0),
+    ("size", -1),
+    ("size", 2 << 30),
+    ("size", 10**30),
+    ("requires_python", "three"),
+    ("requires_python", ">=3.9\n"),
+    ("requires_python", "===three"),
+    ("requires_python", f">={DIGITS}"),
+    ("requires_dist", ("numpy", "x y")),
+    ("requires_dist", ("numpy===odd",)),
+    ("requires_dist", (f"numpy<{DIGITS}",)),
+    ("requires_dist", ("x; " + "(" * 3000,)),
+    ("attestation", "javascript:alert(1)"),
+    ("attestation", "http://example.org/"),
+    ("attestation", "https://"),
+    ("attestation", 'https://example.org/"><script>'),
+    ("version", "2.0"),
+    ("version", "two"),
+    ("name", "other"),
+    ("name", "demo_"),
+    ("name", 'demo"><script>'),
+    ("certificate.sha256", OTHER),
+    ("certificate.evidence.sass", ("sm_90a", "sm_5")),
+    ("certificate.evidence.ptx", ("junk",)),
+    ("certificate.sizes", Sizes(gpu_code={"sm_90": 1, "junk": 1}, host_code=0, debug=0, other=0)),
+    ("certificate.evidence.glibc", "new"),
+    ("certificate.provenance.sha256", OTHER),
+    ("certificate.provenance.built_for.project", "other"),
+    ("certificate.provenance.built_for.torch", "2.10"),
+    ("certificate.provenance.built_for.cuda", "one"),
+    ("certificate.provenance.patches", ("x",)),
+    ("certificate.provenance.pythons", ("three",)),
+    ("certificate.provenance.architectures", ("9",)),
 ]
+KEYS = {
+    "version": "name",
+    "certificate.sizes": "certificate.sizes.gpu_code",
+    **dict.fromkeys(
+        [f"certificate.provenance.built_for.{key}" for key in ("project", "torch", "cuda")],
+        "certificate.provenance.cell",
+    ),
+    "certificate.provenance.patches": "certificate.provenance",
+}
+"""The keys that are named for others."""
+
+
+@pytest.mark.parametrize(("path", "value"), WRONG, ids=[f"{path}-{number}" for number, (path, _) in enumerate(WRONG)])
+def test_what_is_wrong_is_named_with_its_key(path: str, value: object, wheel: ListedWheel) -> None:
+    first = next(iter(faults_of(changed(wheel, path, value))))
+    assert first.startswith(f"{KEYS.get(path, path)}: ")
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "fault"), WRONG, ids=[f"{path}-{number}" for number, (path, *_) in enumerate(WRONG)]
-)
-def test_what_is_wrong_is_named_with_its_key(path: str, value: object, fault: str, wheel: ListedWheel) -> None:
-    certificates = [] if path != "sha256" else [f"sha256: it is the {kind} of other bytes" for kind in ("certificate",)]
-    found = [each for each in faults_of(changed(wheel, path, value)) if not any(c in each for c in certificates)]
-    assert found[:1] == [fault]
-
-
-@pytest.mark.parametrize(
-    ("filename", "fault"),
+    "filename",
     [
-        ("demo-1.0+CU130torch2.11-py3-none-any.whl", "filename: expected the version '1.0+cu130torch2.11', not"),
-        ("demo-1.00-py3-none-any.whl", "filename: expected the version '1.0', not '1.00': uv.lock keeps"),
-        (f"demo-1.{DIGITS}-py3-none-any.whl", "filename: the version has a number of more than 18 digits"),
-        (f"demo-1.0.dev{DIGITS}-py3-none-any.whl", "filename: the version has a number of more than 18 digits"),
-        (f"demo-1.0-{DIGITS}-py3-none-any.whl", "filename: expected tags in lower case, and no number of more than 18"),
-        ("demo-1.0-PY3-none-any.whl", "filename: expected tags in lower case, and no number of more than 18"),
-        ("torch-2.11.0+cu130-py3-none-any.whl", "filename: the name torch is reserved: installers would take this"),
+        "demo-1.0+CU130torch2.11-py3-none-any.whl",
+        "demo-1.00-py3-none-any.whl",
+        f"demo-1.{DIGITS}-py3-none-any.whl",
+        f"demo-1.0.dev{DIGITS}-py3-none-any.whl",
+        f"demo-1.0-{DIGITS}-py3-none-any.whl",
+        "demo-1.0-PY3-none-any.whl",
+        "torch-2.11.0+cu130-py3-none-any.whl",
     ],
 )
-def test_a_name_that_pip_and_uv_do_not_agree_about_is_refused(filename: str, fault: str, wheel: ListedWheel) -> None:
+def test_a_name_that_pip_and_uv_do_not_agree_about_is_refused(filename: str, wheel: ListedWheel) -> None:
     project, version, _ = filename.split("-", 2)
     named = replace(
         wheel,
@@ -184,8 +140,8 @@ def test_a_name_that_pip_and_uv_do_not_agree_about_is_refused(filename: str, fau
         version=version,
         certificate=replace(wheel.certificate, provenance=None),
     )
-    (found,) = faults_of(named)
-    assert found.startswith(fault)
+    (fault,) = faults_of(named)
+    assert fault.startswith("filename: ")
 
 
 def test_every_fault_of_a_wheel_is_named(wheel: ListedWheel) -> None:
@@ -252,65 +208,35 @@ def with_value(plain: Any, path: str, value: object) -> Any:
     return plain
 
 
-UNREADABLE: dict[str, tuple[str, object, str]] = {
-    "a size that is text": ("size", "9", "Expected `int`, got `str`"),
-    "a size that is true": ("size", True, "Expected `int`, got `bool`"),
-    "a size that is no number": (
-        *("size", float("nan")),
-        "expected a number, not nan, which JSON does not know (RFC 8259, section 6)",
-    ),
-    "seconds that are no number": (
-        *("certificate.provenance.seconds", float("nan")),
-        "expected a number, not nan, which JSON does not know (RFC 8259, section 6)",
-    ),
+UNREADABLE: dict[str, tuple[str, object]] = {
+    "a size that is text": ("size", "9"),
+    "a size that is true": ("size", True),
+    "a size that is no number": ("size", float("nan")),
+    "seconds that are no number": ("certificate.provenance.seconds", float("nan")),
     "what nobody reads that is no number": (
-        *("certificate.clean_rooms", [{"installed": {"demo": float("inf")}, "python": "3.12"}]),
-        "expected a number, not inf, which JSON does not know (RFC 8259, section 6)",
+        "certificate.clean_rooms",
+        [{"installed": {"demo": float("inf")}, "python": "3.12"}],
     ),
-    "seconds before the start": ("certificate.provenance.seconds", -1, "Expected `float` >= 0.0"),
-    "seconds beyond all time": ("certificate.provenance.seconds", 1e300, "Expected `float` <= 1000000000.0"),
-    "a hash that is a number": ("sha256", 5, "Expected `str`, got `int`"),
-    "a list for an object": ("certificate", [], "Expected `object`, got `array`"),
-    "an object for a list": ("requires_dist", {}, "Expected `array`, got `object`"),
-    "NUL in the name": (
-        *("filename", "demo\0-1.0-py3-none-any.whl"),
-        r"expected the file name of a wheel, not 'demo\x00-1.0-py3-none-any.whl'",
-    ),
-    "half a surrogate pair": (
-        *("filename", "demo-1.0-py3-none-any\ud800.whl"),
-        (
-            r"expected text, not 'demo-1.0-py3-none-any\ud800.whl', which has half a surrogate pair"
-            " (RFC 8259, section 8.2)"
-        ),
-    ),
-    "a path": (
-        *("filename", "../demo-1.0-py3-none-any.whl"),
-        "expected the file name of a wheel, not '../demo-1.0-py3-none-any.whl'",
-    ),
-    "markup": (
-        *("filename", 'demo-1.0-py3"><script>-none-any.whl'),
-        "expected the file name of a wheel, not 'demo-1.0-py3\"><script>-none-any.whl'",
-    ),
-    "a name of 5,000 characters": (
-        *("filename", f"demo-{'1' * 5000}-py3-none-any.whl"),
-        f"expected the file name of a wheel, not 'demo-{'1' * 94}...",
-    ),
-    "an order to the terminal": (
-        *("requires_python", ">=3.9\x1b[2J"),
-        r"expected characters that can be seen, not '>=3.9\x1b[2J'",
-    ),
-    "text from right to left": (
-        *("certificate.evidence.policy", "any\u202e"),
-        r"expected characters that can be seen, not 'any\u202e'",
-    ),
+    "seconds before the start": ("certificate.provenance.seconds", -1),
+    "seconds beyond all time": ("certificate.provenance.seconds", 1e300),
+    "a hash that is a number": ("sha256", 5),
+    "a list for an object": ("certificate", []),
+    "an object for a list": ("requires_dist", {}),
+    "NUL in the name": ("filename", "demo\0-1.0-py3-none-any.whl"),
+    "half a surrogate pair": ("filename", "demo-1.0-py3-none-any\ud800.whl"),
+    "a path": ("filename", "../demo-1.0-py3-none-any.whl"),
+    "markup": ("filename", 'demo-1.0-py3"><script>-none-any.whl'),
+    "a name of 5,000 characters": ("filename", f"demo-{'1' * 5000}-py3-none-any.whl"),
+    "an order to the terminal": ("requires_python", ">=3.9\x1b[2J"),
+    "text from right to left": ("certificate.evidence.policy", "any\u202e"),
 }
 
 
-@pytest.mark.parametrize(("path", "value", "fault"), UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_a_value_that_cannot_be_is_named_with_its_key(path: str, value: object, fault: str, plain: Any) -> None:
+@pytest.mark.parametrize(("path", "value"), UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_a_value_that_cannot_be_is_named_with_its_key(path: str, value: object, plain: Any) -> None:
     below = "[0].installed.demo" if isinstance(value, list) and value else ""
     key = f"wheels[0].{path}{below}: "
-    assert [each for each in faults_when_read(with_value(plain, path, value)) if each.startswith(key)] == [key + fault]
+    assert [each.startswith(key) for each in faults_when_read(with_value(plain, path, value))].count(True) == 1
 
 
 def test_all_faults_are_named_at_once(plain: Any) -> None:
@@ -332,27 +258,24 @@ def test_of_many_faults_the_first_hundred_are_told(plain: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("date", "fault"),
+    "date",
     [
-        ("99999-01-01T00:00:00Z", "Invalid RFC3339 encoded datetime"),
-        ("0000-01-01T00:00:00Z", "Invalid RFC3339 encoded datetime"),
-        (10**30, "Expected `str`, got `int`"),
-        ("today", "Invalid RFC3339 encoded datetime"),
-        (None, "Expected `str`, got `null`"),
-        ([], "Expected `str`, got `array`"),
-        ("0001-01-01T00:00:00Z", "nothing was published at 0001-01-01T00:00:00+00:00"),
-        ("9999-12-31T23:59:59Z", "nothing was published at 9999-12-31T23:59:59+00:00"),
-        ("2026-11-21T12:30:15", "Expected `datetime` with a timezone component"),
-        (
-            "2026-11-21T12:30:15+05:30",
-            "expected a time in UTC such as 2026-11-21T12:30:15Z, not 2026-11-21T12:30:15+05:30",
-        ),
-        ("0001-01-01T00:00:00+14:00", "expected a time in UTC such as 2026-11-21T12:30:15Z, not 0001-01-01T00:00:00"),
+        "99999-01-01T00:00:00Z",
+        "0000-01-01T00:00:00Z",
+        10**30,
+        "today",
+        None,
+        [],
+        "0001-01-01T00:00:00Z",
+        "9999-12-31T23:59:59Z",
+        "2026-11-21T12:30:15",
+        "2026-11-21T12:30:15+05:30",
+        "0001-01-01T00:00:00+14:00",
     ],
 )
-def test_a_time_that_nothing_was_published_at_is_named(date: object, fault: str, plain: Any) -> None:
-    (found,) = faults_when_read({**plain, "published_at": date})
-    assert found.startswith(f"published_at: {fault.replace('`str`', '`datetime`')}")
+def test_a_time_that_nothing_was_published_at_is_named(date: object, plain: Any) -> None:
+    (fault,) = faults_when_read({**plain, "published_at": date})
+    assert fault.startswith("published_at: ")
 
 
 def test_clocks_may_differ_by_hours(plain: Any) -> None:
@@ -371,18 +294,19 @@ def test_what_is_no_manifest_is_an_error(content: bytes) -> None:
 
 
 def test_one_of_another_release_is_named(plain: Any) -> None:
-    assert faults_when_read(plain, "v2026-11-22") == ["tag: it is the manifest of 'v2026-11-21', not of v2026-11-22"]
+    assert faults_when_read(plain, "v2026-11-22")[0].startswith("tag: ")
 
 
 def test_a_wheel_that_is_named_twice_is_named(plain: Any) -> None:
     plain["wheels"] *= 2
-    assert faults_when_read(plain) == [f"wheels[1].filename: {NAME} is named twice"]
+    (fault,) = faults_when_read(plain)
+    assert fault.startswith(f"wheels[1].filename: {NAME} ")
 
 
 def test_one_of_a_newer_wheelmill_says_so_and_nothing_of_its_keys() -> None:
-    assert faults_when_read({"schema": "wheelmill.manifest/2", "wheels": {"other": "keys"}}) == [
-        "schema: unsupported schema 'wheelmill.manifest/2': upgrade wheelmill, which reads wheelmill.manifest/1"
-    ]
+    (fault,) = faults_when_read({"schema": "wheelmill.manifest/2", "wheels": {"other": "keys"}})
+    assert fault.startswith("schema: ")
+    assert "wheelmill.manifest/1" in fault
 
 
 def test_what_a_wheelmill_of_the_same_schema_adds_is_passed_over(plain: Any) -> None:
