@@ -1,11 +1,14 @@
 """What every test can use."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.page_server import PageServer, page_server
+from tests.sigstore_instance import Sigstore
 from wheelmill.web import credentials
+from wheelmill.wheel.attestation import TRUSTED_ROOT
 
 pytest_plugins = ["tests.skips", "tests.flaky"]
 
@@ -32,3 +35,11 @@ def server() -> Iterator[PageServer]:
 def other_server() -> Iterator[PageServer]:
     with page_server() as served:
         yield served
+
+
+@pytest.fixture
+def sigstore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sigstore:
+    """The instance that is trusted."""
+    instance = Sigstore()
+    monkeypatch.setenv(TRUSTED_ROOT, str(instance.write_trusted_root(tmp_path / "trusted_root.json")))
+    return instance

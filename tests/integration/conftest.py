@@ -1,7 +1,9 @@
 """Running commands as a person does."""
 
 import functools
+import io
 import os
+import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +15,8 @@ from tests.commands import ROOT, Done, Start, anew_at_first, forks
 from tests.page_server import PageServer
 from tests.reference.exits import check_documented
 from tests.tls_hosts import Certificates, Hosts, make_certificates, tls_hosts
+from tests.wheels import write_wheel
+from wheelmill.system.files import sha256_of
 
 Command = Callable[..., Done]
 
@@ -86,6 +90,23 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         server.shutdown()
 
 
+def publish(index: Path, name: str, files: Mapping[str, str] | None = None) -> None:
+    """Add a wheel, or a source distribution with some files, to the index."""
+    path = index / name.split("-", maxsplit=1)[0] / name
+    path.parent.mkdir(exist_ok=True)
+    if files is None:
+        write_wheel(path)
+    else:
+        with tarfile.open(path, "w:gz") as tar:
+            for file, text in files.items():
+                member = tarfile.TarInfo(f"{name.removesuffix('.tar.gz')}/{file}")
+                member.size = len(text)
+                tar.addfile(member, io.BytesIO(text.encode()))
+    there = sorted(each for each in path.parent.iterdir() if each.name != "index.html")
+    links = (f'<a href="{each.name}#sha256={sha256_of(each)}">{each.name}</a>' for each in there)
+    (path.parent / "index.html").write_text("<!DOCTYPE html>" + "\n".join(links))
+
+
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     """For names that no DNS knows."""
@@ -119,3 +140,14 @@ def wheelmill(tmp_path: Path, server: PageServer, start: Start) -> Command:
         return done
 
     return run
+
+
+def only_site(url: str, cache: Path) -> dict[str, str]:
+    """The variables with which the site of an index is the only place of wheels; `cache` is uv's."""
+    simple = f"{url}simple/"
+    return {
+        "UV_DEFAULT_INDEX": simple,
+        "UV_CACHE_DIR": str(cache),
+        "WHEELMILL_SOURCES": simple,
+        "NO_PROXY": "127.0.0.1",
+    }

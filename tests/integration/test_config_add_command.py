@@ -1,21 +1,17 @@
 """``wheelmill config add``: the entry is there, and nothing else changed."""
 
-import io
 import json
 import shutil
 import subprocess
-import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.commands import ROOT
-from tests.integration.conftest import Command
-from tests.wheels import write_wheel
+from tests.integration.conftest import Command, publish
 from wheelmill.config.load import load_config
 from wheelmill.names import project_name
-from wheelmill.system.files import sha256_of
 
 ISSUE = """### Project
 
@@ -107,23 +103,6 @@ ENTRY = """\
     env: {FORCE_CUDA: "1"}
     test_import: ["torch", "demo._C"]
 """
-
-
-def publish(index: Path, name: str, files: dict[str, str] | None = None) -> None:
-    """Add a wheel, or a source distribution with some files, to the index."""
-    path = index / name.split("-", maxsplit=1)[0] / name
-    path.parent.mkdir(exist_ok=True)
-    if files is None:
-        write_wheel(path)
-    else:
-        with tarfile.open(path, "w:gz") as tar:
-            for file, text in files.items():
-                member = tarfile.TarInfo(f"{name.removesuffix('.tar.gz')}/{file}")
-                member.size = len(text)
-                tar.addfile(member, io.BytesIO(text.encode()))
-    there = sorted(each for each in path.parent.iterdir() if each.name != "index.html")
-    links = (f'<a href="{each.name}#sha256={sha256_of(each)}">{each.name}</a>' for each in there)
-    (path.parent / "index.html").write_text("<!DOCTYPE html>" + "\n".join(links))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Done
-from tests.integration.conftest import Command
+from tests.integration.conftest import Command, only_site
 from tests.trees import content_of
 from tests.wheel_site import write_site
 from wheelmill.client.install.distributions import InstallPlace
@@ -47,12 +47,7 @@ def project(tmp_path: Path) -> Path:
 def run(wheelmill: Command, site: Path, project: Path, tmp_path: Path) -> Iterator[Callable[..., Done]]:
     """Run a command on that project, with that site as the only index."""
     with serve_folder(site) as url:
-        variables = {
-            "UV_DEFAULT_INDEX": f"{url}simple/",
-            "UV_CACHE_DIR": str(tmp_path / "uv-cache"),
-            "WHEELMILL_SOURCES": f"{url}simple/",
-            "NO_PROXY": "127.0.0.1",
-        }
+        variables = only_site(url, tmp_path / "uv-cache")
         own = ("--python-path", str(project / ".venv" / "bin" / "python"))
 
         def run(command: str, *arguments: str, exit_code: int = 0) -> Done:

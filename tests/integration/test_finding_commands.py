@@ -15,7 +15,6 @@ from tests.github_server import REPOSITORY
 from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
 from tests.sigstore_instance import Sigstore
-from wheelmill.wheel.attestation import TRUSTED_ROOT
 
 NAMES = (ROOT / "tests/data/flash-attn-wheel-names.txt").read_text().splitlines()
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64")
@@ -66,10 +65,8 @@ def test_a_page_that_was_never_read_is_named_offline(wheelmill: Command) -> None
 
 
 @pytest.fixture
-def attested(server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def attested(server: PageServer, sigstore: Sigstore) -> str:
     """The repository whose workflow attests the wheel that is chosen."""
-    sigstore = Sigstore()
-    monkeypatch.setenv(TRUSTED_ROOT, str(sigstore.write_trusted_root(tmp_path / "trusted_root.json")))
     bundle = sigstore.attest({"flash_attn-2.7.4+cu128torch2.8-cp312-cp312-linux_x86_64.whl": "0" * 64})
     server.pages["/wheels/attestations.jsonl"] = Answer(bundle + b"\n")
     return REPOSITORY

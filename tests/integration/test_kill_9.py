@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Start
+from tests.integration.conftest import only_site
 from tests.integration.test_known_failures import PROJECT
 from tests.unit.build.conftest import package_index_of, write_toolkit
 from tests.unit.release.conftest import certified_wheel
@@ -201,12 +202,7 @@ def package_site(tmp_path: Path) -> Iterator[dict[str, str]]:
     tag = f"{PYTHON.interpreter}-{PYTHON.abi}-linux_{MACHINE}"
     write_site(tmp_path / "packages", tag)
     with serve_folder(tmp_path / "packages") as url:
-        yield {
-            "UV_DEFAULT_INDEX": f"{url}simple/",
-            "UV_CACHE_DIR": str(tmp_path / "uv-cache"),
-            "WHEELMILL_SOURCES": f"{url}simple/",
-            "NO_PROXY": "127.0.0.1",
-        }
+        yield only_site(url, tmp_path / "uv-cache")
 
 
 @pytest.fixture

@@ -1,44 +1,27 @@
 """``wheelmill config lock`` as a person meets it, with a package index of its own."""
 
-import io
-import tarfile
 from pathlib import Path
 
 import pytest
 
-from tests.integration.conftest import Command
-from tests.wheels import write_wheel
+from tests.integration.conftest import Command, publish
 from wheelmill.config.load import load_config
 from wheelmill.names import project_name, project_version
 from wheelmill.system.files import sha256_of
 from wheelmill.system.git import run_git
 
 DEMO = project_name("demo")
-PYPROJECT = b'[build-system]\nrequires = ["ninja>=1", "torch==2.5"]\n'
-
-
-def publish(index: Path, *names: str) -> None:
-    """Add files to the index: wheels, and source distributions with a ``pyproject.toml``."""
-    for name in names:
-        path = index / name.split("-")[0] / name
-        path.parent.mkdir(exist_ok=True)
-        if name.endswith(".whl"):
-            write_wheel(path)
-        else:
-            with tarfile.open(path, "w:gz") as tar:
-                member = tarfile.TarInfo(f"{name.removesuffix('.tar.gz')}/pyproject.toml")
-                member.size = len(PYPROJECT)
-                tar.addfile(member, io.BytesIO(PYPROJECT))
-        files = sorted(path for path in path.parent.iterdir() if path.name != "index.html")
-        links = (f'<a href="{file.name}#sha256={sha256_of(file)}">{file.name}</a>' for file in files)
-        (path.parent / "index.html").write_text("<!DOCTYPE html>" + "\n".join(links))
+SOURCE = {"pyproject.toml": '[build-system]\nrequires = ["ninja>=1", "torch==2.5"]\n'}
 
 
 @pytest.fixture
 def config(index: Path, tmp_path: Path) -> Path:
     """A configuration folder with a range of versions, all of which the index has."""
-    ninja = ("ninja-1.0-py3-none-linux_x86_64.whl", "ninja-1.0-py3-none-linux_aarch64.whl")
-    publish(index, "demo-1.0.tar.gz", "setuptools-99.0-py3-none-any.whl", "wheel-99.0-py3-none-any.whl", *ninja)
+    publish(index, "demo-1.0.tar.gz", SOURCE)
+    for platform in ("linux_x86_64", "linux_aarch64"):
+        publish(index, f"ninja-1.0-py3-none-{platform}.whl")
+    for name in ("setuptools", "wheel"):
+        publish(index, f"{name}-99.0-py3-none-any.whl")
     config = tmp_path / "config"
     config.mkdir()
     (config / "packages.yml").write_text('packages: {demo: {versions: ">=1", extra_deps: [torch]}}\n')
@@ -57,7 +40,8 @@ def test_sources_and_requirements_are_locked_and_stay_so(python: Command, config
     assert pins["ninja==1.0"] == tuple(sorted(sha256_of(wheel) for wheel in (index / "ninja").glob("*.whl")))
 
     first = (config / "packages.lock").read_bytes()
-    publish(index, "demo-2.0.tar.gz", "ninja-2.0-py3-none-any.whl")
+    publish(index, "demo-2.0.tar.gz", SOURCE)
+    publish(index, "ninja-2.0-py3-none-any.whl")
     python("-m", "wheelmill", "config", "lock", "--config", config, exit_code=0)
     assert (config / "packages.lock").read_bytes() == first
 
@@ -85,7 +69,7 @@ def test_requirements_that_do_not_fit_together_change_nothing(python: Command, c
 def test_a_commit_is_locked_from_a_clone(python: Command, config: Path, tmp_path: Path) -> None:
     clone, url = tmp_path / "clone", "https://127.0.0.1:9/demo.git"
     clone.mkdir()
-    (clone / "pyproject.toml").write_bytes(PYPROJECT)
+    (clone / "pyproject.toml").write_text(SOURCE["pyproject.toml"])
     run_git(clone, "init", "--quiet")
     run_git(clone, "add", ".")
     run_git(clone, "-c", "user.name=tests", "-c", "user.email=tests@example.org", "commit", "--quiet", "-m", "first")
@@ -102,7 +86,7 @@ def test_a_commit_is_locked_from_a_clone(python: Command, config: Path, tmp_path
 def test_what_fails_is_named_and_keeps_none_of_the_others_from_the_lock(
     python: Command, config: Path, index: Path
 ) -> None:
-    publish(index, "other-1.0.tar.gz")
+    publish(index, "other-1.0.tar.gz", SOURCE)
     entries = '{demo: {versions: ["1.0", "7.0"]}, missing: {versions: ["1.0"]}, other: {versions: ["1.0"]}}'
     (config / "packages.yml").write_text(f"packages: {entries}\n")
     done = python("-m", "wheelmill", "config", "lock", "--config", config, exit_code=2)

@@ -20,7 +20,6 @@ from wheelmill.smoke.verdict import certificate_path
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.progress import SYSTEM_CLOCK
 from wheelmill.system.records import write_record
-from wheelmill.wheel.attestation import TRUSTED_ROOT
 from wheelmill.wheel.metadata import metadata_bytes
 
 NAME = "demo-1.0-py3-none-any.whl"
@@ -116,14 +115,6 @@ def test_what_is_to_be_attested_is_written_and_nothing_is_published(python: Comm
         f"{sha256_of(certificate_path(wheels / NAME))}  {NAME}.tested.json",
     ]
     assert not (wheels.parent / "releases").exists()
-
-
-@pytest.fixture
-def sigstore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sigstore:
-    """The instance that every command trusts."""
-    instance = Sigstore()
-    monkeypatch.setenv(TRUSTED_ROOT, str(instance.write_trusted_root(tmp_path / "trusted_root.json")))
-    return instance
 
 
 def attest(sigstore: Sigstore, wheels: Path, *, ref: str = MAIN) -> None:

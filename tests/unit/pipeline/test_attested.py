@@ -36,7 +36,7 @@ from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.progress import QUIET, Clock
 from wheelmill.system.records import write_record
 from wheelmill.wheel.archive import pack_members
-from wheelmill.wheel.attestation import ATTESTATIONS, TRUSTED_ROOT, Signer
+from wheelmill.wheel.attestation import ATTESTATIONS, Signer
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import split_label
 
@@ -57,10 +57,8 @@ class Silent(DirectoryStore):
 
 
 @pytest.fixture
-def attested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def attested(tmp_path: Path, sigstore: Sigstore) -> Path:
     """A folder with a store of one attested wheel, and one of its two variants."""
-    sigstore = Sigstore()
-    monkeypatch.setenv(TRUSTED_ROOT, str(sigstore.write_trusted_root(tmp_path / "trusted_root.json")))
     wheel = gpu_wheel(tmp_path / "wheels", "demo", "cu130", (90,))
     name, sidecar = wheel.file.filename, sha256_of_bytes(metadata_bytes(wheel.file.path))
     bundle = sigstore.attest({name: wheel.file.sha256, f"{name}.metadata": sidecar}, ref=MAIN)

@@ -32,14 +32,6 @@ OWN: dict[str, Any] = {
 """The run of a package in its own repository."""
 
 
-@pytest.fixture
-def sigstore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sigstore:
-    """The instance that is trusted."""
-    instance = Sigstore()
-    monkeypatch.setenv(TRUSTED_ROOT, str(instance.write_trusted_root(tmp_path / "trusted_root.json")))
-    return instance
-
-
 def fault_of(bundle: bytes) -> str:
     found = verify_bundles([bundle], SIGNER, WHEELS_WORKFLOW)
     assert found.files == {}
