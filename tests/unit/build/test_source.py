@@ -235,20 +235,10 @@ def test_all_of_a_repository_is_the_source_of_what_lies_in_a_folder_of_it(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("name", "fault"),
-    [
-        ("no/such", "has no folder 'no/such' at v1.0"),
-        ("setup.py", "has no folder 'setup.py' at v1.0"),
-        ("n" * 999, "has no folder 'nnn"),
-        ("circle", "has no folder 'circle' at v1.0"),
-        ("root", "leads out of the repository"),
-        ("root/etc", "leads out of the repository"),
-        ("above", "leads out of the repository"),
-    ],
-    ids=lambda text: text[:9],
+    "name", ["no/such", "setup.py", "n" * 999, "circle", "root", "root/etc", "above"], ids=lambda text: text[:9]
 )
 def test_a_subdirectory_that_a_commit_does_not_have_is_named_by_its_key(
-    name: str, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fetch_commit(_url: str, _commit: str, folder: Path, **_: object) -> None:
         folder.mkdir(parents=True)
@@ -257,9 +247,7 @@ def test_a_subdirectory_that_a_commit_does_not_have_is_named_by_its_key(
             (folder / link).symlink_to(goal)
 
     monkeypatch.setattr("wheelmill.build.source.fetch_commit", fetch_commit)
-    with pytest.raises(
-        BuildError, check=coded("subdirectory-invalid", "the entry of demo: source.subdirectory", fault)
-    ):
+    with pytest.raises(BuildError, check=coded("subdirectory-invalid", "source.subdirectory")):
         fetch_source(at("https://git.example/demo", subdirectory=name), tmp_path / "source")
 
 

@@ -87,11 +87,11 @@ def test_the_lock_that_ships_was_written_this_way(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "fault"),
     [
-        ("{inputs: [ninja], pinned: [{requirement: ninja>=1, sha256: [%s]}]}", "0.requirement: expected a pinned"),
-        ("{inputs: [ninja], pinned: [{requirement: ninja==1.*, sha256: [%s]}]}", "0.requirement: expected a pinned"),
-        ("{inputs: [ninja], pinned: [{requirement: 'x[y]==1', sha256: [%s]}]}", "0.requirement: expected a pinned"),
-        ("{inputs: [ninja], pinned: [{requirement: ninja==1, sha256: []}]}", "0.sha256: expected at least one item"),
-        ("{inputs: [ninja], pinned: [{requirement: ninja==1, sha256: [%sff]}]}", "0.sha256.0: expected 64 lower-case"),
+        ("{inputs: [ninja], pinned: [{requirement: ninja>=1, sha256: [%s]}]}", "0.requirement: "),
+        ("{inputs: [ninja], pinned: [{requirement: ninja==1.*, sha256: [%s]}]}", "0.requirement: "),
+        ("{inputs: [ninja], pinned: [{requirement: 'x[y]==1', sha256: [%s]}]}", "0.requirement: "),
+        ("{inputs: [ninja], pinned: [{requirement: ninja==1, sha256: []}]}", "0.sha256: "),
+        ("{inputs: [ninja], pinned: [{requirement: ninja==1, sha256: [%sff]}]}", "0.sha256.0: "),
     ],
 )
 def test_a_fault_in_locked_requirements_is_named(written: str, fault: str, tmp_path: Path) -> None:

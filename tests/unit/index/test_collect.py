@@ -3,6 +3,7 @@
 import hashlib
 import json
 import zipfile
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 
@@ -135,7 +136,11 @@ def test_a_folder_of_wheels_gives_the_same_trees_as_their_release(release: Relea
 
 
 GONE = "gone-1.0-py3-none-any.whl"
-IDLE = "so the line does nothing"
+
+
+def named_in(lines: Iterable[str]) -> list[tuple[str, bool]]:
+    """The file and the key of each line, and whether it says what may be meant."""
+    return [(": ".join(line.split(": ", 2)[:2]), line.endswith("?")) for line in lines]
 
 
 def test_lines_about_wheels_that_there_are_say_nothing(release: Release) -> None:
@@ -153,10 +158,12 @@ def test_lines_about_wheels_that_there_are_say_nothing(release: Release) -> None
 def test_a_mistyped_wheel_is_named_with_the_one_that_may_be_meant(release: Release) -> None:
     mistyped = TORCH_211.replace("cp311-cp311", "cp311-cp310")
     listing = Listing(removed=Removed(wheels={mistyped: "broken"}), yanked=Yanked(wheels={GONE: "broken"}))
-    assert list(unused_entries(listing, release(*EVERY_KIND), [])) == [
-        f"removed.yml: wheels.{mistyped}: no release has that wheel, {IDLE}; did you mean {TORCH_211}?",
-        f"yanked.yml: wheels.{GONE}: no release has that wheel, {IDLE}",
+    lines = list(idle_lines(listing, release(*EVERY_KIND), []))
+    assert named_in(lines) == [
+        (f"removed.yml: wheels.{mistyped}", True),
+        (f"yanked.yml: wheels.{GONE}", False),
     ]
+    assert f" {TORCH_211}?" in lines[0]
 
 
 def test_versions_and_projects_without_a_wheel_are_named(release: Release) -> None:
@@ -167,10 +174,10 @@ def test_versions_and_projects_without_a_wheel_are_named(release: Release) -> No
             projects={project_name("plain-cudda"): quarantined},
         )
     )
-    assert list(unused_entries(listing, release(*EVERY_KIND), [])) == [
-        f"yanked.yml: versions.demo==1.1: no release has such a wheel, {IDLE}",
-        f"yanked.yml: versions.demmo==1.0: no release has such a wheel, {IDLE}; did you mean demo?",
-        f"yanked.yml: projects.plain-cudda: no release has a wheel of it, {IDLE}; did you mean plain-cuda?",
+    assert named_in(idle_lines(listing, release(*EVERY_KIND), [])) == [
+        ("yanked.yml: versions.demo==1.1", False),
+        ("yanked.yml: versions.demmo==1.0", True),
+        ("yanked.yml: projects.plain-cudda", True),
     ]
 
 
@@ -179,20 +186,15 @@ def refuse(text: str) -> None:
 
 
 def test_wheels_without_a_label_for_one_cuda_are_told_of(tmp_path: Path) -> None:
-    of_others = {
-        f"foreign-2.1+{label}-cp311-cp311-linux_x86_64.whl": lack
-        for label, lack in (
-            ("cu12torch2.8cxx11abitrue", "a label for CUDA 12, of no certain minor release"),
-            ("rocm6.4", "a label for ROCm"),
-        )
-    }
+    labels = ("cu12torch2.8cxx11abitrue", "rocm6.4")
+    of_others = [f"foreign-2.1+{label}-cp311-cp311-linux_x86_64.whl" for label in labels]
     for name in (NO_TORCH, UNLABELLED, *of_others):
         write_wheel(tmp_path / name)
     warnings: list[str] = []
     site = site_of_folder(tmp_path, "", warn=warnings.append)
-    lacks = {**of_others, UNLABELLED: "no CUDA label"}
-    assert warnings == [f"{name} has {lack}; it is listed under simple/ only" for name, lack in lacks.items()]
-    assert names_of(site) == {"": {NO_TORCH, *lacks}, "cu130": {NO_TORCH}}
+    lacking = [*of_others, UNLABELLED]
+    assert [warning.partition(" ")[0] for warning in warnings] == lacking
+    assert names_of(site) == {"": {NO_TORCH, *lacking}, "cu130": {NO_TORCH}}
 
 
 def test_wheels_with_the_labels_of_others_stand_in_the_same_trees(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_release_candidate_is_planned_only_when_it_is_asked_for() -> None:
 def test_a_torch_of_which_there_is_a_candidate_alone_is_not_taken_for_it() -> None:
     planned = make_plan(replace(CONFIG, compatibility=WITH_CANDIDATE), replace(ONE, torches=(TorchVersion(2, 12),)), {})
     (skip,) = planned.skips
-    assert skip.reason == "torch 2.12 is not in compatibility.yml; its release candidate 2.12rc1 is"
+    assert "2.12rc1" in skip.reason
 
 
 def test_a_release_candidate_is_never_the_newest_torch() -> None:
@@ -174,10 +174,8 @@ def test_a_commit_that_nobody_looked_up_yet_is_a_reason_for_a_skip_of_that_packa
     planned = make_plan(config, Filters(), {})
     assert {target.cell.project for target in planned.targets} == {PLAIN}
     (skip,) = make_plan(config, replace(ONE, force=True), {}).skips
-    assert (skip.obstacle, skip.reason) == (
-        Obstacle.NOT_LOCKED,
-        "not locked; a maintainer's 'wheelmill config lock demo' does that",
-    )
+    assert skip.obstacle is Obstacle.NOT_LOCKED
+    assert "'wheelmill config lock demo'" in skip.reason
     commit = LockedCommit(git=source.git, ref="v1.0", commit="a" * 40)
     locked = replace(config, lock=Lock(sdists={}, commits={DEMO: {V1: commit}}))
     assert target(locked).source == commit
@@ -244,7 +242,7 @@ def test_the_reason_against_a_cell_is_the_reason_of_its_skip() -> None:
 def test_what_is_published_is_skipped_unless_it_is_forced() -> None:
     published = {CELL: ReleaseTag("v2026-11-21")}
     planned = make_plan(CONFIG, ONE, published)
-    assert [skip.reason for skip in planned.skips] == ["already published in v2026-11-21"]
+    assert [(skip.obstacle, skip.reason[-11:]) for skip in planned.skips] == [(Obstacle.PUBLISHED, "v2026-11-21")]
     assert make_plan(CONFIG, replace(ONE, force=True), published).targets == (target(),)
 
 
@@ -256,7 +254,7 @@ def test_a_sample_is_compiled_for_the_architectures_that_were_asked_for() -> Non
     assert [(each.architectures, each.sample) for each in planned.targets] == [((HOPPER,), True)]
     assert target(filters=replace(ONE, sample=True)).architectures == target().architectures
     planned = make_plan(CONFIG, replace(ONE, sample=True, architectures=(VOLTA,)), {})
-    assert [skip.reason for skip in planned.skips] == ["CUDA 13.0 compiles for none of its GPU architectures (7.0)"]
+    assert [skip.obstacle for skip in planned.skips] == [Obstacle.NO_GPU_CODE]
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,8 @@ def extension(content: bytes, version: str = "1.0+cu130torch2.11", name: str = P
 class Broken:
     change: Change
     code: DefectCode
-    says: str
-    """What the defect tells."""
+    names: str
+    """Fact that the defect names."""
     mends: str
     """What stands in the command that mends it."""
     environment: TargetEnvironment = TARGET
@@ -70,150 +70,150 @@ CASES = {
         change=delete("torch", "torch-*"),
         environment=NO_TORCH,
         code=DefectCode.TORCH_MISSING,
-        says="is not installed, and flash-attn cannot do without",
+        names="flash-attn",
         mends="'torch==2.11.*'",
     ),
     "torch-is-for-the-cpu": Broken(
         change=without_cuda,
         environment=CPU,
         code=DefectCode.TORCH_BUILD,
-        says="built with CUDA, but torch 2.11.0+cpu is for the CPU alone",
+        names="2.11.0+cpu",
         mends="--reinstall-package torch",
     ),
     "torch-is-for-rocm": Broken(
         change=without_cuda,
         environment=replace(CPU, torch_release="2.11.0+rocm7.0"),
         code=DefectCode.TORCH_BUILD,
-        says="is for ROCm",
+        names="ROCm",
         mends="'torch==2.11.*'",
     ),
     "torch-is-half-upgraded": Broken(
         change=put("torch", "2.11.0", TORCH_FILES),
         environment=replace(TARGET, torch_release="2.10.0+cu130"),
         code=DefectCode.TORCH,
-        says="its files say torch 2.10.0+cu130",
+        names="2.10.0+cu130",
         mends="torch==2.11.0",
     ),
     "a-torch-py-where-python-is-started": Broken(
         change=lambda site: (site.parents[3] / "here" / "torch.py").write_text(""),
         code=DefectCode.IMPORT_PATH,
-        says="here/torch.py is imported in place of its module torch",
+        names="here/torch.py",
         mends="torch_.py",
     ),
     "a-clone-of-the-source-where-python-is-started": Broken(
         change=lambda site: install(site.parents[3] / "here", "x", "1", {"flash_attn/__init__.py": b""}),
         code=DefectCode.IMPORT_PATH,
-        says="here/flash_attn is imported in place of its module flash_attn",
-        mends="start Python in another folder",
+        names="here/flash_attn",
+        mends="another folder",
     ),
     "a-torch-in-pythonpath": Broken(
         change=lambda site: install(site.parents[3] / "elsewhere", "torch", "2.4.0", TORCH_FILES),
         before=(PYTHONPATH,),
         code=DefectCode.IMPORT_PATH,
-        says="because of PYTHONPATH",
+        names="PYTHONPATH",
         mends="unset PYTHONPATH",
     ),
     "a-torch-of-the-user": Broken(
         change=lambda site: install(site.parents[3] / "elsewhere", "torch", "2.4.0", TORCH_FILES),
         before=(USER_SITE,),
         code=DefectCode.IMPORT_PATH,
-        says="because of the user's site-packages",
+        names="site-packages",
         mends="export PYTHONNOUSERSITE=1",
     ),
     "a-package-is-deleted": Broken(
         change=delete("flash_attn", "flash_attn_2*"),
         code=DefectCode.MISSING_FILES,
-        says="all of its files are gone",
+        names="flash-attn",
         mends="wheelmill install flash-attn",
     ),
     "some-files-are-gone": Broken(
         change=delete("torch/version.py"),
         code=DefectCode.MISSING_FILES,
-        says="torch/version.py",
+        names="torch/version.py",
         mends="torch==2.11.0",
     ),
     "a-file-was-changed": Broken(
         change=lambda site: (site / "flash_attn" / "__init__.py").write_bytes(b"import tortz\n"),
         code=DefectCode.CHANGED_FILES,
-        says="flash_attn/__init__.py",
+        names="flash_attn/__init__.py",
         mends="wheelmill install flash-attn",
     ),
     "an-extension-is-cut-off": Broken(
         change=lambda site: (site / f"flash_attn_2_cuda.{PYTHON_312}").write_bytes(EXTENSION[:200]),
         code=DefectCode.CORRUPT,
-        says="not a readable shared object",
+        names=".so",
         mends="wheelmill install flash-attn",
     ),
     "an-extension-is-empty": Broken(
         change=extension(b""),
         code=DefectCode.CORRUPT,
-        says="not a readable shared object",
+        names=".so",
         mends="wheelmill install demo",
     ),
     "an-extension-is-something-else": Broken(
         change=extension(b"<!doctype html>\0"),
         code=DefectCode.CORRUPT,
-        says="not a readable shared object",
+        names=".so",
         mends="wheelmill install demo",
     ),
     "a-record-cannot-be-read": Broken(
         change=lambda site: (site / f"flash_attn-{FLASH}.dist-info" / "RECORD").write_bytes(b"\xff"),
         code=DefectCode.METADATA,
-        says="RECORD or WHEEL cannot be read",
+        names="RECORD",
         mends="wheelmill install flash-attn",
     ),
     "a-removal-broke-off": Broken(
         change=lambda site: (site / "~orch").mkdir(),
         code=DefectCode.METADATA,
-        says="~orch is left of",
+        names="~orch",
         mends="rm -r",
     ),
     "an-installation-broke-off": Broken(
         change=lambda site: (site / "demo-1.0.dist-info").mkdir(),
         code=DefectCode.METADATA,
-        says="demo-1.0.dist-info is left of",
+        names="demo-1.0.dist-info",
         mends="rm -r",
     ),
     "two-versions": Broken(
         change=put("flash-attn", "2.7.4", FLASH_FILES),
         code=DefectCode.DUPLICATE,
-        says="are both installed",
+        names="2.7.4",
         mends="wheelmill install flash-attn",
     ),
     "a-wheel-for-another-python": Broken(
         change=put("demo", "1.0", {"demo.py": b""}, tag="cp311-cp311-manylinux_2_28_x86_64"),
         code=DefectCode.PYTHON,
-        says="is for cp311-cp311",
+        names="cp311-cp311",
         mends="wheelmill install demo",
     ),
     "modules-for-another-python": Broken(
         change=extension(EXTENSION, name="cpython-311-x86_64-linux-gnu.so"),
         code=DefectCode.PYTHON,
-        says="its modules are for Python 3.11",
+        names="3.11",
         mends="wheelmill install demo",
     ),
     "a-wheel-for-another-processor": Broken(
         change=put("demo", "1.0", {"demo.py": b""}, tag="cp312-cp312-manylinux_2_28_aarch64"),
         code=DefectCode.PLATFORM,
-        says="manylinux_2_28_aarch64",
+        names="manylinux_2_28_aarch64",
         mends="wheelmill install demo",
     ),
     "code-for-another-processor": Broken(
         change=extension(shared_object(machine=183)),
         code=DefectCode.PLATFORM,
-        says="(aarch64)",
+        names="(aarch64)",
         mends="wheelmill install demo",
     ),
     "a-newer-glibc": Broken(
         change=extension(shared_object(needed=["libc.so.6"], undefined={"f": "GLIBC_2.34"})),
         code=DefectCode.GLIBC,
-        says="its code needs glibc 2.34, the target has glibc 2.28",
+        names="2.34",
         mends="wheelmill install demo",
     ),
     "a-wheel-for-another-torch": Broken(
         change=extension(EXTENSION, version="1.0+cu130torch2.10"),
         code=DefectCode.TORCH,
-        says="built for torch 2.10, but 2.11 is installed",
+        names="2.10",
         mends="wheelmill install demo",
     ),
     "symbols-that-torch-lacks": Broken(
@@ -221,57 +221,57 @@ CASES = {
             shared_object(needed=["libc10.so"], undefined={"_ZN3c104cuda9SetDeviceEa": None}), version="1"
         ),
         code=DefectCode.TORCH,
-        says="lacks c10::cuda::SetDevice",
+        names="c10::cuda::SetDevice",
         mends="wheelmill install demo",
     ),
     "a-wheel-for-another-cuda": Broken(
         change=extension(EXTENSION, version="1.0+cu128torch2.11"),
         code=DefectCode.CUDA,
-        says="built for CUDA 12, but the installed torch is for CUDA 13.0",
+        names="CUDA 12",
         mends="wheelmill install demo",
     ),
     "a-torchvision-without-cuda": Broken(
         change=put("torchvision", "0.26.0+cpu", {"torchvision/__init__.py": b""}, requires=["torch==2.11.0"]),
         code=DefectCode.CUDA,
-        says="built for the CPU alone, but the installed torch is for CUDA 13.0",
+        names="CUDA 13.0",
         mends="--reinstall-package torchvision",
     ),
     "code-for-another-cuda": Broken(
         change=extension(shared_object(needed=["libtorch.so", "libcudart.so.12"]), version="1.0"),
         code=DefectCode.CUDA,
-        says="linked to libcudart.so.12, but the installed torch is for CUDA 13.0",
+        names="libcudart.so.12",
         mends="wheelmill install demo",
     ),
     "a-wheel-with-the-old-cxx-abi": Broken(
         change=extension(EXTENSION, version="1.0+cu13torch2.11cxx11abiFALSE"),
         code=DefectCode.ABI,
-        says="built with another C++ ABI",
+        names="ABI",
         mends="wheelmill install demo",
     ),
     "the-cuda-runtime-is-gone": Broken(
         change=delete("nvidia*"),
         code=DefectCode.LIBRARY,
-        says="libcudart.so.13 (flash_attn_2_cuda",
+        names="libcudart.so.13 (flash_attn_2_cuda",
         mends="torch==2.11.0",
     ),
     "two-cuda-runtimes": Broken(
         change=put("nvidia-cuda-runtime-cu12", "12.8.90", CUDA_12, tag="py3-none-manylinux2014_x86_64"),
         code=DefectCode.RUNTIMES,
-        says="libcudart.so.12 of nvidia-cuda-runtime-cu12 is installed beside another CUDA's: torch is for CUDA 13.0",
+        names="nvidia-cuda-runtime-cu12",
         mends="uninstall --python /env/bin/python nvidia-cuda-runtime-cu12",
     ),
     "code-for-another-gpu": Broken(
         change=extension(shared_object(needed=["libtorch.so"], sm=90)),
         environment=replace(TARGET, gpus=(Gpu(capability=Architecture(12, 0)),)),
         code=DefectCode.GPU,
-        says="has no machine code for sm_120",
+        names="sm_120",
         mends="wheelmill install demo",
     ),
     "an-old-driver": Broken(
         change=lambda _: None,
         environment=replace(TARGET, driver="535.104.05"),
         code=DefectCode.DRIVER,
-        says="CUDA 13.0 needs 580.65.06 or newer",
+        names="580.65.06",
         mends="--torch-backend cu128",
     ),
 }
@@ -286,7 +286,7 @@ def test_a_broken_environment_is_named_with_what_mends_it(name: str, site: Path,
     found = examined(case.environment, *before)
     defects = named(found)
     assert {each.code for each in defects} == {case.code}, defects
-    assert any(case.says in f"{each.subject} {each.detail}" for each in defects), defects
+    assert any(case.names in f"{each.subject} {each.detail}" for each in defects), defects
     remedy = Remedies(examined=found, uv="uv").remedy_of(defects[0])
     assert case.mends in " && ".join(remedy.lines), remedy
 
