@@ -1,5 +1,6 @@
 """What a test asks of an error: its code, and the facts that its sentence names, in whatever words."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from wheelmill.errors import WheelmillError
@@ -23,3 +24,8 @@ class Coded:
 def coded(code: str, *facts: object) -> Coded:
     """Check an error: ``pytest.raises(BuildError, check=coded("patch-failed", "first.patch"))``."""
     return Coded(code, tuple(map(str, facts)))
+
+
+def places(faults: Iterable[str]) -> list[str]:
+    """The file, the place and the key of each fault, as in ``packages.yml:2:1: a``, without its sentence."""
+    return [": ".join(fault.split(": ", 2)[:2]) for fault in faults]

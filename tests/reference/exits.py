@@ -1,8 +1,8 @@
 """The exit codes of each command beside 0, 1 and 2, which all of them have; tests hold commands to the pages."""
 
+import subprocess
 from collections.abc import Mapping, Sequence
 
-from tests.commands import Done
 from tests.reference.schemas import check_output
 
 _COMMANDS: Mapping[tuple[int, ...], str] = {
@@ -44,7 +44,7 @@ def check_exit(words: Sequence[str], returncode: int) -> None:
         assert returncode in documented, f"{command} ended with {returncode}: add it to tests/reference/exits.py"
 
 
-def check_documented(words: Sequence[object], done: Done) -> None:
+def check_documented(words: Sequence[object], done: subprocess.CompletedProcess[str]) -> None:
     """Compare an exit code, and what was printed as JSON, with what the pages say of the command."""
     check_exit([*map(str, words)], done.returncode)
     check_output(done.stdout)

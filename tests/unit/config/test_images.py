@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.refusals import coded
+from tests.refusals import coded, places
 from wheelmill.config.load import load_config, load_images
 from wheelmill.config.model.files import CudaImages, ImageReference
 from wheelmill.errors import ConfigurationError, UsageError
@@ -50,34 +50,30 @@ def test_a_reference_has_its_parts() -> None:
     assert ImageReference.parse(f"localhost:5000/x:1@{DIGEST}").registry == "localhost:5000"
 
 
-TAGGED = "expected an image with its registry and tag such as 'docker.io/library/almalinux:8', not "
-UNPINNED = "'docker.io/library/almalinux:8' is not pinned: expected '@sha256:' and 64 hexadecimal digits behind it"
-ODD = "expected 'sha256:' and 64 lower-case hexadecimal digits behind the '@', not "
-
-
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("docker.io/library/almalinux:8", UNPINNED),
-        ("docker.io/library/almalinux:8@", UNPINNED),
-        (f"almalinux:8@{DIGEST}", TAGGED + "'almalinux:8'"),
-        (f"nvidia/cuda:8@{DIGEST}", TAGGED + "'nvidia/cuda:8'"),
-        (f"docker.io/nvidia/cuda@{DIGEST}", TAGGED + "'docker.io/nvidia/cuda'"),
-        (f"https://docker.io/nvidia/cuda:8@{DIGEST}", TAGGED + "'https://docker.io/nvidia/cuda:8'"),
-        (f"docker.io/NVIDIA/cuda:8@{DIGEST}", TAGGED + "'docker.io/NVIDIA/cuda:8'"),
-        (f"docker.io/../cuda:8@{DIGEST}", TAGGED + "'docker.io/../cuda:8'"),
-        (f"docker.io/cuda/:8@{DIGEST}", TAGGED + "'docker.io/cuda/:8'"),
-        (f"docker.io/cuda?x:8@{DIGEST}", TAGGED + "'docker.io/cuda?x:8'"),
-        (f"docker.io/cuda:-8@{DIGEST}", TAGGED + "'docker.io/cuda:-8'"),
-        (f"docker.io/cuda:{'8' * 129}@{DIGEST}", TAGGED + f"'docker.io/cuda:{'8' * 129}'"),
-        (f"docker.io/cuda:8@{DIGEST.upper()}", ODD + repr(DIGEST.upper())),
-        ("docker.io/cuda:8@sha256:0123", ODD + "'sha256:0123'"),
-        (f"docker.io/cuda:8@{DIGEST}@{DIGEST}", ODD + f"'{DIGEST}@{DIGEST}'"),
-        ("", TAGGED + "''"),
+        "docker.io/library/almalinux:8",
+        "docker.io/library/almalinux:8@",
+        f"almalinux:8@{DIGEST}",
+        f"nvidia/cuda:8@{DIGEST}",
+        f"docker.io/nvidia/cuda@{DIGEST}",
+        f"https://docker.io/nvidia/cuda:8@{DIGEST}",
+        f"docker.io/NVIDIA/cuda:8@{DIGEST}",
+        f"docker.io/../cuda:8@{DIGEST}",
+        f"docker.io/cuda/:8@{DIGEST}",
+        f"docker.io/cuda?x:8@{DIGEST}",
+        f"docker.io/cuda:-8@{DIGEST}",
+        f"docker.io/cuda:{'8' * 129}@{DIGEST}",
+        f"docker.io/cuda:8@{DIGEST.upper()}",
+        "docker.io/cuda:8@sha256:0123",
+        f"docker.io/cuda:8@{DIGEST}@{DIGEST}",
+        "",
     ],
 )
-def test_what_is_wrong_with_a_reference_is_said(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+def test_the_part_of_a_reference_that_is_wrong_is_quoted(text: str) -> None:
+    name, _, digest = map(repr, text.partition("@"))
+    with pytest.raises(ValueError, match=f"{re.escape(name)}|{re.escape(digest)}"):
         ImageReference.parse(text)
 
 
@@ -112,12 +108,12 @@ def test_every_fault_is_named_where_it_stands(tmp_path: Path) -> None:
         .replace("      runtime", "      run_time")
         .replace('"13.2.1"', "13.2")
     )
-    assert faults_in(tmp_path, text) == [
-        "images.yml:5:5: manylinux.images.win_amd64: expected linux_x86_64 or linux_aarch64, not 'win_amd64'",
-        f"images.yml:9:3: plain.image: {UNPINNED}",
-        "images.yml:14:5: cuda.releases.13.2.runtime: is required",
-        "images.yml:15:7: cuda.releases.13.2.toolkit: expected text in quotes: '13.2'",
-        "images.yml:17:7: cuda.releases.13.2.run_time: is not a key here; did you mean 'runtime'?",
+    assert places(faults_in(tmp_path, text)) == [
+        "images.yml:5:5: manylinux.images.win_amd64",
+        "images.yml:9:3: plain.image",
+        "images.yml:14:5: cuda.releases.13.2.runtime",
+        "images.yml:15:7: cuda.releases.13.2.toolkit",
+        "images.yml:17:7: cuda.releases.13.2.run_time",
     ]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from tests.refusals import coded
+from tests.refusals import coded, places
 from wheelmill.config.load import load_config, load_listing
 from wheelmill.config.model import Listing, Status, StatusEntry
 from wheelmill.errors import ConfigurationError
@@ -80,38 +80,30 @@ projects:
   demo: {status: gone}
 wheel: {}
 """
-    example = "expected a project and its versions such as 'flash-attn==2.8.3'"
-    name = "Invalid wheel filename (extension must be '.whl'): 'demo.tar.gz'"
-    assert faults_in(tmp_path, yanked, "wheels: [a]\n") == [
-        f"yanked.yml:2:3: wheels.demo.tar.gz: {name}",
-        "yanked.yml:3:3: wheels.a-1.0-py3-none-any.whl: expected a reason: installers show it to people",
-        f"yanked.yml:5:3: versions.demo: {example} and nothing else, not 'demo'",
-        f"yanked.yml:6:3: versions.demo[x]==1.0: {example} and nothing else, not 'demo[x]==1.0'",
-        f"yanked.yml:7:3: versions.demo==: {example}, not 'demo=='",
-        "yanked.yml:9:3: projects.Demo_Kernels: expected the normalized name 'demo-kernels' (PEP 503)",
-        "yanked.yml:10:3: projects.demo.reason: is required",
-        "yanked.yml:10:10: projects.demo.status: expected active, archived, quarantined, deprecated, not 'gone'",
-        "yanked.yml:11:1: wheel: is not a key here; did you mean 'wheels'?",
-        "removed.yml:1:1: wheels: expected keys and values, not a list",
+    assert places(faults_in(tmp_path, yanked, "wheels: [a]\n")) == [
+        "yanked.yml:2:3: wheels.demo.tar.gz",
+        "yanked.yml:3:3: wheels.a-1.0-py3-none-any.whl",
+        "yanked.yml:5:3: versions.demo",
+        "yanked.yml:6:3: versions.demo[x]==1.0",
+        "yanked.yml:7:3: versions.demo==",
+        "yanked.yml:9:3: projects.Demo_Kernels",
+        "yanked.yml:10:3: projects.demo.reason",
+        "yanked.yml:10:10: projects.demo.status",
+        "yanked.yml:11:1: wheel",
+        "removed.yml:1:1: wheels",
     ]
 
 
 @pytest.mark.parametrize(
-    ("yanked", "fault"),
+    ("yanked", "place"),
     [
-        (
-            f'wheels: {{{WHEEL}: "crashes"}}\nversions: {{"demo-kernels==1.0": "all do"}}\n',
-            f"1:10: wheels.{WHEEL}: is yanked with its version already",
-        ),
-        (
-            'versions: {"demo==1.0": "x", "Demo == 1.0": "y"}\n',
-            "1:1: versions: two of these keys mean the same: demo==1.0, Demo == 1.0",
-        ),
+        (f'wheels: {{{WHEEL}: "crashes"}}\nversions: {{"demo-kernels==1.0": "all do"}}\n', f"1:10: wheels.{WHEEL}"),
+        ('versions: {"demo==1.0": "x", "Demo == 1.0": "y"}\n', "1:1: versions"),
     ],
     ids=["with its version", "in two spellings"],
 )
-def test_what_is_yanked_twice_is_a_fault(yanked: str, fault: str, tmp_path: Path) -> None:
-    assert faults_in(tmp_path, yanked) == [f"yanked.yml:{fault}"]
+def test_what_is_yanked_twice_is_a_fault(yanked: str, place: str, tmp_path: Path) -> None:
+    assert places(faults_in(tmp_path, yanked)) == [f"yanked.yml:{place}"]
 
 
 def test_the_files_are_part_of_the_configuration(tmp_path: Path) -> None:

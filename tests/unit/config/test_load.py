@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.refusals import places
 from wheelmill.config.fields import Unquoted
 from wheelmill.config.load import generated_files, load_config
 from wheelmill.config.model import (
@@ -126,17 +127,15 @@ def test_a_torch_can_have_other_pythons_on_another_platform(tmp_path: Path) -> N
 def test_a_platform_with_cuda_and_without_pythons_is_a_fault(tmp_path: Path) -> None:
     text = COMPATIBILITY.replace('["3.13t", "3.12"]', '{linux_x86_64: ["3.12"]}')
     (fault,) = faults_of(folder(tmp_path, compatibility_yml=text))
-    assert fault.endswith(
-        "torch.releases.2.11.python: expected Pythons for each platform of its CUDA releases:"
-        " linux_x86_64, linux_aarch64"
-    )
+    assert "torch.releases.2.11.python: " in fault
+    assert "linux_aarch64" in fault
 
 
 @pytest.mark.parametrize("url", ["cu{toolkit}", "cu{cuda", "cu{{cuda}}", "cu{cuda!r}", "cu}", "cu{}"])
 def test_nothing_but_the_cuda_stands_between_the_braces_of_an_index_of_torch(url: str, tmp_path: Path) -> None:
     index = '"https://torch.example/cu{cuda}"'
     (fault,) = faults_of(folder(tmp_path, compatibility_yml=COMPATIBILITY.replace(index, f"'https://x.test/{url}'")))
-    assert "torch.index: expected {cuda} in a URL" in fault
+    assert "torch.index: " in fault
 
 
 def test_release_candidates_have_a_section_of_their_own_and_an_index(tmp_path: Path) -> None:
@@ -144,7 +143,7 @@ def test_release_candidates_have_a_section_of_their_own_and_an_index(tmp_path: P
     candidates = f'  candidates:\n    "2.16rc1": {entry}\n'
     with_candidates = COMPATIBILITY.replace("pythons:", f"{candidates}pythons:")
     (fault,) = faults_of(folder(tmp_path, compatibility_yml=with_candidates))
-    assert fault.endswith("torch.candidates: expected 'test_index' above, the index that has them")
+    assert "torch.candidates: " in fault
     test_index = '  test_index: "https://torch.example/test/cu{cuda}"\n'
     indexed = with_candidates.replace(candidates, test_index + candidates)
     torch = load_config(folder(tmp_path, compatibility_yml=indexed)).compatibility.torch
@@ -197,11 +196,7 @@ def capabilities_of(listed: tuple[Architecture | ArchitectureRule, ...]) -> set[
 def test_a_rule_that_leaves_out_the_newest_torch_says_since_when(rule: str, *, faulty: bool, tmp_path: Path) -> None:
     directory = folder(tmp_path, f"{PACKAGES}    exclude:\n      - {rule}\n", compatibility_yml=COMPATIBILITY)
     if faulty:
-        (fault,) = faults_of(directory)
-        assert fault == (
-            "packages.yml:5:9: packages.demo-kernels.exclude.0.since: is required where torch 2.11 is left out,"
-            " the newest: a date such as 2026-11-21"
-        )
+        assert places(faults_of(directory)) == ["packages.yml:5:9: packages.demo-kernels.exclude.0.since"]
     else:
         load_config(directory)
 
@@ -244,10 +239,11 @@ def test_faults_of_every_file_are_named(tmp_path: Path) -> None:
         compatibility_yml=COMPATIBILITY.replace("[linux_x86_64]", "[linux_x86]"),
         packages_lock="sdists: {demo: {1.0: {}}}\n",
     )
-    packages, compatibility, lock = faults_of(tmp_path)
-    assert packages == "packages.yml:1:1: packages: expected keys and values, not a list"
-    assert compatibility.startswith("compatibility.yml:19:13: platforms.0: expected linux_x86_64 or linux_aarch64, ")
-    assert lock.startswith("packages.lock:1:17: sdists.demo: expected a key in quotes")
+    assert places(faults_of(tmp_path)) == [
+        "packages.yml:1:1: packages",
+        "compatibility.yml:19:13: platforms.0",
+        "packages.lock:1:17: sdists.demo",
+    ]
 
 
 @pytest.mark.parametrize("name", ["torch", "nvidia-cublas-cu12", "pip"])

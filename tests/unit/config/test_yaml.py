@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.refusals import places
 from wheelmill.config.yaml import MAX_BYTES, MAX_DEPTH, YamlDocument, read_document
 from wheelmill.errors import ConfigurationError
 
@@ -80,18 +81,14 @@ def test_an_empty_file_holds_nothing(scratch: Path) -> None:
 
 def test_faults_that_hide_nothing_are_all_named(scratch: Path) -> None:
     scratch.write_text("a: x\na: y\nb: {c: x, c: y}\n")
-    assert faults_of(scratch) == (
-        "packages.yml:2:1: a: is here a second time: keep one of the two",
-        "packages.yml:3:11: b.c: is here a second time: keep one of the two",
-    )
+    assert places(faults_of(scratch)) == ["packages.yml:2:1: a", "packages.yml:3:11: b.c"]
 
 
 def test_faults_before_the_one_that_hides_the_rest_are_named_too(scratch: Path) -> None:
     scratch.write_text("a: x\na: y\nb: *c\nd: x\nd: y\n")
-    assert faults_of(scratch) == (
-        "packages.yml:2:1: a: is here a second time: keep one of the two",
-        "packages.yml:3:4: anchors and aliases are not supported; write the value out",
-    )
+    first, second = faults_of(scratch)
+    assert places([first]) == ["packages.yml:2:1: a"]
+    assert second.startswith("packages.yml:3:4: ")
 
 
 def test_the_last_allowed_level_is_read(scratch: Path) -> None:
@@ -103,7 +100,8 @@ def test_the_last_allowed_level_is_read(scratch: Path) -> None:
 
 def test_one_level_more_is_refused(scratch: Path) -> None:
     scratch.write_text("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
-    assert faults_of(scratch) == (f"packages.yml:1:{MAX_DEPTH + 1}: nested deeper than {MAX_DEPTH} levels",)
+    (fault,) = faults_of(scratch)
+    assert fault.startswith(f"packages.yml:1:{MAX_DEPTH + 1}: ")
 
 
 def test_a_file_that_is_too_large_is_not_read(scratch: Path) -> None:

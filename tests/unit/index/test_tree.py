@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.refusals import places
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.release.conftest import NOW
 from tests.wheels import write_wheel
@@ -49,9 +50,9 @@ def test_a_torch_of_ours_is_not_listed(entry_with: Callable[..., ListedRelease])
 
 
 def test_an_entry_that_installers_could_not_use_is_named_with_its_key(entry_with: Callable[..., ListedRelease]) -> None:
-    assert faults_of(entry_with(size=0, requires_python="three")) == [
-        f"v2026-11-21/{NO_TORCH}: size: expected 1 to 2,147,483,647 bytes, not 0",
-        (f"v2026-11-21/{NO_TORCH}: requires_python: expected a range such as '>=2.7,<3' (PEP 440), not 'three'"),
+    assert places(faults_of(entry_with(size=0, requires_python="three"))) == [
+        f"v2026-11-21/{NO_TORCH}: size",
+        f"v2026-11-21/{NO_TORCH}: requires_python",
     ]
 
 
@@ -62,7 +63,7 @@ def test_any_spelling_of_the_project_will_do(name: str, entry_with: Callable[...
 
 def test_a_name_that_is_no_wheels_is_refused(entry_with: Callable[..., ListedRelease]) -> None:
     (fault,) = faults_of(entry_with(filename="../demo.whl"))
-    assert fault == "v2026-11-21/../demo.whl: expected a file name, not a path: '../demo.whl'"
+    assert fault.startswith("v2026-11-21/../demo.whl: ")
 
 
 @pytest.mark.parametrize("label", ["CU130torch2.11", "cu130TORCH2.11", "cu130_torch2.11"])
@@ -71,20 +72,17 @@ def test_a_label_that_installers_would_write_differently_is_refused(
 ) -> None:
     filename = f"plain_cuda-2.0+{label}-py3-none-any.whl"
     normal = label.lower().replace("_", ".")
-    assert faults_of(entry_with(filename=filename, version=f"2.0+{normal}")) == [
-        (
-            f"v2026-11-21/{filename}: filename: expected the version '2.0+{normal}', not '2.0+{label}':"
-            " uv.lock keeps what is written"
-        )
-    ]
+    (fault,) = faults_of(entry_with(filename=filename, version=f"2.0+{normal}"))
+    assert places([fault]) == [f"v2026-11-21/{filename}: filename"]
+    assert f"'2.0+{normal}'" in fault
 
 
 def test_a_release_without_the_files_that_its_manifest_names_is_refused(release: Release) -> None:
     manifests = release(NO_TORCH)
     sidecar = f"{NO_TORCH}.metadata"
-    assert faults_of(*manifests, absent={manifests[0].tag: {sidecar}}) == [
-        f"v2026-11-21/{NO_TORCH}: its release has no {sidecar}"
-    ]
+    (fault,) = faults_of(*manifests, absent={manifests[0].tag: {sidecar}})
+    assert fault.startswith(f"v2026-11-21/{NO_TORCH}: ")
+    assert fault.endswith(f" {sidecar}")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +129,8 @@ def test_versions_of_different_labels_may_require_different_things(release: Rele
 def test_two_names_of_one_wheel_are_refused(other: str, release: Release) -> None:
     """Tried: pip takes the last link of a page, uv the one that it reads as the same name wherever it stands."""
     first, second = sorted((NO_TORCH, other))
-    assert faults_of(*release(NO_TORCH, other)) == [f"{first} and {second} are the same wheel to installers"]
+    (fault,) = faults_of(*release(NO_TORCH, other))
+    assert fault.startswith(f"{first} and {second} ")
 
 
 def test_a_wheel_that_was_built_again_has_another_number(release: Release) -> None:
@@ -199,20 +198,12 @@ def test_wheels_of_a_folder_follow_the_same_rules(tmp_path: Path) -> None:
         write_wheel(tmp_path / f"two-1.0-{python}-none-any.whl", metadata=metadata)
     with pytest.raises(SiteError) as refusal:
         site_of_folder(tmp_path, "", warn=lambda _text: None)
-    assert str(refusal.value).splitlines() == [
-        (
-            "shouted-1.0+CU130-py3-none-any.whl: filename: expected the version '1.0+cu130', not '1.0+CU130':"
-            " uv.lock keeps what is written"
-        ),
-        (
-            "unlabelled-1.0+cu130-py3-none-any.whl: name: METADATA says 'unlabelled' '1.0', the file name unlabelled"
-            " 1.0+cu130"
-        ),
-        (
-            "two-1.0-cp311-none-any.whl and two-1.0-cp312-none-any.whl have different Requires-Dist:"
-            " only one has 'numpy', 'numpy<2'"
-        ),
+    *of_one, of_two = str(refusal.value).splitlines()
+    assert places(of_one) == [
+        "shouted-1.0+CU130-py3-none-any.whl: filename",
+        "unlabelled-1.0+cu130-py3-none-any.whl: name",
     ]
+    assert of_two.startswith("two-1.0-cp311-none-any.whl and two-1.0-cp312-none-any.whl have different Requires-Dist: ")
 
 
 def test_of_a_name_that_is_none_of_a_wheel_nothing_is_quarantined() -> None:

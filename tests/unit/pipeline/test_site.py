@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.progress import RecordedProgress
-from tests.refusals import coded
+from tests.refusals import coded, places
 from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.config.load import load_compatibility
@@ -54,8 +54,8 @@ def test_a_site_that_only_github_pages_would_not_publish_is_built_with_a_warning
     monkeypatch.setattr("wheelmill.pipeline.site.MAX_BYTES", 1000)
     monkeypatch.setattr(write, "MAX_BYTES", 1000)
     (said,) = build(store, tmp_path / "site")
-    assert said.startswith(f"{tmp_path / 'site'} has ")
-    assert said.endswith(" bytes, and GitHub Pages publishes 1,000: it needs another host")
+    assert said.startswith(f"{tmp_path / 'site'} ")
+    assert "1,000" in said
     with pytest.raises(SiteError, check=coded("site-too-large", "1,000")):
         build(store, tmp_path / "other", on_github_pages=True)
     assert not (tmp_path / "other").exists()
@@ -138,13 +138,10 @@ def test_faults_of_all_manifests_are_told_at_once(store: DirectoryStore, tmp_pat
     (newer / "manifest.json").write_text('{"schema": "wheelmill.manifest/2"}')
     with pytest.raises(SiteError) as refusal:
         build(store, tmp_path / "site")
-    assert [line.partition("; ")[0] for line in str(refusal.value).splitlines()] == [
-        "v2026-11-21/manifest.json: wheels[0].size: Expected `int`, got `str`",
-        (
-            "v2026-11-22/manifest.json: schema: unsupported schema 'wheelmill.manifest/2': upgrade wheelmill, which"
-            " reads wheelmill.manifest/1"
-        ),
-        f"v2026-11-21.2/{SECOND}: size: expected 1 to 2,147,483,647 bytes, not 0",
+    assert places(str(refusal.value).splitlines()) == [
+        "v2026-11-21/manifest.json: wheels[0].size",
+        "v2026-11-22/manifest.json: schema",
+        f"v2026-11-21.2/{SECOND}: size",
     ]
     assert not (tmp_path / "site").exists()
 
@@ -162,7 +159,7 @@ def test_a_changed_manifest_of_wheels_that_people_use_stops_nobody(store: Direct
     change(store, min(store.tags()), "size", "9")
     said = build(store, tmp_path / "next", tmp_path / "site")
     assert listed(tmp_path / "next") == listed(tmp_path / "site")
-    assert said[0] == "v2026-11-21/manifest.json: wheels[0].size: Expected `int`, got `str`"
+    assert places(said[:1]) == ["v2026-11-21/manifest.json: wheels[0].size"]
 
 
 @pytest.mark.parametrize("name", ["v2026-11-21-hotfix", "v2026-11-21.02", "mine"])
@@ -171,7 +168,6 @@ def test_a_release_whose_tag_is_no_day_is_told(name: str, store: DirectoryStore,
     last.rename(store.directory / name)
     (store.directory / "ledger.tar.gz").unlink()
     (store.directory / "notes").mkdir()
-    assert build(store, tmp_path / "site") == [
-        f"{name} is not a date tag such as v2026-11-21 or v2026-11-21.2: its wheels are neither known nor listed"
-    ]
+    (warning,) = build(store, tmp_path / "site")
+    assert warning.startswith(f"{name} ")
     assert listed(tmp_path / "site").keys() == {FIRST}

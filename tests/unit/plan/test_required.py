@@ -35,10 +35,6 @@ def planned(*projects: str) -> Plan:
 def test_a_package_that_is_neither_published_nor_planned_is_named() -> None:
     (missing,) = find_missing(planned("user"), ())
     assert (missing.project, missing.requires, missing.cells) == (USER, DEMO, (replace(CELL, project=USER),))
-    assert str(missing) == (
-        "user requires demo, of which there is no wheel for the same Python, CUDA and torch, published or planned:"
-        " 1 wheel could not be tried"
-    )
 
 
 def test_what_is_planned_too_or_published_in_any_version_is_not_missing() -> None:
