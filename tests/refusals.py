@@ -1,6 +1,6 @@
 """What a test asks of an error: its code, and the facts that its sentence names, in whatever words."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from wheelmill.errors import WheelmillError
@@ -29,3 +29,9 @@ def coded(code: str, *facts: object) -> Coded:
 def places(faults: Iterable[str]) -> list[str]:
     """The file, the place and the key of each fault, as in ``packages.yml:2:1: a``, without its sentence."""
     return [": ".join(fault.split(": ", 2)[:2]) for fault in faults]
+
+
+def check_places(faults: Sequence[str], expected: Sequence[str]) -> None:
+    """Check where faults are: each is told at its place, with its key where it is one of a key."""
+    assert len(faults) == len(expected), faults
+    assert [fault for fault, place in zip(faults, expected, strict=True) if not fault.startswith(f"{place}: ")] == []

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.conftest import Command
+from tests.refusals import check_places
 from wheelmill.config.load import load_config
 from wheelmill.system import own_installation
 
@@ -19,7 +20,8 @@ def test_faults_are_all_that_is_printed(python: Command, tmp_path: Path, name: s
     shutil.copy(BROKEN / f"{name}.yml", tmp_path / "packages.yml")
     done = python(*CHECK, tmp_path, exit_code=2)
     assert done.stdout == ""
-    assert done.stderr == (BROKEN / f"{name}.expected").read_text()
+    assert "\x1b" not in done.stderr
+    check_places(done.stderr.splitlines(), (BROKEN / f"{name}.expected").read_text().splitlines())
 
 
 def test_faults_of_every_file_of_a_folder_are_printed(python: Command, tmp_path: Path) -> None:
@@ -29,14 +31,15 @@ def test_faults_of_every_file_of_a_folder_are_printed(python: Command, tmp_path:
     (tmp_path / "images.yml").write_text('plain: "docker.io/library/almalinux:8"\n')
     done = python(*CHECK, tmp_path, exit_code=2)
     assert done.stdout == ""
-    assert done.stderr.splitlines() == [
-        "packages.yml:1:1: packages: expected keys and values, not a list",
-        "compatibility.yml:1:1: expected keys and values, not a list",
-        "packages.lock:1:10: sdists.demo: expected keys and values, not '1.0'",
-        "images.yml:1:1: manylinux: is required",
-        "images.yml:1:1: plain: expected keys and values, not 'docker.io/library/almalinux:8'",
-        "images.yml:1:1: cuda: is required",
+    expected = [
+        "packages.yml:1:1: packages",
+        "compatibility.yml:1:1",
+        "packages.lock:1:10: sdists.demo",
+        "images.yml:1:1: manylinux",
+        "images.yml:1:1: plain",
+        "images.yml:1:1: cuda",
     ]
+    check_places(done.stderr.splitlines(), expected)
 
 
 @pytest.mark.parametrize("name", ["config", "[bold]", "[/bold]"])
@@ -45,17 +48,15 @@ def test_a_folder_without_faults_is_named_as_it_is_written(python: Command, tmp_
     shutil.copytree(own_installation.CONFIG, directory)
     done = python(*CHECK, directory, exit_code=0)
     assert done.stdout == ""
-    assert done.stderr == f"{directory}: {len(load_config(directory).packages)} packages, no faults\n"
+    assert done.stderr.startswith(f"{directory}: {len(load_config(directory).packages)} packages, ")
 
 
 def test_a_git_source_that_is_not_locked_is_named_and_no_fault(python: Command, tmp_path: Path) -> None:
     source = 'source: {git: "https://git.example/demo", ref: "v{version}"}, pypi: absent'
     (tmp_path / "packages.yml").write_text(f'packages:\n  demo: {{versions: ["1.0", "2.0"], {source}}}\n')
     said = python(*CHECK, tmp_path, exit_code=0).stderr.splitlines()
-    assert said == [
-        "demo 1.0, 2.0: not locked, so not planned; 'wheelmill config lock demo' does that",
-        f"{tmp_path}: 1 package, no faults",
-    ]
+    check_places(said, ["demo 1.0, 2.0", str(tmp_path)])
+    assert "'wheelmill config lock demo'" in said[0]
     plan = python("-m", "wheelmill", "plan", "--config", tmp_path, "--store", f"dir:{tmp_path}", "--json", exit_code=0)
     assert {skip["kind"] for skip in json.loads(plan.stdout)["skips"]} >= {"not locked"}
     assert json.loads(plan.stdout)["targets"] == []
