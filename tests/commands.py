@@ -155,12 +155,10 @@ def _command_of(message: bytes, stdout: int, stderr: int, code: int) -> list[str
     return words
 
 
-def _exit_with_code(
-    exit_with: Callable[[WheelmillError, str], NoReturn], code: int, error: WheelmillError, text: str
-) -> NoReturn:
+def _exit_with_code(exit_with: Callable[[WheelmillError], NoReturn], code: int, error: WheelmillError) -> NoReturn:
     """Write the code of the error beside what the command prints."""
     os.write(code, error.code.encode())
-    exit_with(error, text)
+    exit_with(error)
 
 
 def _run(words: list[str]) -> None:

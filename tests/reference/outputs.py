@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, Literal, NotRequired, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Generic, Literal, NotRequired, get_args, get_origin, get_type_hints
 
 from msgspec import Struct, structs
 from pydantic import AwareDatetime, Field
@@ -24,8 +24,8 @@ def _said(kind: Any, text: str) -> Any:
 
 def _keys_of(struct: type[Struct], name: str, text: str, **own: Any) -> Any:
     """A struct of the source as pydantic knows it, with types and texts of its own for what is encoded before."""
-    bases = reversed((get_origin(struct) or struct).__mro__[: -len(Struct.__mro__)])
-    texts = {key: text for base in bases for key, text in attribute_docstrings(base).items()}
+    classes = [base for base in (get_origin(struct) or struct).__mro__ if base not in (*Struct.__mro__, Generic)]
+    texts = {key: text for base in reversed(classes) for key, text in attribute_docstrings(base).items()}
     keys: Any = {}
     for field in structs.fields(struct):
         kind = own.get(field.name, field.type)

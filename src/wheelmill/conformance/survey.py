@@ -34,7 +34,7 @@ from wheelmill.errors import NetworkError, UnreadableError, UsageError, Wheelmil
 from wheelmill.index.serve import is_project_list, project_lists_below, root_of
 from wheelmill.names import ProjectName
 from wheelmill.system.isolated_call import CallLimits, call_isolated
-from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.progress import QUIET, Progress, number_of
 from wheelmill.web.concurrency import in_turn
 from wheelmill.web.credentials import is_secure, without_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX, Link
@@ -242,7 +242,7 @@ class IndexSurvey:
         """Files and their violations."""
         examined = in_turn(self._file, files, at_once=self.fetcher.politeness.connections)
         for number, found in enumerate(examined, start=1):
-            self.progress.line(f"{number} of {len(files)} files")
+            self.progress.line(f"{number} of {number_of(len(files), 'file')}")
             yield found
 
     def _file(self, listed: _Listed) -> tuple[ExaminedFile, list[Violation]]:

@@ -158,7 +158,7 @@ def test_lines_about_wheels_that_there_are_say_nothing(release: Release) -> None
 def test_a_mistyped_wheel_is_named_with_the_one_that_may_be_meant(release: Release) -> None:
     mistyped = TORCH_211.replace("cp311-cp311", "cp311-cp310")
     listing = Listing(removed=Removed(wheels={mistyped: "broken"}), yanked=Yanked(wheels={GONE: "broken"}))
-    lines = list(idle_lines(listing, release(*EVERY_KIND), []))
+    lines = list(unused_entries(listing, release(*EVERY_KIND), []))
     assert named_in(lines) == [
         (f"removed.yml: wheels.{mistyped}", True),
         (f"yanked.yml: wheels.{GONE}", False),
@@ -174,7 +174,7 @@ def test_versions_and_projects_without_a_wheel_are_named(release: Release) -> No
             projects={project_name("plain-cudda"): quarantined},
         )
     )
-    assert named_in(idle_lines(listing, release(*EVERY_KIND), [])) == [
+    assert named_in(unused_entries(listing, release(*EVERY_KIND), [])) == [
         ("yanked.yml: versions.demo==1.1", False),
         ("yanked.yml: versions.demmo==1.0", True),
         ("yanked.yml: projects.plain-cudda", True),

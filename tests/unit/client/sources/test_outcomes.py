@@ -106,7 +106,7 @@ def test_a_link_page_that_is_not_there_is_a_warning_and_an_index_without_the_pro
 def test_whoever_waits_is_told_for_which_servers(server: PageServer) -> None:
     progress = RecordedProgress()
     server.pages["/wheels/"] = Answer(links_page(WHEEL))
-    search = Search(named=(f"find-links:{server.url}/wheels/",), look=False, progress=progress)
+    search = Search(named=(f"find-links:{server.url}/wheels/",), inspect=False, progress=progress)
     for _ in range(2):  # the second time the cache has it
         resolve([Requirement("demo")], TARGET, search)
     assert progress.lines == [f"0 of 1 page read; waiting for {server.url.removeprefix('http://')}", ""]

@@ -178,7 +178,7 @@ def steps() -> RecordedProgress:
 
 
 @pytest.fixture
-def turn(
+def lease(
     store: GitHubStore, clock: FakeClock, steps: RecordedProgress, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[RateLimitedLease]:
     """A lease of which four changes may be made in an hour, in two reservations, and one beyond."""
@@ -203,25 +203,25 @@ def test_changes_are_reserved_for_ten_minutes(lease: RateLimitedLease, store: Gi
 
 
 def test_who_has_made_all_changes_of_an_hour_waits_until_the_first_are_an_hour_old(
-    turn: RateLimitedLease, store: GitHubStore, clock: FakeClock, steps: RecordedProgress
+    lease: RateLimitedLease, store: GitHubStore, clock: FakeClock, steps: RecordedProgress
 ) -> None:
     clock.time = NOW.timestamp()
     for minutes in (0, 0, 5, 5):
         clock.time = NOW.timestamp() + minutes * 60
-        turn.before_change()
+        lease.before_change()
     assert (reservations(store), steps.steps) == ([10, 15], [])
-    turn.before_change()
+    lease.before_change()
     assert (reservations(store), len(steps.steps)) == ([15, 10 + 60 + 10], 1)
 
 
 def test_what_was_sent_is_published_with_a_few_changes_beyond_those_that_are_reserved(
-    turn: RateLimitedLease, clock: FakeClock, steps: RecordedProgress
+    lease: RateLimitedLease, clock: FakeClock, steps: RecordedProgress
 ) -> None:
     for _ in range(4):
-        turn.before_change()
-    with turn.finishing():
-        turn.before_change()
+        lease.before_change()
+    with lease.finishing():
+        lease.before_change()
         assert steps.steps == []
-        turn.before_change()
+        lease.before_change()
         assert len(steps.steps) == 1
     assert clock.time >= NOW.timestamp() + 3600
