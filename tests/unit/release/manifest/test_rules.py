@@ -30,10 +30,11 @@ from wheelmill.release.manifest import (
     manifest_from,
     manifest_of,
 )
+from wheelmill.release.manifest.rules import printable
 from wheelmill.release.publish import publish
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.sizes import Sizes
-from wheelmill.wheel.torch_symbols import TorchWindow
+from wheelmill.wheel.torch_symbols import TorchFit, TorchWindow
 
 NAME = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
 OTHER = Sha256("f" * 64)
@@ -60,6 +61,29 @@ def changed(part: Any, path: str, value: object) -> Any:
 
 def test_nothing_is_wrong_with_what_was_released(wheel: ListedWheel) -> None:
     assert faults_of(wheel) == []
+
+
+def window_of(*torches: str) -> TorchWindow:
+    return TorchWindow(symbols=1, cuda=False, torches=tuple(TorchFit(torch=torch) for torch in torches))
+
+
+RIGHT: list[tuple[str, object]] = [
+    ("size", (2 << 30) - 1),
+    ("requires_python", "===3.12.1"),
+    ("requires_python", None),
+    ("requires_dist", ("numpy==1.*", "scipy===1.11.4")),
+    ("attestation", "https://example.org/attestations/1?subject=demo"),
+    ("metadata_sha256", OTHER),
+    ("certificate.evidence.sass", ("sm_90a",)),
+    ("certificate.evidence.glibc", "2.28"),
+    ("certificate.evidence.torch_window", window_of("2.11", "2.16rc1")),
+    ("certificate.provenance.driver", "580.65.06"),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), RIGHT, ids=[f"{path}-{number}" for number, (path, _) in enumerate(RIGHT)])
+def test_what_is_right_passes(path: str, value: object, wheel: ListedWheel) -> None:
+    assert faults_of(changed(wheel, path, value)) == []
 
 
 WRONG: list[tuple[str, object]] = [
@@ -93,6 +117,7 @@ WRONG: list[tuple[str, object]] = [
     ("certificate.evidence.ptx", ("junk",)),
     ("certificate.sizes", Sizes(gpu_code={"sm_90": 1, "junk": 1}, host_code=0, debug=0, other=0)),
     ("certificate.evidence.glibc", "new"),
+    ("certificate.evidence.torch_window", window_of("2.11", "two")),
     ("certificate.provenance.sha256", OTHER),
     ("certificate.provenance.built_for.project", "other"),
     ("certificate.provenance.built_for.torch", "2.10"),
@@ -104,6 +129,7 @@ WRONG: list[tuple[str, object]] = [
 KEYS = {
     "version": "name",
     "certificate.sizes": "certificate.sizes.gpu_code",
+    "certificate.evidence.torch_window": "certificate.evidence.torch_window.torches",
     **dict.fromkeys(
         [f"certificate.provenance.built_for.{key}" for key in ("project", "torch", "cuda")],
         "certificate.provenance.cell",
@@ -229,6 +255,7 @@ UNREADABLE: dict[str, tuple[str, object]] = {
     "a name of 5,000 characters": ("filename", f"demo-{'1' * 5000}-py3-none-any.whl"),
     "an order to the terminal": ("requires_python", ">=3.9\x1b[2J"),
     "text from right to left": ("certificate.evidence.policy", "any\u202e"),
+    "the one control character that JSON does not escape": ("certificate.evidence.policy", "any\x7f"),
 }
 
 
@@ -237,6 +264,24 @@ def test_a_value_that_cannot_be_is_named_with_its_key(path: str, value: object, 
     below = "[0].installed.demo" if isinstance(value, list) and value else ""
     key = f"wheels[0].{path}{below}: "
     assert [each.startswith(key) for each in faults_when_read(with_value(plain, path, value))].count(True) == 1
+
+
+def test_characters_that_can_be_seen_are_read(plain: Any) -> None:
+    with_value(plain, "certificate.evidence.policy", "für\tälle\n")
+    for content in (json.dumps(plain).encode(), json.dumps(plain, ensure_ascii=False).encode()):
+        assert manifest_from(content, source="here", now=NOW).wheels[0].filename == NAME
+
+
+def test_a_key_that_may_be_missing_is_no_fault_beside_one(plain: Any) -> None:
+    (wheel,) = plain["wheels"]
+    del wheel["external"]
+    wheel["requires_dist"] = ["numpy", 5]
+    assert [fault.partition(":")[0] for fault in faults_when_read(plain)] == ["wheels[0].requires_dist[1]"]
+
+
+@pytest.mark.parametrize("wheels", [{"other": "keys"}, None, 5])
+def test_wheels_that_are_no_list_are_named(wheels: object, plain: Any) -> None:
+    assert [fault.partition(":")[0] for fault in faults_when_read({**plain, "wheels": wheels})] == ["wheels"]
 
 
 def test_all_faults_are_named_at_once(plain: Any) -> None:
@@ -255,6 +300,12 @@ def test_all_faults_are_named_at_once(plain: Any) -> None:
 def test_of_many_faults_the_first_hundred_are_told(plain: Any) -> None:
     found = faults_when_read({**plain, "wheels": [5] * 1000})
     assert (len(found), found[-1]) == (101, "and 900 more")
+    assert len(faults_when_read({**plain, "wheels": [5] * 100})) == 100
+
+
+def test_long_texts_are_shown_in_part() -> None:
+    assert printable("x" * 98) == f"'{'x' * 98}'"
+    assert printable("x" * 5000) == f"'{'x' * 99}..."
 
 
 @pytest.mark.parametrize(
