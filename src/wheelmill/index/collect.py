@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import structs
 from packaging.requirements import Requirement
 
 from wheelmill.config.model import Listing
@@ -37,12 +38,10 @@ from wheelmill.web.credentials import is_secure
 from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.attestation import ATTESTATIONS
-from wheelmill.wheel.label import Label, torch_requirement
+from wheelmill.wheel.label import Label, Torches, torch_requirement
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata, reservation
 from wheelmill.wheel.name import WheelFile, WheelName, wheel_behind, written_parts
 
-Torches = Mapping[CudaVersion, Collection[TorchVersion]]
-"""The torches that are published for each CUDA."""
 NO_TORCHES: Final[Torches] = MappingProxyType({})
 
 
@@ -72,7 +71,8 @@ def _trees(files: Sequence[IndexFile], listing: Listing, published: Torches) -> 
 
     A wheel for a release candidate of torch stands in its own tree alone.
     """
-    versions = [VersionFiles(tuple(wheels)) for _, wheels in groupby(files, key=_project_and_version)]
+    groups = (tuple(wheels) for _, wheels in groupby(files, key=_project_and_version))
+    versions = [VersionFiles(_decided(wheels, published)) for wheels in groups]
     torches = _torches_of(versions, published)
     trees: dict[str, dict[ProjectName, list[VersionFiles]]] = defaultdict(lambda: defaultdict(list))
     trees[""] = {}
@@ -89,6 +89,13 @@ def _trees(files: Sequence[IndexFile], listing: Listing, published: Torches) -> 
     )
 
 
+def _decided(wheels: tuple[IndexFile, ...], published: Torches) -> tuple[IndexFile, ...]:
+    """Decide what joined digits in the label of a version mean, by the published torches."""
+    label = wheels[0].name.built_for
+    torch = label.decided(published).torch if label.torch_readings else None
+    return tuple(structs.replace(wheel, decided_torch=torch) for wheel in wheels) if torch else wheels
+
+
 def _project_and_version(file: IndexFile) -> tuple[ProjectName, str]:
     """Return project and version as written: 1.0 and 1.0.0 are equal, and have pages of their own."""
     return file.name.project, written_parts(file.filename)[1]
@@ -102,7 +109,7 @@ def _torches_of(versions: Iterable[VersionFiles], published: Torches) -> Mapping
     """
     torches: dict[CudaVersion, set[TorchVersion]] = defaultdict(set)
     for file in (version.files[0] for version in versions):
-        label = file.name.label
+        label = file.label
         if label and label.torch:
             torches[label.cuda].add(label.torch)
         elif label and (file.torch or torch_requirement(file.requires_dist) is not None):
@@ -112,7 +119,7 @@ def _torches_of(versions: Iterable[VersionFiles], published: Torches) -> Mapping
 
 def _paths_of(file: IndexFile, torches: Mapping[CudaVersion, set[TorchVersion]]) -> tuple[str, ...]:
     """Return the trees of a wheel: those of its label, and those of each torch in its range."""
-    label = file.name.label
+    label = file.label
     if label is None:
         return ("",)
     served = [torch for torch in torches[label.cuda] if file.serves(torch)] if label.torch is None else []

@@ -309,8 +309,8 @@ def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:
 
 def _paths_of(file: IndexFile, torches: Iterable[TorchVersion]) -> tuple[str, ...]:
     """Return the trees of a version: that of its torch, or those in its range and the one for any torch."""
-    if isinstance(file.name.built_for.torch, TorchVersion):
-        return (f"torch{file.name.built_for.torch}/{VARIANTS}",)
+    if isinstance(file.built_for.torch, TorchVersion):
+        return (f"torch{file.built_for.torch}/{VARIANTS}",)
     return (VARIANTS, *(f"torch{torch}/{VARIANTS}" for torch in sorted(torches) if file.serves(torch)))
 
 

@@ -144,7 +144,7 @@ def facts_of(version: VersionFiles, trees: Sequence[str], said: Said) -> Iterato
 
     `said` is the JSON of other wheels, which live as long as these.
     """
-    name, label = version.name, version.name.label
+    name, label = version.name, version.files[0].label
     of_version = {
         "project": name.project,
         "version": name.version.public,

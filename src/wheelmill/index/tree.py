@@ -24,7 +24,7 @@ from wheelmill.plan.targets import Plan
 from wheelmill.release.manifest import ListedCertificate, ListedFile, ListedWheel, faults_of_wheel
 from wheelmill.web.credentials import without_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX
-from wheelmill.wheel.label import Label, needed_torch, runs_beside
+from wheelmill.wheel.label import BuiltFor, Label, needed_torch, runs_beside
 from wheelmill.wheel.name import WheelName
 
 WHEELS_JSON: Final = "wheels.json"
@@ -89,6 +89,8 @@ class IndexFile(ListedFile, frozen=True, kw_only=True):
     """The address of its provenance object (PEP 740)."""
     yanked: str | None = None
     """Why it is yanked; None when it is not (PEP 592)."""
+    decided_torch: TorchVersion | None = None
+    """Torch of a label with joined digits, by the torches that exist; None if the label alone names it."""
 
     @property
     def url(self) -> str:
@@ -101,14 +103,24 @@ class IndexFile(ListedFile, frozen=True, kw_only=True):
         return self.name.project
 
     @property
+    def built_for(self) -> BuiltFor:
+        """All facts in its name."""
+        return self.name.built_for.with_torch(self.decided_torch)
+
+    @property
+    def label(self) -> Label | None:
+        """CUDA and torch in its name; None if that names no single release of CUDA."""
+        return self.built_for.label
+
+    @property
     def torch(self) -> TorchNeed | None:
         """Torch of its label, or the range that it requires if the label names only a CUDA."""
-        named = self.name.built_for
+        named = self.built_for
         return named.torch or (needed_torch(self.requires_dist) if named.cuda else None)
 
     def serves(self, torch: TorchVersion) -> bool:
         """Return whether the wheel is for a torch; a wheel that needs none is for all."""
-        match self.name.built_for.torch:
+        match self.built_for.torch:
             case TorchVersion() as named:
                 return named == torch
             case StableTorch() as named if torch not in named:
@@ -119,7 +131,7 @@ class IndexFile(ListedFile, frozen=True, kw_only=True):
     @property
     def is_for_candidate(self) -> bool:
         """True if it is for a release candidate of torch, so that only the candidate's tree has it."""
-        return bool((label := self.name.label) and label.torch and label.torch.is_candidate)
+        return bool((label := self.label) and label.torch and label.torch.is_candidate)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -6,13 +6,14 @@ installer keeps the label, and an exact pin can name it. A wheel without a label
 
 Our labels have one form. Others write ``cu12torch2.8cxx11abiTRUE``, ``torch2100cu128``, ``cu.12.8.torch.2.10``,
 ``pt28cu128``, ``cu128torch2.9.0andhigher``, with dates and commits between, and ``rocm6.4`` for another accelerator.
-Such a label is split into words, each with the number behind it.
+Such a label is split into words, each with the number behind it. ``torch210`` is 2.1.0 or 2.10: the torches that exist
+for its CUDA decide, and where they do not, it stays open.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
@@ -32,6 +33,9 @@ ACCELERATORS: Final = {"cpu": "the CPU alone", "rocm": "ROCm", "musa": "MUSA", "
 CUDA: Final = ("cuda", "cu")
 TORCH_WORDS: Final = ("torch", "pt")
 CXX11_ABI: Final = "cxx11abi"
+
+Torches = Mapping[CudaVersion, Collection[TorchVersion]]
+"""The torches that are published for each CUDA."""
 
 _WORDS: Final = (*CUDA, *TORCH_WORDS, CXX11_ABI, *ACCELERATORS)
 _DIGITS: Final = "0123456789abcdef"
@@ -137,6 +141,8 @@ class BuiltFor:
     other_accelerator: str | None = None
     """Accelerator other than CUDA: ``ROCm``, ``the CPU alone``; None if it names CUDA or nothing."""
     torch: TorchNeed | None = None
+    torch_readings: tuple[TorchVersion, ...] = ()
+    """Both torches that joined digits may mean, while `torch` is None: 2.1 and 2.10 for ``torch210``."""
     cxx11_abi: bool | None = None
 
     @classmethod
@@ -155,7 +161,8 @@ class BuiltFor:
                 is_new = behind.startswith(("true", "1"))
                 found = replace(found, cxx11_abi=is_new) if is_new or behind.startswith(("false", "0")) else found
             elif word in TORCH_WORDS:
-                found = replace(found, torch=_torch_of(word, behind) or found.torch)
+                torch, readings = _torch_of(word, behind)
+                found = replace(found, torch=torch, torch_readings=readings) if torch or readings else found
             elif named := _cuda_of(behind):
                 major, minor = named
                 cuda = None if minor is None else CudaVersion(major, minor)
@@ -172,12 +179,45 @@ class BuiltFor:
         """Read the part of a version after the ``+``, even if the version violates PEP 440."""
         return cls.parse(version.lower().partition("+")[2])
 
+    def with_torch(self, torch: TorchNeed | None) -> Self:
+        """Decide for one of two readings; nothing changes for others."""
+        return replace(self, torch=torch, torch_readings=()) if torch in self.torch_readings else self
+
+    def decided(self, torches: Torches) -> Self:
+        """Decide what joined digits mean by the torches that exist; both readings stay if both exist.
+
+        If neither exists for this CUDA, its major release counts; if neither does there, a torch that is not known yet.
+        """
+        if not self.torch_readings:
+            return self
+        of_major = [cuda for cuda in torches if self.cuda_major in (None, cuda.major)]
+        exact = [cuda for cuda in of_major if self.cuda in (None, cuda)]
+        for cudas in exact, of_major:
+            known = {torch for cuda in cudas for torch in torches[cuda]}
+            if existing := [torch for torch in self.torch_readings if replace(torch, candidate=None) in known]:
+                break
+        else:
+            every = {torch for each in torches.values() for torch in each}
+            existing = [torch for torch in self.torch_readings if torch not in every]
+        return self.with_torch(existing[0]) if len(existing) == 1 else self
+
+    @property
+    def torch_words(self) -> str:
+        """``torch 2.11``, ``torch 2.1 or 2.10``; empty if it names none."""
+        if self.torch:
+            return words_for(self.torch)
+        return f"torch {' or '.join(map(str, self.torch_readings))}" if self.torch_readings else ""
+
     def filled_in(self, page: BuiltFor) -> BuiltFor:
         """Complete these facts by those of their page, which hold for all its wheels."""
+        if page.cuda_major is None and page.torch is None:
+            return self
         silent = self.cuda_major is None and self.other_accelerator is None
         same = silent or (self.cuda is None and self.cuda_major == page.cuda_major)
         cuda_major, cuda = (page.cuda_major, page.cuda) if same else (self.cuda_major, self.cuda)
-        return replace(self, cuda_major=cuda_major, cuda=cuda, torch=self.torch or page.torch)
+        named = self.with_torch(page.torch)
+        torch = named.torch or (None if named.torch_readings else page.torch)
+        return replace(named, cuda_major=cuda_major, cuda=cuda, torch=torch)
 
     @cached_property
     def label(self) -> Label | None:
@@ -201,21 +241,32 @@ def _cuda_of(behind: str) -> tuple[int, int | None] | None:
     return (int(major), int(minor) if minor else None) if major else None
 
 
-def _torch_of(word: str, behind: str) -> TorchNeed | None:
-    """Torch in ``2.9.0``, ``290``, ``2.16.0rc2`` and ``2.9.0andhigher``; None if there is none."""
+_FIRST_FAR_MINOR: Final = 30
+"""Minor release of torch that no wheel is for in years: ``torch290`` is 2.9.0 and not 2.90."""
+
+
+def _torch_of(word: str, behind: str) -> tuple[TorchNeed | None, tuple[TorchVersion, ...]]:
+    """Torch in ``2.9.0``, ``290``, ``2.16.0rc2`` and ``2.9.0andhigher``, or else both readings of ``210``."""
     number = number_in_front(behind)
     rest = behind[len(number) :]
     major, _, minor = number.partition(".")
+    minors = [minor]
     if not minor and len(major) > 1:  # torch2100 has a patch release behind it, pt210 has none
-        major, minor = major[0], major[1:-1] if word == "torch" and len(major) > 2 else major[1:]  # noqa: PLR2004
-    if not minor:
-        return None
-    minor, _, patch = minor.partition(".")
+        major, digits = major[0], major[1:]
+        has_patch = word == "torch" and len(digits) > 1
+        minors = [digits[:-1] if has_patch else digits]
+        if has_patch and 10 <= int(digits) < _FIRST_FAR_MINOR:  # noqa: PLR2004 - torch201 is 2.0.1
+            minors.append(digits)
+    if not minors[0]:
+        return None, ()
+    minor, _, patch = minors[0].partition(".")
     candidate = "".join(takewhile("0123456789".__contains__, rest[2:])) if rest.startswith("rc") else ""
     candidate = "0" if rest.startswith(".dev") else candidate  # a nightly build is older than every candidate
     is_candidate = candidate and not patch.strip("0.")  # those of a patch release keep its ABI
     torch = TorchVersion(int(major), int(minor), int(candidate) if is_candidate else None)
-    return StableTorch(oldest=torch) if rest.startswith("andhigher") else torch
+    if len(minors) > 1:
+        return None, (torch, TorchVersion(int(major), int(minors[1]), torch.candidate))
+    return StableTorch(oldest=torch) if rest.startswith("andhigher") else torch, ()
 
 
 @functools.lru_cache(maxsize=4096)  # wheels of one version require the same

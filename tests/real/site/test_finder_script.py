@@ -112,6 +112,7 @@ LABELS = (
         "cu126torch2.8",
         "cuda12.8.torch2.10.0",
     ),
+    *("cu130.torch213", "cu128.torch210", "cu130.torch210.gb300", "cu12torch210"),
     *("cu130torch2.9.0andhigher", "torch2100cu128", "pt211cu130", "cu12", "torch2.8", "rocm6.4.torch2.8.0", "cpu", ""),
 )
 
@@ -138,3 +139,18 @@ def test_every_label_is_for_the_same_cuda_and_torch(tmp_path: Path) -> None:
             if not list(mismatches(each, Requirement("demo"), target, read_facts())) and each.label.cuda in (None, cuda)
         }
         assert set(said) == taken, (cuda, torch)
+
+
+def test_no_wheel_with_a_commit_in_its_label_fits_another_cuda_and_torch(tmp_path: Path) -> None:
+    labels = ("cu128torch2.9gite2743ab", "cu132torch2.13gite2743ab")
+    for label, tag in (*((label, "cp39-abi3") for label in labels), ("cu126torch2.8", "cp312-cp312")):
+        certified_wheel(tmp_path / f"flash_attn_3-3.0.0+{label}-{tag}-linux_x86_64.whl", content=b"")
+    site = site_of_folder(tmp_path, "", torches=read_facts().torches_of, warn=lambda _text: None)
+    project = project_name("flash-attn-3")
+    found = finder_data({project: wheel_groups(site.projects[project])}, site.torches)
+    wanted = {"project": project, "platform": "linux_x86_64", "gpu": "", "python": "3.12"}
+    choices = json.dumps(
+        [{**wanted, "cuda": cuda, "torch": torch} for cuda, torch in (("12.8", "2.9"), ("13.0", "2.9"))]
+    )
+    answer = answers(found, f"{choices}.map((choice) => wheels.fitting(choice).map((row) => row.exactVersion))")
+    assert answer == [[f"3.0.0+{labels[0]}"], []]

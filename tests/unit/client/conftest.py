@@ -75,9 +75,9 @@ def candidates(names: Iterable[str], project: str = "demo", source: Source | Non
     with PageCache(None) as cache:
         groups = group_links(Link(name, name) for name in names)
         cache.store(source.url, base=source.url, following=None, etag=None, modified=None, lifetime=0, groups=groups)
-        return candidates_of(
-            project_name(project), [ListingPlace(source=source, filled=source, url=source.url)], Pages(cache)
-        )
+        torches = read_facts().torches_of
+        place = ListingPlace(source=source, filled=source, url=source.url, torches=torches)
+        return candidates_of(project_name(project), [place], Pages(cache))
 
 
 @pytest.fixture(scope="session")

@@ -214,6 +214,25 @@ def test_wheels_with_the_labels_of_others_stand_in_the_same_trees(tmp_path: Path
     }
 
 
+def test_the_published_torches_decide_in_which_tree_joined_digits_stand(tmp_path: Path) -> None:
+    thirteen, one, both = (
+        f"natten-0.21.6+{label}-cp313-cp313-linux_x86_64.whl"
+        for label in ("cu130.torch213", "torch210cu121", "cu128.torch210")
+    )
+    for name in (thirteen, one, both):
+        write_wheel(tmp_path / name)
+    minors = [TorchVersion(2, minor) for minor in (1, 10, 13)]
+    torches = {CudaVersion(12, 1): minors[:1], CudaVersion(12, 8): minors[:2], CudaVersion(13, 0): minors[1:]}
+    assert names_of(site_of_folder(tmp_path, "", torches=torches, warn=refuse)) == {
+        "": {thirteen, one, both},
+        "cu121": {one},
+        "cu121/torch2.1": {one},
+        "cu128": {both},
+        "cu130": {thirteen},
+        "cu130/torch2.13": {thirteen},
+    }
+
+
 def test_an_empty_folder_makes_a_site_with_one_empty_tree(tmp_path: Path) -> None:
     assert names_of(site_of_folder(tmp_path, "", warn=refuse)) == {"": set()}
 

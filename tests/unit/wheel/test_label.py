@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from wheelmill.client.choose.resolve import read_facts
 from wheelmill.names import CudaVersion, StableTorch, TorchNeed, TorchVersion, project_version
 from wheelmill.wheel.label import BuiltFor, Label, needed_torch, runs_beside
 
 WITH_TORCH = Label(cuda=CudaVersion(12, 8), torch=TorchVersion(2, 8))
 FOR_CANDIDATE = Label(cuda=CudaVersion(13, 0), torch=TorchVersion(2, 16, 1))
 WITHOUT_TORCH = Label(cuda=CudaVersion(13, 0), torch=None)
+EXISTING = read_facts().torches_of
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,8 @@ def test_a_wheel_stands_in_the_tree_of_its_cuda_and_of_its_torch(label: Label, t
         ("cuda12.8.torch2.10.0", "12.8", "2.10", None),
         ("cu13.0torch2.9", "13.0", "2.9", None),
         ("torch2.11cu130", "13.0", "2.11", None),
-        ("torch210cu121", "12.1", "2.1", None),
+        ("torch290cu130", "13.0", "2.9", None),
+        ("pt213cu130", "13.0", "2.13", None),
         ("fd27788pt2.5.0cu121", "12.1", "2.5", None),
         ("abcdefapt2.5.0cu121", "12.1", "2.5", None),
         ("cu128torch2.9.0cxx11abi1", "12.8", "2.9", True),
@@ -113,6 +116,34 @@ def test_labels_of_others_are_read(local: str, cuda: str | None, torch: str | No
     assert (str(label.cuda) if label.cuda else major) == cuda
     assert (str(label.torch) if label.torch else None) == torch
     assert label.cxx11_abi is abi
+
+
+@pytest.mark.parametrize(
+    ("local", "torch"),
+    [
+        *(("cu130.torch213", "2.13"), ("cu130.torch210.gb300", "2.10"), ("cu128.torch210", "2.10")),
+        *(("torch210cu121", "2.1"), ("cu118torch212", "2.1"), ("cu126torch212cxx11abitrue", "2.12")),
+        *(("cu131torch211", "2.11"), ("cu130torch216", "2.16"), ("cu130torch215rc1", "2.15rc1")),
+        *(("cu12torch210", "2.1 or 2.10"), ("torch210", "2.1 or 2.10"), ("torch212", "2.1 or 2.12")),
+        *(("cu130.torch29", "2.9"), ("torch2100cu128", "2.10"), ("cu121", "")),
+    ],
+)
+def test_the_torches_that_exist_decide_what_joined_digits_mean(local: str, torch: str) -> None:
+    """The names with ``cu130.torch213`` and ``torch210`` stand on pages of NVIDIA's Cosmos."""
+    label = BuiltFor.parse(local).decided(EXISTING)
+    assert label.torch_words.removeprefix("torch ") == torch
+    assert (label.torch is None) == (" or " in torch or not torch)
+
+
+def test_without_known_torches_joined_digits_stay_open() -> None:
+    label = BuiltFor.parse("cu130.torch213")
+    assert label.decided({}) is label
+    assert (label.torch, label.torch_words) == (None, "torch 2.1 or 2.13")
+
+
+@pytest.mark.parametrize(("page", "torch"), [("torch2.10", "torch 2.10"), ("torch2.9", "torch 2.1 or 2.10")])
+def test_the_page_of_a_wheel_decides_between_readings_alone(page: str, torch: str) -> None:
+    assert BuiltFor.parse("torch210").filled_in(BuiltFor.parse(page)).torch_words == torch
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,10 @@ def list(  # noqa: A001 - the command's name
         return
     for project, each in selected.items():
         cuda = _cuda_of(each)
-        needed = f"CUDA {cuda}" if cuda else "no CUDA", words_for(each.torch) if each.torch else "no torch"
+        needed = (
+            f"CUDA {cuda}" if cuda else "no CUDA",
+            words_for(each.torch) if each.torch else each.label.torch_words or "no torch",
+        )
         print("  ".join((project, each.version, *needed)))
     if not selected:
         say("no installed version names a CUDA or a torch")

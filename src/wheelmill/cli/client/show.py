@@ -106,8 +106,8 @@ def _lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
     if facts["summary"]:
         yield "summary", facts["summary"].partition("\n")[0]
     yield "for", ", ".join(sorted(map(str, name.tags)))
-    torch = f", {words_for(contents.torch)}" if contents.torch else ""
-    yield "built for", f"{name.built_for}{torch}"
+    torch = words_for(contents.torch) if contents.torch else contents.label.torch_words
+    yield "built for", ", ".join(filter(None, (str(contents.label), torch)))
     yield from (("variant", text) for text in _variants(facts["variants"]))
     if facts["driver"]:
         yield "driver", f"{facts['driver']} or newer, on Linux"
@@ -201,7 +201,7 @@ def _sbom_line(sbom: Sbom) -> str:
 def _content(contents: WheelContents) -> WheelShown:
     """Return a wheel as JSON."""
     name, code = contents.name, contents.code
-    label = name.built_for
+    label = contents.label
     return {
         **contents.facts,
         **torch_in_json(contents.torch),

@@ -153,6 +153,8 @@ def _notes(candidate: Candidate) -> tuple[str, ...]:
         notes.append("a pre-release: there is no final release for this target")
     if candidate.label.cuda_major is None:
         notes.append("its name does not say which CUDA it is for")
+    if candidate.label.torch_readings:
+        notes.append(f"its name has two readings: {candidate.label.torch_words}")
     return tuple(notes)
 
 

@@ -127,7 +127,8 @@ class Combination:
     cuda: str
     """``13.0``; ``12.x`` if only the major release is named, empty for none."""
     torch: str
-    """``2.11``; of a range ``2.9+``, a form that is older than ``torch_abi``; empty for none."""
+    """``2.11``; of a range ``2.9+``, a form that is older than ``torch_abi``; ``2.1 or 2.10`` for a name with two
+    readings; empty for none."""
     torch_abi: TorchRange | None
     pythons: tuple[str, ...]
     """``cp312``, ``cp39+`` for the stable ABI."""
@@ -201,20 +202,21 @@ def _cuda_of(candidate: Candidate) -> str:
 
 
 def _combine(candidates: Sequence[Candidate]) -> tuple[Combination, ...]:
-    alike: dict[tuple[str, TorchNeed | None], list[Candidate]] = {}
+    alike: dict[tuple[str, TorchNeed | None, str], list[Candidate]] = {}
     for candidate in candidates:
-        alike.setdefault((_cuda_of(candidate), candidate.torch), []).append(candidate)
+        readings = "" if candidate.torch else " or ".join(map(str, candidate.label.torch_readings))
+        alike.setdefault((_cuda_of(candidate), candidate.torch, readings), []).append(candidate)
     return tuple(
         Combination(
             cuda=cuda,
-            torch=f"{torch.oldest}+" if isinstance(torch, StableTorch) else str(torch or ""),
+            torch=f"{torch.oldest}+" if isinstance(torch, StableTorch) else str(torch or readings),
             torch_abi=torch_in_json(torch)["torch_abi"],
             pythons=tuple(sorted(_pythons_of(found), key=lambda abi: (len(abi.rstrip("t+")), abi))),
             sources=tuple(dict.fromkeys(each.source.name for each in found)),
             smallest=min(sizes := [each.size for each in found if each.size is not None], default=None),
             largest=max(sizes, default=None),
         )
-        for (cuda, torch), found in sorted(alike.items(), key=lambda item: _age_of(item[1][0]))
+        for (cuda, torch, readings), found in sorted(alike.items(), key=lambda item: _age_of(item[1][0]))
     )
 
 

@@ -181,6 +181,9 @@ def _against_torch(label: BuiltFor, source: Source, target: TargetEnvironment) -
             return f"is built for torch {torch}, a release candidate"
         case _ if target.torch is None:
             return None
+        case None if label.torch_readings:
+            fits = target.torch in label.torch_readings
+            return None if fits else f"is built for {label.torch_words}, the target has {target.torch}"
         case None:
             wanted = source.torch
             return None if wanted is None or admits_torch(wanted, target) else f"is for torch {wanted}"

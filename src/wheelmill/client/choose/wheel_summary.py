@@ -23,7 +23,7 @@ from wheelmill.wheel.archive import check_archive, check_list, open_archive, rea
 from wheelmill.wheel.build_facts import BUILD_FACTS, MAX_BUILD_FACTS, BuildFacts, Sbom, read_build_facts, sboms_in
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.gpu_code import CARDS, code_for
-from wheelmill.wheel.label import needed_torch
+from wheelmill.wheel.label import BuiltFor, needed_torch
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.metadata import dist_info_of, licence_files, licence_in, metadata_in, read_fields, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName, name_without_label
@@ -102,9 +102,14 @@ class WheelContents:
     """None if it has more code than is read from a server."""
 
     @property
+    def label(self) -> BuiltFor:
+        """The facts in its name."""
+        return self.name.built_for.decided(read_facts().torches_of)
+
+    @property
     def torch(self) -> TorchNeed | None:
         """The torch that it needs, by its name, else by its METADATA."""
-        return self.name.built_for.torch or needed_torch(self.facts["requires_dist"])
+        return self.label.torch or needed_torch(self.facts["requires_dist"])
 
 
 def contents_at(path: Path) -> WheelContents:

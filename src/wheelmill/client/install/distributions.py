@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -44,12 +45,21 @@ class Distribution:
     @property
     def label(self) -> BuiltFor:
         """The build label in its version; empty for an alias, because its wheel has the label."""
-        return BuiltFor() if self.stands_for else BuiltFor.of_installed(self.version)
+        label = BuiltFor() if self.stands_for else BuiltFor.of_installed(self.version)
+        return decide(label) if label.torch_readings else label
 
     @property
     def torch(self) -> TorchNeed | None:
         """The torch that it needs: from its version, or from its METADATA if the version names CUDA only."""
         return self.label.torch or (needed_torch(self.requires_dist) if self.label.cuda_major else None)
+
+
+@functools.cache
+def decide(label: BuiltFor) -> BuiltFor:
+    """Decide what joined digits of a torch mean by the shipped facts."""
+    from wheelmill.client.choose.resolve import read_facts  # for rare labels alone
+
+    return label.decided(read_facts().torches_of)
 
 
 def installed_in(interpreter: Path) -> dict[ProjectName, Distribution]:

@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from packaging.tags import Tag
@@ -21,7 +21,7 @@ from wheelmill.config.model.sources import PLACEHOLDERS
 from wheelmill.errors import NetworkError, UnreadableError
 from wheelmill.names import ProjectName, Sha256, is_sha256, project_name
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, LARGEST, Link, absolute
-from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.label import BuiltFor, Torches
 from wheelmill.wheel.name import VARIANTS_SUFFIX, WHEEL_SUFFIX, VariantLabel, read_tags, split_label
 
 Accepts = Callable[["ListingPlace", LinkGroup], bool]
@@ -39,10 +39,12 @@ class ListingPlace:
     """The source with the placeholders of its URL filled in: what an installer can be pointed at."""
     built_for: BuiltFor = _EMPTY_LABEL
     """The values in place of the placeholders, which hold for all wheels of the page."""
+    torches: Torches = field(default_factory=dict, compare=False)
+    """The torches that exist for each CUDA."""
 
     def label_of(self, group: LinkGroup) -> BuiltFor:
         """Read the build of a group's wheels from their names, or else from their page."""
-        return BuiltFor.parse(group.local).filled_in(self.built_for)
+        return BuiltFor.parse(group.local).decided(self.torches).filled_in(self.built_for)
 
 
 def places_of(
@@ -149,7 +151,7 @@ def _places(
 ) -> Iterator[ListingPlace]:
     """Yield the pages of one source that may list a project: one for each target if its URL has placeholders."""
     if "{" not in source.url:
-        yield ListingPlace(source=source, filled=source, url=_page_of(source, project))
+        yield ListingPlace(source=source, filled=source, url=_page_of(source, project), torches=facts.torches_of)
         return
     for target in targets:
         known = facts.torch.get(target.torch) if target.torch else None
@@ -169,7 +171,13 @@ def _places(
                 cuda=target.cuda if "cuda" in named else None, torch=target.torch if {*named} - {"cuda"} else None
             )
             filled = replace(source, url=url)
-            yield ListingPlace(source=source, filled=filled, url=_page_of(filled, project), built_for=built_for)
+            yield ListingPlace(
+                source=source,
+                url=_page_of(filled, project),
+                filled=filled,
+                built_for=built_for,
+                torches=facts.torches_of,
+            )
 
 
 def _page_of(source: Source, project: ProjectName) -> str:

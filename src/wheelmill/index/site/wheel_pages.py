@@ -311,10 +311,10 @@ class WheelPages:
             is_shared=package.is_shared,
             dependencies=dependencies_of(first.requires_dist, self._projects),
         )
-        built_for, torch = first.name.built_for, first.torch
-        label = built_for.label
+        built_for, torch = first.built_for, first.torch
+        label, needed = built_for.label, words_for(torch) if torch else built_for.torch_words
         index = f"{label.trees[-1]}/simple/" if label else "simple/"
-        facts = [("For", f"{escape(str(built_for))}{f', {words_for(torch)}' if torch else ''}")]
+        facts = [("For", f"{escape(str(built_for))}{', ' * bool(needed)}{needed}")]
         facts += requirement_facts(first.requires_python, first.requires_dist)
         sections = [
             _platform_section(platform, list(of_platform))

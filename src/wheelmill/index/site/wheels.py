@@ -139,7 +139,7 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def built_for(self) -> BuiltFor:
         """Content of their label."""
-        return BuiltFor.of_installed(self.exact_version)
+        return BuiltFor.of_installed(self.exact_version).with_torch(self.torch)
 
     @property
     def label(self) -> Label | None:

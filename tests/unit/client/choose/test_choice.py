@@ -28,6 +28,16 @@ def test_the_targets_own_cuda_comes_before_a_higher_version_for_an_older_one(res
     assert chosen(resolved(same, "demo")) == same[1]
 
 
+def test_joined_digits_are_read_by_what_exists_and_two_readings_are_said(resolved: Resolve) -> None:
+    target = replace(TARGET, torch=TorchVersion(2, 10), torch_release=None)
+    open_name, old, own = (name(label=label) for label in ("cu12torch210", "cu121torch210", "cu128.torch210"))
+    assert chosen(resolved([old, open_name, own], "demo", target=target)) == own
+    assert chosen(resolved([old], "demo", target=target)) is None
+    (choice,) = resolved([old, open_name], "demo", target=target).choices.values()
+    assert choice.candidate.filename == open_name
+    assert any("2.1 or 2.10" in note for note in choice.notes)
+
+
 def test_the_abi_can_be_given_by_hand(resolved: Resolve) -> None:
     names = [name(label=f"cu12torch2.8cxx11abi{abi}") for abi in ("TRUE", "FALSE")]
     assert chosen(resolved(names, "demo", target=replace(TARGET, cxx11_abi=False))) == names[1]

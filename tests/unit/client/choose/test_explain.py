@@ -34,6 +34,11 @@ def test_each_combination_names_its_sources_and_sizes(server: PageServer) -> Non
     ]
 
 
+def test_a_name_with_two_readings_is_listed_with_both(server: PageServer) -> None:
+    server.pages["/wheels/"] = Answer(links_page(wheel("cu130.torch213"), wheel("cu12torch210")))
+    assert [(each.cuda, each.torch) for each in offered(server)] == [("12.x", "2.1 or 2.10"), ("13.0", "2.13")]
+
+
 def test_wheels_for_another_accelerator_are_not_offered(server: PageServer) -> None:
     server.pages["/wheels/"] = Answer(links_page(wheel("rocm6.4.torch2.8.0"), wheel("cpu"), wheel("torch2.8")))
     assert [(each.cuda, each.torch) for each in offered(server)] == [("", "2.8")]

@@ -77,6 +77,16 @@ def test_wheels_of_a_source_for_a_range_of_torch_fit_a_torch_of_it(
     assert found == ([] if fits else [Aspect.TORCH])
 
 
+@pytest.mark.parametrize(("torch", "fits"), [((2, 1), True), ((2, 10), True), ((2, 8), False)])
+def test_a_name_with_two_readings_may_be_for_either_torch(
+    torch: tuple[int, int], *, fits: bool, facts: Compatibility
+) -> None:
+    (candidate,) = candidates(["demo-1.0+cu12torch210-cp312-cp312-manylinux_2_28_x86_64.whl"])
+    target = replace(TARGET, torch=TorchVersion(*torch), torch_release=None)
+    found = [mismatch.aspect for mismatch in mismatches(candidate, Requirement("demo"), target, facts)]
+    assert found == ([] if fits else [Aspect.TORCH])
+
+
 @pytest.mark.parametrize(
     ("local", "tags", "fits"),
     [

@@ -76,6 +76,12 @@ def test_a_name_says_more_than_its_page(local: str, label: str) -> None:
     assert place.label_of(LinkGroup(DEMO, local, "py3-none-any")) == BuiltFor.parse(label)
 
 
+@pytest.mark.parametrize(("local", "torch"), [("cu130.torch213", "2.13"), ("torch210cu121", "2.1")])
+def test_joined_digits_are_read_by_what_exists(local: str, torch: str) -> None:
+    (place, *_) = places(SourceKind.SIMPLE, "https://index.example/")
+    assert str(place.label_of(LinkGroup(DEMO, local, "py3-none-any")).torch) == torch
+
+
 def test_a_wheel_without_a_label_is_for_the_cuda_of_its_page(server: PageServer) -> None:
     server.pages["/cu128/demo/"] = Answer(links_page(PLAIN))
     search = Search(named=(f"simple:{server.url}/cu{{cuda}}/",), inspect=False)
