@@ -241,6 +241,11 @@ class Platform(Word):
         return cls(**parts.groupdict()) if (parts := _PLATFORM.fullmatch(plain)) else None
 
     @property
+    def plain(self) -> Platform:
+        """The same without a release of macOS."""
+        return Platform(self.system.partition("_")[0], self.machine)
+
+    @property
     def is_linux(self) -> bool:
         """True if its wheels are distinguished by their C library."""
         return self.system == "linux"

@@ -14,7 +14,7 @@ EXCEPTIONS = {
         *("Cell", "ListedCell", "BuildFacts", "Part", "FilterOptions", "PlannedGroup", "GroupCell", "TargetKeys"),
     },
     "a machine: as it is detected, as options and files state it, and as it is printed": {
-        *("TargetEnvironment", "Overrides", "TargetOptions", "DetectedTarget", "TargetKeys", "Part", "BuiltFor"),
+        *("TargetEnvironment", "Overrides", "TargetOptions", "DetectedTarget", "TargetKeys", "Part"),
     },
     "an entry of a configuration and the defaults of its file": {"PackageEntry", "Defaults"},
     "an entry of a configuration and the tests that follow from it, which a wheel's provenance has": {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar, get_args, get_origin
@@ -28,7 +28,7 @@ from wheelmill.names import (
     read_range,
     read_requirement,
 )
-from wheelmill.wheel.platforms import BUILT_FOR
+from wheelmill.wheel.platforms import BUILT_FOR, PLATFORMS
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, ValidatorFunctionWrapHandler
@@ -323,10 +323,10 @@ def _truth(value: object) -> bool:
     return value.text == "true"
 
 
-def _platform(text: str) -> Platform:
+def _platform(text: str, known: Collection[Platform] = BUILT_FOR) -> Platform:
     platform = Platform.parse(text)
-    if platform not in BUILT_FOR:
-        raise ValueError(f"expected {' or '.join(map(str, BUILT_FOR))}, not '{platform}'")
+    if platform not in known:
+        raise ValueError(f"expected {' or '.join(map(str, known))}, not '{platform}'")
     return platform
 
 
@@ -352,6 +352,9 @@ Requirements = Annotated[tuple[Annotated[str, from_text(index_requirement)], ...
 Architectures = Annotated[tuple[Architecture, ...], Items(at_least=1)]
 KnownPlatform = Annotated[Platform, from_text(_platform)]
 Platforms = Annotated[tuple[KnownPlatform, ...], Items(at_least=1)]
+WheelPlatforms = Annotated[
+    tuple[Annotated[Platform, from_text(functools.partial(_platform, known=PLATFORMS))], ...], Items(at_least=1)
+]
 WholeNumber = Annotated[int, Read(whole_number, NUMBER)]
 Truth = Annotated[bool, Read(_truth, {"type": "bool"})]
 Hash = Annotated[Sha256, hexadecimal(64)]

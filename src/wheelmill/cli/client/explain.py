@@ -116,6 +116,8 @@ def _lines(explanation: Explanation, listed: Sequence[Assessment], most: int | N
     against = [verdict.against for verdict in explanation.verdicts]
     yield f"{number_of(len(against), 'wheel')}: {_totals(against)}"
     yield from _others(listed, most)
+    if explanation.absence and not against:
+        yield explanation.absence.reason
     if explanation.absence and explanation.absence.suggestion:
         yield f"hint: {explanation.absence.suggestion}"
 

@@ -109,6 +109,8 @@ class KnownSource(TypedDict):
     description: str
     gpus: list[str]
     """The only ones that its wheels are for; empty where it does not say."""
+    platforms: Sequence[Platform]
+    """The only ones that it has wheels for; empty where it does not say."""
 
 
 class SearchContent(TypedDict):

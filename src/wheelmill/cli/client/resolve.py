@@ -117,10 +117,10 @@ def search(
     if not sources:
         say("no source matches all of these words")
     for source in sources:
-        gpus = " ".join(architecture.sm for architecture in source.gpus)
+        only = " ".join((*(architecture.sm for architecture in source.gpus), *map(str, source.platforms)))
         meant_first = sorted(source.projects, key=lambda name: (not any(word in name for word in asked), name))
         print(f"{some_of(meant_first) or 'any package'}: {source.description or source.name}")
-        print(f"    {source.kind} {source.url}{f', for {gpus} only' if gpus else ''}")
+        print(f"    {source.kind} {source.url}{f', for {only} only' if only else ''}")
 
 
 def _source_content(source: Source) -> KnownSource:
@@ -131,6 +131,7 @@ def _source_content(source: Source) -> KnownSource:
         "projects": sorted(source.projects),
         "description": source.description,
         "gpus": [architecture.capability for architecture in source.gpus],
+        "platforms": source.platforms,
     }
 
 

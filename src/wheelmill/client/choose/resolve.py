@@ -331,8 +331,14 @@ class Finder:
         return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
 
     def refine(self, absence: Unresolved) -> Unresolved:
-        """Give a better reason if a project has only variant wheels, and a suggestion if its name may be misspelt."""
+        """Give a better reason if a project has only variant wheels, and a suggestion if its name may be misspelt.
+
+        Sources that have it for other platforms only were not asked.
+        """
         project = absence.project
+        of_project = (source.platforms for source in self.sources if project in source.projects)
+        if not self.places(project) and (platforms := {str(each) for known in of_project for each in known}):
+            return replace(absence, reason=f"its sources have wheels for {', '.join(sorted(platforms))} only")
         if (count := self._variants(project)) and not self.all_candidates(project):
             variants = number_of(count, "variant wheel")
             reason = f"sources have {variants} of it (PEP 825) and no plain one"

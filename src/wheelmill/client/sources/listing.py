@@ -55,6 +55,7 @@ def places_of(
         place
         for source in sources
         if not source.projects or project in source.projects
+        if not source.platforms or not {target.platform.plain for target in targets}.isdisjoint(source.platforms)
         for place in {place.url: place for place in _places(source, project, targets, facts)}.values()
     ]
 
@@ -161,6 +162,7 @@ def _places(
             str(target.torch or ""),
             release,
             release.replace(".", ""),
+            str(target.torch or "").replace(".", ""),
         )
         named = {name: each for name, each in zip(PLACEHOLDERS, values, strict=True) if f"{{{name}}}" in source.url}
         if all(named.values()):  # else the URL needs a value that the target does not have

@@ -6,14 +6,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from wheelmill.config.fields import Architectures, ConfigFile, Entry, Items, KeyPath, Name, Range, Text, filled_with
+from wheelmill.config.fields import (
+    Architectures,
+    ConfigFile,
+    Entry,
+    Items,
+    KeyPath,
+    Name,
+    Range,
+    Text,
+    WheelPlatforms,
+    filled_with,
+)
 from wheelmill.names import ProjectName
 from wheelmill.web.credentials import github_api
 
 PLACES: Final = ("github", "huggingface", "simple", "find_links")
 """Keys of an entry of which exactly one is required."""
 
-PLACEHOLDERS: Final = ("cuda", "torch", "torch_release", "torch_packed")
+PLACEHOLDERS: Final = ("cuda", "torch", "torch_release", "torch_packed", "torch_digits")
 """Placeholders in the URL of an index or a page of links."""
 
 _REPOSITORY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
@@ -30,6 +41,8 @@ class SourceDescription(Entry):
     """Name of its wheels if it is not the project's: nv-grouped-gemm of grouped-gemm."""
     gpus: Architectures = ()
     """The only GPU architectures that its wheels are for; any, when this is left out."""
+    platforms: WheelPlatforms = ()
+    """The only platforms that it has wheels for, so that it is not asked for others; any, when this is left out."""
     torch: Range | None = None
     """The torch its wheels are for, where their names do not say."""
 

@@ -1,6 +1,7 @@
 """What is resolved beside the wheels: where torch comes from when the usual index has it for another CUDA."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -34,6 +35,20 @@ def test_other_cudas_have_an_index_of_their_own(server: PageServer, facts: Compa
     found = resolved_for(server, "2.8", "12.6")
     assert found.torch_backend == "cu126"
     assert found.torch_index == facts.torch.index.replace("{cuda}", "126")
+
+
+@pytest.mark.parametrize(("platform", "asks"), [("linux_x86_64", False), ("win_amd64", True)])
+def test_a_project_of_sources_for_other_platforms_says_so(
+    server: PageServer, tmp_path: Path, platform: str, *, asks: bool
+) -> None:
+    server.pages["/wheels/"] = Answer(links_page())
+    entry = f"{{find_links: '{server.url}/wheels/', projects: [demo], platforms: [win_amd64]}}"
+    (tmp_path / "sources.yml").write_text(f"sources:\n  windows: {entry}\n")
+    target = replace(TARGET, platform=Platform.parse(platform))
+    found = resolve([Requirement("demo")], target, Search(named=(str(tmp_path / "sources.yml"),), inspect=False))
+    (absence,) = found.unresolved.values()
+    assert ("win_amd64" in absence.reason) is not asks
+    assert bool(server.asked) is asks
 
 
 def test_a_release_candidate_is_on_the_index_of_candidates(

@@ -16,7 +16,7 @@ from wheelmill.client.records import Source, SourceKind
 from wheelmill.client.sources.forms import LinkGroup, group_links
 from wheelmill.client.sources.listing import ListingPlace, VariantWheel, candidates_of, places_of, variant_wheels
 from wheelmill.client.sources.pages import PageCache, Pages
-from wheelmill.names import CudaVersion, TorchVersion, project_name, read_requirement, words_like
+from wheelmill.names import CudaVersion, Platform, TorchVersion, project_name, read_requirement, words_like
 from wheelmill.web.pages import JSON_TYPE, Link
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import VARIANTS_SUFFIX
@@ -52,6 +52,7 @@ def test_an_index_is_asked_for_what_each_target_has() -> None:
         ("https://index.example/cu{cuda}/", "cu128"),
         ("https://index.example/torch-{torch_release}.html", "torch2.8"),
         ("https://index.example/{torch_packed}", "torch2.8"),
+        ("https://index.example/cu{cuda}_torch{torch_digits}/simple/", "cu128torch2.8"),
         ("https://index.example/", ""),
     ],
 )
@@ -74,6 +75,24 @@ def test_what_is_filled_in_is_so_of_every_wheel_of_the_page(url: str, label: str
 def test_a_name_says_more_than_its_page(local: str, label: str) -> None:
     (place, *_) = places(SourceKind.SIMPLE, TEMPLATE)
     assert place.label_of(LinkGroup(DEMO, local, "py3-none-any")) == BuiltFor.parse(label)
+
+
+def test_an_index_is_asked_with_the_joined_digits_of_torch() -> None:
+    found = places(SourceKind.SIMPLE, "https://index.example/cu{cuda}_torch{torch_digits}/simple/")
+    assert [place.url.split("/")[3] for place in found] == ["cu128_torch28", "cu130_torch211"]
+
+
+@pytest.mark.parametrize(
+    ("platforms", "asked"),
+    [((), True), (("linux_x86_64", "win_amd64"), True), (("win_amd64",), False), (("macosx_arm64",), False)],
+)
+def test_a_source_for_other_platforms_is_not_asked(platforms: tuple[str, ...], *, asked: bool) -> None:
+    source = Source(
+        name="a", kind=SourceKind.GITHUB, url="https://a.example/", platforms=tuple(map(Platform.parse, platforms))
+    )
+    assert bool(places_of(DEMO, [source], [TARGET], read_facts())) is asked
+    mac = replace(TARGET, platform=Platform.parse("macosx_14_0_arm64"), cuda=None, libc=None)
+    assert bool(places_of(DEMO, [source], [mac], read_facts())) is (not platforms or "macosx_arm64" in platforms)
 
 
 @pytest.mark.parametrize(("local", "torch"), [("cu130.torch213", "2.13"), ("torch210cu121", "2.1")])

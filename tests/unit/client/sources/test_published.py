@@ -17,7 +17,7 @@ from wheelmill.index.render import pages_of_sources
 
 NEWER = b"sources:\n  new: {simple: 'https://new.example/simple/', projects: [demo]}\n"
 NEWEST = NEWER.replace(b"new:", b"newest:")
-SHIPPED = 37
+SHIPPED = 40
 
 Names = Callable[..., list[str]]
 

@@ -91,7 +91,7 @@ def test_a_password_in_a_url_is_not_part_of_the_name() -> None:
 
 
 def test_extra_sources_come_first_and_the_variable_replaces_those_that_ship(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(read()) == 37
+    assert len(read()) == 40
     assert next(source.name for source in read(extra=("github:a/b",))) == "a/b"
     monkeypatch.setenv("WHEELMILL_SOURCES", "github:c/d https://host.test/simple/")
     assert [source.name for source in read()] == ["c/d", "https://host.test/simple/"]
