@@ -19,7 +19,16 @@ from packaging.version import Version
 
 from wheelmill.config.model import Listing, Package, Status, StatusEntry
 from wheelmill.errors import SiteError
-from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, StableTorch, TorchNeed, TorchVersion
+from wheelmill.names import (
+    CudaVersion,
+    ProjectName,
+    PythonVersion,
+    ReleaseTag,
+    Sha256,
+    StableTorch,
+    TorchNeed,
+    TorchVersion,
+)
 from wheelmill.plan.targets import Plan
 from wheelmill.release.manifest import ListedCertificate, ListedFile, ListedWheel, faults_of_wheel
 from wheelmill.web.credentials import without_credentials
@@ -225,6 +234,8 @@ class Catalogue:
     """The oldest driver that compiles the PTX of each CUDA release, where that is known."""
     gpu_drivers: Mapping[str, str] = field(default_factory=dict)
     """The oldest driver that knows each GPU, by compute capability; none if every driver that runs a CUDA does."""
+    pythons: tuple[PythonVersion, ...] = ()
+    """Pythons that torch is published for, which wheels for an older one and all newer ones do not name."""
     downloads: Mapping[date, Mapping[ProjectName, int]] = field(default_factory=dict)
     """Downloads of each package up to some days, ascending."""
 

@@ -6,7 +6,7 @@ import gc
 import posixpath
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from wheelmill.index.collect import site_of_releases, unused_entries
 from wheelmill.index.deployed import Deployed, ReadDeployed
 from wheelmill.index.derived import VariantFile, pages_of_variants, variant_files, with_aliases
 from wheelmill.index.render import Page, pages_of, pages_of_hashes, pages_of_sources
+from wheelmill.index.site.finder import EMPTY_CATALOGUE
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue, Site
 from wheelmill.index.write import MAX_BYTES, SiteSize, write_site
@@ -201,7 +202,8 @@ def build_index(
         yield from pages_of_hashes(site)
         if sources is not None:
             yield from pages_of_sources(sources)
-        yield from site_pages(site, catalogue, site_url=address, documents=documents)
+        known = replace(catalogue or EMPTY_CATALOGUE, pythons=stores.facts.torch_pythons)
+        yield from site_pages(site, known, site_url=address, documents=documents)
         yield from pages_of_variants(stores.variant_files(site, warn), site)
 
     with _without_cycles():

@@ -18,7 +18,7 @@ from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.config.load import load_config
 from wheelmill.index.collect import site_of_folder, site_of_releases
-from wheelmill.index.site.finder import FinderData, finder_data
+from wheelmill.index.site.finder import EMPTY_CATALOGUE, FinderData, finder_data
 from wheelmill.index.site.wheels import Kind, WheelGroup, wheel_groups
 from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersion, project_name
 from wheelmill.release.publish import publish
@@ -143,11 +143,12 @@ def test_every_label_is_for_the_same_cuda_and_torch(tmp_path: Path) -> None:
 
 def test_no_wheel_with_a_commit_in_its_label_fits_another_cuda_and_torch(tmp_path: Path) -> None:
     labels = ("cu128torch2.9gite2743ab", "cu132torch2.13gite2743ab")
-    for label, tag in (*((label, "cp39-abi3") for label in labels), ("cu126torch2.8", "cp312-cp312")):
-        certified_wheel(tmp_path / f"flash_attn_3-3.0.0+{label}-{tag}-linux_x86_64.whl", content=b"")
+    for label in labels:
+        certified_wheel(tmp_path / f"flash_attn_3-3.0.0+{label}-cp39-abi3-linux_x86_64.whl", content=b"")
     site = site_of_folder(tmp_path, "", torches=read_facts().torches_of, warn=lambda _text: None)
     project = project_name("flash-attn-3")
-    found = finder_data({project: wheel_groups(site.projects[project])}, site.torches)
+    catalogue = replace(EMPTY_CATALOGUE, pythons=read_facts().torch_pythons)
+    found = finder_data({project: wheel_groups(site.projects[project])}, site.torches, catalogue)
     wanted = {"project": project, "platform": "linux_x86_64", "gpu": "", "python": "3.12"}
     choices = json.dumps(
         [{**wanted, "cuda": cuda, "torch": torch} for cuda, torch in (("12.8", "2.9"), ("13.0", "2.9"))]

@@ -90,7 +90,7 @@ def finder_data(
     """
     shown = {project: found for project, each in groups.items() if (found := list(filter(_is_for_cuda, each)))}
     every_group = [group for of_project in shown.values() for group in of_project]
-    pythons = sorted(_pythons(every_group, catalogue.plan))
+    pythons = sorted(_pythons(every_group, catalogue))
     cudas = _cudas([group.kind.built_for for group in every_group])
     torches = sorted({torch for group in every_group for torch in _torches_for(group, trees)})
     drivers, ptx_drivers = catalogue.drivers, catalogue.ptx_drivers
@@ -197,7 +197,9 @@ def _numbers_of(values: Iterable[Value]) -> dict[Value, int]:
     return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
-def _pythons(groups: Iterable[WheelGroup], plan: Plan) -> set[PythonVersion]:
-    named = {wheel.pythons.oldest for group in groups for wheel in group.wheels if wheel.pythons.oldest}
-    planned = {python for target in plan.targets for python in target.pythons}
-    return named | planned
+def _pythons(groups: Iterable[WheelGroup], catalogue: Catalogue) -> set[PythonVersion]:
+    of_wheels = {pythons for group in groups for pythons in group.pythons}
+    named = {pythons.oldest for pythons in of_wheels if pythons.oldest}
+    newer = {python for python in catalogue.pythons if any(each.oldest and each.allows(python) for each in of_wheels)}
+    planned = {python for target in catalogue.plan.targets for python in target.pythons}
+    return named | newer | planned

@@ -10,7 +10,7 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.finder import EMPTY_CATALOGUE, FinderData, ProjectWheels, finder_data
 from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue
-from wheelmill.names import TorchVersion, project_name
+from wheelmill.names import PythonVersion, TorchVersion, project_name
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters
 from wheelmill.release.manifest import ListedRelease
@@ -48,6 +48,15 @@ def test_labels_of_others_name_their_cuda_and_those_for_no_cuda_are_left_out(rel
         "1.0+cu126": ["12.6"],
         "1.0+cuda12.8.torch2.10.0": ["12.8"],
     }
+
+
+def test_a_wheel_for_all_newer_pythons_is_found_for_those_that_no_wheel_names(release: Release) -> None:
+    """Python 3.12 was no choice beside cp39-abi3 wheels alone, so the finder fell back on the newest of them."""
+    wheels = release("demo-1.0+cu128torch2.9gite2743ab-cp310-abi3-linux_x86_64.whl")
+    known = tuple(map(PythonVersion.parse, ("3.9", "3.12", "3.13t")))
+    found = data(wheels, replace(EMPTY_CATALOGUE, pythons=known))
+    assert found["pythons"] == ["3.10", "3.12"]
+    assert [row[-1] for row in found["wheels"]["demo"]["rows"]] == [[0, 1]]
 
 
 def test_a_major_release_that_is_named_alone_can_be_chosen(release: Release) -> None:
