@@ -13,13 +13,22 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from wheelmill.errors import InstallError, IntegrityError, NetworkError, ProcessError, WheelmillError
+from wheelmill.errors import InstallError, IntegrityError, NetworkError, ProcessError, UsageError, WheelmillError
 from wheelmill.installers.package_index import UV_CONFIG_FILE, configured_index, index_only_variables, uv_index_settings
 from wheelmill.system import process
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
-from wheelmill.web.credentials import Credential, Origin, credential_for, known_credentials, without_credentials
+from wheelmill.web.credentials import (
+    Credential,
+    Origin,
+    credential_for,
+    keep_credential,
+    known_credentials,
+    without_credentials,
+)
 
+TORCH_INDEX: Final = "WHEELMILL_TORCH_INDEX"
+"""Variable that names a mirror of torch's own indexes."""
 CREDENTIALS_FOLDER: Final = "UV_CREDENTIALS_DIR"
 """Variable that names the folder of uv's ``credentials.toml``."""
 
@@ -71,10 +80,32 @@ def find_uv() -> Path | None:
 def torch_options(place: str | None) -> list[str]:
     """Return the uv options that select the index of torch.
 
-    `place` is ``cu128`` for the index that uv knows for that CUDA, or the URL of an index that precedes the usual one;
-    None for the usual one alone.
+    `place` is ``cu128`` for the mirror's index for that CUDA, else the one that uv knows; or the URL of an index that
+    precedes the usual one; None for the usual one alone.
     """
-    return [] if place is None else ["--index" if "://" in place else "--torch-backend", place]
+    if place is None:
+        return []
+    index = place if "://" in place else torch_mirror(place)
+    return ["--index", index] if index else ["--torch-backend", place]
+
+
+def torch_mirror(backend: str) -> str | None:
+    """Return the index for a CUDA of the mirror in ``WHEELMILL_TORCH_INDEX``; None without one."""
+    template = os.environ.get(TORCH_INDEX)
+    return torch_index(template, backend, TORCH_INDEX) if template and backend.startswith("cu") else None
+
+
+def torch_index(template: str, backend: str, origin: str) -> str:
+    """Fill the URL of torch's indexes for a CUDA, in which ``{cuda}`` stands for ``130``.
+
+    Its credential is kept for its origin. `origin` names where the URL was read, for the error.
+    """
+    try:
+        Origin.of(template)
+    except ValueError as error:
+        hint = "an example: https://mirror.example/cu{cuda}"
+        raise UsageError("torch-index-invalid", f"{origin}: {error}", hint=hint) from None
+    return keep_credential(template).replace("{cuda}", backend.removeprefix("cu"))
 
 
 def index_variables() -> dict[str, str]:

@@ -7,7 +7,6 @@ for a CUDA, with its install commands.
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -23,7 +22,6 @@ from wheelmill.client.records import Aspect, Candidate, Mismatch, Source, Target
 from wheelmill.client.sources.forms import LinkGroup
 from wheelmill.client.sources.listing import ListingPlace, tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
-from wheelmill.errors import UsageError
 from wheelmill.names import (
     Architecture,
     CudaTag,
@@ -34,7 +32,6 @@ from wheelmill.names import (
     TorchVersion,
     read_range,
 )
-from wheelmill.web.credentials import Origin, keep_credential
 from wheelmill.web.pages import printable
 from wheelmill.wheel.gpu_code import lacks_code_for, runs_on
 from wheelmill.wheel.label import ACCELERATORS, BuiltFor, has_release_of, torch_requirement, words_for
@@ -294,10 +291,6 @@ def _is_exact(specifier: SpecifierSet) -> bool:
     return any(part.operator in ("==", "===") and not part.version.endswith(".*") for part in specifier)
 
 
-_TORCH_INDEX: Final = "WHEELMILL_TORCH_INDEX"
-"""Variable that names a mirror of torch's own indexes."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class TorchPlace:
     """A torch, and its index for a CUDA."""
@@ -339,14 +332,10 @@ def _index(backend: CudaTag, torch: TorchVersion, facts: Compatibility) -> str:
     """Find the simple index of torch for a CUDA; projects need its URL, as uv's backends work in `uv pip` only.
 
     Release candidates come from the test index of ``compatibility.yml``, if it has one. Other releases come from the
-    mirror in ``WHEELMILL_TORCH_INDEX``, else from torch's own index. ``{cuda}`` in a URL stands for ``130``.
+    mirror in ``WHEELMILL_TORCH_INDEX``, else from torch's own index.
     """
-    of_candidates = facts.torch.test_index if torch.is_candidate else None
-    template = of_candidates or os.environ.get(_TORCH_INDEX) or facts.torch.index
-    try:
-        Origin.of(template)
-    except ValueError as error:
-        raise UsageError(
-            "torch-index-invalid", f"{_TORCH_INDEX}: {error}", hint="an example: https://mirror.example/cu{cuda}"
-        ) from None
-    return keep_credential(template).replace("{cuda}", backend.removeprefix("cu"))
+    from wheelmill.installers.uv import torch_index, torch_mirror  # only once a torch is chosen
+
+    if torch.is_candidate and facts.torch.test_index:
+        return torch_index(facts.torch.test_index, backend, "compatibility.yml: torch.test_index")
+    return torch_mirror(backend) or torch_index(facts.torch.index, backend, "compatibility.yml: torch.index")

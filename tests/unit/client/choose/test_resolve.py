@@ -9,10 +9,12 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer, links_page
 from tests.refusals import coded
 from tests.unit.client.conftest import TARGET
+from wheelmill.client.choose.fit import TorchPlace
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Resolution
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
+from wheelmill.installers.uv import torch_options
 from wheelmill.names import CudaVersion, Platform, TorchVersion
 
 
@@ -77,3 +79,31 @@ def test_a_mirror_takes_its_place(server: PageServer, monkeypatch: pytest.Monkey
     monkeypatch.setenv("WHEELMILL_TORCH_INDEX", "mirror.example")
     with pytest.raises(UsageError, check=coded("torch-index-invalid", "WHEELMILL_TORCH_INDEX")):
         resolved_for(server, "2.8", "12.6")
+
+
+@pytest.mark.parametrize(("torch", "key"), [("2.8", "torch.index"), ("99.0rc1", "torch.test_index")])
+def test_an_address_of_ours_that_is_none_is_not_blamed_on_the_mirror(
+    torch: str, key: str, facts: Compatibility
+) -> None:
+    broken = replace(facts, torch=replace(facts.torch, index="torch.example", test_index="torch.example"))
+    with pytest.raises(UsageError, check=coded("torch-index-invalid", f"compatibility.yml: {key}")):
+        TorchPlace.of(TorchVersion.parse(torch), CudaVersion(12, 6), TARGET.platform, broken)
+
+
+@pytest.mark.parametrize(
+    ("place", "options"),
+    [
+        (None, []),
+        ("cu126", ["--index", "https://mirror.example/torch-cu126/simple"]),
+        ("cpu", ["--torch-backend", "cpu"]),
+        ("https://test.example/cu126", ["--index", "https://test.example/cu126"]),
+    ],
+)
+def test_every_installation_asks_the_mirror(
+    place: str | None, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert torch_options(place) == (
+        [] if place is None else ["--torch-backend", place] if "://" not in place else options
+    )
+    monkeypatch.setenv("WHEELMILL_TORCH_INDEX", "https://mirror.example/torch-cu{cuda}/simple")
+    assert torch_options(place) == options
