@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
 from packaging.utils import BuildTag, canonicalize_name
 from packaging.version import Version
@@ -29,7 +30,7 @@ from wheelmill.names import (
     TorchNeed,
     TorchVersion,
 )
-from wheelmill.wheel.label import BuiltFor, needed_torch
+from wheelmill.wheel.label import BuiltFor, has_release_of, needed_torch, pinned_torch
 from wheelmill.wheel.platforms import Libc, tag_places
 from wheelmill.wheel.torch_symbols import TorchWindow
 
@@ -170,6 +171,10 @@ class TargetEnvironment:
     """The CUDA of the torch, or the requested one; None if any may be chosen."""
     cuda_major: int | None = None
     """The only major release of CUDA that may be chosen, where the CUDA is open; None for any."""
+    torch_range: SpecifierSet | None = None
+    """The torches that may be chosen, where the torch is open; None for any."""
+    preferred_cuda: CudaVersion | None = None
+    """The CUDA to choose first, where the CUDA is open: that of the torch that another one replaces."""
     cpu_only: bool = False
     """True if the installed torch is built without CUDA."""
     cxx11_abi: bool | None = None
@@ -188,6 +193,16 @@ class TargetEnvironment:
     def tag_places(self) -> Mapping[Tag, int]:
         """Tags of wheels that can be installed, the best first, at place 0 (PEP 425, PEP 600, PEP 656)."""
         return tag_places(self.python, self.platform, self.libc)
+
+    def with_torch_in(self, wanted: SpecifierSet) -> TargetEnvironment:
+        """Keep the torch that is there if a range admits it, else choose one of the range, for the same CUDA first."""
+        if self.torch and has_release_of(self.torch, wanted):
+            return self
+        pinned = pinned_torch(wanted)
+        target = replace(self, torch=pinned, torch_range=None if pinned else wanted)
+        if self.torch_release is None:
+            return target
+        return replace(target, torch_release=None, cuda=None, preferred_cuda=self.cuda, cpu_only=False, cxx11_abi=None)
 
     @property
     def in_json(self) -> TargetKeys:
@@ -376,6 +391,8 @@ class Resolution:
     warnings: tuple[str, ...] = ()
     """Problems of sources, and of wheels that would otherwise have been better choices."""
     sources: tuple[SourceOutcome, ...] = ()
+    asks_torch: bool = False
+    """True if torch was requested beside the wheels."""
 
     @property
     def torch_place(self) -> str | None:
@@ -385,5 +402,6 @@ class Resolution:
 
     @property
     def torch(self) -> TorchVersion | None:
-        """The torch that the wheels need; None if none of them is linked to it."""
-        return self.environment.torch if any(choice.needs_torch for choice in self.choices.values()) else None
+        """The torch that was requested, or that the wheels need; None if none of them is linked to it."""
+        is_needed = self.asks_torch or any(choice.needs_torch for choice in self.choices.values())
+        return self.environment.torch if is_needed else None

@@ -309,8 +309,26 @@ def runs_beside(requires_dist: tuple[str, ...], torch: TorchVersion) -> bool:
 
 
 def has_release_of(torch: TorchVersion, bound: SpecifierSet) -> bool:
-    """True if some release of a torch is in a range."""
-    return any(bound.contains(release, prereleases=True) for release in torch.releases)
+    """True if some release of a torch is in a range; ``==2.8.0+cu128`` has 2.8.0."""
+    public = bound
+    if "+" in str(bound):
+        public = SpecifierSet(",".join(f"{each.operator}{each.version.partition('+')[0]}" for each in bound))
+    return any(public.contains(release, prereleases=True) for release in torch.releases)
+
+
+_MINOR_LENGTH: Final = 2
+"""Numbers in a minor release."""
+
+
+def pinned_torch(bound: SpecifierSet) -> TorchVersion | None:
+    """Find the torch that a range pins: ``==2.11.0``, ``==2.11.*`` or ``~=2.11.0``; None for any other range."""
+    for specifier in bound:
+        version = Version(specifier.version.removesuffix(".*"))
+        release = version.release
+        whole = specifier.version.endswith(".*") or len(release) > _MINOR_LENGTH
+        if specifier.operator in ("==", "~=") and whole and len(release) >= _MINOR_LENGTH:
+            return TorchVersion.of_release(version)
+    return None
 
 
 def words_for(needed: TorchNeed) -> str:

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.names import CudaVersion, StableTorch, TorchNeed, TorchVersion, project_version
-from wheelmill.wheel.label import BuiltFor, Label, needed_torch, runs_beside
+from wheelmill.wheel.label import BuiltFor, Label, has_release_of, needed_torch, pinned_torch, runs_beside
 
 WITH_TORCH = Label(cuda=CudaVersion(12, 8), torch=TorchVersion(2, 8))
 FOR_CANDIDATE = Label(cuda=CudaVersion(13, 0), torch=TorchVersion(2, 16, 1))
@@ -235,3 +236,27 @@ def test_a_release_candidate_is_newer_than_a_range_that_ends_before_its_release(
     candidate = TorchVersion.parse("2.16rc1")
     assert runs_beside(("torch>=2.10",), candidate)
     assert not runs_beside(("torch>=2.10,<2.16",), candidate)
+
+
+@pytest.mark.parametrize(
+    ("bound", "torch"),
+    [
+        ("==2.11.0", "2.11"),
+        ("==2.11.*", "2.11"),
+        ("==2.11.0+cu130", "2.11"),
+        ("~=2.11.0", "2.11"),
+        ("==2.16.0rc1", "2.16rc1"),
+        ("==2.16.1rc1", "2.16"),
+        (">=2.11", None),
+        ("==2.*", None),
+        ("", None),
+    ],
+)
+def test_a_range_pins_one_torch_or_none(bound: str, torch: str | None) -> None:
+    pinned = pinned_torch(SpecifierSet(bound))
+    assert (str(pinned) if pinned else None) == torch
+
+
+def test_a_label_does_not_take_a_release_out_of_a_range() -> None:
+    assert has_release_of(ELEVEN, SpecifierSet("==2.11.0+cu130"))
+    assert not has_release_of(TEN, SpecifierSet("==2.11.0+cu130"))

@@ -5,12 +5,14 @@ A project has a file, environments, and wheels for all of them.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from packaging.requirements import Requirement
@@ -21,10 +23,11 @@ from wheelmill.cli.client.resolve import SearchOptions, demand_attestations, no_
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import TargetOptions
 from wheelmill.client.choose.resolve import resolve
-from wheelmill.client.records import Resolution
+from wheelmill.client.records import LookupOutcome, Resolution
 from wheelmill.errors import UsageError
-from wheelmill.names import TORCH, TorchVersion
-from wheelmill.system.progress import size
+from wheelmill.names import TORCH
+from wheelmill.system.process import command_line
+from wheelmill.system.progress import QUIET, size
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import Changed
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from wheelmill.client.install.installer import DriverNeed
     from wheelmill.client.project.find import Project
     from wheelmill.client.records import TargetEnvironment
+    from wheelmill.client.target.detect import Overrides
     from wheelmill.names import ProjectName
 
 
@@ -208,6 +212,9 @@ class ChangeOptions(ProjectOptions):
         return InstallPlace.of_interpreter(self.python_path) if self.python_path else None
 
 
+_ABSENT: Final = (LookupOutcome.ABSENT, LookupOutcome.HAS_NONE)
+"""Answers of sources without a package."""
+
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
 
@@ -262,36 +269,89 @@ def resolve_for_project(
     build: bool = False,
     require_attestation: str | None = None,
 ) -> tuple[Resolution, ...]:
-    """Choose wheels for every environment of a project, and for the torch that it pins; see `resolve_for_all`."""
-    from wheelmill.client.project.change import find_torch_pin
-
-    torch = find_torch_pin(project.requirements)
+    """Choose wheels for every environment of a project, and for the torch that it declares; see `resolve_for_all`."""
     targets = targets_for(project, target)
-    return resolve_for_all(requirements, targets, search, torch, build=build, require_attestation=require_attestation)
+    return resolve_for_all(requirements, targets, search, project, build=build, require_attestation=require_attestation)
+
+
+def _with_declared_torch(
+    found: TargetEnvironment, project: Project, given: Overrides, *, asks_torch: bool
+) -> TargetEnvironment:
+    """Replace the installed torch and CUDA by those that a project declares, unless options or requests name others."""
+    from wheelmill.client.lock.environments import marker_environment
+    from wheelmill.client.project.change import find_declared_cuda
+
+    seen = {name: str(value) for name, value in marker_environment(found).items()}
+    torches = [each for each in project.requirements if canonicalize_name(each.name) == TORCH]
+    wanted = [each.specifier for each in torches if each.marker is None or each.marker.evaluate(seen)]
+    is_named = bool(given.torch) or asks_torch
+    if wanted and not is_named:
+        found = found.with_torch_in(functools.reduce(operator.and_, wanted))
+    cuda = find_declared_cuda(torches, project.torch_indexes)
+    if cuda in (None, found.cuda) or given.names_cuda:
+        return found
+    built = replace(found, cpu_only=False, cxx11_abi=None, torch_release=None)
+    return replace(built, cuda=None, preferred_cuda=cuda) if is_named else replace(built, cuda=cuda)
+
+
+def _with_plain_packages(
+    resolution: Resolution, requirements: Iterable[Requirement], project: Project, search: SearchOptions
+) -> Resolution:
+    """Name the project's own way to add packages that no source has, and that are pure Python."""
+    from wheelmill.client.lock.environments import has_pure_wheel
+
+    silent = {each.project for each in resolution.sources if each.outcome not in _ABSENT}
+    plain = {
+        name: replace(
+            resolution.unresolved[name],
+            reason="no source has a wheel of it, and it is pure Python: it needs none for a CUDA",
+            suggestion=_way_to_add(each, project),
+        )
+        for each in requirements
+        if (name := canonicalize_name(each.name)) in resolution.unresolved
+        and name not in silent
+        and has_pure_wheel(each, resolution.environment, offline=search.offline, progress=QUIET)
+    }
+    return replace(resolution, unresolved={**resolution.unresolved, **plain})
+
+
+def _way_to_add(requirement: Requirement, project: Project) -> str:
+    """The command of a project's own tool that adds a package; without a tool, the file to write it into."""
+    from wheelmill.client.project.tool_project import LockedProject
+
+    if isinstance(project, LockedProject):
+        return command_line((project.tool, "add", str(requirement)))
+    if project.environment == project.root:
+        return command_line(("uv", "pip", "install", "--python", str(project.environment), str(requirement)))
+    return f"write {requirement} into {project.path}, and install it as its other requirements"
 
 
 def resolve_for_all(
     requirements: Sequence[Requirement],
     targets: Sequence[TargetOptions],
     search: SearchOptions,
-    torch: TorchVersion | None = None,
+    project: Project | None = None,
     *,
     build: bool = False,
     require_attestation: str | None = None,
 ) -> tuple[Resolution, ...]:
     """Choose wheels for every target, all with one torch and one CUDA.
 
-    ``torch`` is for targets that name none. ``build`` compiles wheels that no source has; without
+    What ``project`` declares comes before what is installed. ``build`` compiles wheels that no source has; without
     it, only earlier local builds count.
     """
     found: list[Resolution] = []
+    asks_torch = any(canonicalize_name(each.name) == TORCH and each.specifier for each in requirements)
     for each in targets:
         environment = each.detect()
-        environment = replace(environment, torch=environment.torch or torch)
+        if project:
+            environment = _with_declared_torch(environment, project, each.overrides(), asks_torch=asks_torch)
         if found:
             first = found[0].environment
             environment = replace(environment, torch=first.torch, cuda=first.cuda)
         resolution = resolve(requirements, environment, replace(search.search(), confirm=True))
+        if project:
+            resolution = _with_plain_packages(resolution, requirements, project, search)
         print_resolution(resolution)
         if resolution.unresolved:
             from wheelmill.cli.shared.local_builds import add_local_builds

@@ -18,17 +18,20 @@ from wheelmill.client.choose.fit import cudas_of, is_for_other_torch, minimum_dr
 from wheelmill.client.choose.suggest import explain_absence
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
+from wheelmill.wheel.label import has_release_of
 from wheelmill.wheel.name import EVERYWHERE, chosen_by_extras, stands_for
 
 Candidates = Mapping[ProjectName, Sequence[Candidate]]
 
 
 def targets_of(environment: TargetEnvironment, facts: Compatibility) -> list[TargetEnvironment]:
-    """List every torch and CUDA that an open environment could have, the newest torch first, then the newest CUDA.
+    """List every torch and CUDA that an open environment could have, the newest first.
 
     Each torch is published for this Python and CUDA, and the driver runs each CUDA.
     """
+    wanted = environment.torch_range
     if environment.cpu_only or (environment.torch and environment.cuda):
         return [environment]
     stacks = sorted(
@@ -37,6 +40,7 @@ def targets_of(environment: TargetEnvironment, facts: Compatibility) -> list[Tar
             for torch, release in facts.torch.items()
             for cuda in cudas_of(release, environment.platform)
             if environment.torch in (None, torch)
+            and (wanted is None or has_release_of(torch, wanted))
             and environment.cuda in (None, cuda)
             and environment.cuda_major in (None, cuda.major)
             and environment.python in pythons_of(release, environment.platform)
@@ -44,6 +48,8 @@ def targets_of(environment: TargetEnvironment, facts: Compatibility) -> list[Tar
         ),
         reverse=True,
     )
+    if not stacks and environment.torch is None and wanted:
+        raise UsageError("torch-unknown", f"no known torch{wanted} is published for {environment}")
     return [replace(environment, torch=torch, cuda=cuda) for torch, cuda in stacks] or [environment]
 
 
@@ -53,10 +59,10 @@ def choose(
     candidates: Candidates,
     facts: Compatibility,
 ) -> Resolution:
-    """Choose a wheel for every requirement, all for the first torch and CUDA of `targets_of` with a wheel for each.
+    """Choose a wheel for every requirement, all for the newest torch of `targets_of` with a wheel for each.
 
-    If there is none, the torch and CUDA with the most wheels count. There is at most one requirement for each project.
-    Candidates are in the order of their sources.
+    If there is none, the torch and CUDA with the most wheels count. Among the CUDAs of that torch, `_closeness`
+    decides. There is at most one requirement for each project. Candidates are in the order of their sources.
     """
     wanted = {canonicalize_name(requirement.name): requirement for requirement in requirements}
     best, chosen = _most(wanted, targets_of(environment, facts), candidates, facts)
@@ -83,19 +89,38 @@ def _most(
     candidates: Candidates,
     facts: Compatibility,
 ) -> tuple[TargetEnvironment, Mapping[ProjectName, Candidate]]:
-    """Find the first target with a wheel for every project, else the one with the most wheels."""
+    """Find the newest torch with a wheel for every project, else with the most, and its CUDA that changes least."""
     best, chosen = targets[0], dict[ProjectName, Candidate]()
     for target in targets:
+        if len(chosen) == len(wanted) and target.torch != best.torch:
+            break
         found = {
             name: candidate
             for name, requirement in wanted.items()
             if (candidate := _best(requirement, target, candidates, facts))
         }
-        if len(found) > len(chosen):
+        is_closer = target.torch == best.torch and _closeness(target, found, facts) > _closeness(best, chosen, facts)
+        if len(found) > len(chosen) or (found and len(found) == len(chosen) and is_closer):
             best, chosen = target, found
-        if len(chosen) == len(wanted):
-            break
     return best, chosen
+
+
+def _closeness(
+    target: TargetEnvironment, chosen: Mapping[ProjectName, Candidate], facts: Compatibility
+) -> tuple[object, ...]:
+    """Rank the CUDAs of a torch by what changes least.
+
+    The CUDA of the torch that is there, those that the wheels' names give, that of the usual index, the newest.
+    """
+    torch, cuda = target.torch, target.cuda
+    is_usual = torch and cuda and facts.torch_backend(torch, cuda, target.platform) is None
+    own = sum(candidate.label.cuda in (None, cuda) for candidate in chosen.values())
+    return (
+        cuda is not None and cuda == target.preferred_cuda,
+        own,
+        bool(is_usual),
+        (cuda.major, cuda.minor) if cuda else (),
+    )
 
 
 def _best(

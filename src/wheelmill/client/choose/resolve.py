@@ -40,7 +40,7 @@ from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.client.sources.sources import newer_list, read_sources
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName, words_like
+from wheelmill.names import TORCH, ProjectName, words_like
 from wheelmill.system import own_installation
 from wheelmill.system.progress import QUIET, Progress, number_of
 from wheelmill.system.records import plain_of, record_of
@@ -235,8 +235,14 @@ def cache_folder() -> Path:
 def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment, search: Search) -> Resolution:
     """Find the wheels for requirements, at most one requirement for each project.
 
-    Facts that the environment leaves open are decided for all of them together.
+    Facts that the environment leaves open are decided for all of them together. A requirement for torch beside others
+    limits the torch.
     """
+    wheels = [each for each in requirements if canonicalize_name(each.name) != TORCH]
+    asks_torch = 0 < len(wheels) < len(requirements)
+    if asks_torch:
+        environment = _with_asked_torch(environment, requirements)
+        requirements = wheels
     projects = [canonicalize_name(requirement.name) for requirement in requirements]
     environment = search.target(environment)
     with open_finder(projects, environment, search) as found:
@@ -259,7 +265,17 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
             unresolved={name: found.refine(each) for name, each in resolution.unresolved.items()},
             warnings=(*found.warnings(*projects), *ignored, *resolution.warnings),
             sources=outcomes,
+            asks_torch=asks_torch,
         )
+
+
+def _with_asked_torch(environment: TargetEnvironment, requirements: Sequence[Requirement]) -> TargetEnvironment:
+    """Limit the torch to what was asked for; an option must not name another."""
+    asked = next(each for each in requirements if canonicalize_name(each.name) == TORCH)
+    target = environment.with_torch_in(asked.specifier)
+    if environment.torch and target.torch != environment.torch and environment.torch_release is None:
+        raise UsageError("options-conflict", f"{asked} excludes torch {environment.torch}", hint="leave out --torch")
+    return target
 
 
 def _with_torch_place(resolution: Resolution, facts: Compatibility) -> Resolution:

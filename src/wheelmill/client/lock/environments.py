@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -22,7 +23,7 @@ from packaging.version import InvalidVersion, Version
 from wheelmill.client.install.distributions import InstalledPackage
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.records import Candidate, Choice, Resolution, SourceKind, TargetEnvironment
-from wheelmill.errors import InstallError, IntegrityError, UsageError
+from wheelmill.errors import InstallError, IntegrityError, UsageError, WheelmillError
 from wheelmill.installers.uv import compile_requirements, find_uv, run_installer, torch_options
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
@@ -92,10 +93,10 @@ _GLIBC_MINORS: Final = (17, 28, *range(31, 41))
 def closure_of(
     requirements: Iterable[str],
     *,
-    without: Sequence[ProjectName],
+    without: Sequence[ProjectName] = (),
     environment: TargetEnvironment,
-    torch_place: str | None,
-    known: Pylock | None,
+    torch_place: str | None = None,
+    known: Pylock | None = None,
     offline: bool,
     progress: Progress,
 ) -> tuple[Package, ...]:
@@ -125,6 +126,15 @@ def closure_of(
     except (tomllib.TOMLDecodeError, PylockValidationError) as error:
         raise InstallError("lock-unreadable", f"the lock that uv wrote cannot be read: {error}") from None
     return tuple(_only_fitting_wheels(package, environment) for package in packages)
+
+
+def has_pure_wheel(project: Requirement, environment: TargetEnvironment, *, offline: bool, progress: Progress) -> bool:
+    """True if the package index has a project as a wheel for every machine; False if that is not known."""
+    with suppress(WheelmillError):
+        packages = closure_of([str(project)], environment=environment, offline=offline, progress=progress)
+        wheels = [each.wheels or () for each in packages if each.name == canonicalize_name(project.name)]
+        return any(wheel.filename.endswith("-any.whl") for each in wheels for wheel in each)
+    return False
 
 
 def requirements_of_choice(choice: Choice, environment: TargetEnvironment) -> Iterator[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +17,14 @@ from typing import Final
 import tomlkit
 from packaging.requirements import Requirement
 from packaging.utils import InvalidName, canonicalize_name
-from packaging.version import Version
 
 from wheelmill.client.lock.files import Pin, pins_of
 from wheelmill.client.project.pyproject import PyprojectEditor, UvPyproject
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
-from wheelmill.names import TORCH, ProjectName, PythonVersion, TorchVersion
+from wheelmill.names import TORCH, CudaVersion, ProjectName, PythonVersion, TorchVersion
 from wheelmill.system.files import behind_links, write_bytes
+from wheelmill.wheel.label import has_release_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,17 +92,16 @@ def _name_of_folder(pyproject: PyprojectEditor) -> str:
         return "project"
 
 
-_MINOR_LENGTH: Final = 2
-"""Numbers in a minor release."""
-
-
 def add_wheels(pyproject: PyprojectEditor, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
     """Make a project depend on chosen wheels; its ``pyproject.toml`` need not exist yet.
 
     ``asked`` is kept in ``tool.wheelmill`` for updates. ``resolutions`` has the choices for each environment.
     """
     notes = [*complete_project_table(pyproject, [each.environment.python for each in resolutions])]
-    pyproject.ask(asked)
+    torches = [each for each in asked if canonicalize_name(each.name) == TORCH]
+    pyproject.ask([each for each in asked if each not in torches])
+    for torch in torches:
+        pyproject.ask_torch(torch)
     for project, pins in pins_of(resolutions, named_indexes=pyproject.names_indexes).items():
         if project == TORCH:
             choices = [choice for each in resolutions for choice in each.choices.values()]
@@ -147,16 +147,15 @@ def check_depends(path: Path, requirements: Iterable[Requirement], projects: Ite
         )
 
 
-def find_torch_pin(requirements: Iterable[Requirement]) -> TorchVersion | None:
-    """The torch that a project pins: ``torch==2.11.0``, ``torch==2.11.*`` or ``torch~=2.11.0``; None for any other."""
-    requirement = next((each for each in requirements if canonicalize_name(each.name) == TORCH), None)
-    for specifier in requirement.specifier if requirement else ():
-        version = Version(specifier.version.removesuffix(".*"))
-        release = version.release
-        whole = specifier.version.endswith(".*") or len(release) > _MINOR_LENGTH
-        if specifier.operator in ("==", "~=") and whole and len(release) >= _MINOR_LENGTH:
-            return TorchVersion.of_release(version)
-    return None
+_CUDA_TAG: Final = re.compile(r"cu[0-9]{3}")
+
+
+def find_declared_cuda(torches: Iterable[Requirement], indexes: Iterable[str]) -> CudaVersion | None:
+    """Find the CUDA of a pin such as ``2.8.0+cu128``, or of an index's URL; None if there is none, or several."""
+    labels = (each.version.partition("+")[2] for torch in torches for each in torch.specifier)
+    words = {*labels, *(word for url in indexes for word in url.split("/"))}
+    found = {CudaVersion.parse(word) for word in words if _CUDA_TAG.fullmatch(word)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _pin_wheel(pyproject: PyprojectEditor, project: ProjectName, pins: Sequence[Pin]) -> Iterator[str]:
@@ -184,8 +183,10 @@ def _pin_torch(pyproject: PyprojectEditor, pins: Sequence[Pin], resolutions: Seq
     if not pyproject.has_source_by_hand(TORCH):
         pyproject.draw_from(TORCH, pins)
     elif any(pin.index for pin in pins):
-        cuda = ", ".join(sorted({str(resolution.environment.cuda) for resolution in resolutions}))
-        yield f"torch keeps its source in {pyproject.path.name}, which must be one for CUDA {cuda}"
+        cudas = {str(resolution.environment.cuda) for resolution in resolutions}
+        if cudas != {str(find_declared_cuda((), pyproject.torch_indexes))}:
+            cuda = ", ".join(sorted(cudas))
+            yield f"torch keeps its source in {pyproject.path.name}, which must be one for CUDA {cuda}"
 
 
 def _allow_urls(pyproject: PyprojectEditor) -> Iterator[str]:
@@ -211,7 +212,7 @@ def check_torch(path: Path, had: Iterable[Requirement], resolutions: Iterable[Re
 
 
 def _admits(requirement: Requirement, torch: TorchVersion) -> bool:
-    return requirement.url is not None or any(map(requirement.specifier.contains, torch.releases))
+    return requirement.url is not None or has_release_of(torch, requirement.specifier)
 
 
 def _admits_only(requirement: Requirement, wanted: set[TorchVersion | None]) -> bool:

@@ -86,6 +86,10 @@ class Project(Protocol):
     def requirements(self) -> tuple[Requirement, ...]:
         """All its dependencies."""
 
+    @property
+    def torch_indexes(self) -> Sequence[str]:
+        """The URLs of the indexes that torch comes from, as far as its files name them."""
+
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Make it depend on chosen wheels, given for each environment in ``resolutions``; updates read ``asked``."""
 

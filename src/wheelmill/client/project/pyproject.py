@@ -190,6 +190,21 @@ class PyprojectEditor(TomlTables):
         return False
 
     @property
+    def torch_indexes(self) -> list[str]:
+        """The URLs of the indexes that torch comes from, as far as the file names them."""
+        return []
+
+    def ask_torch(self, asked: Requirement) -> None:
+        """Depend on torch as the user asks; a bare name leaves an existing dependency as it is."""
+        had = self.torch_by_hand
+        if had and not asked.specifier:
+            return
+        pin = Pin(requirement=str(asked)).in_place_of(had)
+        self.depend(TORCH, [pin])
+        if "torch-was" in (self.table("tool", "wheelmill") or {}):
+            self.make_table("tool", "wheelmill")["torch-was"] = [pin.dependency]
+
+    @property
     def asked(self) -> tuple[Requirement, ...]:
         """The requests in ``tool.wheelmill.packages``, from which an update may take any matching version.
 
@@ -346,6 +361,17 @@ class IndexTables(PyprojectEditor):
         entries = _entries((self.table(*self.source_keys) or {}).get(self._source_key(project), []))
         places = [entry for entry in entries if _PLACES & entry.keys()]
         return any(not str(entry.get(self.source_word, "")).startswith(OURS) for entry in places)
+
+    @property
+    def torch_indexes(self) -> list[str]:
+        """The URLs of the indexes that torch's sources name; without any, of those that serve every dependency."""
+        entries = _entries((self.table(*self.source_keys) or {}).get(self._source_key(TORCH), []))
+        named = {str(entry[self.source_word]) for entry in entries if self.source_word in entry}
+        return [
+            str(index.get("url"))
+            for index in self._indexes()
+            if (str(index.get("name")) in named if named else not index.items() >= self.explicit.items())
+        ]
 
     def _source_key(self, project: ProjectName) -> str:
         """The spelling of a project's name in the table of sources."""

@@ -31,6 +31,7 @@ _END = "# <<< wheelmill {command}"
 _ASKED = "# asked for: "
 _TORCH_FOR = "# torch for: "
 _INDEX = "--extra-index-url "
+_INDEX_OPTIONS = ("-i ", "--index-url", "--extra-index-url")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,6 +203,13 @@ class RequirementsProject:
         file = RequirementsFile.read(self.path)
         return (*(each for _, each in file.by_hand), *map(Requirement, file.pinned))
 
+    @property
+    def torch_indexes(self) -> list[str]:
+        """The URLs in the file's options for indexes."""
+        file = RequirementsFile.read(self.path)
+        lines = (line.split("#")[0].strip() for line in (*file.before, *file.ours, *file.after))
+        return [line.replace("=", " ").split()[-1] for line in lines if line.startswith(_INDEX_OPTIONS)]
+
     def find_python(self) -> Path | None:
         """The interpreter of its environment."""
         own = python_in(self.environment) if self.environment else None
@@ -234,11 +242,12 @@ class RequirementsProject:
         """Remove wheels from between the marks, and torch with the last wheel that needs it; see `Project`."""
         file = RequirementsFile.read(self.path)
         check_depends(self.path, map(Requirement, file.pinned), projects)
+        asks_torch = any(canonicalize_name(each.name) == TORCH for each in file.asked) and TORCH not in projects
         torch_for = file.torch_for - set(projects)
-        gone = {*projects, *([] if torch_for else [TORCH])}
+        gone = {*projects, *([] if torch_for or asks_torch else [TORCH])}
         pins = [text for text in file.pinned if canonicalize_name(Requirement(text).name) not in gone]
         asked = [each for each in file.asked if canonicalize_name(each.name) not in gone]
-        ours = block(asked, torch_for, file.indexes if torch_for else (), pins)
+        ours = block(asked, torch_for, file.indexes if torch_for or asks_torch else (), pins)
         return Edit.of(self.path, file.with_ours(list(ours)))
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:

@@ -131,6 +131,11 @@ class PyprojectProject:
         """The dependencies in its ``pyproject.toml``."""
         return self._read().requirements
 
+    @property
+    def torch_indexes(self) -> list[str]:
+        """The URLs of the indexes of torch in its ``pyproject.toml``."""
+        return self._read().torch_indexes
+
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Write wheels into its file; see `Project`."""
         return add_wheels(self._read(), asked, resolutions)

@@ -198,6 +198,12 @@ class PdmPyproject(PyprojectEditor):
                 pdm["source"] = tomlkit.aot()
             pdm["source"].append(added)
 
+    @property
+    def torch_indexes(self) -> list[str]:
+        """The URLs of the indexes for torch, or for every dependency."""
+        sources = (self.table("tool", "pdm") or {}).get("source", [])
+        return [str(each.get("url")) for each in sources if TORCH in each.get("include_packages", (TORCH,))]
+
     def has_source_by_hand(self, project: ProjectName) -> bool:
         """True if the user set a project's source."""
         sources = (self.table("tool", "pdm") or {}).get("source", [])

@@ -273,8 +273,12 @@ class Overrides:
     @property
     def is_complete(self) -> bool:
         """True if an interpreter could add nothing."""
-        knows_cuda = self.cuda or (self.torch and (self.torch.cuda or self.torch.cpu_only))
-        return bool(self.python and self.platform and self.torch and knows_cuda)
+        return bool(self.python and self.platform and self.torch and self.names_cuda)
+
+    @property
+    def names_cuda(self) -> bool:
+        """True if a CUDA is given, or a build of torch for one or for none."""
+        return bool(self.cuda or (self.torch and (self.torch.cuda or self.torch.cpu_only)))
 
 
 def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvironment:
@@ -366,10 +370,12 @@ def _with_given_torch(
 ) -> TargetEnvironment:
     """Apply a given torch and CUDA; the installed build counts only if it has the requested CUDA."""
     if torch is None and (cuda is None or (found.cuda and cuda == found.cuda.major)):
-        return found
+        return replace(found, cuda_major=found.cuda.major if cuda and found.cuda else None)
     origins = {**found.origins, **({"torch": "--torch"} if torch else {}), **({"cuda": "--cuda"} if cuda else {})}
     target = replace(found, cpu_only=False, cxx11_abi=None, torch_release=None)
     if torch:
+        if found.torch not in (None, torch.torch):  # its CUDA need not be one of this torch
+            target = replace(target, cuda=None, preferred_cuda=found.cuda)
         target = replace(target, torch=torch.torch)
         if torch.cpu_only or torch.cuda:
             if cuda not in (None, torch.cuda, torch.cuda and torch.cuda.major):

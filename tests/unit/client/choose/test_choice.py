@@ -7,10 +7,12 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from tests.page_server import Answer, PageServer, in_pieces, links_page
+from tests.refusals import coded
 from tests.unit.client.conftest import TARGET, Resolve, chosen
 from tests.wheels import wheel_name as name
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Resolution
+from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, Platform, TorchVersion, project_name
 from wheelmill.wheel.name import AliasWheel
 
@@ -66,6 +68,59 @@ def test_an_open_cuda_stays_within_what_the_driver_runs(resolved: Resolve) -> No
     names = [name(label="cu130torch2.10"), name(label="cu128torch2.10")]
     target = replace(TARGET, torch=None, cuda=None, driver="550.54.14")
     assert chosen(resolved(names, "demo", target=target)) == names[1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "preferred", "cuda"),
+    [
+        (["cu126", "cu128", "cu129"], "12.6", "12.6"),  # of the torch that is there
+        (["cu128"], "12.6", "12.8"),  # which has no wheel
+        (["cu128"], "13.0", "12.8"),  # which this torch does not have
+        (["cu126"], None, "12.6"),  # the wheel's own
+        (["cu129"], None, "12.9"),
+        (["cu126", "cu128", "cu129"], None, "12.8"),  # the usual index's
+        (["cu12"], None, "12.8"),
+        (["cu126", "cu129"], None, "12.9"),  # the newest
+    ],
+)
+def test_an_open_cuda_changes_as_little_as_it_can(
+    resolved: Resolve, labels: list[str], preferred: str | None, cuda: str
+) -> None:
+    target = replace(TARGET, cuda=None, preferred_cuda=CudaVersion.parse(preferred) if preferred else None)
+    resolution = resolved([name(label=f"{label}torch2.8") for label in labels], "demo", target=target)
+    assert (str(resolution.environment.cuda), chosen(resolution) is not None) == (cuda, True)
+    assert resolution.torch_backend == (None if cuda == "12.8" else CudaVersion.parse(cuda).tag)
+
+
+def test_the_cuda_that_most_wheels_are_for_is_the_least_change(resolved: Resolve) -> None:
+    names = [name(label=f"{label}torch2.8") for label in ("cu126", "cu128")]
+    names.append(name(label="cu126torch2.8", project="other"))
+    resolution = resolved(names, "demo", "other", target=replace(TARGET, cuda=None))
+    assert resolution.environment.cuda == CudaVersion(12, 6)
+
+
+@pytest.mark.parametrize(
+    ("asked", "torch"),
+    [("torch", "2.9"), ("torch==2.8.*", "2.8"), ("torch>=2.5,<2.9", "2.8"), ("torch==2.8.0+cu128", "2.8")],
+)
+@pytest.mark.parametrize("installed", [None, "2.9.1+cu128"])
+def test_torch_that_is_asked_for_limits_the_torch(
+    resolved: Resolve, asked: str, torch: str, installed: str | None
+) -> None:
+    names = [name(label=f"cu128torch{minor}") for minor in ("2.7", "2.8", "2.9")]
+    target = replace(TARGET, torch=None, cuda=None)
+    if installed:
+        target = replace(TARGET, torch=TorchVersion(2, 9), torch_release=installed)
+    resolution = resolved(names, asked, "demo", target=target)
+    assert (str(resolution.torch), list(resolution.choices), resolution.unresolved) == (torch, ["demo"], {})
+    assert resolution.environment.torch_release == (installed if torch == "2.9" else None)
+
+
+def test_a_range_without_a_known_torch_and_one_against_the_option_are_refused(resolved: Resolve) -> None:
+    with pytest.raises(UsageError, check=coded("torch-unknown", "<1.13")):
+        resolved([name()], "torch<1.13", "demo", target=replace(TARGET, torch=None, cuda=None))
+    with pytest.raises(UsageError, check=coded("options-conflict", "torch==2.9.*", "2.8")):
+        resolved([name()], "torch==2.9.*", "demo")
 
 
 def test_a_torch_without_cuda_takes_no_wheel_for_cuda(resolved: Resolve) -> None:

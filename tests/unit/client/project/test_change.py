@@ -1,4 +1,4 @@
-"""What a project's own pin on torch says."""
+"""How a project's file changes, and what it declares of torch."""
 
 import os
 import stat
@@ -9,26 +9,49 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.unit.client.targets import INDEX, LINUX, candidate, resolution
-from wheelmill.client.project.change import Edit, add_wheels, find_torch_pin, remove_packages
+from wheelmill.client.project.change import Edit, add_wheels, find_declared_cuda, remove_packages
 from wheelmill.client.project.pyproject import UvPyproject
-from wheelmill.names import CudaVersion, TorchVersion, project_name
+from wheelmill.names import TORCH, CudaVersion, TorchVersion, project_name
+
+INDEX_OF = "https://mirror.example/whl/{}"
 
 
 @pytest.mark.parametrize(
-    ("requirement", "torch"),
+    ("requirement", "indexes", "cuda"),
     [
-        ("torch==2.11.0", "2.11"),
-        ("torch==2.11.*", "2.11"),
-        ("torch~=2.11.0", "2.11"),
-        ("torch==2.16.0rc1", "2.16rc1"),
-        ("torch==2.16.1rc1", "2.16"),
-        ("torch>=2.11", None),
-        ("torch==2.*", None),
+        ("torch==2.8.0+cu126", [], "12.6"),
+        ("torch>=2.8", ["cu128", "cpu"], "12.8"),
+        ("torch>=2.8", ["cu128/simple/", "simple"], "12.8"),
+        ("torch>=2.8", ["cu128", "cu126"], None),
+        ("torch==2.8.0", ["simple"], None),
     ],
 )
-def test_a_project_that_pins_torch_says_which(requirement: str, torch: str | None) -> None:
-    found = find_torch_pin([Requirement("rich"), Requirement(requirement)])
-    assert (str(found) if found else None) == torch
+def test_the_cuda_of_a_declared_torch(requirement: str, indexes: list[str], cuda: str | None) -> None:
+    found = find_declared_cuda([Requirement(requirement)], map(INDEX_OF.format, indexes))
+    assert (str(found) if found else None) == cuda
+
+
+@pytest.mark.parametrize(
+    ("had", "asked", "has", "left"),
+    [
+        ("", "torch", "torch==2.11.*", ["torch"]),
+        ("", "torch>=2.9", "torch==2.11.*", ["torch>=2.9"]),
+        ('"torch>=2.5",', "torch", "torch==2.11.*", ["torch>=2.5"]),
+        ('"torch==2.8.*",', "torch==2.11.*", "torch==2.11.*", ["torch==2.11.*"]),
+    ],
+)
+def test_torch_that_is_asked_for_is_a_dependency_of_the_users_own(
+    had: str, asked: str, has: str, left: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(PROJECT.format(torch=had))
+    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl")
+    chosen = replace(resolution(wheel), asks_torch=True)
+    add_wheels(UvPyproject.read(path), [Requirement(asked), Requirement("flash-attn")], [chosen]).write()
+    assert UvPyproject.read(path).dependencies_on(TORCH) == [has]
+    assert list(map(str, UvPyproject.read(path).asked)) == ["flash-attn"]
+    remove_packages(UvPyproject.read(path), [project_name("flash-attn")]).write()
+    assert UvPyproject.read(path).dependencies_on(TORCH) == left
 
 
 PROJECT = """\

@@ -40,7 +40,9 @@ def test_a_build_without_cuda_is_none_for_cuda_wheels(said: str) -> None:
 
 
 def test_a_torch_that_does_not_say_its_cuda_keeps_the_one_that_was_found() -> None:
-    assert given(torch="2.9.0a0+git12ab").cuda == CudaVersion(12, 8)
+    assert given(torch="2.8.0a0+git12ab").cuda == CudaVersion(12, 8)
+    other = given(torch="2.9.0a0+git12ab")
+    assert (other.cuda, other.preferred_cuda) == (None, CudaVersion(12, 8))
 
 
 @pytest.mark.parametrize("cuda", ["13", "12.6", "cu130"])
