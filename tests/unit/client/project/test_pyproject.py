@@ -306,16 +306,17 @@ def test_torch_for_another_cuda_comes_from_its_index(tmp_path: Path, dependency:
     assert uv["index"] == [{"name": "wheelmill-pytorch-cu126", "url": TORCH_INDEX, "explicit": True}]
 
 
-def test_torch_stays_with_the_mirror_that_a_project_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("near", "noted"), [("cu126", False), ("torch", True)])
+def test_torch_stays_with_the_mirror_that_a_project_names(near: str, tmp_path: Path, *, noted: bool) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text(
         '[project]\nname = "mine"\nversion = "1"\ndependencies = ["torch"]\n[tool.uv.sources]\n'
-        'torch = {index = "near"}\n[[tool.uv.index]]\nname = "near"\nurl = "https://near.example/cu126"\n'
+        f'torch = {{index = "near"}}\n[[tool.uv.index]]\nname = "near"\nurl = "https://near.example/{near}"\n'
     )
     change = add_for_another_cuda(path)
     assert 'torch = {index = "near"}' in path.read_text()
     assert TORCH_INDEX not in path.read_text()
-    assert any("CUDA 12.6" in note for note in change.notes)
+    assert any("CUDA 12.6" in note for note in change.notes) is noted
 
 
 def test_torch_is_not_added_beside_wheels_that_do_not_need_it() -> None:
