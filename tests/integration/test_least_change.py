@@ -109,6 +109,16 @@ def test_what_is_declared_comes_before_what_is_installed(
     )
 
 
+def test_explain_compares_with_what_add_would_choose(run: Callable[..., Done], project: Path, tmp_path: Path) -> None:
+    python = str(project / ".venv" / "bin" / "python")
+    (tmp_path / "pyproject.toml").write_text(PROJECT.format('"torch==2.8.*"'))
+    explained = json.loads(run("explain", "demo-gpu", "--json", "--python-path", python).stdout)
+    assert "torch 2.8 and CUDA 12.8" in explained["environment"]
+    (tmp_path / "pyproject.toml").write_text("[project")
+    explained = json.loads(run("explain", "demo-gpu", "--json", "--python-path", python).stdout)
+    assert "torch 2.9 and CUDA 13.0" in explained["environment"]
+
+
 @pytest.mark.parametrize(
     ("line", "chosen"),
     [("torch==2.8.*", ("2.8", "12.8")), ("--extra-index-url https://mirror.example/cu126", ("2.9", "12.6"))],

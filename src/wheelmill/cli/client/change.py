@@ -5,8 +5,6 @@ A project has a file, environments, and wheels for all of them.
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -21,7 +19,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.resolve import SearchOptions, demand_attestations, no_wheel_error, print_resolution
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
-from wheelmill.cli.shared.options import TargetOptions
+from wheelmill.cli.shared.options import TargetOptions, with_declared_torch
 from wheelmill.client.choose.resolve import resolve
 from wheelmill.client.records import LookupOutcome, Resolution
 from wheelmill.errors import UsageError
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from wheelmill.client.install.installer import DriverNeed
     from wheelmill.client.project.find import Project
     from wheelmill.client.records import TargetEnvironment
-    from wheelmill.client.target.detect import Overrides
     from wheelmill.names import ProjectName
 
 
@@ -274,26 +271,6 @@ def resolve_for_project(
     return resolve_for_all(requirements, targets, search, project, build=build, require_attestation=require_attestation)
 
 
-def _with_declared_torch(
-    found: TargetEnvironment, project: Project, given: Overrides, *, asks_torch: bool
-) -> TargetEnvironment:
-    """Replace the installed torch and CUDA by those that a project declares, unless options or requests name others."""
-    from wheelmill.client.lock.environments import marker_environment
-    from wheelmill.client.project.change import find_declared_cuda
-
-    seen = {name: str(value) for name, value in marker_environment(found).items()}
-    torches = [each for each in project.requirements if canonicalize_name(each.name) == TORCH]
-    wanted = [each.specifier for each in torches if each.marker is None or each.marker.evaluate(seen)]
-    is_named = bool(given.torch) or asks_torch
-    if wanted and not is_named:
-        found = found.with_torch_in(functools.reduce(operator.and_, wanted))
-    cuda = find_declared_cuda(torches, project.torch_indexes)
-    if cuda in (None, found.cuda) or given.names_cuda:
-        return found
-    built = replace(found, cpu_only=False, cxx11_abi=None, torch_release=None)
-    return replace(built, cuda=None, preferred_cuda=cuda) if is_named else replace(built, cuda=cuda)
-
-
 def _with_plain_packages(
     resolution: Resolution, requirements: Iterable[Requirement], project: Project, search: SearchOptions
 ) -> Resolution:
@@ -345,7 +322,7 @@ def resolve_for_all(
     for each in targets:
         environment = each.detect()
         if project:
-            environment = _with_declared_torch(environment, project, each.overrides(), asks_torch=asks_torch)
+            environment = with_declared_torch(environment, project, each.overrides(), asks_torch=asks_torch)
         if found:
             first = found[0].environment
             environment = replace(environment, torch=first.torch, cuda=first.cuda)

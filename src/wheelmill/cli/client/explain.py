@@ -72,7 +72,9 @@ def explain(
     (wanted,) = requirements_of([requirement])
     report = _report_variants if variants else _report_wheels
     most = None if everything or fitting else _NEAREST
-    explanation, content, lines = report(wanted, target.here().detect(), search.search(), fitting=fitting, most=most)
+    explanation, content, lines = report(
+        wanted, target.detect_for_project(), search.search(), fitting=fitting, most=most
+    )
     for warning in explanation.warnings:
         say_warning(warning)
     if content.get("namesake"):

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_type_hints
 
 import typer
 from packaging.requirements import Requirement
@@ -21,10 +22,22 @@ from wheelmill.cli.shared.commands import say
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.detect import NamedTorch, Overrides, detect_environment, is_ours, python_in
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, bounded, project_name, read_requirement
+from wheelmill.names import (
+    TORCH,
+    CudaVersion,
+    Platform,
+    ProjectName,
+    PythonVersion,
+    bounded,
+    project_name,
+    read_requirement,
+)
 from wheelmill.wheel.attestation import Signer
 from wheelmill.wheel.gpu_code import read_gpu
 from wheelmill.wheel.platforms import PLATFORMS, Libc
+
+if TYPE_CHECKING:
+    from wheelmill.client.project.find import Project
 
 CONFIG_VARIABLE: Final = "WHEELMILL_CONFIG"
 """Names the configuration folder where no option does."""
@@ -175,9 +188,39 @@ class TargetOptions:
         python = python_in(environment) if environment else None
         return self if python is None or is_ours(python) else replace(self, python_path=python)
 
+    def detect_for_project(self) -> TargetEnvironment:
+        """Detect the target that `add` has here: with the torch that the nearest project declares."""
+        from wheelmill.client.project.find import find_project
+
+        found = self.here().detect()
+        try:
+            return with_declared_torch(found, find_project(None), self.overrides(), asks_torch=False)
+        except (UsageError, OSError):  # `add` names the fault of the file
+            return found
+
     def detect(self) -> TargetEnvironment:
         """Detect the facts that were not given."""
         return detect_environment(self.python_path, self.overrides())
+
+
+def with_declared_torch(
+    found: TargetEnvironment, project: Project, given: Overrides, *, asks_torch: bool
+) -> TargetEnvironment:
+    """Replace the installed torch and CUDA by those that a project declares, unless options or requests name others."""
+    from wheelmill.client.lock.environments import marker_environment
+    from wheelmill.client.project.change import find_declared_cuda
+
+    seen = {name: str(value) for name, value in marker_environment(found).items()}
+    torches = [each for each in project.requirements if canonicalize_name(each.name) == TORCH]
+    wanted = [each.specifier for each in torches if each.marker is None or each.marker.evaluate(seen)]
+    is_named = bool(given.torch) or asks_torch
+    if wanted and not is_named:
+        found = found.with_torch_in(functools.reduce(operator.and_, wanted))
+    cuda = find_declared_cuda(torches, project.torch_indexes)
+    if cuda in (None, found.cuda) or given.names_cuda:
+        return found
+    built = replace(found, cpu_only=False, cxx11_abi=None, torch_release=None)
+    return replace(built, cuda=None, preferred_cuda=cuda) if is_named else replace(built, cuda=cuda)
 
 
 def requirements_of(texts: Sequence[str]) -> list[Requirement]:
