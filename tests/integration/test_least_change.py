@@ -168,5 +168,9 @@ def test_a_package_that_needs_no_source_is_for_the_projects_own_tool(
         done = run("add", "einops", *given, exit_code=8, WHEELMILL_SOURCES=f"{url}simple/")
         done.check_refused("no-wheel", "poetry add einops")
         (project / "poetry.lock").unlink()
+        add_wheel(site, "demo_gpy-1.0-py3-none-any.whl")
+        done = run("add", "demo-gpy", *given, exit_code=8, WHEELMILL_SOURCES=f"{url}simple/")
+        done.check_refused("no-wheel", "demo-gpu")
+        assert "uv add" not in done.stderr
         done = run("add", "absent", *given, exit_code=8, WHEELMILL_SOURCES=f"{url}simple/")
         assert "uv add" not in done.stderr

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from packaging.requirements import Requirement
@@ -21,11 +21,12 @@ from wheelmill.cli.client.resolve import SearchOptions, demand_attestations, no_
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import TargetOptions, with_declared_torch
 from wheelmill.client.choose.resolve import resolve
-from wheelmill.client.records import LookupOutcome, Resolution
+from wheelmill.client.choose.suggest import ELSEWHERE
+from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH
 from wheelmill.system.process import command_line
-from wheelmill.system.progress import QUIET, size
+from wheelmill.system.progress import size
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import Changed
@@ -209,9 +210,6 @@ class ChangeOptions(ProjectOptions):
         return InstallPlace.of_interpreter(self.python_path) if self.python_path else None
 
 
-_ABSENT: Final = (LookupOutcome.ABSENT, LookupOutcome.HAS_NONE)
-"""Answers of sources without a package."""
-
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
 
@@ -271,13 +269,13 @@ def resolve_for_project(
     return resolve_for_all(requirements, targets, search, project, build=build, require_attestation=require_attestation)
 
 
-def _with_plain_packages(
-    resolution: Resolution, requirements: Iterable[Requirement], project: Project, search: SearchOptions
-) -> Resolution:
+def _with_plain_packages(resolution: Resolution, requirements: Iterable[Requirement], project: Project) -> Resolution:
     """Name the project's own way to add packages that no source has, and that are pure Python."""
+    from wheelmill.client.choose.explain import has_namesake
     from wheelmill.client.lock.environments import has_pure_wheel
 
-    silent = {each.project for each in resolution.sources if each.outcome not in _ABSENT}
+    silent = {each.project for each in resolution.sources if each.outcome.is_open}
+    absent = {name for name, each in resolution.unresolved.items() if each.suggestion == ELSEWHERE} - silent
     plain = {
         name: replace(
             resolution.unresolved[name],
@@ -285,9 +283,9 @@ def _with_plain_packages(
             suggestion=_way_to_add(each, project),
         )
         for each in requirements
-        if (name := canonicalize_name(each.name)) in resolution.unresolved
-        and name not in silent
-        and has_pure_wheel(each, resolution.environment, offline=search.offline, progress=QUIET)
+        if (name := canonicalize_name(each.name)) in absent
+        and not has_namesake(name)
+        and has_pure_wheel(each, resolution.environment)
     }
     return replace(resolution, unresolved={**resolution.unresolved, **plain})
 
@@ -327,8 +325,8 @@ def resolve_for_all(
             first = found[0].environment
             environment = replace(environment, torch=first.torch, cuda=first.cuda)
         resolution = resolve(requirements, environment, replace(search.search(), confirm=True))
-        if project:
-            resolution = _with_plain_packages(resolution, requirements, project, search)
+        if project and resolution.unresolved and not search.offline:
+            resolution = _with_plain_packages(resolution, requirements, project)
         print_resolution(resolution)
         if resolution.unresolved:
             from wheelmill.cli.shared.local_builds import add_local_builds

@@ -43,7 +43,8 @@ _SHOWN: Final = {
     Aspect.FILE: "no longer on their server",
 }
 
-_ELSEWHERE: Final = "'wheelmill search' lists the sources; --extra-source names another one, which no project remembers"
+ELSEWHERE: Final = "'wheelmill search' lists the sources; --extra-source names another one, which no project remembers"
+"""The suggestion for a project that no source has, and whose name resembles no other."""
 
 
 def explain_absence(
@@ -53,7 +54,7 @@ def explain_absence(
     project = canonicalize_name(requirement.name)
     against = [(candidate, list(mismatches(candidate, requirement, target, facts))) for candidate in candidates]
     if not against:
-        return Unresolved(project=project, reason="no source has a wheel of it", suggestion=_ELSEWHERE)
+        return Unresolved(project=project, reason="no source has a wheel of it", suggestion=ELSEWHERE)
     counts = Counter(aspect for _, found in against for aspect in {mismatch.aspect for mismatch in found})
     aspects = sorted(filter(counts.get, _SHOWN), key=lambda aspect: -counts[aspect])
     reasons = ", ".join(f"{counts[aspect]} {_SHOWN[aspect]}" for aspect in aspects) or "for a torch that is not known"

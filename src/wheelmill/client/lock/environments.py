@@ -26,7 +26,7 @@ from wheelmill.client.records import Candidate, Choice, Resolution, SourceKind, 
 from wheelmill.errors import InstallError, IntegrityError, UsageError, WheelmillError
 from wheelmill.installers.uv import compile_requirements, find_uv, run_installer, torch_options
 from wheelmill.names import ProjectName
-from wheelmill.system.progress import Progress
+from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.platforms import PLATFORMS
@@ -128,10 +128,10 @@ def closure_of(
     return tuple(_only_fitting_wheels(package, environment) for package in packages)
 
 
-def has_pure_wheel(project: Requirement, environment: TargetEnvironment, *, offline: bool, progress: Progress) -> bool:
+def has_pure_wheel(project: Requirement, environment: TargetEnvironment) -> bool:
     """True if the package index has a project as a wheel for every machine; False if that is not known."""
     with suppress(WheelmillError):
-        packages = closure_of([str(project)], environment=environment, offline=offline, progress=progress)
+        packages = closure_of([str(project)], environment=environment, offline=False, progress=QUIET)
         wheels = [each.wheels or () for each in packages if each.name == canonicalize_name(project.name)]
         return any(wheel.filename.endswith("-any.whl") for each in wheels for wheel in each)
     return False
