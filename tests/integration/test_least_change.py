@@ -18,6 +18,7 @@ from wheelmill.installers.uv import own_uv
 from wheelmill.system import process
 
 PROJECT = '[project]\nname = "mine"\nversion = "1"\nrequires-python = ">=3.11"\ndependencies = [{}]\n'
+WHEEL = f"https://torch.example/torch-2.8.0%2Bcu126-{TAG}.whl"
 OF_UV = (
     '[tool.uv.sources]\ntorch = {index = "pt"}\n[[tool.uv.index]]\nname = "pt"\nurl = "https://mirror.example/cu126"\n'
 )
@@ -86,6 +87,7 @@ def target(done: Done) -> tuple[str, str]:
         (('"torch>=2.8"', ""), ["demo-gpu"], ("2.9", "13.0")),
         (('"torch==2.8.*"', ""), ["demo-gpu"], ("2.8", "12.8")),
         (('"torch<2.9"', ""), ["demo-gpu"], ("2.8", "12.8")),
+        ((f'"torch @ {WHEEL}"', ""), ["demo-gpu"], ("2.8", "12.6")),
         (('"torch==2.9.0+cu126"', ""), ["demo-gpu"], ("2.9", "12.6")),
         (("\"torch==2.8.*; sys_platform == 'linux'\"", ""), ["demo-gpu"], ("2.8", "12.8")),
         (('"torch==2.8.*"', OF_UV), ["demo-gpu"], ("2.8", "12.6")),

@@ -16,6 +16,7 @@ from typing import Final
 
 import tomlkit
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 
 from wheelmill.client.lock.files import Pin, pins_of
@@ -25,6 +26,7 @@ from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, ProjectName, PythonVersion, TorchVersion
 from wheelmill.system.files import behind_links, write_bytes
 from wheelmill.wheel.label import has_release_of
+from wheelmill.wheel.name import wheel_behind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,12 +149,18 @@ def check_depends(path: Path, requirements: Iterable[Requirement], projects: Ite
         )
 
 
+def range_of(requirement: Requirement) -> SpecifierSet:
+    """Return the range of a requirement; for the URL of a wheel, the version in its name."""
+    wheel = wheel_behind(requirement.url or "")
+    return SpecifierSet(f"=={wheel.version}") if wheel else requirement.specifier
+
+
 _CUDA_TAG: Final = re.compile(r"cu[0-9]{3}")
 
 
 def find_declared_cuda(torches: Iterable[Requirement], indexes: Iterable[str]) -> CudaVersion | None:
     """Find the CUDA of a pin such as ``2.8.0+cu128``, or of an index's URL; None if there is none, or several."""
-    labels = (each.version.partition("+")[2] for torch in torches for each in torch.specifier)
+    labels = (each.version.partition("+")[2] for torch in torches for each in range_of(torch))
     words = {*labels, *(word for url in indexes for word in url.split("/"))}
     found = {CudaVersion.parse(word) for word in words if _CUDA_TAG.fullmatch(word)}
     return found.pop() if len(found) == 1 else None
@@ -180,6 +188,8 @@ def _pin_torch(pyproject: PyprojectEditor, pins: Sequence[Pin], resolutions: Seq
         for requirement in pyproject.torch_by_hand:
             pinned = ", ".join(pin.dependency for pin in pins)
             yield f"{requirement} was changed to {pinned}: the wheels are linked to that torch"
+    if narrow and any(requirement.url for requirement in had):
+        return
     if not pyproject.has_source_by_hand(TORCH):
         pyproject.draw_from(TORCH, pins)
     elif any(pin.index for pin in pins):
@@ -212,7 +222,7 @@ def check_torch(path: Path, had: Iterable[Requirement], resolutions: Iterable[Re
 
 
 def _admits(requirement: Requirement, torch: TorchVersion) -> bool:
-    return requirement.url is not None or has_release_of(torch, requirement.specifier)
+    return has_release_of(torch, range_of(requirement))
 
 
 def _admits_only(requirement: Requirement, wanted: set[TorchVersion | None]) -> bool:

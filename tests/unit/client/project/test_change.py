@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.refusals import coded
 from tests.unit.client.targets import INDEX, LINUX, candidate, resolution
 from wheelmill.client.project.change import Edit, add_wheels, find_declared_cuda, remove_packages
 from wheelmill.client.project.pyproject import UvPyproject
+from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, TorchVersion, project_name
 
 INDEX_OF = "https://mirror.example/whl/{}"
@@ -20,6 +22,7 @@ INDEX_OF = "https://mirror.example/whl/{}"
     ("requirement", "indexes", "cuda"),
     [
         ("torch==2.8.0+cu126", [], "12.6"),
+        ("torch @ https://torch.example/torch-2.8.0%2Bcu126-cp312-cp312-linux_x86_64.whl", ["simple"], "12.6"),
         ("torch>=2.8", ["cu128", "cpu"], "12.8"),
         ("torch>=2.8", ["cu128/simple/", "simple"], "12.8"),
         ("torch>=2.8", ["cu128", "cu126"], None),
@@ -94,6 +97,20 @@ def test_a_torch_that_was_changed_by_hand_stays(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("torch==2.11.*", "torch>=2.11"))
     remove_packages(UvPyproject.read(path), [project_name("flash-attn")]).write()
     assert '"torch>=2.11"' in path.read_text()
+
+
+def test_a_wheel_of_torch_that_is_named_by_its_url_stays(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    url = "torch @ https://torch.example/torch-2.11.0%2Bcu130-cp312-cp312-linux_x86_64.whl"
+    path.write_text(PROJECT.format(torch=f'"{url}",'))
+    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
+    chosen = replace(chosen, torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
+    add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [chosen]).write()
+    assert UvPyproject.read(path).dependencies_on(TORCH) == [url]
+    assert "torch.example/cu130" not in path.read_text()
+    other = replace(chosen, environment=replace(LINUX, torch=TorchVersion(2, 12)))
+    with pytest.raises(UsageError, check=coded("dependency-conflict", "torch 2.12")):
+        add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [other])
 
 
 def test_a_pin_of_ours_gives_way_to_another_torch(tmp_path: Path) -> None:
