@@ -4,14 +4,16 @@ Afterwards the project's own tool finds nothing wrong, or nothing has changed, b
 real ones; wheels come from a server of this machine.
 """
 
+import json
 import os
 import platform
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,6 +118,10 @@ KINDS = {
 }
 
 
+ELSEWHERE = {"poetry": {"POETRY_VIRTUALENVS_IN_PROJECT": "false"}}
+"""What makes a tool keep its environment elsewhere than in the project."""
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     write_site(tmp_path / "site", TAG)
@@ -184,6 +190,12 @@ class Project:
     def run(self, *arguments: str, exit_code: int = 0) -> str:
         return self.end(self.start(*arguments), exit_code)
 
+    def read(self, *arguments: str) -> Any:
+        """What a command prints as JSON."""
+        shown, told = self.start(*arguments, "--json").communicate()
+        assert shown, told
+        return json.loads(shown)
+
     @property
     def text(self) -> str:
         path = self.folder / self.kind.edited
@@ -246,3 +258,31 @@ def test_a_project_is_changed_by_its_own_tool_or_not_at_all(
     assert project.text == before
     assert not project.has("demo_gpu")
     project.check()
+
+
+@sampled("kind", [*KINDS, "poetry elsewhere", "hatch elsewhere"], "uv", "poetry elsewhere", "hatch elsewhere")
+def test_every_command_reads_and_changes_the_same_environment(
+    kind: str, variables: dict[str, str], tmp_path: Path
+) -> None:
+    name, _, elsewhere = kind.partition(" ")
+    case = KINDS[name]
+    if elsewhere:
+        files = {path: text.replace('path = ".venv"\n', "") for path, text in case.files.items()}
+        case, variables = replace(case, files=files), variables | ELSEWHERE.get(name, {})
+    folder = tmp_path / "project"
+    folder.mkdir()
+    project = Project(case, folder, variables)
+    project.run("add", "demo-gpu", *TARGET)
+    own = Path(project.read("environment")["interpreter"])
+    assert own.is_relative_to(folder) != bool(elsewhere)
+    assert subprocess.run([own, "-c", "import demo_gpu"], check=False).returncode == 0
+    assert [each["project"] for each in project.read("list")["packages"]] == ["demo-gpu"]
+    assert [each["failure"] for each in project.read("test")["packages"]] == [None]
+    for command in (("add", "demo-gpu"), ("update",), ("install", "demo-gpu")):
+        assert project.read(*command, "--dry-run")["packages"] == []
+    assert project.read("explain", "demo-gpu")["candidates"][0]["fits"]
+    assert str(own) in json.dumps(project.read("doctor")["looked_at"])
+    project.run("lock")
+    assert f"environment: {own.parent.parent}, Python" in project.run("sync")
+    assert f"environment: {own.parent.parent}, Python" in project.run("remove", "demo-gpu")
+    assert project.read("list")["packages"] == []

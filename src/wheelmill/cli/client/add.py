@@ -152,6 +152,7 @@ def _change(
         beside = requirements_beside(asked, project)
         outcome = forecast(resolutions[0], environment, search, edit.contents, beside)
     else:
+        is_new = environment is not None and not environment.interpreter.exists()
         with transaction(project.root, project.files, environment) as outcome, wheel_cache(search) as (cache, shown):
             edit.write()
             if not target.no_sync:
@@ -159,6 +160,8 @@ def _change(
         made = target.environment_of(project)
         if environment != made:  # its tool makes environments elsewhere
             outcome = EnvironmentChange.between({}, packages_of(made))
+        if is_new:
+            say(f"environment: {made}")
         say(f"{'changed' if edit.contents else 'nothing to change in'} {project.path}")
     content: ProjectChange = {
         "project": str(project.path),

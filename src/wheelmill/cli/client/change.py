@@ -109,10 +109,9 @@ def roll_back_interrupted(target: TargetOptions) -> None:
     """Roll back a killed command's change to the environment that options name, before it is read."""
     from wheelmill.client.install.distributions import InstallPlace
     from wheelmill.client.project import journal
-    from wheelmill.client.target.detect import find_interpreter
 
-    if journal.has_journals() and (interpreter := target.python_path or find_interpreter(Path.cwd())):
-        journal.roll_back_interrupted(InstallPlace.of_interpreter(interpreter).base, say)
+    if journal.has_journals() and target.python_path:
+        journal.roll_back_interrupted(InstallPlace.of_interpreter(target.python_path).base, say)
 
 
 @contextmanager
@@ -121,6 +120,8 @@ def transaction(root: Path, files: Sequence[Path], environment: InstallPlace | N
     from wheelmill.client.project.journal import roll_back_on_failure
 
     before, outcome = packages_of(environment), EnvironmentChange()
+    if environment:
+        say(f"environment: {environment}")
     with roll_back_on_failure(root, files, environment, say):
         yield outcome
     outcome.changes = EnvironmentChange.between(before, packages_of(environment)).changes
@@ -138,10 +139,9 @@ def install_place_of(target: TargetOptions) -> InstallPlace:
     """Return where packages are installed that belong to no project."""
     from wheelmill.client.install.distributions import InstallPlace
     from wheelmill.client.install.installer import no_environment
-    from wheelmill.client.target.detect import find_interpreter
 
-    if interpreter := target.python_path or find_interpreter(Path.cwd()):
-        return InstallPlace.of_interpreter(interpreter)
+    if target.python_path:
+        return InstallPlace.of_interpreter(target.python_path)
     raise no_environment()
 
 
@@ -202,12 +202,14 @@ class ChangeOptions(ProjectOptions):
     def environment_of(self, project: Project) -> InstallPlace | None:
         """Return the environment that changes with a project; None with ``--no-sync``, or if there is none yet."""
         from wheelmill.client.install.distributions import InstallPlace
+        from wheelmill.client.project.tool_project import ToolProject
 
-        if self.no_sync:
+        if self.no_sync or not (project.environment or self.python_path):
             return None
-        if project.environment:
+        if isinstance(project, ToolProject) and project.environment:
             return InstallPlace.of_environment(project.environment)
-        return InstallPlace.of_interpreter(self.python_path) if self.python_path else None
+        python = project.find_python()
+        return InstallPlace.of_interpreter(python) if python else None
 
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]

@@ -6,7 +6,6 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,7 +58,7 @@ def doctor(
         )
 
     belongs_to = None if packages else _project(target)
-    chosen = target.here() if packages else _with_interpreter_of(belongs_to, target)
+    chosen = target.here(belongs_to)
     roll_back_interrupted(chosen)
 
     def examine() -> Examination:
@@ -114,15 +113,6 @@ def _project(target: ProjectOptions) -> Project | None:
             raise
         say(f"note: only the environment is examined: {error}")
         return None
-
-
-def _with_interpreter_of(project: Project | None, target: TargetOptions) -> TargetOptions:
-    """Add the interpreter that a project's own tool takes, if none was named."""
-    # An environment without a project exists before the file that lists its additions.
-    is_there = project and (project.path.exists() or project.root == project.environment)
-    if project is None or not is_there or target.python_path or target.overrides().is_complete:
-        return target
-    return replace(target, python_path=project.find_python())
 
 
 def _examine_choice(packages: Sequence[str], target: TargetOptions, search: SearchOptions) -> Examination:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,15 +25,17 @@ from wheelmill.cli.client.change import (
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.resolve import SearchOptions, package_argument
 from wheelmill.cli.shared.commands import say
-from wheelmill.cli.shared.options import SignerOption, TargetOptions, requirements_of, with_groups
+from wheelmill.cli.shared.options import SignerOption, TargetOptions, project_here, requirements_of, with_groups
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.install.installer import Installation
+from wheelmill.client.target.detect import active_environment, is_ours
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.system.progress import number_of
 from wheelmill.wheel.name import WheelName
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import InstallationContent
+    from wheelmill.client.install.distributions import InstallPlace
 
 LockOption = Annotated[
     Path | None, typer.Option("--lock", help="A pylock.toml, written by any tool (PEP 751).", metavar="FILE")
@@ -66,11 +70,11 @@ def install(
                 "--require-attestation is for wheels that are chosen; those of a lock are known by their hashes",
                 hint="give it to 'wheelmill lock'",
             )
-        outcome, installed = _install_locked(lock, target, search, exactly=False, dry_run=output.dry_run)
+        outcome, installed = _install_locked(lock, _place_to_change(target), search, dry_run=output.dry_run)
         _report("install", installed, outcome, output)
         return
-    asked, target = requirements_of(requirements or ()), target.here()
-    place = install_place_of(target)
+    asked = requirements_of(requirements or ())
+    target, place = _place_to_change(target)
     with exclusive(place.base):
         (resolution,) = resolve_for_all(asked, [target], search, require_attestation=require_attestation)
         check_driver(needs_of_choices(resolution, read_facts()), resolution.environment)
@@ -97,7 +101,8 @@ def sync(
 ) -> None:
     """Make an environment hold what a lock holds, and nothing else."""
     path = lock or lock_folder(target.find_project()) / "pylock.toml"
-    outcome, installed = _install_locked(path, target, search, exactly=True, dry_run=output.dry_run or check)
+    changed = _place_to_change(target, target.project, exactly=True)
+    outcome, installed = _install_locked(path, changed, search, exactly=True, dry_run=output.dry_run or check)
     _report("sync", installed, outcome, output)
     if check and outcome.changes:
         raise FindingsError(
@@ -107,14 +112,57 @@ def sync(
         )
 
 
+def _place_to_change(
+    target: TargetOptions, given: Path | None = None, *, exactly: bool = False
+) -> tuple[TargetOptions, InstallPlace]:
+    """Find the environment to change, and refuse one that is not the project's unless it was named.
+
+    Packages may be added to an active environment or a global Python, if they are the only ones; only an exact
+    installation removes packages.
+    """
+    from wheelmill.client.project.tool_project import ToolProject
+
+    if target.python_path:
+        return target, install_place_of(target)
+    project = project_here(given)
+    found = replace(target, python_path=project.find_python())
+    place, own, active = install_place_of(found), project.environment, active_environment()
+    base, has_tool = os.path.realpath(place.base), isinstance(project, ToolProject)
+    is_active = active is not None and os.path.realpath(active) == base
+    is_own = own is not None and os.path.realpath(own) == base
+    if own and not has_tool:  # then it may be just the active one
+        is_own &= own.is_relative_to(lock_folder(project)) or bool(given and own == project.root)
+    if not is_own and (exactly or (has_tool and active and not is_active)):
+        whose = (
+            "the active environment" if is_active else "another environment" if place.is_virtual else "a global Python"
+        )
+        raise UsageError(
+            "environment-not-own",
+            f"{place} is {whose}, not that of the project in {lock_folder(project)}",
+            hint=f"make the project's own, or name this one: --python-path {place.interpreter}",
+        )
+    return found, place
+
+
 def _install_locked(
-    path: Path, target: TargetOptions, search: SearchOptions, *, exactly: bool, dry_run: bool
+    path: Path,
+    changed: tuple[TargetOptions, InstallPlace],
+    search: SearchOptions,
+    *,
+    exactly: bool = False,
+    dry_run: bool,
 ) -> tuple[EnvironmentChange, Installation]:
     from wheelmill.client.install.installer import installer_for, interpreter_of, needs_of_wheels
     from wheelmill.client.lock.files import install_locked, packages_of_lock, read_lock, wheels_for
 
-    locked, target = read_lock(path), target.here()
-    place = install_place_of(target)
+    locked, (target, place) = read_lock(path), changed
+    is_kept = not exactly or dry_run or not is_ours(place.interpreter)
+    if not is_kept and "wheelmill" not in {package.name for package in locked.packages}:
+        raise UsageError(
+            "lock-without-wheelmill",
+            f"wheelmill runs in {place}, and {path} would remove it",
+            hint="run a wheelmill that is installed elsewhere: 'uv tool install wheelmill'",
+        )
     with exclusive(place.base):
         environment = target.detect()
         wheels = (WheelName.parse(wheel.filename) for wheel in wheels_for(locked, environment))

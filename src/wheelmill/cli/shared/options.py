@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.cli.shared.commands import say
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.client.target.detect import NamedTorch, Overrides, detect_environment, is_ours, python_in
+from wheelmill.client.target.detect import NamedTorch, Overrides, detect_environment, python_in
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import (
     TORCH,
@@ -140,7 +139,7 @@ class TargetOptions:
         Path | None,
         _option(
             "--python-path",
-            "Interpreter, or the folder of its environment; the project's .venv by default.",
+            "Interpreter, or the folder of its environment; the project's by default.",
             "PATH",
             callback=_interpreter_at,
         ),
@@ -175,18 +174,14 @@ class TargetOptions:
             ),
         )
 
-    def here(self) -> TargetOptions:
-        """Return the options with the interpreter of the environment that Poetry, PDM or Hatch keeps for the project.
+    def here(self, project: Project | None = None) -> TargetOptions:
+        """Return the options with the interpreter of a project, by default of `project_here`.
 
-        A named interpreter, if only in ``UV_PYTHON``, and that of this folder's ``.venv`` come first, and that of
-        wheelmill itself is never taken. Otherwise the options are unchanged: `find_interpreter` decides.
+        A named interpreter stays, and none is looked for where it could add nothing.
         """
-        is_named = self.python_path or os.environ.get("UV_PYTHON") or python_in(Path(".venv"))
-        if is_named or self.overrides().is_complete:
+        if self.python_path or self.overrides().is_complete:
             return self
-        environment = _kept_environment()
-        python = python_in(environment) if environment else None
-        return self if python is None or is_ours(python) else replace(self, python_path=python)
+        return replace(self, python_path=(project or project_here()).find_python())
 
     def detect_for_project(self) -> TargetEnvironment:
         """Detect the target that `add` has here: with the torch that the nearest project declares."""
@@ -252,22 +247,23 @@ def projects_of(texts: Iterable[str]) -> list[ProjectName]:
         raise UsageError("python-unusable", str(error)) from None
 
 
-def _kept_environment() -> Path | None:
-    """Return the environment that a project's tool keeps elsewhere; None if there is no such tool, or it fails."""
-    from wheelmill.client.project.find import find_project
-    from wheelmill.client.project.tools import HatchProject, PdmProject, PoetryProject
+def project_here(given: Path | None = None) -> Project:
+    """Find the project whose environment is meant: the named or the nearest one.
+
+    Of one that wheelmill does not change, or whose tool fails, only the folder and the environment in it are known.
+    """
+    from wheelmill.client.project.find import find_project, project_unread
 
     try:
-        project = find_project(None)
-    except UsageError:  # of a kind that wheelmill does not change, which keeps no command from its environment
-        return None
-    if not isinstance(project, PoetryProject | PdmProject | HatchProject):
-        return None
-    try:
-        return project.environment
+        project = find_project(given)
+        _ = project.environment  # which its tool may have to be asked for
     except (UsageError, ProcessError) as error:
-        say(f"note: the environment of {project.path} is not used: {error}")
-        return None
+        if given:
+            raise
+        if error.code != "project-unsupported":
+            say(f"note: {error}")
+        return project_unread(Path.cwd())
+    return project
 
 
 def _read(option: str, text: str | None, parse: Callable[[str], Value]) -> Value | None:

@@ -272,6 +272,8 @@ print(json.dumps([paths["data"], sys.prefix != sys.base_prefix, [*folders, paths
 https://docs.python.org/3/library/sysconfig.html#installation-paths
 """
 
+_VERSION: Final = "import json, platform; print(json.dumps(platform.python_version()))"
+
 
 @dataclass(frozen=True, kw_only=True)
 class InstallPlace:
@@ -283,6 +285,17 @@ class InstallPlace:
     """The folders that are written to: just that one, if it is a virtual environment."""
     interpreter: Path
     """Interpreter of that environment, which may not exist yet."""
+
+    @property
+    def is_virtual(self) -> bool:
+        """True for a virtual environment, which is one folder."""
+        return self.trees == (self.base,)
+
+    def __str__(self) -> str:
+        """Its folder and Python, for people."""
+        if not self.interpreter.exists():
+            return "a new one"  # only the project's tool knows where
+        return f"{self.base}, Python {ask(self.interpreter, _VERSION)}"
 
     @classmethod
     def of_environment(cls, folder: Path) -> InstallPlace:

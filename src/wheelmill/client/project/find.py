@@ -131,6 +131,12 @@ def find_project(given: Path | None, python: Path | None = None) -> Project:
     return _pyproject(path, python)
 
 
+def project_unread(folder: Path) -> Project:
+    """A project of which only its folder counts: the nearest with a ``pyproject.toml``, else this one."""
+    nearest = next((each for each in (folder, *folder.parents) if (each / "pyproject.toml").exists()), folder)
+    return PlainProject(path=nearest / "pyproject.toml", python=None, environment=_environment_beside(nearest))
+
+
 def _nearest(folder: Path) -> Path | None:
     """The file of the nearest project in or above a folder."""
     return next((found for each in (folder, *folder.parents) if (found := _file_in(each))), None)

@@ -20,7 +20,7 @@ from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import pins_of
 from wheelmill.client.project.change import Edit, check_depends, check_torch
 from wheelmill.client.records import Resolution
-from wheelmill.client.target.detect import find_interpreter, python_in
+from wheelmill.client.target.detect import find_interpreter
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, ProjectName, read_requirement
 from wheelmill.system.process import command_line
@@ -212,8 +212,7 @@ class RequirementsProject:
 
     def find_python(self) -> Path | None:
         """The interpreter of its environment."""
-        own = python_in(self.environment) if self.environment else None
-        return self.python or own or find_interpreter(self.root)
+        return self.python or find_interpreter(self.root, self.environment)
 
     def check_install(self) -> None:
         """Accept every project: without an environment, only the file is changed."""

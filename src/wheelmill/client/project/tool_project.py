@@ -25,7 +25,7 @@ from wheelmill.client.lock.files import read_toml
 from wheelmill.client.project.change import Edit, add_wheels, remove_packages
 from wheelmill.client.project.pyproject import PyprojectEditor
 from wheelmill.client.records import Candidate, Resolution
-from wheelmill.client.target.detect import declared_python, find_interpreter
+from wheelmill.client.target.detect import find_interpreter
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.installers.uv import run_installer
 from wheelmill.names import ProjectName
@@ -228,7 +228,7 @@ class LockedProject(ToolProject):
                 f"{self.tool} installs into {own}, not into {self.python}",
                 hint=f"leave out --python-path, or tell {self.tool} to use that interpreter",
             )
-        return self.python or own or declared_python(self.root)
+        return self.python or own or find_interpreter(self.root, None)
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:  # noqa: ARG002 - the tool downloads
         """Lock it, check the lock against the chosen wheels, and install it; see `Project`."""
@@ -284,7 +284,7 @@ class PlainProject(PyprojectProject):
 
     def find_python(self) -> Path | None:
         """The interpreter of its environment."""
-        return self.python or find_interpreter(self.root)
+        return self.python or find_interpreter(self.root, self.environment)
 
     def check_install(self) -> None:
         """Check that there is an environment."""

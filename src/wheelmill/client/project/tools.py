@@ -38,7 +38,7 @@ from wheelmill.client.project.change import Edit
 from wheelmill.client.project.pyproject import OURS, IndexTables, PyprojectEditor, TomlTables, UvPyproject, set_key
 from wheelmill.client.project.tool_project import LockedProject, ToolProject
 from wheelmill.client.records import Resolution
-from wheelmill.client.target.detect import declared_python, python_in
+from wheelmill.client.target.detect import find_interpreter, python_in
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.uv import installer_environment, run_installer
 from wheelmill.names import TORCH, ProjectName, read_requirement
@@ -113,7 +113,7 @@ class UvProject(LockedProject):
 
     def find_python(self) -> Path | None:
         """The interpreter that uv takes."""
-        return self.python or declared_python(self.path.parent)
+        return self.python or find_interpreter(self.path.parent, self.environment)
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Write wheels into its file; see `Project`."""
@@ -254,7 +254,7 @@ class HatchProject(ToolProject):
 
     def find_python(self) -> Path | None:
         """The interpreter of the default environment, else of the project's declaration."""
-        return self.python or self._own_python or declared_python(self.root)
+        return self.python or self._own_python or find_interpreter(self.root, None)
 
     def check_install(self) -> None:
         """Refuse to install if hatch is missing, or is set to skip the project's dependencies."""

@@ -28,6 +28,8 @@ from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc
 
 _PROBE: Final = Path(__file__).with_name("probe.py")
+_DECLARATIONS: Final = ("pyproject.toml", ".python-version")
+"""Files that declare the Python of a folder and of those below it."""
 _MUSL_VERSION: Final = re.compile(r"^Version ([0-9]{1,9})\.([0-9]{1,9})", re.MULTILINE)
 """Line that musl's loader prints after ``musl libc (x86_64)``: ``Version 1.2.5``."""
 
@@ -55,26 +57,24 @@ class _InterpreterFacts(Struct):
     """13000 is CUDA 13.0."""
 
 
-def find_interpreter(folder: Path) -> Path | None:
-    """Find the interpreter for a command in a folder; None if there is none.
+def find_interpreter(folder: Path, environment: Path | None) -> Path | None:
+    """Find the interpreter of a folder and its environment, if it has one; None if there is none.
 
-    It comes from ``UV_PYTHON``, the nearest project's ``.venv``, the active environment, ``.python-version`` or
-    ``requires-python``, else from PATH.
+    It comes from ``UV_PYTHON``, the environment, ``.python-version`` or ``requires-python``, else from PATH.
     """
-    if os.environ.get("UV_PYTHON"):
-        return declared_python(folder)
-    projects = [path for path in (folder, *folder.parents) if (path / "pyproject.toml").exists()]
-    environments = [*(path / ".venv" for path in (folder, *projects[:1])), active_environment()]
-    for environment in filter(None, environments):
-        if (python := python_in(environment)) and not is_ours(python):
+    named = os.environ.get("UV_PYTHON")
+    if not named and environment and (python := python_in(environment)):
+        return python
+    from wheelmill.installers.uv import find_uv  # not where an environment has one
+
+    uv, declarations = find_uv(), (path / name for path in (folder, *folder.parents) for name in _DECLARATIONS)
+    if not named and not any(map(Path.exists, declarations)):
+        names = ((name, place) for place in os.get_exec_path() for name in ("python3", "python"))
+        found = (Path(program) for name, place in names if (program := shutil.which(name, path=place)))
+        python = next((each for each in found if not is_ours(each)), None)
+        if python or uv is None:
             return python
-    if projects or any((path / ".python-version").exists() for path in (folder, *folder.parents)):
-        return declared_python(folder)
-    for directory in os.get_exec_path():
-        for name in ("python3", "python"):
-            if (path := shutil.which(name, path=directory)) and not is_ours(Path(path)):
-                return Path(path)
-    return None
+    return _declared_python(folder, uv)
 
 
 def active_environment() -> Path | None:
@@ -83,15 +83,13 @@ def active_environment() -> Path | None:
     return next((Path(name) for name in active if name and not is_ours(python_of(Path(name)))), None)
 
 
-def declared_python(folder: Path) -> Path | None:
+def _declared_python(folder: Path, uv: Path | None) -> Path | None:
     """Find uv's Python for a project: by ``UV_PYTHON``, its ``.venv``, ``.python-version`` and ``requires-python``.
 
     Without uv, the first Python on PATH of the named version. None if no Python on this machine fits.
     """
-    from wheelmill.installers.uv import find_uv  # not where an interpreter is named
-
     request = os.environ.get("UV_PYTHON")
-    if uv := find_uv():
+    if uv:
         active = ("VIRTUAL_ENV", "CONDA_PREFIX")  # not the project's
         elsewhere = (each for each in os.get_exec_path() if not is_ours(Path(each, "python")))
         variables = {name: value for name, value in os.environ.items() if name not in active}
@@ -282,13 +280,9 @@ class Overrides:
 
 
 def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvironment:
-    """Detect the target. On another platform than this machine's, driver and GPUs cannot be detected.
-
-    If ``python`` is None and the overrides leave facts open, `find_interpreter` gives one.
-    """
-    interpreter = None if overrides.is_complete and python is None else python or find_interpreter(Path.cwd())
-    if interpreter is not None:
-        found = environment_of(interpreter)
+    """Detect the target. On another platform than this machine's, driver and GPUs cannot be detected."""
+    if python is not None:
+        found = environment_of(python)
     elif overrides.python:
         found = _describe_this_machine(overrides.python)
     else:

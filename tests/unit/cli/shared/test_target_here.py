@@ -3,20 +3,37 @@
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from typer.testing import CliRunner
 
+from tests.machine_folders import BASE
 from wheelmill.cli import application
 from wheelmill.cli.shared.options import TargetOptions
-from wheelmill.client.target.detect import find_interpreter
+from wheelmill.client.install.distributions import InstallPlace
 from wheelmill.errors import UsageError
 
 PLAIN = '[project]\nname = "mine"\nversion = "1"\n\n'
 HATCH = f"{PLAIN}[tool.hatch.envs.default]\n"
+
+
+INSTALL = ("install demo", "install --lock LOCK")
+SYNC = "sync --lock LOCK"
+COMMANDS = (
+    *("add demo", "update", "remove demo --dry-run", "lock", *INSTALL, SYNC),
+    *("list", "test", "explain demo", "available demo", "resolve demo", "environment", "doctor", "doctor demo"),
+)
+
+
+def make_environment(folder: Path) -> Path:
+    (folder / "bin").mkdir(parents=True, exist_ok=True)
+    (folder / "bin" / "python").unlink(missing_ok=True)
+    (folder / "bin" / "python").symlink_to(BASE)
+    (folder / "pyvenv.cfg").write_text(f"home = {BASE.parent}\n")
+    return folder
 
 
 def write_program(path: Path, line: str) -> None:
@@ -48,22 +65,18 @@ def test_one_that_was_named_is_taken_in_its_place(environment: Path) -> None:
     assert named.here() == named
 
 
-def test_one_that_uv_is_told_of_is_taken_in_its_place(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_uv_is_told_of_one_the_projects_tool_installs_into_its_own_all_the_same(
+    environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("UV_PYTHON", str(environment.with_name("python")))
-    assert TargetOptions().here() == TargetOptions()
+    assert TargetOptions().here().python_path == environment / "bin" / "python"
 
 
-def test_one_in_this_folder_is_taken_in_its_place(environment: Path) -> None:
-    assert environment.exists()
-    programs = Path(".venv", "bin")
-    programs.mkdir(parents=True)
-    (programs / "python").touch()
-    assert TargetOptions().here() == TargetOptions()
-
-
-def test_that_of_wheelmill_itself_is_never_taken(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_the_project_counts_even_if_wheelmill_runs_in_it(
+    environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", str(environment / "bin" / "python"))
-    assert TargetOptions().here() == TargetOptions()
+    assert TargetOptions().here().python_path == environment / "bin" / "python"
 
 
 def test_where_none_is_asked_none_is_looked_for(environment: Path) -> None:
@@ -73,96 +86,189 @@ def test_where_none_is_asked_none_is_looked_for(environment: Path) -> None:
 
 
 def test_it_is_what_commands_choose_for(environment: Path) -> None:
-    (environment / "bin" / "python").unlink()
-    (environment / "bin" / "python").symlink_to(sys.executable)
-    (environment / "pyvenv.cfg").touch()
+    make_environment(environment)
     words = ["environment", "--json"]
     printed = CliRunner().invoke(application(words), words, catch_exceptions=False).output
     assert json.loads(printed)["interpreter"] == str(environment / "bin" / "python")
 
 
-def test_a_project_whose_tool_is_missing_is_as_if_there_were_none_and_a_note_says_so(
-    environment: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.fixture
+def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    active = make_environment(tmp_path / "active")
+    monkeypatch.setenv("VIRTUAL_ENV", str(active))
+    return active
+
+
+def test_a_project_whose_tool_is_missing_is_its_folder_alone_and_a_note_says_so(
+    environment: Path, active: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(environment))
-    assert TargetOptions().here() == replace(TargetOptions(), python_path=None)
+    assert TargetOptions().here().python_path == active / "bin" / "python"
     path = Path.cwd() / "pyproject.toml"
-    said = f"note: the environment of {path} is not used: {path} is a project of poetry, which is not on PATH\n"
-    assert capsys.readouterr().err == said
+    assert capsys.readouterr().err == f"note: {path} is a project of poetry, which is not on PATH\n"
 
 
 def test_credentials_that_others_may_read_are_named_where_another_interpreter_is_taken(
-    environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    environment: Path,
+    active: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert environment.exists()
     credentials = tmp_path / "credentials.toml"
     credentials.touch()
     credentials.chmod(0o644)
     monkeypatch.setenv("WHEELMILL_CREDENTIALS", str(credentials))
-    assert TargetOptions().here() == TargetOptions()
-    assert f"is not used: {credentials} is open to other users of this machine\n" in capsys.readouterr().err
+    assert TargetOptions().here().python_path == active / "bin" / "python"
+    assert f"note: {credentials} is open to other users of this machine\n" in capsys.readouterr().err
 
 
-def test_a_hatch_that_prints_nothing_names_no_environment(environment: Path, tmp_path: Path) -> None:
-    assert environment.exists()
+def test_a_hatch_that_prints_nothing_names_no_environment(
+    environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_PYTHON", str(make_environment(environment) / "bin" / "python"))
     Path("pyproject.toml").write_text(HATCH)
     write_program(tmp_path / "programs" / "hatch", "true")
-    assert TargetOptions().here() == TargetOptions()
+    assert TargetOptions().here().python_path == environment / "bin" / "python"
 
 
-@pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path | None]:
-    """The interpreter of each command, in the order in which they run; they end there. An environment is active."""
-    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "active"))
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of project: its files, and the environment that is its own, beside an active one."""
+
+    files: Mapping[str, str]
+    own: str = "project/.venv"
+    folder: str = "."
+    """Where commands run."""
+    refused: tuple[str, ...] = ()
+    """Commands that refuse to change an environment, as it is not the project's."""
+    has_active: bool = True
+    has_uv_python: bool = False
+    """Whether ``UV_PYTHON`` names it, beside that of the project."""
+    lacks: tuple[str, ...] = ()
+    """Commands that have nothing to do here."""
+
+
+ADDED = '[tool.wheelmill]\npackages = ["demo"]\n'
+PROJECT = f'[project]\nname = "mine"\nversion = "1"\ndependencies = ["demo"]\n\n{ADDED}'
+MARKED = (
+    "# >>> wheelmill add: what stands between this line and the next mark is replaced\n"
+    "# asked for: demo\ndemo\n# <<< wheelmill add\n"
+)
+OURS = ("update", "remove demo --dry-run", "lock")
+KINDS = {
+    "uv": Kind(files={"pyproject.toml": f"{PROJECT}[tool.uv]\n"}),
+    "uv workspace member": Kind(
+        files={
+            "pyproject.toml": '[tool.uv.workspace]\nmembers = ["member"]\n',
+            "member/pyproject.toml": PROJECT,
+        },
+        folder="member",
+    ),
+    "uv without an environment": Kind(
+        files={"pyproject.toml": f"{PROJECT}[tool.uv]\n"},
+        own="global",
+        refused=(SYNC, *INSTALL),
+        lacks=("remove demo --dry-run",),
+    ),
+    "Poetry": Kind(files={"pyproject.toml": f"{PROJECT}[tool.poetry]\n"}, own="environment"),
+    "Poetry in the project": Kind(files={"pyproject.toml": f"{PROJECT}[tool.poetry]\n"}),
+    "PDM": Kind(files={"pyproject.toml": f"{PROJECT}[tool.pdm]\n"}, own="environment"),
+    "Hatch": Kind(files={"pyproject.toml": f"{PROJECT}[tool.hatch.envs.default]\n"}, own="environment"),
+    "a folder in a project": Kind(
+        files={"pyproject.toml": f"{PROJECT}[tool.hatch.envs.default]\n"}, own="environment", folder="src"
+    ),
+    "plain": Kind(files={"pyproject.toml": PROJECT}, own="project/venv"),
+    "plain, active": Kind(files={"pyproject.toml": PROJECT}, own="active", refused=(SYNC,)),
+    "plain, UV_PYTHON": Kind(
+        files={"pyproject.toml": PROJECT, ".venv/pyvenv.cfg": ""}, own="global", has_uv_python=True, refused=(SYNC,)
+    ),
+    "requirements": Kind(files={"requirements.txt": MARKED}, own="project/env"),
+    "requirements, active": Kind(files={"requirements.txt": MARKED}, own="active", refused=(SYNC,)),
+    "bare environment": Kind(files={".venv/wheelmill-requirements.txt": MARKED}),
+    "no project, active": Kind(files={"../active/wheelmill-requirements.txt": MARKED}, own="active", refused=(SYNC,)),
+    "no project": Kind(files={}, own="global", refused=(SYNC,), has_active=False, lacks=OURS),
+    "unchanged by wheelmill": Kind(files={"setup.py": ""}, lacks=("add demo", *OURS)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.usefixtures("environment", "active")
+def test_every_command_names_the_same_interpreter(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = KINDS[kind]
+    own = make_environment(tmp_path / case.own)
+    write_files(case, own, tmp_path / "programs")
+    if not case.has_active:
+        monkeypatch.delenv("VIRTUAL_ENV")
+    if case.own == "global":
+        (own / "pyvenv.cfg").unlink()
+        monkeypatch.setenv("PATH", str(own / "bin"), prepend=":")
+    if case.has_uv_python:
+        monkeypatch.setenv("UV_PYTHON", str(own / "bin" / "python"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    asked: list[Path | None] = []
+    monkeypatch.chdir(case.folder)
+    named: list[Path | None] = []
 
-    def record(target: TargetOptions) -> NoReturn:
-        asked.append(target.python_path or find_interpreter(Path.cwd()))
+    def name_environment(place: InstallPlace) -> NoReturn:
+        named.append(place.interpreter)
         raise UsageError("value-invalid", "that is all")
 
-    monkeypatch.setattr(TargetOptions, "detect", record)
-    monkeypatch.setattr("wheelmill.cli.client.install.install_place_of", record)
-    return asked
+    def name_target(target: TargetOptions) -> NoReturn:
+        named.append(target.python_path)
+        raise UsageError("value-invalid", "that is all")
+
+    monkeypatch.setattr(TargetOptions, "detect", name_target)
+    monkeypatch.setattr("wheelmill.cli.client.add.packages_of", name_environment)
+    for command in [each for each in COMMANDS if each not in case.lacks]:
+        words = words_of(command, tmp_path)
+        error = CliRunner().invoke(application(words), words).exception
+        assert isinstance(error, UsageError), (command, error)
+        assert error.code == ("environment-not-own" if command in case.refused else "value-invalid"), (command, error)
+        if command not in case.refused:
+            assert (command, named.pop()) == (command, own / "bin" / "python")
 
 
+@pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize(
-    ("files", "taken"),
+    ("command", "code"),
     [
-        pytest.param({}, "active", id="an empty folder"),
-        pytest.param({"venv/pyvenv.cfg": "", "venv/bin/python": ""}, "active", id="venv"),
-        pytest.param({".venv/pyvenv.cfg": "", ".venv/bin/python": ""}, "project/.venv", id=".venv"),
-        pytest.param({"requirements.txt": "", "env/pyvenv.cfg": "", "env/bin/python": ""}, "active", id="requirements"),
-        pytest.param({"setup.py": ""}, "active", id="a file that wheelmill does not change"),
-        pytest.param({"pyproject.toml": PLAIN}, "active", id="a plain project"),
-        pytest.param({"pyproject.toml": PLAIN, "venv/pyvenv.cfg": "", "venv/bin/python": ""}, "active", id="its venv"),
-        pytest.param({"pyproject.toml": f"{PLAIN}[tool.uv]\n"}, "active", id="uv"),
-        pytest.param({"pyproject.toml": f"{PLAIN}[tool.poetry]\n"}, "environment", id="Poetry"),
-        pytest.param({"pyproject.toml": f"{PLAIN}[tool.pdm]\n", ".pdm-python": ""}, "environment", id="PDM"),
-        pytest.param({"pyproject.toml": HATCH}, "environment", id="Hatch"),
-        pytest.param({"../pyproject.toml": HATCH}, "environment", id="a folder in a project"),
+        (SYNC, "lock-without-wheelmill"),
+        (f"{SYNC} --python-path .venv", "lock-without-wheelmill"),
+        (f"{SYNC} --check", "value-invalid"),
+        ("install --lock LOCK", "value-invalid"),
     ],
 )
-def test_every_command_takes_the_same_interpreter(
-    files: Mapping[str, str],
-    taken: str,
-    environment: Path,
-    asked: list[Path | None],
-    tmp_path: Path,
+def test_no_lock_removes_the_wheelmill_that_reads_it(
+    command: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("pyproject.toml").unlink()
-    write_program(tmp_path / "programs" / "hatch", f"echo {environment}")
-    for name, text in {**files, "../active/bin/python": ""}.items():
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_text(text or f"{environment}/bin/python\n")
-    lock = Path("../pylock.toml")
+    monkeypatch.setattr(sys, "executable", str(make_environment(tmp_path / "project" / ".venv") / "bin" / "python"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+    def end(_target: TargetOptions) -> NoReturn:
+        raise UsageError("value-invalid", "that is all")
+
+    monkeypatch.setattr(TargetOptions, "detect", end)
+    error = CliRunner().invoke(application(words := words_of(command, tmp_path)), words).exception
+    assert isinstance(error, UsageError)
+    assert error.code == code
+
+
+def words_of(command: str, folder: Path) -> list[str]:
+    """The words of a command, with an empty lock that is written into a folder."""
+    lock = folder / "pylock.toml"
     lock.write_text('lock-version = "1.0"\ncreated-by = "a test"\npackages = []\n')
-    commands = (
-        *("environment", "list", "test", "resolve demo", "explain demo", "available demo", "doctor demo"),
-        *("install demo", f"install --lock {lock}", f"sync --lock {lock}"),
-    )
-    for command in commands:
-        done = CliRunner().invoke(application(command.split()), command.split())
-        assert (str(done.exception), done.stderr) == ("that is all", "")
-    named = [str(each) for each in asked]
-    assert dict(zip(commands, named, strict=True)) == dict.fromkeys(commands, str(tmp_path / taken / "bin" / "python"))
+    return command.replace("LOCK", str(lock)).split()
+
+
+def write_files(case: Kind, own: Path, programs: Path) -> None:
+    """Write the files of a kind into this folder, and the programs that know its environment."""
+    Path("pyproject.toml").unlink()
+    for name, text in {**case.files, ".pdm-python": str(own / "bin" / "python")}.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    Path("src").mkdir()
+    write_program(programs / "poetry", f"echo {own}/bin/python")
+    write_program(programs / "hatch", f"echo {own}")
+    write_program(programs / "pdm", "true")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.refusals import coded
-from wheelmill.client.target.detect import declared_python, environment_of, find_interpreter, python_in
+from wheelmill.client.target.detect import environment_of, find_interpreter, python_in
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, TorchVersion
 
@@ -50,7 +50,7 @@ def test_a_project_whose_python_is_gone_gets_no_other_one(tmp_path: Path) -> Non
     python = tmp_path / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.symlink_to(tmp_path / "gone")
-    assert find_interpreter(tmp_path) == python
+    assert find_interpreter(tmp_path, tmp_path / ".venv") == python
     with pytest.raises(UsageError, check=coded("python-unusable", python)) as raised:
         environment_of(python)
     assert "uv venv" in str(raised.value.hint)
@@ -85,7 +85,7 @@ def test_what_a_project_declares_is_never_the_python_that_wheelmill_runs_with(
     monkeypatch.setenv("VIRTUAL_ENV", str(ours.parent))
     monkeypatch.setenv("PATH", os.pathsep.join((str(ours), f"{sys.base_prefix}/bin", "/usr/bin")))
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\nrequires-python = ">=3.8"\n')
-    found = find_interpreter(tmp_path)
+    found = find_interpreter(tmp_path, None)
     assert found
     assert found.parent.resolve() != ours.resolve()
 
@@ -93,9 +93,9 @@ def test_what_a_project_declares_is_never_the_python_that_wheelmill_runs_with(
 def test_a_cache_that_uv_cannot_write_hides_no_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("UV_PYTHON", "3")
-    assert (found := declared_python(tmp_path))
+    assert (found := find_interpreter(tmp_path, None))
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    assert declared_python(tmp_path) == found
+    assert find_interpreter(tmp_path, None) == found
 
 
 def test_a_folder_of_path_that_leads_in_a_circle_hides_no_python(
@@ -104,4 +104,16 @@ def test_a_folder_of_path_that_leads_in_a_circle_hides_no_python(
     (tmp_path / "circle").symlink_to("circle")
     monkeypatch.delenv("UV_PYTHON", raising=False)
     monkeypatch.setenv("PATH", os.pathsep.join((str(tmp_path / "circle"), os.environ["PATH"])))
-    assert declared_python(tmp_path)
+    assert find_interpreter(tmp_path, None)
+
+
+@pytest.mark.parametrize("has_uv", [False, True])
+def test_a_folder_without_a_project_gets_wheelmills_python_in_no_case(
+    *, has_uv: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("UV_PYTHON", raising=False)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    if not has_uv:
+        monkeypatch.setattr("wheelmill.installers.uv.find_uv", lambda: None)
+    found = find_interpreter(tmp_path, None)
+    assert found is None or (has_uv and found.parent.resolve() != Path(sys.executable).parent.resolve())
