@@ -19,6 +19,7 @@ PYTHON = PythonVersion(*sys.version_info[:2])
 TAG = f"{PYTHON.interpreter}-{PYTHON.abi}-linux_{platform.machine()}"
 LOCK = 'lock-version = "1.0"\ncreated-by = "a test"\npackages = []\n'
 UV = '[project]\nname = "mine"\nversion = "1"\nrequires-python = ">=3.11"\n\n[tool.uv]\n'
+ASKED = f'{UV}\n[tool.wheelmill]\npackages = ["demo-gpu"]\n'
 TARGET = ("--torch", "2.11", "--cuda", "13.0")
 
 Run = Callable[..., Done]
@@ -117,3 +118,21 @@ def test_an_active_environment_gets_packages_where_no_project_has_one(run: Run, 
     assert f"environment: {active}, Python" in run("update", "demo-gpu").stderr
     assert f"environment: {active}, Python" in run("remove", "demo-gpu").stderr
     assert has_loose(active)
+
+
+def test_nothing_to_test_is_a_failure_where_the_project_asks_for_wheels(run: Run, tmp_path: Path) -> None:
+    make_environment(tmp_path / ".venv")
+    (tmp_path / "pyproject.toml").write_text(UV)
+    assert run("test").returncode == 0
+    (tmp_path / "pyproject.toml").write_text(ASKED)
+    run("test", exit_code=9).check_refused("nothing-tested", "demo-gpu", tmp_path / "pyproject.toml")
+    run("install", "demo-gpu", *TARGET)
+    assert "demo-gpu" in run("test").stderr
+
+
+def test_what_a_requirements_file_asks_for_counts_too(run: Run, tmp_path: Path) -> None:
+    make_environment(tmp_path / ".venv")
+    (tmp_path / "requirements.txt").write_text("torch\n")
+    assert run("test").returncode == 0
+    run("add", "demo-gpu", *TARGET, "--no-sync")
+    run("test", exit_code=9).check_refused("nothing-tested", "demo-gpu")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from packaging.utils import canonicalize_name
 
 from wheelmill.cli.client.change import roll_back_interrupted
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
-from wheelmill.cli.shared.options import TargetOptions, projects_of, with_groups
+from wheelmill.cli.shared.options import TargetOptions, project_here, projects_of, with_groups
 from wheelmill.client.install.distributions import Distribution, installed_in
 from wheelmill.client.install.import_test import Trial, find_compiled_projects, name_sections, try_packages
 from wheelmill.client.install.installer import interpreter_of
@@ -34,15 +35,20 @@ def test(
     target: TargetOptions,
     as_json: JsonOption = False,  # noqa: PT028 - the same
 ) -> None:
-    """Import installed wheels, and launch kernels where there is a GPU. Exits with 9 when one fails."""
+    """Import installed wheels, and launch kernels where there is a GPU.
+
+    Exits with 9 when one fails, or when nothing of what the project asks for is installed.
+    """
     from wheelmill.config.load import load_config
     from wheelmill.system import own_installation
 
-    target = target.here()
+    project = project_here()
+    target = target.here(project)
     roll_back_interrupted(target)
     environment = target.detect()
     interpreter = interpreter_of(environment)
-    selected = _select_packages(projects, installed_in(interpreter))
+    asked, installed = [canonicalize_name(each.name) for each in project.asked], installed_in(interpreter)
+    selected = _select_packages(projects, installed, [name for name in asked if name in installed])
     versions = {project: each.version for project, each in selected.items()}
     packages = load_config(own_installation.CONFIG).packages
     known = {name: package.expectations for name, package in packages.items()}
@@ -53,6 +59,12 @@ def test(
     if as_json:
         content: Test = {"schema": "wheelmill.test/1", "packages": trials}
         print_json(content)
+    if not trials and asked:
+        raise FindingsError(
+            "nothing-tested",
+            f"nothing to test: {interpreter} has none of {', '.join(asked)}, which {project.path} asks for",
+            hint="'wheelmill update' installs them",
+        )
     if not trials:
         say("nothing to test: no installed version names a CUDA or a torch")
     if failures := {trial.project: trial.failure for trial in trials if trial.failure}:
@@ -61,10 +73,12 @@ def test(
 
 
 def _select_packages(
-    projects: Sequence[str] | None, installed: Mapping[ProjectName, Distribution]
+    projects: Sequence[str] | None,
+    installed: Mapping[ProjectName, Distribution],
+    others: Iterable[ProjectName] = (),
 ) -> dict[ProjectName, Distribution]:
-    """Select the packages that were named, or all that are compiled."""
-    names = projects_of(projects) if projects else find_compiled_projects(installed)
+    """Select the packages that were named, or all that are compiled, and others."""
+    names = projects_of(projects) if projects else [*dict.fromkeys((*find_compiled_projects(installed), *others))]
     if missing := [name for name in names if name not in installed]:
         raise UsageError("not-installed", f"not installed: {', '.join(missing)}", hint="'wheelmill list' shows what is")
     return {name: installed[name] for name in names}
