@@ -279,7 +279,8 @@ def test_every_command_reads_and_changes_the_same_environment(
     assert [each["project"] for each in project.read("list")["packages"]] == ["demo-gpu"]
     assert [each["failure"] for each in project.read("test")["packages"]] == [None]
     for command in (("add", "demo-gpu"), ("update",), ("install", "demo-gpu")):
-        assert project.read(*command, "--dry-run")["packages"] == []
+        planned = {each["project"] for each in project.read(*command, "--dry-run")["packages"]}
+        assert not planned & {"demo-gpu", "torch", "filelock"}
     assert project.read("explain", "demo-gpu")["candidates"][0]["fits"]
     assert str(own) in json.dumps(project.read("doctor")["looked_at"])
     project.run("lock")
