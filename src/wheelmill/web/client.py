@@ -351,5 +351,7 @@ def _read_local(url: str, read: Callable[[Iterator[bytes]], None]) -> None:
         file = path.open("rb")
     except OSError as error:
         raise NetworkError("file-unreadable", f"{path}: {error.strerror}") from None
+    except ValueError:
+        raise NetworkError("file-unreadable", f"{str(path)!r} is not the name of a file") from None
     with file:
         read(iter(lambda: file.read(PIECE), b""))

@@ -153,7 +153,14 @@ def _install_locked(
     dry_run: bool,
 ) -> tuple[EnvironmentChange, Installation]:
     from wheelmill.client.install.installer import installer_for, interpreter_of, needs_of_wheels
-    from wheelmill.client.lock.files import install_locked, packages_of_lock, read_lock, wheels_for
+    from wheelmill.client.lock.files import (
+        content_for,
+        describe_forms,
+        install_locked,
+        packages_of_lock,
+        read_lock,
+        wheels_for,
+    )
 
     locked, (target, place) = read_lock(path), changed
     is_kept = not exactly or dry_run or not is_ours(place.interpreter)
@@ -165,7 +172,9 @@ def _install_locked(
         )
     with exclusive(place.base):
         environment = target.detect()
-        wheels = (WheelName.parse(wheel.filename) for wheel in wheels_for(locked, environment))
+        wheels = [WheelName.parse(wheel.filename) for wheel in wheels_for(locked, environment)]
+        if others := describe_forms(content_for(locked, environment)[1].values()):
+            say(f"not installed from the lock, and left as they are: {others}")
         check_driver(needs_of_wheels(wheels, read_facts()), environment)
         interpreter = interpreter_of(environment)
         if dry_run:

@@ -9,7 +9,7 @@ https://pip.pypa.io/en/stable/topics/secure-installs/
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -43,7 +43,7 @@ from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.names import TORCH, ProjectName, Sha256, TorchVersion
 from wheelmill.system.progress import Progress
 from wheelmill.web.credentials import keep_credential
-from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.name import WheelName, wheel_behind
 
 _CREATED_BY: Final = "wheelmill"
 _MAX_LOCK: Final = 64 << 20
@@ -144,9 +144,13 @@ def read_toml(path: Path) -> Mapping[str, object]:
 
 
 def read_lock(path: Path) -> Pylock:
-    """Read a PEP 751 lock, written by any program."""
+    """Read a PEP 751 lock, written by any program; each wheel gets a URL and stands under ``wheels``.
+
+    uv writes a wheel with a URL or a path of its own as ``archive``, and the path of a local file relative to the lock.
+    """
     try:
-        return Pylock.from_dict(read_toml(path))
+        lock = Pylock.from_dict(read_toml(path))
+        return replace(lock, packages=[_with_urls(each, path.absolute().parent) for each in lock.packages])
     except FileNotFoundError:
         raise UsageError("lock-absent", f"there is no {path}", hint="'wheelmill lock' writes it") from None
     except (ValueError, RecursionError, PylockValidationError) as error:
@@ -154,8 +158,25 @@ def read_lock(path: Path) -> Pylock:
         raise UsageError("lock-invalid", f"{path} is not a lock (PEP 751): {error}", hint=hint) from None
 
 
-def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWheel, ...]:
-    """The wheels in a lock for an environment.
+def _with_urls(package: Package, folder: Path) -> Package:
+    archive, files = package.archive, package.wheels or ()
+    name = wheel_behind(archive.url or archive.path or "") if archive else None
+    if archive and name:
+        if name.project != package.name or package.version not in (None, name.version):
+            raise ValueError(f"{package.name} {package.version} is said to be in {archive.url or archive.path}")
+        files = [PackageWheel(url=archive.url, path=archive.path, size=archive.size, hashes=archive.hashes)]
+        package = replace(package, archive=None)
+    wheels = [
+        replace(each, name=each.filename, url=each.url or (folder / (each.path or "")).as_uri(), path=None)
+        for each in files
+    ]
+    return replace(package, wheels=wheels or None)
+
+
+def content_for(
+    lock: Pylock, environment: TargetEnvironment
+) -> tuple[tuple[WantedWheel, ...], Mapping[ProjectName, Package]]:
+    """The wheels in a lock for an environment, and its packages without a wheel that has a sha256.
 
     Raises:
         NoWheelError: the lock is for other environments, or has no wheel for this one.
@@ -168,23 +189,36 @@ def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWhee
             f"the lock is not for {environment.python} on {environment.platform}: {error}",
             hint="'wheelmill lock' makes one that is",
         ) from None
-    wanted = []
+    wheels, others = [], {}
     for package, artifact in selected:
-        if not isinstance(artifact, PackageWheel) or artifact.url is None or "sha256" not in artifact.hashes:
-            raise UsageError(
-                "lock-incomplete",
-                f"the lock has no wheel of {package.name} with a URL and a sha256",
-                hint="'wheelmill lock' writes a lock that has both",
-            )
-        wanted.append(
-            WantedWheel(
-                filename=artifact.filename,
-                url=keep_credential(artifact.url),
-                sha256=Sha256(artifact.hashes["sha256"]),
-                size=artifact.size,
-            )
+        if isinstance(artifact, PackageWheel) and artifact.url and "sha256" in artifact.hashes:
+            url, sha256 = keep_credential(artifact.url), Sha256(artifact.hashes["sha256"])
+            wheels.append(WantedWheel(filename=artifact.filename, url=url, sha256=sha256, size=artifact.size))
+        else:
+            others[package.name] = package
+    return tuple(wheels), others
+
+
+def describe_forms(packages: Iterable[Package]) -> str:
+    """Name packages of a lock, with their form: ``mine (directory)``."""
+    forms = ("directory", "vcs", "archive", "sdist", "wheels")
+    return ", ".join(f"{each.name} ({next(form for form in forms if getattr(each, form))})" for each in packages)
+
+
+def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWheel, ...]:
+    """The wheels in a lock for an environment; folders in it, as the project itself, are not installed.
+
+    Raises:
+        NoWheelError: as `content_for`.
+    """
+    wheels, others = content_for(lock, environment)
+    if unread := describe_forms(each for each in others.values() if not each.directory):
+        raise UsageError(
+            "lock-incomplete",
+            f"the lock has no wheel with a sha256 of {unread}",
+            hint="install these with the tool that wrote the lock, or let 'wheelmill lock' write one",
         )
-    return tuple(wanted)
+    return wheels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,7 +307,8 @@ def packages_of_lock(
 
     ``present`` are its packages now; those that the lock does not list are removed if ``exactly``.
     """
-    kept = {project: package for project, package in present.items() if not exactly or project in _TOOLS}
+    left = _TOOLS.union(content_for(lock, environment)[1])
+    kept = {project: package for project, package in present.items() if not exactly or project in left}
     names = [(WheelName.parse(wheel.filename), wheel.size) for wheel in wheels_for(lock, environment)]
     return kept | {name.project: InstalledPackage(version=str(name.version), size=size) for name, size in names}
 
@@ -295,7 +330,8 @@ def install_locked(
     wheels = cache.fetch_all(wheels_for(lock, environment), progress)
     present = {project: each.version for project, each in installed_in(interpreter_of(environment)).items()}
     new = [wheel for wheel in wheels if present.get(wheel.project) != str(WheelName.parse(wheel.path.name).version)]
-    surplus = sorted(set(present) - {wheel.project for wheel in wheels} - _TOOLS) if exactly else []
+    kept = _TOOLS.union((wheel.project for wheel in wheels), content_for(lock, environment)[1])
+    surplus = sorted(set(present) - kept) if exactly else []
     installer.uninstall(surplus)
     if new:
         installer.install(new, [], alone=True, torch_place=None)

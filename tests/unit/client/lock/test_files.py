@@ -9,6 +9,8 @@ from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candida
 from wheelmill.client.lock.environments import EnvironmentLock, package_of
 from wheelmill.client.lock.files import (
     check_name,
+    content_for,
+    describe_forms,
     merge,
     pylock_text,
     read_lock,
@@ -71,9 +73,68 @@ def test_nothing_is_locked_without_a_hash() -> None:
         package_of(candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl", sha256=None))
 
 
+OF_UV = f"""
+lock-version = "1.0"
+created-by = "uv"
+[[packages]]
+name = "demo"
+version = "1.0+cu130"
+archive = {{ url = "https://x.example/demo-1.0%2Bcu130-py3-none-any.whl", hashes = {{ sha256 = "{SHA}" }} }}
+[[packages]]
+name = "einops"
+version = "0.8.1"
+wheels = [{{ path = "../einops-0.8.1-py3-none-any.whl", hashes = {{ sha256 = "{SHA}" }} }}]
+[[packages]]
+name = "third"
+version = "3.0"
+archive = {{ path = "wheels/third-3.0-py3-none-any.whl", hashes = {{ sha256 = "{SHA}" }} }}
+[[packages]]
+name = "mine"
+directory = {{ path = ".", editable = true }}
+"""
+"""What uv 0.13.8 exports for wheels with a URL, of a folder of wheels and with a path, and for the project itself."""
+OTHERS = {
+    "vcs": 'vcs = { type = "git", url = "https://x.example/x", commit-id = "0" }',
+    "sdist": f'version = "1"\nsdist = {{ url = "https://x.example/x-1.tar.gz", hashes = {{ sha256 = "{SHA}" }} }}',
+    "archive": f'archive = {{ url = "https://x.example/x-1.zip", hashes = {{ sha256 = "{SHA}" }} }}',
+    "wheels": f'wheels = [{{ url = "https://x.example/x-1-py3-none-any.whl", hashes = {{ sha512 = "{SHA}" }} }}]',
+}
+
+
+def test_every_wheel_of_a_lock_of_uv_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "project" / "pylock.toml"
+    path.parent.mkdir()
+    path.write_text(OF_UV)
+    found = {wheel.filename: wheel.url for wheel in wheels_for(read_lock(path), LINUX)}
+    assert found == {
+        "demo-1.0+cu130-py3-none-any.whl": "https://x.example/demo-1.0%2Bcu130-py3-none-any.whl",
+        "einops-0.8.1-py3-none-any.whl": (path.parent / "../einops-0.8.1-py3-none-any.whl").as_uri(),
+        "third-3.0-py3-none-any.whl": (path.parent / "wheels" / "third-3.0-py3-none-any.whl").as_uri(),
+    }
+    _, others = content_for(read_lock(path), LINUX)
+    assert describe_forms(others.values()) == "mine (directory)"
+
+
+@pytest.mark.parametrize("form", OTHERS)
+def test_what_has_no_wheel_with_a_hash_is_named(form: str, tmp_path: Path) -> None:
+    path = tmp_path / "pylock.toml"
+    path.write_text(f'{OF_UV}[[packages]]\nname = "x"\n{OTHERS[form]}\n')
+    with pytest.raises(UsageError, check=coded("lock-incomplete", f"x ({form})")):
+        wheels_for(read_lock(path), LINUX)
+
+
+def test_a_wheel_by_url_for_another_python_is_not_taken(tmp_path: Path) -> None:
+    path = tmp_path / "pylock.toml"
+    path.write_text(OF_UV.replace("0.8.1-py3-none-any", "0.8.1-cp311-cp311-linux_x86_64"))
+    with pytest.raises(NoWheelError, check=coded("lock-for-another")):
+        wheels_for(read_lock(path), LINUX)
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        OF_UV.replace('name = "demo"', 'name = "other"'),
+        OF_UV.replace('version = "3.0"', 'version = "4.0"'),
         "not toml [",
         "lock-version = 3\n",
         'lock-version = "9"\ncreated-by = "x"\npackages = []\n',
