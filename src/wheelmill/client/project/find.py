@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.project.change import Edit
 from wheelmill.client.project.pyproject import TomlTables
-from wheelmill.client.project.requirements import RequirementsProject
+from wheelmill.client.project.requirements import RequirementsProject, source_of
 from wheelmill.client.project.tool_project import PlainProject, tool_absent
 from wheelmill.client.project.tools import (
     HatchProject,
@@ -126,7 +126,7 @@ def find_project(given: Path | None, python: Path | None = None) -> Project:
         path = Path.cwd() / "pyproject.toml"
     if path.suffix in (".txt", ".in"):
         return RequirementsProject(
-            kind="requirements file", path=path, environment=_environment_beside(path.parent), python=python
+            kind="requirements file", path=source_of(path), environment=_environment_beside(path.parent), python=python
         )
     return _pyproject(path, python)
 
