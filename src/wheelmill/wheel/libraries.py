@@ -1,4 +1,4 @@
-"""Shared libraries and symbols outside a wheel: torch's, CUDA's, the driver's and Python's stable ABI (PEP 384).
+"""Shared libraries and symbols outside a wheel: torch's, CUDA's, the driver's, the system's, Python's stable ABI.
 
 A stub stands in for the driver's library, ``libcuda.so.1``, which only machines with a GPU have.
 
@@ -7,9 +7,10 @@ https://docs.python.org/3/c-api/stable.html
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -128,3 +129,45 @@ def is_in_stable_abi(symbol: str, python: PythonVersion) -> bool:
 
     known = FUNCTIONS.get(Symbol(symbol)) or DATAS.get(Symbol(symbol))
     return known is not None and known.added <= PyVersion(python.major, python.minor)
+
+
+_USUAL: Final = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
+"""Folders in which the dynamic linker looks; below them, Debian has a folder for each processor."""
+_MAX_CONFIGURATION: Final = 1 << 16
+"""Bytes of a file that names more such folders."""
+
+
+def system_libraries(*prefixes: Path) -> Iterator[str]:
+    """Yield the shared objects in the dynamic linker's folders, and in those of an environment and its Python.
+
+    https://man7.org/linux/man-pages/man8/ld.so.8.html
+    """
+    named = [Path(entry) for entry in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if entry]
+    usual = [Path(entry) for entry in _USUAL]
+    below = [each for folder in usual if folder.is_dir() for each in folder.glob("*-linux-gnu*")]
+    configured = _configured(Path("/etc/ld.so.conf"), {Path("/etc/ld.so.conf")})
+    for folder in dict.fromkeys([*named, *(each / "lib" for each in prefixes), *usual, *below, *configured]):
+        try:
+            yield from (each.name for each in folder.iterdir() if ".so" in each.name)
+        except OSError:
+            continue
+
+
+def _configured(file: Path, seen: set[Path]) -> Iterator[Path]:
+    try:
+        with file.open("rb") as content:
+            text = content.read(_MAX_CONFIGURATION).decode(errors="replace")
+    except OSError:
+        return
+    for line in text.splitlines():
+        words = line.partition("#")[0].split()
+        if words[:1] == ["include"]:
+            for pattern in words[1:]:
+                for each in sorted(
+                    file.parent.glob(pattern) if not pattern.startswith("/") else Path("/").glob(pattern[1:])
+                ):
+                    if each not in seen:
+                        seen.add(each)
+                        yield from _configured(each, seen)
+        elif words:
+            yield Path(words[0])

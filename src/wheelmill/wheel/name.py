@@ -284,3 +284,11 @@ def chosen_by_extras(version: str, requires_dist: Sequence[str]) -> ProjectName 
     except ValueError:
         return None
     return names.pop() if len(names) == 1 else None
+
+
+def required_project(requirement: str) -> ProjectName:
+    """The project of a requirement; empty for one that is not valid."""
+    try:
+        return canonicalize_name(read_requirement(requirement).name)
+    except ValueError:
+        return canonicalize_name("")

@@ -110,6 +110,12 @@ def digest_of(file: IO[bytes], algorithm: str = "sha256") -> str:
     return f"{algorithm}={base64.urlsafe_b64encode(digest).decode().rstrip('=')}"
 
 
+def is_as_listed(path: Path, row: RecordRow) -> bool:
+    """True if an installed file has its hash in RECORD; weak hashes always match."""
+    with path.open("rb") as file:
+        return digest_of(file, row.digest.partition("=")[0]) in ("", row.digest)
+
+
 Place = Literal["library", "programs", "environment", "elsewhere"]
 """Folder of packages, of commands, of the whole environment, or any other place in it."""
 

@@ -9,12 +9,13 @@ https://refspecs.linuxfoundation.org/LSB_5.0.0/LSB-Core-generic/LSB-Core-generic
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 from mmap import ACCESS_READ, mmap
 from operator import itemgetter
 from pathlib import Path
@@ -29,7 +30,7 @@ from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.archive import MAX_READS, MAX_SECTIONS, MAX_SYMBOL_NAME, MAX_SYMBOLS, open_archive, open_member
 from wheelmill.wheel.gpu_code import DeviceCode, read_device_code
 
-_NEEDED, _SONAME, _TEXTREL, _FLAGS = 1, 14, 22, 30
+_NEEDED, _SONAME, _RPATH, _TEXTREL, _RUNPATH, _FLAGS = 1, 14, 15, 22, 29, 30
 _TEXTREL_FLAG: Final = 4
 _UNDEFINED, _WEAK = 0, 2
 _SHARED: Final = 4
@@ -57,6 +58,8 @@ class Links:
     """The libraries it names, as in ``libcudart.so.13``."""
     text_relocations: bool = False
     """True if its code is written to when it is loaded."""
+    search_path: str = ""
+    """Folders of its libraries, with a colon between them; ``$ORIGIN`` is its own."""
 
 
 class Texts:
@@ -102,15 +105,17 @@ class DynamicForm:
 
     def read_links(self, entries: bytes, texts: Texts) -> Links:
         """Read the section ``.dynamic``, of whole entries up to a zero entry; `texts` is the section ``.dynstr``."""
-        soname, needed, text_relocations = None, [], False
+        soname, needed, text_relocations, search_path = None, [], False, ""
         for tag, value in takewhile(itemgetter(0), self.entry.iter_unpack(entries)):
             if tag == _NEEDED:
                 needed.append(texts.at(value))
             elif tag == _SONAME:
                 soname = texts.at(value)
+            elif tag in (_RPATH, _RUNPATH):
+                search_path = texts.at(value)
             elif tag == _TEXTREL or (tag == _FLAGS and value & _TEXTREL_FLAG):
                 text_relocations = True
-        return Links(soname=soname, needed=tuple(needed), text_relocations=text_relocations)
+        return Links(soname=soname, needed=tuple(needed), text_relocations=text_relocations, search_path=search_path)
 
     def read_symbols(
         self, symbols: bytes, texts: Texts, *, versions: bytes, needed_versions: bytes
@@ -303,6 +308,16 @@ class SharedObject(Links):
     """Compilers in their own words: ``GCC: (Debian 12.2.0-14) 12.2.0``."""
 
     @property
+    def is_module(self) -> bool:
+        """True if its name is that of a module, not of a library."""
+        return not self.name.rpartition("/")[2].startswith("lib")
+
+    @property
+    def links_to_torch(self) -> bool:
+        """True if it names a library of torch."""
+        return any(library.startswith(("libtorch", "libc10")) for library in self.needed)
+
+    @property
     def holds_cuda_runtime(self) -> bool:
         """True if the CUDA runtime is linked into it: it has GPU code, and needs no other library to register that."""
         has_code = bool(self.device_code.sass or self.device_code.ptx)
@@ -343,12 +358,41 @@ class SharedObject(Links):
             needed=links.needed,
             executable_stack=has_executable_stack(elf, default=machine == "x86_64"),
             text_relocations=links.text_relocations,
+            search_path=links.search_path,
             undefined=undefined,
             defined=defined,
             device_code=read_device_code(file.content, *sections.place(FATBIN)),
             unloaded=sections.unloaded,
             compilers=_compilers_in(sections.read(COMMENT)),
         )
+
+
+_NUMBER: Final = re.compile(r"\d+")
+_MAX_LOADED: Final = 100
+"""Most files of a package that are followed from one of them."""
+
+
+def lost_on_import(code: Sequence[SharedObject], is_there: Callable[[str, SharedObject], bool]) -> dict[str, str]:
+    """Libraries that an import of a package's modules, or of its code for torch, does not find, each with its user.
+
+    Other libraries of a package may be unused plugins. Of files whose names differ in numbers, such as ``ops4.so`` and
+    ``ops5.so``, a package loads the one that it can, and torchcodec 0.17 can do without all of its ``libtorchcodec``.
+    ``is_there`` is called for the libraries that the package lacks.
+    """
+    own = {name: so for so in code for name in (so.name.rpartition("/")[2], so.soname) if name}
+    choices: dict[tuple[bool, str], list[dict[str, str]]] = {}
+    for so in code:
+        if so.is_module or so.links_to_torch:
+            loaded, following, lost = {so.name}, [so], dict[str, str]()
+            for user in islice(following, _MAX_LOADED):
+                foreign = [library for library in user.needed if library not in own]
+                lost |= {library: user.name for library in foreign if not is_there(library, user)}
+                more = [own[library] for library in user.needed if library in own and own[library].name not in loaded]
+                following += more
+                loaded.update(each.name for each in more)
+            choices.setdefault((so.is_module, _NUMBER.sub("", so.name)), []).append(lost)
+    needed = [users for (is_module, _), users in choices.items() if all(users) and (is_module or len(users) == 1)]
+    return {library: user for users in needed for library, user in users[0].items()}
 
 
 def shared_objects_of(wheel: Path) -> tuple[SharedObject, ...]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -26,8 +27,9 @@ from wheelmill.names import TORCH, ProjectName
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.archive import MAX_METADATA, MAX_RECORD
 from wheelmill.wheel.label import torch_requirement
+from wheelmill.wheel.libraries import DRIVER, system_libraries
 from wheelmill.wheel.metadata import tags_of
-from wheelmill.wheel.record import LIBRARIES, RecordRow, digest_of, read_rows
+from wheelmill.wheel.record import LIBRARIES, RecordRow, is_as_listed, read_rows
 from wheelmill.wheel.shared_objects import ELF_MAGIC, Budget, SharedObject, open_symbols
 from wheelmill.wheel.torch_symbols import TorchWindow, may_be_torchs, shipped_symbols, window_of
 
@@ -81,7 +83,7 @@ class Installed:
     @property
     def links_to_torch(self) -> bool:
         """True if its code names a library of torch."""
-        return self.distribution.project != TORCH and _link_to_torch(self.code)
+        return self.distribution.project != TORCH and any(each.links_to_torch for each in self.code)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,14 +125,16 @@ class Reader:
             missing = missing if len(missing) == sum(bool(row.digest) for row in rows) else []
         code, corrupt = self._read_code([row for row in rows if row.name not in missing], folder.parent)
         inside = describe_code(code, None) if code else None
-        if not needs_torch(distribution) and not _link_to_torch(code):  # an environment has millions of symbols
+        if not needs_torch(distribution) and not any(
+            each.links_to_torch for each in code
+        ):  # an environment has millions of symbols
             code = tuple(replace(each, undefined=(), defined=frozenset()) for each in code)
         return Installed(
             distribution=distribution,
             rows=tuple(rows),
             tags=tags,
             missing=tuple(missing),
-            changed=tuple(name for name in changed if name not in corrupt),
+            changed=tuple(name for name in changed if not (name in corrupt or _has_authorities(folder.parent / name))),
             corrupt=corrupt,
             code=code,
             inside=inside,
@@ -164,7 +168,7 @@ class Reader:
             return True
         self.counts.hashed += 1
         try:
-            return _has_hash(path, row)
+            return is_as_listed(path, row)
         except OSError:
             return False
 
@@ -185,10 +189,6 @@ class Reader:
         return tuple(found), corrupt
 
 
-def _link_to_torch(code: Iterable[SharedObject]) -> bool:
-    return any(library.startswith(("libtorch", "libc10")) for each in code for library in each.needed)
-
-
 def needs_torch(distribution: Distribution) -> bool:
     """True if the package's metadata declares a need for torch."""
     needs = distribution.torch is not None or torch_requirement(distribution.requires_dist) is not None
@@ -200,16 +200,16 @@ def _is_as_shipped(path: Path, row: RecordRow) -> bool:
     try:
         start = read_start(path, 64)
         is_other = start.startswith(ELF_MAGIC) or (bool(start) and start.isascii() and b"\0" not in start)
-        return is_other and _has_hash(path, row)
+        return is_other and is_as_listed(path, row)
     except OSError:
         return False
 
 
-def _has_hash(path: Path, row: RecordRow) -> bool:
-    """True if a file has its hash in RECORD; weak hashes always match."""
-    with path.open("rb") as file:
-        found = digest_of(file, row.digest.partition("=")[0])
-    return found in ("", row.digest)
+def _has_authorities(path: Path) -> bool:
+    """True if a file is certifi's, to which companies add their own authority, and still has certificates."""
+    with suppress(OSError):
+        return path.name == "cacert.pem" and b"-----END CERTIFICATE-----" in read_start(path, _SMALL)
+    return False
 
 
 def _installer_of(folder: Path) -> str:
@@ -234,10 +234,13 @@ def broken_folders(path: Sequence[Path]) -> Iterator[Path]:
 
 
 _PROBE: Final = """
-import json, site, sys
+import json, os, site, sys
+os.environ["PYTHONUSERBASE"], site.USER_BASE, site.USER_SITE = sys.argv[1], None, None
 alone = sys.prefix != sys.base_prefix and sys.base_prefix not in site.PREFIXES
 user = None if alone else site.getusersitepackages()
-print(json.dumps({"path": sys.path, "user": user, "packages": site.getsitepackages(), "prefix": sys.prefix}))
+folders, own = site.getsitepackages(), sys.prefix + os.sep
+shared = [each for each in folders if sys.prefix == sys.base_prefix or not each.startswith(own)]
+print(json.dumps({"path": sys.path, "user": user, "packages": shared, "prefix": sys.prefix}))
 """
 
 
@@ -271,7 +274,7 @@ class ImportPath:
         The interpreter runs without these entries, so that no file in them is executed.
         """
         try:
-            found = ask(interpreter, _PROBE)
+            found = ask(interpreter, _PROBE, os.environ.get("PYTHONUSERBASE", ""))
         except ProcessError as error:
             raise UsageError(
                 "import-path-unknown", f"{interpreter} cannot say where it looks for modules:\n{error.tail}"
@@ -289,6 +292,10 @@ class ImportPath:
     def own(self) -> tuple[Path, ...]:
         """The folders of the environment itself, for any user and start folder."""
         return tuple(each.path for each in self.folders if each.origin == OWN)
+
+    def is_in(self, environment: Path | None) -> bool:
+        """True if this is the path of an environment's interpreter."""
+        return environment is not None and environment.resolve() == self.prefix.resolve()
 
     def find(self, module: str) -> tuple[SearchFolder, Path] | None:
         """The first folder with a module or a package, and its path there; None if there is none."""
@@ -313,10 +320,8 @@ def _modules_in(folder: Path, module: str) -> Iterator[Path]:
     yield from sorted(folder.glob(f"{module}.*.so"))
 
 
-_USUAL: Final = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
-"""Folders in which the dynamic linker looks; below them, Debian has a folder for each processor."""
-_MAX_CONFIGURATION: Final = 1 << 16
-"""Bytes of a file that names more such folders."""
+_ELSEWHERE: Final = ("ld-linux", "libpython", DRIVER, "libnvidia-ml.so.1")
+"""Libraries that every process has, or only a machine with a driver."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,6 +332,8 @@ class Examined:
     facts: Compatibility
     path: ImportPath
     installed: Sequence[Installed] = ()
+    of_user: Sequence[Distribution] = ()
+    """Distributions in the user's own site-packages; empty if packages cannot be installed anywhere else."""
     broken: Sequence[Path] = ()
     """Remains of interrupted installations."""
     libraries: frozenset[str] = frozenset()
@@ -347,6 +354,12 @@ class Examined:
             for row in each.rows
             if ".so" in row.name and row.name not in each.missing
         }
+
+    def has(self, library: str, user: SharedObject | None = None) -> bool:
+        """True if a library is in the environment, on the system, where its user looks, or comes with Python."""
+        folders = user.search_path.split(":") if user else []
+        is_there = library in self.providers or library in self.libraries or library.startswith(_ELSEWHERE)
+        return is_there or any(os.access(f"{each}/{library}", os.R_OK) for each in folders if each.startswith("/"))
 
     @functools.cached_property
     def windows(self) -> Mapping[ProjectName, TorchWindow]:
@@ -383,42 +396,10 @@ def read_environment(
         facts=facts,
         path=path,
         installed=reader.read_all(read_distributions(path.own), progress),
+        of_user=read_distributions(
+            each.path for each in path.folders if each.origin == USER_SITE and os.access(path.prefix, os.W_OK)
+        ),
         broken=tuple(broken_folders(path.own)),
-        libraries=frozenset(system_libraries(path.prefix)),
+        libraries=frozenset(system_libraries(path.prefix, environment.interpreter.resolve().parent.parent)),
         counts=reader.counts,
     )
-
-
-def system_libraries(prefix: Path) -> Iterator[str]:
-    """Yield the shared objects in the dynamic linker's folders and in that of an environment.
-
-    https://man7.org/linux/man-pages/man8/ld.so.8.html
-    """
-    named = [Path(entry) for entry in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if entry]
-    usual = [Path(entry) for entry in _USUAL]
-    below = [each for folder in usual if folder.is_dir() for each in folder.glob("*-linux-gnu*")]
-    configured = _configured(Path("/etc/ld.so.conf"), {Path("/etc/ld.so.conf")})
-    for folder in dict.fromkeys([*named, prefix / "lib", *usual, *below, *configured]):
-        try:
-            yield from (each.name for each in folder.iterdir() if ".so" in each.name)
-        except OSError:
-            continue
-
-
-def _configured(file: Path, seen: set[Path]) -> Iterator[Path]:
-    try:
-        text = read_start(file, _MAX_CONFIGURATION).decode(errors="replace")
-    except OSError:
-        return
-    for line in text.splitlines():
-        words = line.partition("#")[0].split()
-        if words[:1] == ["include"]:
-            for pattern in words[1:]:
-                for each in sorted(
-                    file.parent.glob(pattern) if not pattern.startswith("/") else Path("/").glob(pattern[1:])
-                ):
-                    if each not in seen:
-                        seen.add(each)
-                        yield from _configured(each, seen)
-        elif words:
-            yield Path(words[0])

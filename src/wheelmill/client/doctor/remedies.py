@@ -12,7 +12,6 @@ from typing import Final
 from urllib.parse import unquote
 
 from packaging.pylock import is_valid_pylock_path
-from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.choose.fit import TorchPlace, cudas_of, minimum_driver
@@ -27,10 +26,10 @@ from wheelmill.names import (
     TorchNeed,
     TorchVersion,
     project_name,
-    read_requirement,
 )
 from wheelmill.system.process import command_line
 from wheelmill.wheel.libraries import cuda_majors_of
+from wheelmill.wheel.name import required_project
 
 
 def torch_for_wheels(examined: Examined) -> TorchPlace:
@@ -117,6 +116,10 @@ def started_as(command: Command) -> Command:
     return (sys.executable, "-m", _PROGRAM, *command[1:]) if command[0] == _PROGRAM else command
 
 
+_REINSTALLED: Final = (DefectCode.MISSING_FILES, DefectCode.CHANGED_FILES, DefectCode.CORRUPT)
+"""Defects of files, for which uv, and no other tool, reinstalls a package of a project's lock."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Remedies:
     """Remedies for the defects of one environment."""
@@ -128,9 +131,16 @@ class Remedies:
     """The file of the project that the environment belongs to."""
     asked: frozenset[ProjectName] = frozenset()
     """Packages that the project got from wheelmill."""
+    lock: Path | None = None
+    """The lock of the project's own tool; None if that does not manage the environment."""
+    locked: frozenset[ProjectName] = frozenset()
+    """Packages in that lock."""
 
     def remedy_of(self, defect: Defect) -> Remedy:
         """Find the remedy for a defect; by default, the matching wheel is chosen again."""
+        is_again = defect.code in _REINSTALLED and self.lock and self.lock.name == "uv.lock"
+        if defect.project in self.locked and (is_again or defect.code is DefectCode.TORCH_MISSING) and self.lock:
+            return self._as_named(replace(defect, place=self.lock))
         known = {
             DefectCode.DRIVER: self._older_cuda,
             DefectCode.GPU: self._for_gpu,
@@ -177,8 +187,8 @@ class Remedies:
         source = Path(unquote(path)) if scheme == "file" else None
         if source and source.is_dir():
             return Remedy(advice=f"install {distribution.project} from {source} again")
-        is_here = source is not None and source.is_file()
-        if not is_here and distribution.label.cuda_major and distribution.project != TORCH:
+        is_there = source.is_file() if source else distribution.origin is not None
+        if not is_there and distribution.label.cuda_major and distribution.project != TORCH:
             return self._choose(distribution.project)
         exact = f"{distribution.project}=={distribution.version}"
         what = f"{distribution.project} @ {distribution.origin}" if distribution.origin else exact
@@ -204,7 +214,10 @@ class Remedies:
         """Install the version that a lock or a project names."""
         project, place = defect.project, defect.place
         if project is None or place is None:
-            return Remedy()
+            is_ours = defect.obsolete_of == _PROGRAM and self.asked
+            lock = (_PROGRAM, "lock", "--project", str(self.project))
+            advice = f"let {defect.obsolete_of} write {place} again, or delete it" if defect.obsolete_of else None
+            return Remedy(commands=(lock,) if is_ours else (), advice=advice)
         if is_valid_pylock_path(place):
             return Remedy(commands=((_PROGRAM, "install", "--lock", str(place), *self._here),))
         root, again = str(place.parent), ("--reinstall-package", project)
@@ -256,12 +269,14 @@ class Remedies:
             user
             for user, each in self.examined.by_project.items()
             if user != TORCH and not user.startswith(NVIDIA)
-            if surplus & set(map(_required_project, each.distribution.requires_dist))
+            if surplus & set(map(required_project, each.distribution.requires_dist))
         ]
         return self._choose(users[0]) if users else Remedy(commands=(self._uninstall(*sorted(surplus)),))
 
     def _libraries(self, defect: Defect) -> Remedy:
-        """Install torch's missing requirements; wheels other than NVIDIA's own are replaced."""
+        """Install torch's missing requirements, nothing of the system; wheels other than NVIDIA's own are replaced."""
+        if defect.place:
+            return Remedy(advice=f"install what {defect.place.name} needs on this system, or another {defect.project}")
         torch = self.examined.by_project.get(TORCH)
         user = self.examined.by_project.get(defect.project) if defect.project else None
         if torch is None or user is None:
@@ -310,10 +325,3 @@ def _as_version(text: str) -> Version:
         return Version(text)
     except InvalidVersion:
         return Version("0")
-
-
-def _required_project(requirement: str) -> str:
-    try:
-        return canonicalize_name(read_requirement(requirement).name)
-    except ValueError:
-        return ""

@@ -14,12 +14,14 @@ from typing import Final
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.choose.fit import minimum_driver, mismatches_inside, mismatches_of_tags
-from wheelmill.client.doctor.inventory import Examined, Installed, needs_torch
+from wheelmill.client.doctor.inventory import USER_SITE, Examined, Installed, needs_torch
 from wheelmill.client.records import Aspect, TargetEnvironment
 from wheelmill.names import TORCH, CudaVersion, ProjectName, PythonVersion, StableTorch
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.label import BuiltFor, words_for
-from wheelmill.wheel.libraries import DRIVER, cuda_majors_of, is_of_toolkit, is_provided
+from wheelmill.wheel.libraries import cuda_majors_of, is_of_toolkit, is_provided
+from wheelmill.wheel.metadata import is_reserved
+from wheelmill.wheel.shared_objects import lost_on_import
 from wheelmill.wheel.torch_symbols import describe_symbol
 
 
@@ -47,7 +49,7 @@ class DefectCode(StrEnum):
     GPU = "gpu"
     """A wheel has no code that runs on a GPU of this machine."""
     LIBRARY = "library"
-    """A library of torch or CUDA that a wheel needs is missing."""
+    """A library that a wheel needs is missing."""
     RUNTIMES = "runtimes"
     """The runtimes of two CUDA majors are installed."""
     IMPORT_PATH = "import-path"
@@ -89,6 +91,8 @@ class Defect:
     """The project at fault; None if it is no installed project."""
     place: Path | None = None
     """The file or folder that is in the way, or that names what should be installed."""
+    obsolete_of: str | None = None
+    """The tool that wrote a lock which is older than its project; None if the place is no such lock."""
 
 
 _OF_TAGS: Final = {
@@ -181,6 +185,18 @@ def modules_are_its_own(examined: Examined) -> Iterator[Defect]:
                 yield replace(against(each, DefectCode.IMPORT_PATH, detail), place=path)
 
 
+def packages_are_its_own(examined: Examined) -> Iterator[Defect]:
+    """Check the user's own site-packages: for other versions than the environment's, and for what needs torch."""
+    order = {each.path: place for place, each in enumerate(examined.path.folders)}
+    for each in examined.of_user:
+        own = examined.by_project.get(each.project, Installed(distribution=each))
+        first, second = (order.get(one.folder.parent, 0) if one.folder else 0 for one in (each, own.distribution))
+        is_other = first < second and own.distribution.version != each.version
+        if is_other or (own.distribution is each and _concerns_torch(own)):
+            detail = f"{each.project} {each.version} is imported from {USER_SITE}, which other users do not have"
+            yield replace(against(own, DefectCode.IMPORT_PATH, detail), place=each.folder)
+
+
 def files_are_as_installed(examined: Examined) -> Iterator[Defect]:
     """Check installed files against RECORD, which lists them and their hashes."""
     for each in examined.installed:
@@ -258,7 +274,6 @@ def against(each: Installed, code: DefectCode, detail: str) -> Defect:
 
 
 _OF_CODE: Final = {Aspect.GLIBC: DefectCode.GLIBC, Aspect.ABI: DefectCode.ABI, Aspect.GPU: DefectCode.GPU}
-_DRIVERS: Final = (DRIVER, "libnvidia-ml.so.1")
 NVIDIA: Final = "nvidia-"
 """Prefix of NVIDIA's own packages, some of which hold code for a few GPUs only and are used on no others."""
 _RUNTIME: Final = "libcudart.so."
@@ -330,6 +345,9 @@ def cuda_majors_agree(examined: Examined) -> Iterator[Defect]:
             yield against(each, DefectCode.CUDA, f"linked to {linked}, but the installed torch is for CUDA {cuda}")
 
 
+_NOWHERE: Final = "needs what neither the environment nor this system has"
+
+
 def libraries_are_there(examined: Examined) -> Iterator[Defect]:
     """Check that the libraries of torch and CUDA that code names are in the environment or on the system."""
     environment = examined.environment
@@ -342,18 +360,29 @@ def libraries_are_there(examined: Examined) -> Iterator[Defect]:
             f"{library} ({user})"
             for library, user in each.needed.items()
             if _is_shared(library)
-            and library not in examined.providers
-            and library not in examined.libraries
+            and not examined.has(library)
             and not (chooses and _is_for_other_cuda(library, environment))
         ]
         if lost:
-            detail = f"needs what neither the environment nor this system has: {some_of(lost)}"
-            yield against(each, DefectCode.LIBRARY, detail)
+            yield against(each, DefectCode.LIBRARY, f"{_NOWHERE}: {some_of(lost)}")
+
+
+def imports_find_libraries(examined: Examined) -> Iterator[Defect]:
+    """Check that the other libraries that an import loads are there, if those of the system were found."""
+    has_libc = any(name.startswith("libc.") for name in examined.libraries)
+    for each in examined.by_project.values():
+        if not has_libc or is_reserved(each.distribution.project) or not _concerns_torch(each):
+            continue
+        lost = lost_on_import(each.code, lambda name, user: _is_shared(name) or examined.has(name, user))
+        if lost and each.distribution.folder:
+            names = some_of([f"{name} ({user})" for name, user in lost.items()])
+            place = each.distribution.folder.parent / next(iter(lost.values()))
+            yield replace(against(each, DefectCode.LIBRARY, f"{_NOWHERE}: {names}"), place=place)
 
 
 def _is_shared(library: str) -> bool:
-    """True if the library is torch's or CUDA's; the driver's are excluded, as they come with a driver."""
-    return (is_provided(library) or is_of_toolkit(library)) and library not in _DRIVERS
+    """True if the library is torch's, CUDA's or the driver's."""
+    return is_provided(library) or is_of_toolkit(library)
 
 
 def _is_for_other_cuda(library: str, environment: TargetEnvironment) -> bool:

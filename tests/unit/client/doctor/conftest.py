@@ -12,6 +12,7 @@ from wheelmill.client.doctor.examination import defects_of_environment
 from wheelmill.client.doctor.inventory import (
     OWN,
     STARTED_IN,
+    USER_SITE,
     Examined,
     ImportPath,
     Reader,
@@ -47,7 +48,9 @@ def examined(site: Path, tmp_path: Path) -> Examine:
             facts=read_facts(),
             path=ImportPath(folders=(*folders, SearchFolder(path=site, origin=OWN)), prefix=site.parents[2]),
             installed=reader.read_all(read_distributions([site]), QUIET),
+            of_user=read_distributions(each.path for each in before if each.origin == USER_SITE),
             broken=tuple(broken_folders([site])),
+            libraries=frozenset(("libc.so.6",)),
             counts=reader.counts,
         )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.installed import EXTENSION, FLASH, FLASH_FILES, PYTHON_312, TORCH_FILES, install, install_sound
-from tests.shared_objects import shared_object
+from tests.shared_objects import compiled, shared_object
 from tests.unit.client.doctor.conftest import TARGET, Examine, named
 from wheelmill.client.doctor.inventory import PYTHONPATH, USER_SITE, SearchFolder
 from wheelmill.client.doctor.remedies import Remedies
@@ -19,6 +19,15 @@ from wheelmill.names import Architecture, Gpu
 CPU = replace(TARGET, cuda=None, cpu_only=True, torch_release="2.11.0+cpu")
 NO_TORCH = replace(TARGET, torch=None, torch_release=None, cuda=None, cxx11_abi=None)
 CUDA_12 = {"nvidia/cuda_runtime/lib/libcudart.so.12": shared_object(soname="libcudart.so.12")}
+WITH_LIBRARY = {
+    f"demo/_C.{PYTHON_312}": shared_object(needed=["libdemo.so"]),
+    "demo/libdemo.so": shared_object(needed=["libmissing_kernels.so.7"]),
+}
+NUMPY = {"numpy/__init__.py": b""}
+CERTIFI = {
+    "certifi/__init__.py": b"",
+    "certifi/cacert.pem": b"-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
+}
 Change = Callable[[Path], object]
 
 
@@ -254,6 +263,52 @@ CASES = {
         names="libcudart.so.13 (flash_attn_2_cuda",
         mends="torch==2.11.0",
     ),
+    "a-library-that-nothing-has": Broken(
+        change=extension(shared_object(needed=["libc.so.6", "libmissing_kernels.so.7"])),
+        code=DefectCode.LIBRARY,
+        names="libmissing_kernels.so.7 (demo/_C.",
+        mends="on this system",
+    ),
+    "a-library-that-a-library-of-its-own-needs": Broken(
+        change=put("demo", "1.0", WITH_LIBRARY, requires=["torch"]),
+        code=DefectCode.LIBRARY,
+        names="libmissing_kernels.so.7 (demo/libdemo.so)",
+        mends="on this system",
+    ),
+    "no-code-for-any-of-several-libraries": Broken(
+        change=put(
+            "demo",
+            "1.0",
+            {f"demo/_ops{n}.so": shared_object(needed=[f"libav.so.{n}"]) for n in (4, 5)},
+            requires=["torch"],
+        ),
+        code=DefectCode.LIBRARY,
+        names="libav.so.4 (demo/_ops4.so)",
+        mends="on this system",
+    ),
+    "a-wheel-of-the-user-beside-the-environment": Broken(
+        change=lambda site: install(site.parents[3] / "elsewhere", "demo", "1.0+cu128torch2.4", {"demo.py": b""}),
+        before=(USER_SITE,),
+        code=DefectCode.IMPORT_PATH,
+        names="demo 1.0+cu128torch2.4",
+        mends="export PYTHONNOUSERSITE=1",
+    ),
+    "another-version-of-the-users": Broken(
+        change=lambda site: [
+            install(site.parents[3] / "elsewhere", "numpy", "1.26.4", NUMPY),
+            install(site, "numpy", "2.3", NUMPY),
+        ],
+        before=(USER_SITE,),
+        code=DefectCode.IMPORT_PATH,
+        names="numpy 1.26.4",
+        mends="export PYTHONNOUSERSITE=1",
+    ),
+    "certificates-are-gone": Broken(
+        change=lambda site: [put("certifi", "2026.1", CERTIFI)(site), write("certifi/cacert.pem", b"")(site)],
+        code=DefectCode.CHANGED_FILES,
+        names="certifi/cacert.pem",
+        mends="certifi==2026.1",
+    ),
     "two-cuda-runtimes": Broken(
         change=put("nvidia-cuda-runtime-cu12", "12.8.90", CUDA_12, tag="py3-none-manylinux2014_x86_64"),
         code=DefectCode.RUNTIMES,
@@ -291,6 +346,25 @@ def test_a_broken_environment_is_named_with_what_mends_it(name: str, site: Path,
     assert case.mends in " && ".join(remedy.lines), remedy
 
 
+def test_other_packages_of_the_user_are_no_fault(site: Path, examined: Examine) -> None:
+    install_sound(site)
+    install(site, "numpy", "2.3", NUMPY)
+    user = site.parents[3] / "elsewhere"
+    for project, version in (("numpy", "2.3"), ("black", "25.1")):
+        install(user, project, version, {f"{project}/__init__.py": b""})
+    assert named(examined(TARGET, SearchFolder(path=user, origin=USER_SITE))) == []
+
+
+def test_a_library_may_be_where_its_user_looks(site: Path, examined: Examine, tmp_path: Path) -> None:
+    install_sound(site)
+    library = compiled(tmp_path / "elsewhere" / "libfar.so", "int far;")
+    code = compiled(tmp_path / "x.so", "int x;", library, f"-Wl,-rpath,$ORIGIN:{library.parent}")
+    install(site, "demo", "1.0", {"demo/_C.so": code.read_bytes()}, requires=["torch"])
+    assert named(examined()) == []
+    library.unlink()
+    assert [each.code for each in named(examined())] == [DefectCode.LIBRARY]
+
+
 def test_there_are_twenty_broken_environments_and_more() -> None:
     assert len(CASES) > 20
 
@@ -309,6 +383,14 @@ BY_DEBIAN = (
     write("demo/_C.so", shared_object(defined=["stripped"])),
     delete("scripts"),
 )
+AV_5 = shared_object(needed=["libav.so.5"])
+OPTIONAL = {
+    "demo/_C.so": shared_object(needed=["libc.so.6", "libtorch.so", "libcuda.so.1", "libpython3.12.so.1.0"]),
+    "demo/libplugin.so": AV_5,
+    **{f"demo/libops{number}.so": shared_object(needed=["libtorch.so", f"libav.so.{number}"]) for number in (4, 5)},
+    "demo/_ops5.so": AV_5,
+    "demo/_ops4.so": shared_object(needed=["libc.so.6"]),
+}
 SOUND: dict[str, tuple[TargetEnvironment, tuple[Change, ...]]] = {
     "cuda-13": (TARGET, (install_sound,)),
     "no-torch": (NO_TORCH, (put("demo", "1.0", {"demo.py": b""}, tag="py3-none-any"),)),
@@ -316,6 +398,16 @@ SOUND: dict[str, tuple[TargetEnvironment, tuple[Change, ...]]] = {
     "libraries-for-many-cudas": (
         TARGET,
         (install_sound, put("bitsandbytes", "0.48", BITSANDBYTES, requires=["torch"])),
+    ),
+    "libraries-for-a-choice": (TARGET, (install_sound, put("demo", "1.0", OPTIONAL, requires=["torch"]))),
+    "a-plugin-of-what-has-nothing-to-do-with-torch": (TARGET, (install_sound, put("x", "1", {"x.so": AV_5}))),
+    "a-companys-authority": (
+        TARGET,
+        (
+            install_sound,
+            put("certifi", "2026.1", CERTIFI),
+            write("certifi/cacert.pem", 2 * CERTIFI["certifi/cacert.pem"]),
+        ),
     ),
     "what-conda-rewrote": (TARGET, (install_sound, *BY_CONDA)),
     "what-debian-stripped-and-moved": (TARGET, (install_sound, *BY_DEBIAN)),

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from tests.installed import install
 from tests.progress import RecordedProgress
 from tests.refusals import coded
 from tests.shared_objects import shared_object
+from tests.unit.client.doctor.conftest import TARGET
+from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.doctor.inventory import (
     OWN,
     PYTHONPATH,
@@ -20,9 +23,11 @@ from wheelmill.client.doctor.inventory import (
     Reader,
     SearchFolder,
     broken_folders,
+    read_environment,
 )
 from wheelmill.client.install.distributions import read_distributions
 from wheelmill.errors import UsageError
+from wheelmill.system import process
 from wheelmill.system.progress import QUIET, Progress
 
 LARGE = bytes(1 << 20) + b"1"
@@ -148,6 +153,29 @@ def test_this_interpreter_is_asked(tmp_path: Path) -> None:
     found = ImportPath.of(Path(sys.executable), tmp_path)
     assert found.prefix == Path(sys.prefix)
     assert found.find("pytest") is not None
+
+
+def test_an_environment_that_sees_the_systems_packages_comes_before_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Python's own ``site`` has it: the environment, the user, the system."""
+    for name in ("PYTHONPATH", "PYTHONNOUSERSITE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHONUSERBASE", str(tmp_path / "user"))
+    folder = tmp_path / "env"
+    process.run([sys.executable, "-m", "venv", "--without-pip", "--system-site-packages", folder])
+    python = folder / "bin" / "python"
+    user = Path(process.run([python, "-c", "import site; print(site.getusersitepackages())"]).strip())
+    install(user, "demo", "1.0", {"demo.py": b""})
+    found = ImportPath.of(python, tmp_path)
+    origins = [each.origin for each in found.folders if each.path.name == "site-packages"]
+    assert origins[:3] == [OWN, USER_SITE, OWN]
+    seen = process.run([python, "-c", "import sys; print(*sys.path[1:], sep='\\n')"]).splitlines()
+    assert [str(each.path) for each in found.folders[1:]] == seen
+    environment = replace(TARGET, interpreter=python)
+    examined = read_environment(environment, read_facts(), started_in=tmp_path, all_hashes=False, progress=QUIET)
+    assert [each.project for each in examined.of_user] == ["demo"]
+    assert "libc.so.6" in examined.libraries
 
 
 def test_an_interpreter_that_does_not_run_is_told(tmp_path: Path) -> None:
