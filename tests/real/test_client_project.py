@@ -16,6 +16,7 @@ from tests.machine_folders import BASE, new_environment
 from tests.real.conftest import or_nightly, sampled, versions_in
 from tests.reference.exits import check_documented
 from tests.wheel_site import add_wheel, write_site
+from tests.wheels import write_wheel
 from wheelmill.index.serve import serve_folder
 from wheelmill.names import PythonVersion
 
@@ -316,3 +317,66 @@ def test_the_doctor_finds_a_url_that_is_gone(project: Path, wheelmill: Wheelmill
     (fault,) = json.loads(wheelmill("doctor", "--json", exit_code=9).stdout)["faults"]
     assert (fault["code"], fault["subject"]) == ("url", "demo-gpu")
     assert (project / "uv.lock").exists()
+
+
+def run(project: Path, variables: dict[str, str], *command: str | Path) -> None:
+    subprocess.run(command, cwd=project, env=variables, check=True, capture_output=True)
+
+
+OWN_BACKEND = """
+import shutil
+
+def build_wheel(folder, *_):
+    return shutil.copy("../fresh-0.1.0-py3-none-any.whl", folder).rpartition("/")[2]
+
+build_editable = build_wheel
+"""
+
+
+def test_a_lock_that_uv_exported_is_read(
+    project: Path, wheelmill: Wheelmill, variables: dict[str, str], tmp_path: Path
+) -> None:
+    """A wheel with a URL, one with a path, those of an index, and the project itself."""
+    local = write_wheel(tmp_path / "local-1.0-py3-none-any.whl", files={"local.py": b""})
+    write_wheel(tmp_path / "fresh-0.1.0-py3-none-any.whl", files={"fresh.py": b""})
+    (project / "own.py").write_text(OWN_BACKEND)
+    (project / "pyproject.toml").write_text(
+        str(PROJECTS["fresh"]).replace("[]", '["local"]')
+        + f'[tool.uv.sources]\nlocal = {{ path = "../{local.name}" }}\n'
+        + '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
+    )
+    wheelmill("add", "demo-gpu", *TARGET, source="wheels.html")
+    run(project, variables, "uv", "export", "--format", "pylock.toml", "-o", "pylock.toml")
+    locked = (project / "pylock.toml").read_text()
+    assert (locked.count("archive = {"), locked.count("directory = {"), "wheels = [" in locked) == (2, 1, True)
+    wheelmill("doctor")
+    assert "fresh (directory)" in wheelmill("sync", "--check").stderr
+    run(project, variables, "uv", "pip", "uninstall", "local", "demo-gpu")
+    codes = [each["code"] for each in json.loads(wheelmill("doctor", "--json", exit_code=9).stdout)["faults"]]
+    assert codes == ["lock", "lock"]
+    wheelmill("sync")
+    wheelmill("doctor")
+    assert {"fresh", "local", "demo-gpu"} <= versions_in(project / ".venv").keys()
+
+
+def test_the_doctor_does_not_bring_back_what_was_removed(project: Path, wheelmill: Wheelmill) -> None:
+    (project / "pyproject.toml").write_text(PROJECTS["fresh"] or "")
+    wheelmill("add", "demo-gpu", *TARGET)
+    wheelmill("lock")
+    wheelmill("doctor")
+    wheelmill("remove", "demo-gpu")
+    done = wheelmill("doctor", "--fix", "--yes", "--json", exit_code=9)
+    (fault,) = json.loads(done.stdout)["faults"]
+    assert (fault["code"], fault["subject"]) == ("lock", "pylock.toml")
+    assert "demo-gpu" not in versions_in(project / ".venv")
+    (project / "pylock.toml").unlink()
+    wheelmill("doctor")
+
+
+def test_the_command_that_the_doctor_gives_first_works(project: Path, wheelmill: Wheelmill) -> None:
+    (project / "pyproject.toml").write_text(PROJECTS["fresh"] or "")
+    wheelmill("add", "demo-gpu", *TARGET)
+    (module,) = (project / ".venv").glob("lib/python*/site-packages/demo_gpu/__init__.py")
+    module.unlink()
+    assert json.loads(wheelmill("doctor", "--fix", "--yes", "--json").stdout)["faults"] == []
+    assert module.exists()

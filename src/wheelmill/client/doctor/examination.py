@@ -6,7 +6,8 @@ A promise is a version that a lock or a project names; its installation is check
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -22,15 +23,16 @@ from wheelmill.client.doctor.remedies import Remedies, Remedy
 from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.environments import marker_environment
-from wheelmill.client.lock.files import read_lock, wheels_for
+from wheelmill.client.lock.files import content_for, describe_forms, read_lock
 from wheelmill.client.project.find import Project
 from wheelmill.client.project.pyproject import PyprojectEditor
-from wheelmill.client.project.tool_project import read_tool_lock
+from wheelmill.client.project.tool_project import LockedPackage, read_tool_lock
 from wheelmill.client.records import TargetEnvironment, WantedWheel
 from wheelmill.errors import IntegrityError, NoWheelError, WheelmillError
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress, number_of
-from wheelmill.wheel.name import WheelName, wheel_behind
+from wheelmill.wheel.findings import some_of
+from wheelmill.wheel.name import WheelName, required_project, wheel_behind
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -86,31 +88,36 @@ def examine(
         project = None
     beside = project.root / "pylock.toml" if project else None
     pylock = lock or (beside if beside and beside.exists() else None)
-    defects = [*defects_of_environment(examined), *_of_project(examined, project, pylock, web)]
+    own = _lock_of(project)
+    locked = read_tool_lock(own) if own else ()
+    defects = [*defects_of_environment(examined), *_of_project(examined, project, locked, pylock, web)]
     remedies = Remedies(
         examined=examined,
         uv=uv,
         project=project.path if project else None,
         asked=frozenset(canonicalize_name(each.name) for each in project.asked) if project else frozenset(),
+        lock=own if project and examined.path.is_in(project.environment) else None,
+        locked=frozenset(each.project for each in locked if each.version),
     )
     return Examination(
-        looked_at={**_describe(examined), "project": _describe_files(project, pylock)},
+        looked_at={**_describe(examined), "project": _describe_files(project, pylock, examined.environment)},
         faults=[(defect, remedies.remedy_of(defect)) for defect in defects],
     )
 
 
-def _of_project(examined: Examined, project: Project | None, pylock: Path | None, web: Web | None) -> Iterator[Defect]:
+def _of_project(
+    examined: Examined, project: Project | None, locked: Sequence[LockedPackage], pylock: Path | None, web: Web | None
+) -> Iterator[Defect]:
+    """Find the defects of a project, of the packages ``locked`` by its own tool, and of a ``pylock.toml``."""
     promises: list[Promise] = []
     if project:
         if project.kind.startswith("uv"):
-            yield from defects_of_project(PyprojectEditor.read(project.path))
+            hashed = {each.project for each in locked if any(each.hashes)}
+            yield from defects_of_project(PyprojectEditor.read(project.path), hashed)
         promises += promises_of_project(project.requirements, project.path, examined.environment)
-    locked = read_lock(pylock) if pylock else None
-    if locked and pylock:
-        try:
-            promises += promises_of_lock(locked, pylock, examined.environment)
-        except NoWheelError as error:
-            yield Defect(code=DefectCode.LOCK, subject=pylock.name, detail=str(error), place=pylock)
+    if pylock:
+        of_lock = yield from _of_lock(pylock, promises, project, examined, web)
+        promises += of_lock
     elif own := _lock_of(project):
         promises += promises_of_tool_lock(own)
     if examined.environment.interpreter:
@@ -118,8 +125,47 @@ def _of_project(examined: Examined, project: Project | None, pylock: Path | None
         yield from promises_are_kept(first.values(), examined)
     if web and project:
         yield from defects_of_project_urls(project.requirements, project.path, web)
-    if web and locked:
-        yield from defects_of_lock(locked, web)
+
+
+def _of_lock(
+    path: Path, of_project: Iterable[Promise], project: Project | None, examined: Examined, web: Web | None
+) -> Generator[Defect, None, list[Promise]]:
+    """Find the defects of a ``pylock.toml``, and return its promises; an old one has none, not to undo a removal."""
+    lock, promises, old = read_lock(path), list[Promise](), list[Defect]()
+    try:
+        promises = promises_of_lock(lock, path, examined.environment)
+    except NoWheelError as error:
+        yield Defect(code=DefectCode.LOCK, subject=path.name, detail=str(error), place=path)
+    if project and path == project.root / "pylock.toml" and examined.environment.interpreter:
+        old = list(_obsolete_lock(lock, promises, of_project, project, examined))
+        yield from old
+    if web:
+        yield from defects_of_lock(lock, web)
+    return [] if old else promises
+
+
+def _obsolete_lock(
+    lock: Pylock, of_lock: Sequence[Promise], of_project: Iterable[Promise], project: Project, examined: Examined
+) -> Iterator[Defect]:
+    """Check that a lock has no other versions than its project, changed since, and no absent package without a use.
+
+    The latter are known if the requirements of all used ones are: from the lock of the project's tool, or as installed.
+    """
+    own, pins, required = _lock_of(project), {each.project: each for each in of_project}, set[ProjectName]()
+    wanted = [canonicalize_name(each.name) for each in project.requirements]
+    wanted += [each.project for each in read_tool_lock(own)] if own else []
+    while wanted:
+        if (name := wanted.pop()) not in required and (installed := examined.by_project.get(name)):
+            wanted += map(required_project, installed.distribution.requires_dist)
+        required.add(name)
+    absent = [each for each in of_lock if each.project not in examined.by_project]
+    gone = [each for each in absent if each.project not in required]
+    old = gone if own or len(gone) == len(absent) else []
+    old += [each for each in of_lock if each.project in pins and not pins[each.project].is_kept_by(str(each.version))]
+    if old:
+        names, path = some_of([f"{each.project} {each.version}" for each in old]), project.root / "pylock.toml"
+        detail = f"older than {project.path.name}, which no longer asks for {names}"
+        yield Defect(code=DefectCode.LOCK, subject=path.name, detail=detail, place=path, obsolete_of=lock.created_by)
 
 
 def _lock_of(project: Project | None) -> Path | None:
@@ -127,9 +173,14 @@ def _lock_of(project: Project | None) -> Path | None:
     return next((path for path in project.files if path.suffix == ".lock" and path.exists()), None) if project else None
 
 
-def _describe_files(project: Project | None, pylock: Path | None) -> str:
-    kind = [f"{project.kind} {project.path}"] if project else []
-    return ", ".join([*kind, *(str(path) for path in (pylock, _lock_of(project)) if path)]) or "none"
+def _describe_files(project: Project | None, pylock: Path | None, environment: TargetEnvironment) -> str:
+    files = [f"{project.kind} {project.path}"] if project else []
+    files += [str(path) for path in (pylock, _lock_of(project)) if path]
+    with suppress(NoWheelError):
+        others = content_for(read_lock(pylock), environment)[1].values() if pylock else ()
+        if unread := describe_forms(each for each in others if not each.version):
+            files.append(f"of which the versions of {unread} are not known")
+    return ", ".join(files) or "none"
 
 
 def _describe(examined: Examined) -> Mapping[str, str]:
@@ -175,8 +226,13 @@ class Promise:
 
 def promises_of_lock(lock: Pylock, path: Path, environment: TargetEnvironment) -> list[Promise]:
     """The versions that a lock has for an environment."""
-    names = (WheelName.parse(wheel.filename) for wheel in wheels_for(lock, environment))
-    return [Promise(project=name.project, version=name.version, place=path, is_needed=True) for name in names]
+    wheels, others = content_for(lock, environment)
+    names = [WheelName.parse(wheel.filename) for wheel in wheels]
+    versions = [(each.name, each.version) for each in others.values() if each.version]
+    return [
+        *(Promise(project=name.project, version=name.version, place=path, is_needed=True) for name in names),
+        *(Promise(project=name, version=it, place=path, is_needed=True, any_label=True) for name, it in versions),
+    ]
 
 
 def promises_of_project(
@@ -239,14 +295,14 @@ def promises_are_kept(promises: Iterable[Promise], examined: Examined) -> Iterat
         )
 
 
-def defects_of_project(pyproject: PyprojectEditor) -> Iterator[Defect]:
-    """Check that a project's added packages have a source, and its wheel URLs a hash."""
+def defects_of_project(pyproject: PyprojectEditor, hashed: Collection[ProjectName] = ()) -> Iterator[Defect]:
+    """Check that a project's added packages have a source, and its wheel URLs a hash, there or in a lock."""
     sources = {canonicalize_name(name) for name in pyproject.table("tool", "uv", "sources") or {}}
     asked = {canonicalize_name(each.name) for each in pyproject.asked}
     for requirement in pyproject.requirements:
         name = canonicalize_name(requirement.name)
         if requirement.url:
-            if requirement.url.endswith(".whl"):
+            if requirement.url.endswith(".whl") and name not in hashed:
                 detail = f"no #sha256= in the URL {requirement.url}"
                 yield Defect(code=DefectCode.HASH, subject=name, detail=detail, project=name, place=pyproject.path)
         elif name in asked and name not in sources:

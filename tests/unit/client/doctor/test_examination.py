@@ -11,6 +11,8 @@ from tests.refusals import coded
 from tests.unit.client.doctor.conftest import TARGET, Examine
 from wheelmill.client.doctor.examination import (
     Promise,
+    defects_of_project,
+    examine,
     promises_are_kept,
     promises_of_lock,
     promises_of_project,
@@ -19,8 +21,12 @@ from wheelmill.client.doctor.examination import (
 from wheelmill.client.doctor.remedies import Remedies
 from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.client.lock.files import read_lock
+from wheelmill.client.project.find import find_project
+from wheelmill.client.project.pyproject import PyprojectEditor
 from wheelmill.errors import NoWheelError, UsageError
+from wheelmill.names import ProjectName, project_name
 
+NO_TORCH = replace(TARGET, torch=None, torch_release=None, cuda=None, cxx11_abi=None)
 NAME = "flash_attn-{}-cp312-cp312-manylinux_2_28_x86_64.whl"
 LOCK = """
 lock-version = "1.0"
@@ -164,3 +170,46 @@ def test_what_is_no_lock_of_uv_is_told(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(UsageError, check=coded("lock-unreadable")):
         list(promises_of_tool_lock(path))
+
+
+@pytest.mark.parametrize(
+    ("requirements", "version", "subjects"),
+    [
+        ("", "", ["pylock.toml"]),
+        ("einops", "", ["pylock.toml"]),
+        ("flash-attn", "", ["flash-attn"]),
+        ("flash-attn==2.9", FLASH, ["pylock.toml", f"flash-attn {FLASH}"]),
+        ("flash-attn", FLASH, []),
+        ("", FLASH, []),
+    ],
+)
+def test_a_lock_that_is_older_than_its_project_brings_nothing_back(
+    requirements: str, version: str, subjects: list[str], site: Path, examined: Examine
+) -> None:
+    if version:
+        install_sound(site)
+    path = site.parents[3] / "requirements.txt"
+    path.write_text(requirements)
+    lock_of(path.parent, FLASH)
+    project = find_project(path)
+    faults = examine(examined(TARGET if version else NO_TORCH), project, None, None, uv="uv").faults
+    assert [defect.subject for defect, _ in faults] == subjects
+    assert not any("--lock" in line for _, remedy in faults for line in remedy.lines) or subjects == ["flash-attn"]
+
+
+def test_what_a_lock_of_uv_has_without_a_version_is_named(examined: Examine, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("")
+    (tmp_path / "pylock.toml").write_text(
+        'lock-version = "1.0"\ncreated-by = "uv"\n[[packages]]\nname = "mine"\ndirectory = { path = "." }\n'
+    )
+    project = find_project(tmp_path / "requirements.txt")
+    found = examine(examined(NO_TORCH), project, None, None, uv="uv")
+    assert "mine (directory)" in found.looked_at["project"]
+    assert found.faults == []
+
+
+def test_a_url_whose_hash_is_locked_needs_no_hash_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[project]\ndependencies = ["demo @ https://x.example/demo-1-py3-none-any.whl"]\n')
+    for hashed, codes in (({project_name("demo")}, []), (set[ProjectName](), [DefectCode.HASH])):
+        assert [each.code for each in defects_of_project(PyprojectEditor.read(path), hashed)] == codes

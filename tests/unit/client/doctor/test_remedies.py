@@ -159,3 +159,27 @@ def test_a_wheel_without_torch_is_chosen_for_the_driver(site: Path, examined: Ex
     found = examined(replace(NO_TORCH, driver="535.104.05"))
     (defect,) = named(found)
     assert Remedies(examined=found, uv="uv").remedy_of(defect).lines[0].startswith("wheelmill install ")
+
+
+def test_what_the_projects_lock_has_comes_from_there_again(site: Path, examined: Examine, tmp_path: Path) -> None:
+    lock, flash = tmp_path / "uv.lock", project_name("flash-attn")
+    lock.touch()
+    install(site, flash, "2.8.3+cu130torch2.11", FLASH_FILES, requires=["torch"])
+    (site / "flash_attn" / "__init__.py").unlink()
+    found = examined(NO_TORCH)
+    torch, files = named(found)
+    remedies = Remedies(examined=found, uv="uv", lock=lock, locked=frozenset((flash, project_name("torch"))))
+    sync = f"uv sync --project {tmp_path} --frozen --inexact --reinstall-package"
+    assert [remedies.remedy_of(each).lines for each in (torch, files)] == [(f"{sync} torch",), (f"{sync} flash-attn",)]
+    without = replace(remedies, locked=frozenset())
+    assert without.remedy_of(files).lines == (f"wheelmill install flash-attn --python-path {PY}",)
+
+
+def test_a_labelled_wheel_comes_from_its_url_again(site: Path, examined: Examine) -> None:
+    url = "https://x.example/demo-1.0%2Bcu130-py3-none-any.whl"
+    install(site, "demo", "1.0+cu130", {"demo.py": b"x"}, origin=url, tag="py3-none-any")
+    (site / "demo.py").unlink()
+    found = examined(NO_TORCH)
+    (defect,) = named(found)
+    (line,) = Remedies(examined=found, uv="uv").remedy_of(defect).lines
+    assert line == f"uv pip install --python {PY} --reinstall --no-deps 'demo @ {url}'"
