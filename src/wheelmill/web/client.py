@@ -299,9 +299,7 @@ class Web:
             credential = headers.get("Authorization") or self._credentials(url)
             for _ in range(_REDIRECTS + 1):
                 own = {"Authorization": credential} if credential else {}
-                request = self._client.build_request(
-                    method, at, headers={**sent, **own}, content=body, extensions={"timeout": time_left.timeouts}
-                )
+                request = self._client.build_request(method, at, headers={**sent, **own}, content=body)
                 exchange.tries = 0
                 answer = RetryTransport(exchange, self._retries).handle_request(request)
                 if answer.status_code in FAILED or self._retries.is_retryable_status_code(answer.status_code):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -49,11 +51,14 @@ def begin(work: Callable[[Item], Result], items: Sequence[Item], *, threads: int
     return futures
 
 
-def completed(futures: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
-    """Yield futures as they complete, and keep no result of those already yielded."""
-    left = set(futures)
-    while left:
-        done, left = wait(left, timeout=_WAIT_S, return_when=FIRST_COMPLETED)
+def completed(futures: Iterable[Future[Result]], *, seconds: float = math.inf) -> Iterator[Future[Result]]:
+    """Yield futures as they complete within some seconds, and keep no result of those already yielded."""
+    until = time.monotonic() + seconds
+    left, over = set(futures), False
+    while left and not over:
+        pause = until - time.monotonic()
+        over = pause <= 0
+        done, left = wait(left, timeout=max(0.0, min(pause, _WAIT_S)), return_when=FIRST_COMPLETED)
         while done:
             yield done.pop()
 

@@ -29,7 +29,8 @@ FAILED: Final = frozenset(range(500, 600))
 
 PATIENT: Final = (1.0, 10.0, 60.0)
 """Seconds between tries after a server's failure, for jobs without a waiting user."""
-_PAUSES: Final = (1.0, 2.0)
+BRIEF: Final = (1.0, 2.0)
+"""The same, for a command whose user waits."""
 _LONGEST_PAUSE: Final = 60.0
 """Seconds; if a server asks for a longer pause, there is no retry."""
 
@@ -44,7 +45,7 @@ class Retries(Retry):
         self,
         sleep: Sleep,
         *,
-        pauses: Sequence[float] = _PAUSES,
+        pauses: Sequence[float] = BRIEF,
         statuses: Collection[int] = FAILED | {HTTPStatus.TOO_MANY_REQUESTS},
     ) -> None:
         super().__init__(total=len(pauses), allowed_methods=SAFE, status_forcelist=statuses)
@@ -116,15 +117,22 @@ class TimeLeft:
 
     def __init__(self, url: str, seconds: float) -> None:
         self.url, self.seconds = url, seconds
-        self.timeouts = {"connect": _CONNECT, "read": self, "write": self}
         self._began = time.monotonic()
+
+    @property
+    def timeouts(self) -> dict[str, object]:
+        """Timeouts of a try; that of its connection is a number, as `socket.create_connection` handles no error."""
+        return {"connect": min(_CONNECT, self._left()), "read": self, "write": self}
 
     def __index__(self) -> int:
         """Return the seconds to wait for the next bytes."""
+        return min(_SILENCE, math.ceil(self._left()))
+
+    def _left(self) -> float:
         left = self._began + self.seconds - time.monotonic()
         if left <= 0:
             raise SlowServerError("server-slow", f"{self.url}: took longer than {self.seconds:.0f} seconds")
-        return min(_SILENCE, math.ceil(left))
+        return left
 
 
 class Exchange(httpx.BaseTransport):
@@ -145,6 +153,7 @@ class Exchange(httpx.BaseTransport):
 
     def _send_once(self, request: httpx.Request) -> httpx.Response:
         self.tries += 1
+        request.extensions["timeout"] = self._time_left.timeouts
         answer = self._send(request)
         try:
             if not answer.has_redirect_location and answer.status_code not in FAILED:
