@@ -46,7 +46,7 @@ def check(
     asked = Repository.parse(repository, os.environ)
     if asked.token is None:
         say("GITHUB_TOKEN is not set: what only the owner sees is not seen; GITHUB_TOKEN=$(gh auth token) shows it")
-    with progress() as shown, Calls(asked, Pace(SYSTEM_CLOCK), shown) as calls:
+    with progress() as shown, Calls(asked, Pace(SYSTEM_CLOCK), shown, attended=True) as calls:
         found = examine(read_settings(asked, calls))
     unseen = [each for each in found if isinstance(each, Unseen)]
     findings = [each for each in found if isinstance(each, WrongSetting)]

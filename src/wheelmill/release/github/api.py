@@ -27,9 +27,10 @@ from github.Requester import Requester
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageError, WheelmillError
 from wheelmill.release.publish_lease import RateLimitedLease
 from wheelmill.system.progress import Clock, Progress
-from wheelmill.web.client import Web
+from wheelmill.web.budget import TIMEOUT_S
+from wheelmill.web.client import SECONDS, Web
 from wheelmill.web.credentials import no_credentials
-from wheelmill.web.transport import FAILED, PATIENT, SAFE, Retries, asked_pause
+from wheelmill.web.transport import BRIEF, FAILED, PATIENT, SAFE, Retries, asked_pause
 
 _NAME_CHARACTERS: Final = frozenset(string.ascii_letters + string.digits + "-_.")
 
@@ -236,16 +237,20 @@ Found = TypeVar("Found")
 
 
 class Calls:
-    """GitHub API client; a context manager that keeps connections open."""
+    """GitHub API client; a context manager that keeps connections open.
 
-    def __init__(self, repository: Repository, pace: Pace, progress: Progress) -> None:
+    `attended` gives up soon if GitHub fails or is silent: a user waits.
+    """
+
+    def __init__(self, repository: Repository, pace: Pace, progress: Progress, *, attended: bool = False) -> None:
         self._pace = pace
         self.check_server = repository.check_server
         self.clock = pace.clock
         self.progress = progress
         self._web = Web(
             credentials=no_credentials,  # PyGithub knows the token and where it may be sent
-            retries=Retries(self._wait_to_try_again, pauses=PATIENT, statuses=FAILED),
+            retries=Retries(self._wait_to_try_again, pauses=BRIEF if attended else PATIENT, statuses=FAILED),
+            seconds=TIMEOUT_S if attended else SECONDS,
         )
         self._requester = _requester(repository, self._web)
         self._url = f"/repos/{repository.full_name}"

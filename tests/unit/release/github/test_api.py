@@ -183,6 +183,20 @@ def test_a_success_with_a_page_or_nothing_is_told(calls: Calls, github: GitHub, 
         all_releases(calls)
 
 
+@pytest.mark.parametrize(("attended", "waited"), [(True, [1, 2]), (False, [1, 10, 60])])
+def test_who_waits_is_told_soon_that_github_fails(
+    github: GitHub, clock: FakeClock, told: RecordedProgress, *, attended: bool, waited: list[float]
+) -> None:
+    github.always = lambda _call: (502, {}, "Bad Gateway")
+    pace = Pace(Clock(now=clock.now, sleep=clock.sleep))
+    with (
+        pytest.raises(NetworkError, check=coded("github-silent", "502")),
+        Calls(Repository.parse(REPOSITORY, github.environment), pace, told, attended=attended) as calls,
+    ):
+        all_releases(calls)
+    assert clock.waited == waited
+
+
 def test_writes_are_a_second_apart(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     for _ in range(3):
         calls.write("tagging", lambda: calls.repository.create_git_tag("x", "", "5" * 40, "commit"))
