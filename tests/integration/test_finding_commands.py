@@ -15,6 +15,7 @@ from tests.github_server import REPOSITORY
 from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
 from tests.sigstore_instance import Sigstore
+from tests.troubled_server import TROUBLE, troubled_server
 
 NAMES = (ROOT / "tests/data/flash-attn-wheel-names.txt").read_text().splitlines()
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64")
@@ -51,12 +52,40 @@ def test_the_text_is_a_project_with_hashed_urls_which_uv_reads(wheelmill: Comman
 def test_a_second_time_the_page_comes_from_the_cache(wheelmill: Command, server: PageServer) -> None:
     first = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--json").stdout
     assert len(server.asked) == 1
-    assert wheelmill(*RESOLVE, "flash-attn", *TARGET, "--json").stdout == first
-    assert wheelmill(*RESOLVE, "flash-attn", *TARGET, "--json", "--offline").stdout == first
+    second = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--json").stdout
+    assert second == first.replace('"cached": false', '"cached": true') != first
+    assert wheelmill(*RESOLVE, "flash-attn", *TARGET, "--json", "--offline").stdout == second
     assert len(server.asked) == 1
     wheelmill(*RESOLVE, "flash-attn", *TARGET, "--refresh")
     wheelmill(*RESOLVE, "flash-attn", *TARGET, "--no-cache")
     assert len(server.asked) == 3
+
+
+def test_explain_names_the_sources_that_the_cache_answered_for(wheelmill: Command, server: PageServer) -> None:
+    explain = ["explain", *RESOLVE[1:], "flash-attn", *TARGET]
+    first, second = wheelmill(*explain).stdout, wheelmill(*explain).stdout
+    (line,) = second.removeprefix(first).splitlines()
+    assert server.url in line
+    assert "--refresh" in line
+    assert wheelmill(*explain, "--refresh").stdout == first
+
+
+@pytest.mark.parametrize("kind", TROUBLE)
+def test_a_server_in_trouble_is_waited_for_as_long_as_was_said(wheelmill: Command, kind: str) -> None:
+    with troubled_server(kind) as (url, _):
+        beside = wheelmill(*RESOLVE, "--extra-source", f"find-links:{url}", "flash-attn", *TARGET, "--timeout", "2")
+        alone = ["--no-look", "--source", f"find-links:{url}", "flash-attn", *TARGET, "--timeout", "2"]
+        done = wheelmill("resolve", *alone, exit_code=10)
+    assert f"warning: {url}" in beside.stderr
+    done.check_refused("sources-silent", url)
+
+
+def test_without_a_network_the_reason_is_given_once(wheelmill: Command) -> None:
+    sources = [word for name in "abc" for word in ("--source", f"find-links:http://127.0.0.1:1/{name}/")]
+    done = wheelmill("resolve", *sources, "demo", "other", *TARGET, exit_code=10)
+    done.check_refused("sources-silent", "3 pages", "demo, other")
+    assert done.stderr.count("refused") == 1
+    wheelmill("resolve", *sources, "demo", *TARGET, "--timeout", "0", exit_code=2)
 
 
 def test_a_page_that_was_never_read_is_named_offline(wheelmill: Command) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -30,6 +30,7 @@ from wheelmill.names import (
     TorchNeed,
     TorchVersion,
 )
+from wheelmill.system.progress import number_of
 from wheelmill.wheel.label import BuiltFor, has_release_of, needed_torch, pinned_torch
 from wheelmill.wheel.platforms import Libc, tag_places
 from wheelmill.wheel.torch_symbols import TorchWindow
@@ -115,6 +116,8 @@ class SourceOutcome:
     """The page that decided."""
     detail: str
     """The server's answer and what to do about it; empty if the outcome says everything."""
+    cached: bool
+    """True if the answer is an earlier one, from the cache."""
 
     @property
     def message(self) -> str:
@@ -136,6 +139,17 @@ class SourceOutcome:
                 return is_index or "{" in source.url
             case _:
                 return False
+
+
+def messages_of(outcomes: Iterable[SourceOutcome]) -> list[str]:
+    """List the messages of outcomes; without a network, sources have the same detail, and one message."""
+    alike: dict[str, dict[str, SourceOutcome]] = {}
+    for each in outcomes:
+        alike.setdefault(each.detail if each.outcome.is_open else each.message, {})[each.url] = each
+    return [
+        next(iter(pages.values())).message if len(pages) == 1 else f"{number_of(len(pages), 'page')}: {detail}"
+        for detail, pages in alike.items()
+    ]
 
 
 class TargetKeys(TypedDict):

@@ -16,11 +16,11 @@ from wheelmill.cli.client.resolve import (
     SearchOptions,
     absence_error,
     package_argument,
-    print_absence,
+    print_absences,
     print_outcomes,
     say_warnings,
 )
-from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
+from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import TargetOptions, projects_of, requirements_of, with_groups
 from wheelmill.client.choose.explain import Assessment, Combination, Explanation, find_offer, has_namesake
 from wheelmill.client.choose.explain import explain as explain_requirement
@@ -75,8 +75,7 @@ def explain(
     explanation, content, lines = report(
         wanted, target.detect_for_project(), search.search(), fitting=fitting, most=most
     )
-    for warning in explanation.warnings:
-        say_warning(warning)
+    say_warnings(explanation.warnings, () if explanation.verdicts or as_json else explanation.sources)
     if content.get("namesake"):
         name = wanted.name
         say(f"the package index has another project named {name}: an installer of your own may take that one")
@@ -84,8 +83,13 @@ def explain(
         print_json(content)
         return
     print("\n".join(lines))
+    cached = [each.source for each in explanation.sources if each.cached]
     if not explanation.verdicts:
         print_outcomes(explanation.sources)
+    elif cached:
+        from wheelmill.wheel.findings import some_of
+
+        print(f"from the cache: {some_of(cached)}; --refresh asks again")
 
 
 def _report_wheels(
@@ -250,9 +254,8 @@ def available(
         for name, offer in offers.items():
             if offer.combinations:
                 _print_table(f"{name} on {environment.platform}", offer.combinations)
-    if missing := [name for name, offer in offers.items() if not offer.combinations]:
-        for name in missing:
-            print_absence(name, offers[name].absence, offers[name].sources)
+    if missing := {name: offer.absence for name, offer in offers.items() if not offer.combinations}:
+        print_absences(missing, [each for each in outcomes if each.project in missing])
         raise absence_error(missing, outcomes)
 
 

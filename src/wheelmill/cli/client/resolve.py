@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +14,11 @@ from wheelmill.cli.shared.commands import JsonOption, Waiting, print_json, say, 
 from wheelmill.cli.shared.options import SignerOption, TargetOptions, requirements_of, signer_of, with_groups
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
-from wheelmill.client.records import Choice, Resolution, Source, SourceOutcome, Unresolved
+from wheelmill.client.records import Choice, Resolution, Source, SourceOutcome, Unresolved, messages_of
 from wheelmill.client.sources.listing import known_projects
 from wheelmill.errors import NetworkError, NoWheelError, UsageError, WheelmillError
 from wheelmill.names import ProjectName, StableTorch, project_name
+from wheelmill.web.budget import TIMEOUT_S, Budget
 from wheelmill.wheel.label import torch_in_json, words_for
 
 if TYPE_CHECKING:
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     )
 
 
-def _option(name: str, text: str, metavar: str | None = None) -> object:
-    return typer.Option(name, help=text, metavar=metavar, rich_help_panel="Where wheels are looked for")
+def _option(name: str, text: str, metavar: str | None = None, **more: Any) -> object:  # noqa: ANN401 - of typer.Option
+    return typer.Option(name, help=text, metavar=metavar, rich_help_panel="Where wheels are looked for", **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,10 @@ class SearchOptions:
     offline: Annotated[bool, _option("--offline", "Use only what is in the cache.")] = False
     refresh: Annotated[bool, _option("--refresh", "Read every page again, even if the cached one is fresh.")] = False
     no_cache: Annotated[bool, _option("--no-cache", "Neither read nor write the cache.")] = False
+    timeout: Annotated[
+        int,
+        _option("--timeout", "Wait so long for sources in all, and choose of those that answered.", "SECONDS", min=1),
+    ] = TIMEOUT_S
     no_look: Annotated[bool, _option("--no-look", "Choose by file names alone, without looking inside wheels.")] = False
     allow_other_torch: Annotated[
         bool,
@@ -55,6 +61,11 @@ class SearchOptions:
             "Take a wheel built for another torch if the target's torch has the symbols it needs.",
         ),
     ] = False
+
+    @cached_property
+    def _budget(self) -> Budget:
+        """Time that all searches of the command share."""
+        return Budget(self.timeout)
 
     def search(self) -> Search:
         """Return the options as a `Search` of the client."""
@@ -71,6 +82,7 @@ class SearchOptions:
             inspect=not self.no_look,
             other_torch=self.allow_other_torch,
             progress=Waiting(),
+            budget=self._budget,
         )
 
 
@@ -198,8 +210,11 @@ def absence_error(missing: Iterable[ProjectName], outcomes: Iterable[SourceOutco
     if silent := sorted({each.url for each in asked if each.outcome.is_open}):
         hint = "correct the cause given for each, or try again later; --source names other sources"
         if all(each.outcome.is_open for each in asked):
+            reasons = messages_of(asked)
+            if len(reasons) < len(silent):
+                hint = "check the network and the proxy of this machine, or try again later"
             return NetworkError(
-                "sources-silent", f"no wheel for {projects}, as no source answered: {', '.join(silent)}", hint=hint
+                "sources-silent", f"no wheel for {projects}, as no source answered: {', '.join(reasons)}", hint=hint
             )
         return NetworkError(
             "sources-silent",
@@ -224,30 +239,41 @@ def print_resolution(resolution: Resolution) -> None:
             say(f"    for {words_for(choice.candidate.torch)}")
         for note in choice.notes:
             say(f"    note: {note}")
-    for name, missing in resolution.unresolved.items():
-        print_absence(f"  {name}", missing, [each for each in outcomes if each.project == name])
+    print_absences(resolution.unresolved, outcomes, indent="  ")
 
 
-def print_absence(heading: str, absence: Unresolved, outcomes: Iterable[SourceOutcome]) -> None:
-    """Print the reason why a project has no wheel, what would help, and the outcome of each source."""
-    say(f"{heading}: {absence.reason}")
-    if absence.suggestion:
-        say(f"    hint: {absence.suggestion}")
-    print_outcomes(outcomes)
+def print_absences(
+    absences: Mapping[ProjectName, Unresolved], outcomes: Sequence[SourceOutcome], *, indent: str = ""
+) -> None:
+    """Print the reason why each project has no wheel, what would help, and the outcome of each source."""
+    if outcomes and all(each.outcome.is_open for each in outcomes):
+        return  # as without a network: `absence_error` gives the only reason
+    for name, absence in absences.items():
+        say(f"{indent}{name}: {absence.reason}")
+        if absence.suggestion:
+            say(f"    hint: {absence.suggestion}")
+        print_outcomes(each for each in outcomes if each.project == name)
 
 
 def say_warnings(warnings: Iterable[str], outcomes: Iterable[SourceOutcome]) -> None:
     """Print warnings, except those of sources whose outcomes and URLs are printed later."""
-    printed = {each.message for each in outcomes if each.outcome.is_open}
+    printed = messages_of(each for each in outcomes if each.outcome.is_open)
     for warning in warnings:
         if warning not in printed:
             say_warning(warning)
 
 
 def print_outcomes(outcomes: Iterable[SourceOutcome]) -> None:
-    """Print the outcome of each source, one line each."""
+    """Print the outcome of each source, and one line for all those without an answer for the same reason."""
+    from wheelmill.wheel.findings import some_of
+
+    alike: dict[object, list[SourceOutcome]] = {}
     for each in outcomes:
-        say(f"    {each.source}: {each.outcome}{f', {each.detail}' if each.detail else ''}")
+        alike.setdefault((each.outcome, each.detail) if each.outcome.is_open else each.source, []).append(each)
+    for first, *others in alike.values():
+        detail = f", {first.detail}" if first.detail else ""
+        sources = some_of([first.source, *(each.source for each in others)])
+        say(f"    {sources}: {first.outcome}{detail}{' (from the cache)' if first.cached else ''}")
 
 
 def resolution_content(resolution: Resolution) -> ResolutionContent:

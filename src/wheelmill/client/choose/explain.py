@@ -30,7 +30,6 @@ from wheelmill.client.records import (
     Unresolved,
     WheelInspection,
 )
-from wheelmill.client.sources.listing import candidates_of
 from wheelmill.client.sources.pages import PageCache
 from wheelmill.names import Platform, ProjectName, StableTorch, TorchNeed, TorchVersion
 from wheelmill.system import own_installation
@@ -70,7 +69,11 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         candidates = {project: found.all_candidates(project)}
 
         def choose_with(seen: Inspections) -> Resolution:
-            return choose([requirement], environment, with_inspections(candidates, seen), found.facts)
+            resolution = choose([requirement], environment, with_inspections(candidates, seen), found.facts)
+            if resolution.unresolved and found.ask_again(project):
+                candidates[project] = found.all_candidates(project)
+                resolution = choose([requirement], environment, with_inspections(candidates, seen), found.facts)
+            return resolution
 
         resolution, seen = choose_inspected(choose_with, found.pages.cache, search)
         target = resolution.environment
@@ -163,8 +166,9 @@ class Offer:
 def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvironment, search: Search) -> Offer:
     """List the combinations that a project has wheels for on one platform."""
     with open_finder([project], environment, search) as found:
-        listed = candidates_of(project, found.places(project), found.pages)
-        candidates = [candidate for candidate in listed if _is_for(platform, candidate)]
+        candidates = [each for each in found.all_candidates(project) if _is_for(platform, each)]
+        if not candidates and found.ask_again(project):
+            candidates = [each for each in found.all_candidates(project) if _is_for(platform, each)]
         if search.inspect:
             candidates = _with_ranges(candidates, found.pages.cache, search)
         reason = f"no source has a wheel of it for {platform}"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -26,6 +26,7 @@ from wheelmill.client.records import (
     TargetEnvironment,
     Unresolved,
     WheelInspection,
+    messages_of,
 )
 from wheelmill.client.sources.forms import LinkGroup
 from wheelmill.client.sources.listing import (
@@ -39,11 +40,15 @@ from wheelmill.client.sources.listing import (
 from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.client.sources.sources import newer_list, read_sources
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.errors import UsageError
+from wheelmill.errors import UsageError, WheelmillError
 from wheelmill.names import TORCH, ProjectName, words_like
 from wheelmill.system import own_installation
 from wheelmill.system.progress import QUIET, Progress, number_of
 from wheelmill.system.records import plain_of, record_of
+from wheelmill.web.budget import Budget
+
+if TYPE_CHECKING:
+    from wheelmill.web.client import Web
 
 _ROUNDS: Final = 10
 """The most wheels of a project that are inspected."""
@@ -105,20 +110,21 @@ def inspect_wheels(candidates: Sequence[Candidate], cache: PageCache, search: Se
     asked = [] if search.offline else [each for each in candidates if search.confirm or each.url not in known]
     if asked:
         from wheelmill.client.choose.wheel_inspection import find_gone, inspect_wheel  # not for cached inspections
-        from wheelmill.web.client import ATTENDED, PARALLEL, Web
-        from wheelmill.web.concurrency import begin
 
-        with Web(retries=ATTENDED) as web:
+        by_url = {candidate.url: candidate for candidate in asked}
 
-            def inspect(candidate: Candidate) -> WheelInspection | str:
-                gone = find_gone(candidate, web) if search.confirm else None
-                return gone or known.get(candidate.url) or inspect_wheel(candidate, web)
+        def inspect(web: Web, url: str) -> WheelInspection | str:
+            gone = find_gone(by_url[url], web) if search.confirm else None
+            return gone or known.get(url) or inspect_wheel(by_url[url], web)
 
-            search.progress.line(f"inspecting {', '.join(each.filename for each in asked)}")
-            for candidate, future in zip(asked, begin(inspect, asked, threads=PARALLEL), strict=True):
-                found[candidate.url] = inside = future.result()
-                if not isinstance(inside, str) and not inside.gone:
-                    _keep(inside, candidate, cache)
+        search.progress.line(f"inspecting {', '.join(each.filename for each in asked)}")
+        for url, inside in search.budget.ask(inspect, by_url):
+            if isinstance(inside, WheelmillError):
+                found[url] = known.get(url) or f"could not be inspected: {inside}"
+                continue
+            found[url] = inside
+            if not isinstance(inside, str) and not inside.gone:
+                _keep(inside, by_url[url], cache)
         search.progress.line("")
     return found
 
@@ -189,6 +195,8 @@ class Search:
     """Accept a wheel for another torch if the target's torch has its symbols."""
     progress: Progress = QUIET
     """Shows what the command waits for."""
+    budget: Budget = field(default_factory=Budget)
+    """Time for asking servers."""
 
     def target(self, environment: TargetEnvironment) -> TargetEnvironment:
         """Return the target, which accepts wheels for other torches if the options do."""
@@ -211,6 +219,7 @@ class Search:
             refresh=self.refresh,
             warn=warn,
             progress=self.progress,
+            budget=self.budget,
         )
         return read_sources(self.named, self.extra, cache, newer_at)
 
@@ -250,6 +259,9 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
 
         def choose_with(seen: Inspections) -> Resolution:
             resolution = choose(requirements, environment, with_inspections(candidates, seen), found.facts)
+            if resolution.unresolved and found.ask_again(*resolution.unresolved):
+                candidates.update({name: found.fitting_candidates(name) for name in resolution.unresolved})
+                resolution = choose(requirements, environment, with_inspections(candidates, seen), found.facts)
             if resolution.unresolved:
                 # Wheels that do not fit are read only for advice about a project without a wheel.
                 candidates.update({name: found.all_candidates(name) for name in resolution.unresolved})
@@ -292,14 +304,19 @@ def open_finder(projects: Sequence[ProjectName], environment: TargetEnvironment,
     """Bring the pages that may list projects up to date, and cache each once it is read."""
     with search.open_cache() as cache:
         facts = read_facts()
-        pages = Pages(cache, offline=search.offline, refresh=search.refresh, progress=search.progress)
+        pages = Pages(
+            cache, offline=search.offline, refresh=search.refresh, progress=search.progress, budget=search.budget
+        )
         found = Finder(
             sources=search.sources(cache, cache.warnings.append),
             facts=facts,
             pages=pages,
             targets=targets_of(environment, facts),
         )
-        found.pages.update(place.url for project in projects for place in found.places(project))
+        places = [place for project in projects for place in found.places(project)]
+        pages.update(place.url for place in places)
+        # A user's own source, which names no projects, may just have been corrected.
+        pages.ask_again(each.url for each in places if not each.source.projects and pages.is_absent(each.url))
         yield found
 
 
@@ -325,6 +342,10 @@ class Finder:
         """Every wheel of a project."""
         return candidates_of(project, self.places(project), self.pages)
 
+    def ask_again(self, *projects: ProjectName) -> bool:
+        """Ask servers for the pages of projects that came from the cache; False if there are none."""
+        return self.pages.ask_again(place.url for project in projects for place in self.places(project))
+
     def outcomes(self, project: ProjectName) -> Mapping[Source, SourceOutcome]:
         """The outcome of each source for a project."""
         return outcomes_of(project, self.places(project), self.pages)
@@ -336,14 +357,15 @@ class Finder:
             return None
         answers = (LookupOutcome.HAS_NONE, LookupOutcome.ABSENT)
         answering = [source for source, each in outcomes.items() if each.outcome in answers]
-        known = known_projects(self.sources, self.pages.cache, answering=() if self.pages.offline else answering)
+        asked = () if self.pages.offline else answering
+        known = known_projects(self.sources, self.pages.cache, answering=asked, budget=self.pages.budget)
         meant = [] if project in known else words_like(project, known)
         return f"did you mean {' or '.join(meant)}?" if meant else None
 
     def warnings(self, *projects: ProjectName) -> tuple[str, ...]:
         """List the problems of the sources and their pages, each once."""
         outcomes = (each for project in projects for each in self.outcomes(project).items())
-        of_sources = (outcome.message for source, outcome in outcomes if not outcome.is_usual_for(source))
+        of_sources = messages_of(outcome for source, outcome in outcomes if not outcome.is_usual_for(source))
         return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
 
     def refine(self, absence: Unresolved) -> Unresolved:

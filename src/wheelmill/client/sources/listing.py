@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from packaging.tags import Tag
 from packaging.utils import BuildTag
@@ -18,11 +18,15 @@ from wheelmill.client.sources.forms import LinkGroup
 from wheelmill.client.sources.pages import PageCache, PageOutcome, Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.sources import PLACEHOLDERS
-from wheelmill.errors import NetworkError, UnreadableError
+from wheelmill.errors import UnreadableError, WheelmillError
 from wheelmill.names import ProjectName, Sha256, is_sha256, project_name
+from wheelmill.web.budget import Budget
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, LARGEST, Link, absolute
 from wheelmill.wheel.label import BuiltFor, Torches
 from wheelmill.wheel.name import VARIANTS_SUFFIX, WHEEL_SUFFIX, VariantLabel, read_tags, split_label
+
+if TYPE_CHECKING:
+    from wheelmill.web.client import Web
 
 Accepts = Callable[["ListingPlace", LinkGroup], bool]
 
@@ -83,7 +87,12 @@ def outcomes_of(project: ProjectName, places: Sequence[ListingPlace], pages: Pag
     weightiest = {source: min(found, key=lambda each: place_of(each.outcome)) for source, found in of_sources.items()}
     return {
         source: SourceOutcome(
-            project=project, source=source.name, outcome=page.outcome, url=page.url, detail=page.detail
+            project=project,
+            source=source.name,
+            outcome=page.outcome,
+            url=page.url,
+            detail=page.detail,
+            cached=pages.is_cached(page.url),
         )
         for source, page in weightiest.items()
     }
@@ -200,9 +209,14 @@ _SECONDS: Final = 10.0
 
 
 def known_projects(
-    sources: Iterable[Source], cache: PageCache, *, answering: Container[Source] = ()
+    sources: Iterable[Source], cache: PageCache, *, answering: Iterable[Source] = (), budget: Budget | None = None
 ) -> set[ProjectName]:
     """Collect the projects of sources, by cached pages and lists; ``answering`` sources are asked for new lists."""
+    lists = [each.url for each in answering if each.kind is SourceKind.SIMPLE and not each.projects]
+    asked = [url for url in lists if "{" not in url]
+    for url, names in (budget or Budget()).ask(_ask_for_list, asked, seconds=_SECONDS):
+        if names and not isinstance(names, WheelmillError):
+            cache.keep_fact(f"projects:{url}", json.dumps(sorted(names)))
     found: set[ProjectName] = set()
     for source in sources:
         if source.projects:
@@ -210,32 +224,20 @@ def known_projects(
             continue
         found |= set(_project_names(cache.projects_below(source.url.partition("{")[0])))
         if source.kind is SourceKind.SIMPLE:
-            found |= _listed_at(source.url, cache, ask=source in answering and "{" not in source.url)
+            found |= set(json.loads(cache.fact(f"projects:{source.url}") or "[]"))
     return found
 
 
-def _listed_at(url: str, cache: PageCache, *, ask: bool) -> set[ProjectName]:
-    """Collect the projects of a simple index, by its list or the cached one; empty if it gives none."""
-    key = f"projects:{url}"
-    if ask and (names := _ask_for_list(url)):
-        cache.keep_fact(key, json.dumps(sorted(names)))
-    return set(json.loads(cache.fact(key) or "[]"))
-
-
-def _ask_for_list(url: str) -> set[ProjectName]:
-    from wheelmill.web.client import ATTENDED, Web  # not for what the cache has
-    from wheelmill.web.json_pages import read_project_list
+def _ask_for_list(web: Web, url: str) -> set[ProjectName]:
+    """Ask a simple index for its list of projects; empty if it gives none."""
+    from wheelmill.web.json_pages import read_project_list  # not for what the cache has
     from wheelmill.web.pages import read_html
 
-    try:
-        with Web(retries=ATTENDED, seconds=_SECONDS) as web:
-            answer = web.get(f"{url.rstrip('/')}/", accept=f"{JSON_TYPE}, {HTML_TYPES[0]};q=0.1", limit=_LARGEST)
-        if not answer.ok:
-            return set()
-        read = read_html if answer.content_type in HTML_TYPES else read_project_list
-        links = read(answer.content, answer.url).links
-    except (NetworkError, UnreadableError):
+    answer = web.get(f"{url.rstrip('/')}/", accept=f"{JSON_TYPE}, {HTML_TYPES[0]};q=0.1", limit=_LARGEST)
+    if not answer.ok:
         return set()
+    read = read_html if answer.content_type in HTML_TYPES else read_project_list
+    links = read(answer.content, answer.url).links
     names = (link.text or link.url.partition("?")[0].rstrip("/").rpartition("/")[2] for link in links)
     return set(_project_names(name for name in names if not name.endswith(".whl")))
 

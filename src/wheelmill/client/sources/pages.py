@@ -15,8 +15,9 @@ from urllib.parse import urljoin, urlsplit
 
 from wheelmill.client.records import LookupOutcome
 from wheelmill.client.sources.forms import LinkGroup
-from wheelmill.errors import NetworkError, UnreadableError
+from wheelmill.errors import NetworkError, UnreadableError, WheelmillError
 from wheelmill.system.progress import QUIET, Progress, number_of
+from wheelmill.web.budget import Budget
 from wheelmill.web.credentials import Origin, github_api, variable_for, without_credentials
 from wheelmill.web.pages import JSON_TYPE, Link
 
@@ -261,13 +262,22 @@ class Pages:
     """The pages of one run: each is requested at most once."""
 
     def __init__(
-        self, cache: PageCache, *, offline: bool = False, refresh: bool = False, progress: Progress = QUIET
+        self,
+        cache: PageCache,
+        *,
+        offline: bool = False,
+        refresh: bool = False,
+        progress: Progress = QUIET,
+        budget: Budget | None = None,
     ) -> None:
         """Create the pages of a run: ``offline`` uses only the cache, ``refresh`` also asks for fresh pages."""
         self.cache = cache
         self.offline = offline
         self._refresh = refresh
         self._progress = progress
+        self.budget = budget or Budget()
+        self._answered: set[str] = set()
+        """Pages that a server gave in this run; the others come from the cache."""
         self._asked: set[str] = set()
         self._missed: dict[str, PageOutcome] = {}
         self.warnings = cache.warnings
@@ -284,6 +294,26 @@ class Pages:
             if not pending:
                 return
         self.warnings += (f"{url}: more than {_MAX_CHAIN} pages lead to it" for url in pending)
+
+    def ask_again(self, urls: Iterable[str]) -> bool:
+        """Ask for those pages that came from the cache; False if there are none, or for ``--offline``.
+
+        A page may have been published since it was missed, so its absence is never final from the cache.
+        """
+        again = [] if self.offline else [url for url in urls if self.is_cached(url)]
+        self._asked = self._answered | self._missed.keys()
+        self._refresh = True
+        self.update(again)
+        return bool(again)
+
+    def is_cached(self, url: str) -> bool:
+        """True if a page came from the cache, and its server was not asked."""
+        return url not in self._answered and url not in self._missed
+
+    def is_absent(self, url: str) -> bool:
+        """True if the server has no such page, as far as the cache knows."""
+        page = self.cache.page(url)
+        return page is not None and page.absent
 
     def chain(self, url: str) -> list[CachedPage]:
         """List a page in the cache, and its next pages."""
@@ -318,24 +348,18 @@ class Pages:
     def _ask(self, urls: list[str]) -> None:
         if not urls:
             return
-        from wheelmill.web.client import ATTENDED, PARALLEL, Web
-        from wheelmill.web.concurrency import begin, completed
-
         known = {url: self.cache.page(url) for url in urls}
-        with Web(retries=ATTENDED) as web:
-            begun = begin(lambda url: _answer(web, url, known[url]), urls, threads=PARALLEL)
-            asked = dict(zip(begun, urls, strict=True))
-            self._show_progress(asked.values(), len(urls))
-            for future in completed(asked):
-                url = asked.pop(future)
-                try:
-                    self._keep(url, future.result())
-                except NetworkError as error:
-                    limited = error.status == HTTPStatus.TOO_MANY_REQUESTS
-                    outcome = LookupOutcome.LIMITED if limited else LookupOutcome.UNREACHABLE
-                    self._miss(url, outcome, str(error).removeprefix(url).lstrip(": "))
-                self._show_progress(asked.values(), len(urls))
-                del future
+        left = set(urls)
+        self._show_progress(left, len(urls))
+        for url, answer in self.budget.ask(lambda web, url: _answer(web, url, known[url]), urls):
+            left.remove(url)
+            if not isinstance(answer, WheelmillError):
+                self._keep(url, answer)
+            else:
+                limited = isinstance(answer, NetworkError) and answer.status == HTTPStatus.TOO_MANY_REQUESTS
+                outcome = LookupOutcome.LIMITED if limited else LookupOutcome.UNREACHABLE
+                self._miss(url, outcome, str(answer).removeprefix(url).lstrip(": "))
+            self._show_progress(left, len(urls))
 
     def _show_progress(self, left: Collection[str], count: int) -> None:
         """Show how many pages have been read, and the servers of the others."""
@@ -352,6 +376,7 @@ class Pages:
     def _keep(self, url: str, answer: Answer) -> None:
         from wheelmill.client.sources.forms import read_listing  # not for what is fresh
 
+        self._answered.add(url)
         lifetime = _lifetime(answer.headers.get("Cache-Control", ""))
         if answer.status == HTTPStatus.NOT_MODIFIED:
             self.cache.mark_current(url, lifetime)

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from wheelmill.client.records import Source, SourceKind, SourceList
@@ -19,11 +19,17 @@ from wheelmill.system.files import sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
 from wheelmill.system.records import plain_of, record_of
+from wheelmill.web.budget import Budget
 from wheelmill.web.credentials import Origin, github_api, keep_credential
+
+if TYPE_CHECKING:
+    from wheelmill.web.client import Web
 
 SHIPPED: Final = own_installation.CONFIG / "sources.yml"
 _LIFETIME: Final = 24 * 60 * 60
 """Seconds for which a list is used without asking whether there is a newer one."""
+_SECONDS: Final = 10.0
+"""For requesting a newer list, without which the last one serves."""
 
 
 def read_sources(
@@ -109,7 +115,14 @@ def _read_file(path: Path, cache: PageCache) -> SourceList:
 
 
 def newer_list(
-    site: str, folder: Path, *, offline: bool, refresh: bool, warn: Callable[[str], None], progress: Progress
+    site: str,
+    folder: Path,
+    *,
+    offline: bool,
+    refresh: bool,
+    warn: Callable[[str], None],
+    progress: Progress,
+    budget: Budget,
 ) -> Path | None:
     """Return the list of sources of a site, which may be newer than the shipped one; None if it was never read.
 
@@ -124,7 +137,7 @@ def newer_list(
     if not offline and (refresh or not is_fresh):
         progress.line(f"asking {site} for a newer list of sources")
         try:
-            _update(kept, site)
+            _update(kept, site, budget)
         except (WheelmillError, OSError) as error:
             which = "last list of sources" if kept.exists() else "list of sources that ships"
             warn(f"{site}: {error}; using the {which}")
@@ -132,16 +145,19 @@ def newer_list(
     return kept if kept.exists() else None
 
 
-def _update(kept: Path, site: str) -> None:
+def _update(kept: Path, site: str, budget: Budget) -> None:
     """Bring a list up to date, and record the time."""
     from wheelmill.client.sources.sources_file import read_sources_file  # reads YAML
     from wheelmill.index.tree import SOURCES, SOURCES_HASH
-    from wheelmill.web.client import ATTENDED, Web  # not for what is fresh
 
-    base = f"{site.rstrip('/')}/"
-    with Web(retries=ATTENDED) as web:
+    def read(web: Web, base: str) -> tuple[str, bytes | None]:
         promised = web.read(f"{base}{SOURCES_HASH}").decode(errors="replace").partition(" ")[0]
-        content = None if kept.exists() and sha256_of(kept) == promised else web.read(f"{base}{SOURCES}")
+        return promised, None if kept.exists() and sha256_of(kept) == promised else web.read(f"{base}{SOURCES}")
+
+    ((_, answer),) = budget.ask(read, [f"{site.rstrip('/')}/"], seconds=_SECONDS)
+    if isinstance(answer, WheelmillError):
+        raise answer
+    promised, content = answer
     if content is not None:
         if (found := sha256_of_bytes(content)) != promised:
             raise IntegrityError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -30,6 +30,7 @@ from wheelmill.client.variants.machine import (
 )
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import IntegrityError, UnreadableError, WheelmillError
+from wheelmill.names import ProjectName
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.process import command_line
 from wheelmill.system.progress import number_of
@@ -44,6 +45,9 @@ from wheelmill.wheel.variant import (
     VariantMetadata,
     read_variant_metadata,
 )
+
+if TYPE_CHECKING:
+    from wheelmill.web.client import Web
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,26 +101,23 @@ def read_lists(lists: Iterable[VariantList], cache: PageCache, search: Search) -
     wanted = {each.url: each for each in lists}
     if search.offline:
         return {url: _recall(url, cache) for url in wanted}
-    from wheelmill.web.client import ATTENDED, PARALLEL, Web
-    from wheelmill.web.concurrency import begin
-
     found: dict[str, VariantMetadata | str] = {}
-    with Web(retries=ATTENDED) as web:
 
-        def ask(listed: VariantList) -> bytes:
-            content = web.read(listed.url, limit=MAX_VARIANT_METADATA)
-            if listed.sha256 and (has := sha256_of_bytes(content)) != listed.sha256:
-                raise IntegrityError("hash-differs", f"it has sha256 {has}; the page says {listed.sha256}")
-            return content
+    def ask(web: Web, url: str) -> bytes:
+        content = web.read(url, limit=MAX_VARIANT_METADATA)
+        if (promised := wanted[url].sha256) and (has := sha256_of_bytes(content)) != promised:
+            raise IntegrityError("hash-differs", f"it has sha256 {has}; the page says {promised}")
+        return content
 
-        search.progress.line(f"reading {number_of(len(wanted), 'list')} of variants" if wanted else "")
-        for url, future in zip(wanted, begin(ask, list(wanted.values()), threads=PARALLEL), strict=True):
-            try:
-                content = future.result()
-                found[url] = read_variant_metadata(content)
-                cache.keep_fact(f"variants:{url}", content.decode(errors="replace"))  # unread parts may be no UTF-8
-            except WheelmillError as error:
-                found[url] = str(error)
+    search.progress.line(f"reading {number_of(len(wanted), 'list')} of variants" if wanted else "")
+    for url, content in search.budget.ask(ask, wanted):
+        try:
+            if isinstance(content, WheelmillError):
+                raise content
+            found[url] = read_variant_metadata(content)
+            cache.keep_fact(f"variants:{url}", content.decode(errors="replace"))  # unread parts may be no UTF-8
+        except WheelmillError as error:
+            found[url] = str(error)
     search.progress.line("")
     return found
 
@@ -244,6 +245,17 @@ class VariantExplanation:
         return _is_same(self.best, self.taken)
 
 
+def _possible_wheels(
+    project: ProjectName, found: Finder, judge: Judge
+) -> tuple[list[VariantWheel], list[VariantWheel]]:
+    """List the wheels of a project, and those of them that an installer would consider."""
+    wheels = [
+        *variant_wheels(project, found.places(project), found.pages),
+        *(VariantWheel(candidate=each, label=None) for each in found.all_candidates(project)),
+    ]
+    return wheels, [wheel for wheel in wheels if not any(map(is_seen, judge.plain_mismatches(wheel)))]
+
+
 def explain_variants(requirement: Requirement, environment: TargetEnvironment, search: Search) -> VariantExplanation:
     """Compare every variant wheel of a project, and the plain ones beside them, with a target.
 
@@ -252,12 +264,10 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
     project = canonicalize_name(requirement.name)
     target = search.target(environment)
     with open_finder([project], target, search) as found:
-        wheels = [
-            *variant_wheels(project, found.places(project), found.pages),
-            *(VariantWheel(candidate=each, label=None) for each in found.all_candidates(project)),
-        ]
         judge = Judge(requirement=requirement, target=target, facts=found.facts)
-        possible = (wheel for wheel in wheels if not any(map(is_seen, judge.plain_mismatches(wheel))))
+        wheels, possible = _possible_wheels(project, found, judge)
+        if not possible and found.ask_again(project):
+            wheels, possible = _possible_wheels(project, found, judge)
         machine = machine_of(target, found.facts)
         lists = read_lists(_newest_lists(possible), found.pages.cache, search)
         compared = {
@@ -310,7 +320,7 @@ def _unknown_drafts(lists: ReadLists) -> Iterator[str]:
             yield f"{url} follows an unknown draft, and is read as a known one: {printable(each.schema)}"
 
 
-def _newest_lists(wheels: Iterator[VariantWheel]) -> list[VariantList]:
+def _newest_lists(wheels: Iterable[VariantWheel]) -> list[VariantList]:
     """List the variant lists of the newest versions."""
     listed = {each.listed.url: each for each in wheels if each.listed}
     newest = sorted(listed.values(), key=lambda each: each.candidate.version, reverse=True)

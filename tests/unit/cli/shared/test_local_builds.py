@@ -17,6 +17,7 @@ from wheelmill.wheel.name import WheelFile
 
 FLASH = project_name("flash-attn")
 SILENT = SourceOutcome(
+    cached=False,
     project=FLASH,
     source=PAGE.name,
     outcome=LookupOutcome.UNREACHABLE,

@@ -1,13 +1,19 @@
 """What became of looking in a source: the same value cold, warm and offline."""
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page
 from tests.progress import RecordedProgress
 from tests.unit.client.conftest import TARGET
+from wheelmill.client.choose.explain import explain, find_offer
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import LookupOutcome, Resolution
+from wheelmill.client.records import LookupOutcome, Resolution, SourceOutcome, messages_of
+from wheelmill.client.variants.explain import explain_variants
+from wheelmill.names import project_name
 
 WHEEL = "demo-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
 MISFIT = "demo-1.0.0+cu118torch2.1-cp39-cp39-win_amd64.whl"
@@ -57,7 +63,69 @@ def test_an_outcome_is_the_same_from_the_cache(server: PageServer, case: str) ->
     cold, warm, offline = find(source), find(source), find(source, offline=True)
     assert outcomes_of(cold) == outcomes_of(warm) == outcomes_of(offline) == [expected]
     assert cold.warnings == warm.warnings == offline.warnings
-    assert len(server.asked) == 1
+    assert [each.cached for found in (cold, warm, offline) for each in found.sources] == [False, case == "found", True]
+    assert len(server.asked) == (1 if case == "found" else 2)
+
+
+DEMO = Requirement("demo")
+COMMANDS: dict[str, Callable[[Search], object]] = {
+    "resolve": lambda search: resolve([DEMO], TARGET, search).choices,
+    "explain": lambda search: [each for each in explain(DEMO, TARGET, search).verdicts if not each.against],
+    "variants": lambda search: [each for each in explain_variants(DEMO, TARGET, search).verdicts if not each.against],
+    "available": lambda search: find_offer(project_name("demo"), TARGET.platform, TARGET, search).combinations,
+}
+
+
+@pytest.mark.parametrize("first", [Answer(status=404), Answer(links_page(MISFIT)), Answer(links_page())])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_published_after_it_was_missed_is_found_by_the_next_command(
+    server: PageServer, command: str, first: Answer
+) -> None:
+    server.pages["/wheels/"] = first
+    find_any = partial(COMMANDS[command], Search(named=(f"find-links:{server.url}/wheels/",), inspect=False))
+    assert not find_any()
+    server.pages["/wheels/"] = Answer(links_page(WHEEL))
+    assert not COMMANDS[command](Search(named=(f"find-links:{server.url}/wheels/",), inspect=False, offline=True))
+    assert find_any()
+    asked = len(server.asked)
+    assert find_any()  # by now from the cache
+    assert len(server.asked) == asked == 2
+
+
+def test_a_users_own_index_that_was_absent_is_asked_again_beside_one_that_has_the_wheel(server: PageServer) -> None:
+    own, other = f"{server.url}/simple/", f"find-links:{server.url}/wheels/"
+    server.pages["/wheels/"] = Answer(links_page(WHEEL))
+
+    def source_of_choice(*, offline: bool = False) -> str:
+        (choice,) = find(own, other, offline=offline).choices.values()
+        return choice.candidate.source.url
+
+    assert source_of_choice() == f"{server.url}/wheels/"
+    server.pages["/simple/demo/"] = Answer(links_page(WHEEL))
+    assert source_of_choice(offline=True) == f"{server.url}/wheels/"
+    assert source_of_choice() == own
+
+
+def test_what_only_the_cache_lacks_is_unknown_where_its_server_does_not_answer(server: PageServer) -> None:
+    source = f"find-links:{server.url}/wheels/"
+    find(source)
+    server.pages["/wheels/"] = Answer(status=418)
+    assert outcomes_of(find(source)) == [LookupOutcome.UNREACHABLE]
+    assert outcomes_of(find(source, offline=True)) == [LookupOutcome.ABSENT]
+
+
+def test_sources_that_are_silent_for_one_reason_are_one_message() -> None:
+    def outcome(url: str, detail: str) -> SourceOutcome:
+        kind = LookupOutcome.UNREACHABLE
+        return SourceOutcome(
+            project=project_name("demo"), source=url, outcome=kind, url=url, detail=detail, cached=False
+        )
+
+    of_three = [outcome("https://a.test/", "no route"), outcome("https://b.test/", "no route")]
+    other = outcome("https://c.test/", "refused")
+    first, second = messages_of([*of_three, other])
+    assert ("2 pages" in first, "no route" in first, second) == (True, True, other.message)
+    assert messages_of(of_three[:1] * 2) == [of_three[0].message]
 
 
 def test_the_cache_does_not_make_an_answer_of_a_server_that_gave_none(server: PageServer) -> None:
