@@ -68,7 +68,7 @@ class Budget:
                 del future
             self._left -= min(time.monotonic() - began, limit)
         for url in asked.values():
-            reason = f"no answer within {limit:.0f} seconds; --timeout gives it more"
+            reason = f"no answer within {limit:.0f} seconds"
             yield url, NetworkError("server-slow", f"{url}: {self._silent.setdefault(urlsplit(url).netloc, reason)}")
 
     def _ask_one(self, web: Web, work: Callable[[Web, str], Result], url: str) -> Result:

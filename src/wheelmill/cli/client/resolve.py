@@ -208,7 +208,7 @@ def absence_error(missing: Iterable[ProjectName], outcomes: Iterable[SourceOutco
     projects = ", ".join(sorted(names))
     asked = [each for each in outcomes if each.project in names]
     if silent := sorted({each.url for each in asked if each.outcome.is_open}):
-        hint = "correct the cause given for each, or try again later; --source names other sources"
+        hint = "correct the cause given for each, or try again later; --timeout waits longer, --source names others"
         if all(each.outcome.is_open for each in asked):
             reasons = messages_of(asked)
             if len(reasons) < len(silent):

@@ -178,10 +178,11 @@ def _driver_of(entry: ListedWheel) -> str | None:
 
 def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
     """Verify the attestation of every chosen wheel from a server, in the file beside it, or raise IntegrityError."""
+    from wheelmill.web.budget import TIMEOUT_S
     from wheelmill.web.client import ATTENDED, Web  # httpx takes longer to import than most commands
 
     faults = []
-    with Web(retries=ATTENDED) as web:
+    with Web(retries=ATTENDED, seconds=TIMEOUT_S) as web:
         for url, candidates in _by_attestations(resolutions).items():
             try:
                 bundles = web.read(url)
