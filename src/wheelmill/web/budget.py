@@ -28,13 +28,15 @@ _MOST: Final = 5 / 6
 class Budget:
     """Seconds that a command may wait for servers; what it does between its requests is not counted.
 
-    A server that did not answer is not asked again.
+    A server that never answered is not asked again.
     """
 
     def __init__(self, seconds: float = TIMEOUT_S) -> None:
         self._seconds = self._left = float(seconds)
         self._silent: dict[str, str] = {}
         """Servers, and why each gave no answer."""
+        self._alive: set[str] = set()
+        """Servers that answered: one slow page of many is none of the others."""
 
     def ask(
         self, work: Callable[[Web, str], Result], urls: Iterable[str], *, seconds: float = math.inf
@@ -68,16 +70,23 @@ class Budget:
                 del future
             self._left -= min(time.monotonic() - began, limit)
         for url in asked.values():
-            reason = f"no answer within {limit:.0f} seconds"
-            yield url, NetworkError("server-slow", f"{url}: {self._silent.setdefault(urlsplit(url).netloc, reason)}")
+            late = NetworkError("server-slow", f"{url}: no answer within {limit:.0f} seconds")
+            self._mark_silent(url, late)
+            yield url, late
 
     def _ask_one(self, web: Web, work: Callable[[Web, str], Result], url: str) -> Result:
         server = urlsplit(url).netloc
-        if reason := self._silent.get(server):
+        if server not in self._alive and (reason := self._silent.get(server)):
             raise NetworkError("server-silent", f"{url}: {reason}")
         try:
-            return work(web, url)
+            result = work(web, url)
         except NetworkError as error:
             if error.code in ("server-silent", "server-slow") and error.status is None:
-                self._silent[server] = str(error).removeprefix(url).lstrip(": ")
+                self._mark_silent(url, error)
             raise
+        self._alive.add(server)
+        return result
+
+    def _mark_silent(self, url: str, error: NetworkError) -> None:
+        if (server := urlsplit(url).netloc) not in self._alive:
+            self._silent.setdefault(server, str(error).removeprefix(url).lstrip(": "))

@@ -1,6 +1,7 @@
 """Time for asking many servers: one that hangs, drips or never ends holds up no other."""
 
 import time
+from collections.abc import Mapping
 from threading import Event
 
 import pytest
@@ -40,6 +41,22 @@ def test_a_server_that_was_silent_is_not_asked_again() -> None:
             "server-silent",
         ]
         assert len(begun) == 1
+
+
+def test_one_slow_page_is_no_dead_server(server: PageServer) -> None:
+    over = Event()
+
+    def never(_: Mapping[str, str]) -> Answer:
+        over.wait(30)
+        return Answer()
+
+    server.pages |= {"/": Answer(b"hello"), "/slow": never}
+    budget = Budget(6)
+    for _ in range(2):
+        found = dict(budget.ask(read, [f"{server.url}/", f"{server.url}/slow"], seconds=1))
+        assert isinstance(found[f"{server.url}/slow"], NetworkError)
+    assert dict(budget.ask(read, [f"{server.url}/"])) == {f"{server.url}/": b"hello"}
+    over.set()
 
 
 def test_a_server_that_refuses_is_asked_again(server: PageServer) -> None:
