@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
-from wheelmill.errors import NetworkError, WheelmillError
+from wheelmill.errors import IntegrityError, NetworkError, UnreadableError, WheelmillError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -41,7 +41,7 @@ class Budget:
     def ask(
         self, work: Callable[[Web, str], Result], urls: Iterable[str], *, seconds: float = math.inf
     ) -> Iterator[tuple[str, Result | WheelmillError]]:
-        """Work on URLs in parallel, and yield each result or error as it comes.
+        """Work on URLs in parallel, and yield each result or error of a server as it comes.
 
         `seconds` limits the requests for these URLs further. `work` must leave nothing half done: it is abandoned when
         the time is over.
@@ -65,7 +65,7 @@ class Budget:
                 url = asked.pop(future)
                 try:
                     yield url, future.result()
-                except WheelmillError as error:
+                except (IntegrityError, NetworkError, UnreadableError) as error:
                     yield url, error
                 del future
             self._left -= min(time.monotonic() - began, limit)
