@@ -323,10 +323,12 @@ _MINOR_LENGTH: Final = 2
 def pinned_torch(bound: SpecifierSet) -> TorchVersion | None:
     """Find the torch that a range pins: ``==2.11.0``, ``==2.11.*`` or ``~=2.11.0``; None for any other range."""
     for specifier in bound:
+        if specifier.operator not in ("==", "~="):  # behind === may be any text
+            continue
         version = Version(specifier.version.removesuffix(".*"))
         release = version.release
         whole = specifier.version.endswith(".*") or len(release) > _MINOR_LENGTH
-        if specifier.operator in ("==", "~=") and whole and len(release) >= _MINOR_LENGTH:
+        if whole and len(release) >= _MINOR_LENGTH:
             return TorchVersion.of_release(version)
     return None
 

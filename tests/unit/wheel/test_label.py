@@ -249,6 +249,7 @@ def test_a_release_candidate_is_newer_than_a_range_that_ends_before_its_release(
         ("==2.16.1rc1", "2.16"),
         (">=2.11", None),
         ("==2.*", None),
+        ("===any-text", None),
         ("", None),
     ],
 )

@@ -90,6 +90,13 @@ class TomlTables:
                 raise UsageError("table-invalid", f"{self.path}: {'.'.join(keys[:depth])}: expected a table")
         return found  # type: ignore[no-any-return]  # tomlkit's containers are mappings
 
+    def array_of_tables(self, *keys: str) -> list[MutableMapping[str, Any]]:
+        """The array of tables under some keys; empty if there is none."""
+        found = (self.table(*keys[:-1]) or {}).get(keys[-1], [])
+        if not isinstance(found, list) or not all(isinstance(each, MutableMapping) for each in found):
+            raise UsageError("table-invalid", f"{self.path}: {'.'.join(keys)}: expected an array of tables")
+        return found
+
     def make_table(self, *keys: str) -> MutableMapping[str, Any]:
         """Return the table under some keys, creating it if it is missing."""
         here: MutableMapping[str, Any] = self._document
@@ -413,10 +420,7 @@ class IndexTables(PyprojectEditor):
         return free
 
     def _indexes(self) -> Sequence[MutableMapping[str, Any]]:
-        indexes = (self.table(*self.index_keys[:-1]) or {}).get(self.index_keys[-1], [])
-        if not isinstance(indexes, list) or not all(isinstance(index, MutableMapping) for index in indexes):
-            raise UsageError("table-invalid", f"{self.path}: {'.'.join(self.index_keys)}: expected an array of tables")
-        return indexes
+        return self.array_of_tables(*self.index_keys)
 
     def _drop_unused_indexes(self) -> None:
         """Remove unused indexes that wheelmill added."""

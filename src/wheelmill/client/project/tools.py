@@ -180,7 +180,7 @@ class PdmPyproject(PyprojectEditor):
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Add indexes for a project only, and remove those that were added for it before."""
-        sources = (self.table("tool", "pdm") or {}).get("source", [])
+        sources = self._sources
         for place in reversed(range(len(sources))):
             source = sources[place]
             if str(source.get("name")).startswith(OURS) and source.get("include_packages") == [project]:
@@ -201,14 +201,22 @@ class PdmPyproject(PyprojectEditor):
     @property
     def torch_indexes(self) -> list[str]:
         """The URLs of the indexes for torch, or for every dependency."""
-        sources = (self.table("tool", "pdm") or {}).get("source", [])
-        return [str(each.get("url")) for each in sources if TORCH in each.get("include_packages", (TORCH,))]
+        return [str(each.get("url")) for each in self._sources if TORCH in _packages_of(each, every=(TORCH,))]
 
     def has_source_by_hand(self, project: ProjectName) -> bool:
         """True if the user set a project's source."""
-        sources = (self.table("tool", "pdm") or {}).get("source", [])
-        named = [str(each.get("name")) for each in sources if project in each.get("include_packages", ())]
+        named = [str(each.get("name")) for each in self._sources if project in _packages_of(each)]
         return any(not name.startswith(OURS) for name in named)
+
+    @property
+    def _sources(self) -> list[MutableMapping[str, Any]]:
+        return self.array_of_tables("tool", "pdm", "source")
+
+
+def _packages_of(source: Mapping[str, Any], every: Collection[str] = ()) -> Collection[str]:
+    """The packages that a source of PDM is for alone; `every` if it is for all."""
+    packages = source.get("include_packages")
+    return packages if isinstance(packages, list) else every
 
 
 @dataclass(frozen=True, kw_only=True)

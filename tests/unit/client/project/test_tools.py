@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from tests.refusals import coded
 from tests.unit.client.targets import ARM, LINUX, candidate, resolution
 from wheelmill.client.project.change import add_wheels, remove_packages
-from wheelmill.client.project.tools import PoetryPyproject, specifiers_of
+from wheelmill.client.project.tools import PdmPyproject, PoetryPyproject, specifiers_of
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, ProjectName, project_name
 
@@ -166,3 +166,26 @@ def test_constraints_are_specifiers(constraint: str, specifiers: str) -> None:
 def test_what_cannot_be_said_is_refused(constraint: str) -> None:
     with pytest.raises(ValueError, match=r"constraint|alternatives"):
         specifiers_of(constraint)
+
+
+def pdm_project(sources: str, folder: Path) -> PdmPyproject:
+    path = folder / "pyproject.toml"
+    path.write_text(f'[project]\nname = "x"\nversion = "1"\n\n[tool.pdm]\nsource = {sources}\n')
+    return PdmPyproject.read(path)
+
+
+def test_sources_of_pdm_are_for_all_packages_or_for_those_that_they_name(tmp_path: Path) -> None:
+    named = '{name = "cu126", url = "https://a.example/cu126", include_packages = ["torch"]}'
+    other = '{name = "other", url = "https://b.example/", include_packages = ["flash-attn"]}'
+    project = pdm_project(f'[{named}, {other}, {{name = "all", url = "https://c.example/"}}]', tmp_path)
+    assert project.torch_indexes == ["https://a.example/cu126", "https://c.example/"]
+    assert [project.has_source_by_hand(each) for each in (TORCH, FLASH, project_name("numpy"))] == [True, True, False]
+
+
+@pytest.mark.parametrize("sources", ["5", "{}", '["https://a.example/"]', "[5, {}]"])
+def test_sources_of_pdm_that_are_no_tables_are_named(sources: str, tmp_path: Path) -> None:
+    project = pdm_project(sources, tmp_path)
+    with pytest.raises(UsageError, check=coded("table-invalid", "tool.pdm.source")):
+        _ = project.torch_indexes
+    with pytest.raises(UsageError, check=coded("table-invalid", "tool.pdm.source")):
+        project.draw_from(FLASH, [])
