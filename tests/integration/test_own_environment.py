@@ -107,8 +107,7 @@ def test_that_of_a_named_project_is_emptied(run: Run, active: Path, tmp_path: Pa
 def test_a_project_whose_tool_makes_its_environment_gets_nothing_into_another_one(run: Run, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(UV)
     run("install", "demo-gpu", *TARGET, exit_code=2).check_refused("environment-not-own", tmp_path)
-    told = run("add", "demo-gpu", *TARGET).stderr
-    assert told.index("environment: a new one\n") < told.index(f"environment: {tmp_path}/.venv, Python")
+    assert f"environment: {tmp_path}/.venv, Python" in run("add", "demo-gpu", *TARGET).stderr
     assert f"environment: {tmp_path}/.venv, Python" in run("install", "demo-gpu==1.0").stderr
 
 

@@ -142,4 +142,4 @@ def test_a_wheel_is_chosen_installed_and_tried(run: Run, server: PageServer, tmp
 
 def test_a_machine_without_a_network_is_no_machine_without_wheels(run: Run) -> None:
     said = run("resolve", "nothing", *TARGET, "--source", "https://host.invalid/simple/", exit_code=10).stderr
-    assert "https://host.invalid/simple/: " in said
+    assert "https://host.invalid/simple/nothing/" in said

@@ -120,7 +120,7 @@ def transaction(root: Path, files: Sequence[Path], environment: InstallPlace | N
     from wheelmill.client.project.journal import roll_back_on_failure
 
     before, outcome = packages_of(environment), EnvironmentChange()
-    if environment:
+    if environment and environment.interpreter.exists():  # only a project's tool knows where it makes a new one
         say(f"environment: {environment}")
     with roll_back_on_failure(root, files, environment, say):
         yield outcome

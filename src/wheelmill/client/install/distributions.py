@@ -293,8 +293,6 @@ class InstallPlace:
 
     def __str__(self) -> str:
         """Its folder and Python, for people."""
-        if not self.interpreter.exists():
-            return "a new one"  # only the project's tool knows where
         return f"{self.base}, Python {ask(self.interpreter, _VERSION)}"
 
     @classmethod
