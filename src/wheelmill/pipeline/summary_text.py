@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Final
 from wheelmill.names import ProjectName
 from wheelmill.pipeline.chain import MAX_ATTEMPTS, RunEnd
 from wheelmill.pipeline.summary import GroupOutcome, ReportedFailure, State, Summary, clip
+from wheelmill.system.process import fenced
 from wheelmill.system.progress import number_of
 
 MAX_ROWS: Final = 300
@@ -141,9 +141,8 @@ def _failures_of(outcomes: Iterable[GroupOutcome]) -> list[str]:
 
 
 def _failure_lines(failure: ReportedFailure) -> Sequence[str]:
-    """Format a failure and its output: foreign code wrote that, and it may not end the fence."""
-    fence = "`" * max(3, 1 + max((len(run) for line in failure.tail for run in re.findall("`+", line)), default=0))
-    return ["", f"### `{failure.id}`: {failure.stage} failed", "", f"{fence}text", *failure.tail, fence]
+    """Format a failure and the output of foreign code."""
+    return ["", f"### `{failure.id}`: {failure.stage} failed", "", *fenced(failure.tail)]
 
 
 def _first(rows: Sequence[str], most: int, more: str = "{} more") -> list[str]:

@@ -66,6 +66,12 @@ def printable(text: str) -> str:
     return _COMMAND.sub(r"\1 :", text.translate(_escapes)).replace("##[", "## [")
 
 
+def fenced(lines: Sequence[str]) -> list[str]:
+    """Put foreign text into a code block of Markdown, which it cannot end."""
+    fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall("`+", line)), default=0))
+    return [f"{fence}text", *lines, fence]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cause:
     """Known cause of a failure."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from packaging.requirements import Requirement
@@ -19,16 +21,19 @@ from wheelmill.cli.client.change import (
     packages_of,
     requirements_beside,
     resolve_for_project,
+    targets_for,
     transaction,
 )
 from wheelmill.cli.client.downloads import download_bars, wheel_cache
 from wheelmill.cli.client.resolve import RequirementsArgument, SearchOptions, resolution_content
 from wheelmill.cli.shared.commands import say
-from wheelmill.cli.shared.options import SignerOption, projects_of, requirements_of, with_groups
+from wheelmill.cli.shared.options import SignerOption, projects_of, requirements_of, with_declared_torch, with_groups
 from wheelmill.errors import UsageError
+from wheelmill.names import TORCH
+from wheelmill.system.process import fenced
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.outputs import ProjectChange, Remove
+    from wheelmill.cli.client.outputs import ProjectChange, Remove, ResolutionContent, Update
     from wheelmill.client.project.find import Project
     from wheelmill.client.records import Resolution
 
@@ -54,7 +59,8 @@ def add(
         resolutions = resolve_for_project(
             asked, project, target, search, build=build, require_attestation=require_attestation
         )
-        _change(project, asked, resolutions, target, command="add", search=search, output=output)
+        outcome, content = _change(project, asked, resolutions, target, search, dry_run=output.dry_run)
+        output.report(outcome, {"schema": "wheelmill.add/1", **content})
 
 
 @with_groups
@@ -65,15 +71,40 @@ def update(
     *,
     target: ChangeOptions,
     search: SearchOptions,
+    upgrade_torch: Annotated[
+        bool, typer.Option("--upgrade-torch", help="Take the newest torch that every package has a wheel for.")
+    ] = False,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Append the changes to this file, as Markdown.", metavar="FILE", dir_okay=False)
+    ] = None,
     require_attestation: SignerOption = None,
     output: ReportOptions,
 ) -> None:
     """Choose a project's wheels again, within what was asked for when they were added."""
+    if upgrade_torch and (projects or target.torch):
+        other = "PROJECT" if projects else "--torch"
+        raise UsageError("options-conflict", f"--upgrade-torch chooses a torch for all packages: leave out {other}")
     project = target.find_project()
     with exclusive(project.root):
         again = _asked_again(project, projects)
+        before = _declared_versions(project, again)
+        newest = _find_newest_torch(again, project, target, search) if upgrade_torch else (target, [], [])
+        target, newer, held_back = newest
         resolutions = resolve_for_project(again, project, target, search, require_attestation=require_attestation)
-        _change(project, again, resolutions, target, command="update", search=search, output=output)
+        outcome, change = _change(project, again, resolutions, target, search, dry_run=output.dry_run)
+    for note in held_back:
+        say(f"note: {note}")
+    content: Update = {
+        "schema": "wheelmill.update/1",
+        **change,
+        "notes": [*change["notes"], *held_back],
+        "before": before,
+        "newer_torches": [resolution_content(each) for each in newer],
+    }
+    if markdown:
+        with markdown.open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in _markdown_lines(content))
+    output.report(outcome, content)
 
 
 @with_groups
@@ -127,17 +158,95 @@ def _asked_again(project: Project, names: Sequence[str] | None) -> list[Requirem
     return [asked[name] for name in wanted]
 
 
+def _declared_versions(project: Project, asked: Sequence[Requirement]) -> dict[str, list[str]]:
+    """Return the versions of packages and torch that a project declares, one for each marker."""
+    from wheelmill.client.project.change import range_of
+
+    names = {TORCH, *(canonicalize_name(each.name) for each in asked)}
+    found: dict[str, list[str]] = {}
+    for each in project.requirements:
+        if (name := canonicalize_name(each.name)) in names:
+            found.setdefault(name, []).append(str(range_of(each)).removeprefix("=="))
+    return found
+
+
+def _find_newest_torch(
+    asked: Sequence[Requirement], project: Project, target: ChangeOptions, search: SearchOptions
+) -> tuple[ChangeOptions, list[Resolution], list[str]]:
+    """Name the newest torch that has every wheel, for the project's CUDA and within its user's range.
+
+    Also return the wheels for each newer torch in each environment, the oldest first, and what holds that back.
+    """
+    from wheelmill.client.choose.choice import targets_of
+    from wheelmill.client.choose.resolve import read_facts, resolve
+    from wheelmill.client.project.change import find_declared_cuda
+
+    newer: list[Resolution] = []
+    notes: list[str] = []
+    torches = [each for each in project.requirements if canonicalize_name(each.name) == TORCH]
+    first = targets_for(project, target)[0].detect()
+    first = with_declared_torch(first, project, target.overrides(), asks_torch=False)
+    if first.torch is None or not torches:
+        return target, newer, notes
+    cuda = find_declared_cuda(torches, project.torch_indexes)
+    known = targets_of(replace(first, torch=None, torch_range=None, cuda=cuda, cpu_only=False), read_facts())
+    for torch in sorted({each.torch for each in known if each.torch and each.torch > first.torch}, reverse=True):
+        named = replace(target, torch=str(torch), cuda=target.cuda or (str(cuda) if cuda else None))
+        found = [resolve(asked, each.detect(), search.search()) for each in targets_for(project, named)]
+        if missing := {name for each in found for name in each.unresolved}:
+            notes.insert(0, f"torch {torch} is held back by {', '.join(sorted(missing))}")
+        else:
+            try:
+                project.add(asked, found)
+            except UsageError as error:  # the user's own requirement excludes it
+                notes.insert(0, f"torch {torch} is held back: {error}")
+            else:
+                return named, newer, notes
+        newer[:0] = found
+    return target, newer, notes
+
+
+_MAX_REASONS: Final = 200
+"""Lines of reasons: GitHub takes 65,536 characters of text in a pull request."""
+
+
+def _markdown_lines(content: Update) -> Iterator[str]:
+    """Yield a table for each environment, and the reasons against newer torches."""
+    for place, each in enumerate(content["environments"]):
+        own, wheels = each["environment"], each["resolved"]
+        newer = content["newer_torches"][place :: len(content["environments"])]
+        heads = ["package", "before", "after", *(f"torch {new['environment']['torch']}" for new in newer)]
+        cuda = f", CUDA {own['cuda']}" if own["cuda"] else ""
+        yield from (f"Python {own['python']}{cuda}, {own['platform']}:", "", _row(heads), _row(["---"] * len(heads)))
+        for name in (*([TORCH] if own["torch"] else []), *wheels):
+            after = wheels[name]["version"] if name in wheels else str(own["torch"])
+            exists = [_existence(name, new) if name in wheels else "" for new in newer]
+            yield _row([f"`{name}`", ", ".join(content["before"].get(name, ())), after, *exists])
+        reasons = [f"{name}: {why}" for new in newer for name, why in new["unresolved"].items()]
+        yield from ("", *fenced([*reasons[:_MAX_REASONS], *content["notes"]]), "")
+
+
+def _existence(project: str, newer: ResolutionContent) -> str:
+    """Return the version of a project's wheel for a newer torch; unknown if a source did not answer."""
+    if project in newer["resolved"]:
+        return newer["resolved"][project]["version"]
+    return "unknown" if any(each.project == project and each.outcome.is_open for each in newer["sources"]) else "none"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
 def _change(
     project: Project,
     asked: Sequence[Requirement],
     resolutions: Sequence[Resolution],
     target: ChangeOptions,
-    *,
-    command: str,
     search: SearchOptions,
-    output: ReportOptions,
-) -> None:
-    """Write chosen wheels into a project, install them, and report what changed."""
+    *,
+    dry_run: bool,
+) -> tuple[EnvironmentChange, ProjectChange]:
+    """Write chosen wheels into a project, install them, and return what changed, also as JSON."""
     from wheelmill.client.choose.resolve import read_facts
     from wheelmill.client.install.installer import needs_of_choices
 
@@ -148,7 +257,7 @@ def _change(
     environment = target.environment_of(project)
     for note in edit.notes:
         say(f"note: {note}")
-    if output.dry_run:
+    if dry_run:
         beside = requirements_beside(asked, project)
         outcome = forecast(resolutions[0], environment, search, edit.contents, beside)
     else:
@@ -170,4 +279,4 @@ def _change(
         **outcome.content,
         "environments": [resolution_content(resolution) for resolution in resolutions],
     }
-    output.report(outcome, {"schema": f"wheelmill.{command}/1", **content})
+    return outcome, content

@@ -267,6 +267,11 @@ class Update(ProjectChange):
     """Wheels chosen again for a project."""
 
     schema: Literal["wheelmill.update/1"]
+    before: dict[str, list[str]]
+    """The versions that were declared before, by project, torch among them: ``2.8.*``."""
+    newer_torches: list[ResolutionContent]
+    """With ``--upgrade-torch``: what each environment would have for each torch newer than the chosen one, the oldest
+    first."""
 
 
 class Remove(Changed):
