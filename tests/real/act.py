@@ -174,7 +174,7 @@ def git(repository: Path, *words: str) -> str:
     return subprocess.run(["git", *author, *words], cwd=repository, capture_output=True, text=True, check=True).stdout
 
 
-def _publish_sources(repository: Path, name: str) -> None:
+def publish_sources(repository: Path, name: str) -> None:
     """Make a folder a repository with one commit, which the stand-in for checkout finds by its name."""
     git(repository, "init", "--quiet", "--initial-branch=main")
     git(repository, "add", ".")
@@ -219,7 +219,7 @@ def new_package_host(folder: Path) -> Iterator[Host]:
         subprocess.run(init, check=True)
         own = package / "wheelmill.yml"
         own.write_text(f"{own.read_text()}    architectures: ['9.0']\n    platforms: [linux_x86_64]\n")
-        _publish_sources(package, REPOSITORY)
+        publish_sources(package, REPOSITORY)
         (folder / "repositories" / WORKFLOWS).parent.mkdir(exist_ok=True)
         (folder / "repositories" / WORKFLOWS).symlink_to(ours)
         (folder / "runs").mkdir()
@@ -242,7 +242,7 @@ def new_host(folder: Path, *, releases_on_github: bool = False) -> Iterator[Host
     portable_demo(repository / "config")
     _lend_environment(repository)
     (repository / ".gitignore").write_text("/out/\n")
-    _publish_sources(repository, REPOSITORY)
+    publish_sources(repository, REPOSITORY)
     (served / "releases").mkdir(parents=True)
     (folder / "runs").mkdir()
     Sigstore().write_trusted_root(folder / "trusted_root.json")

@@ -8,7 +8,10 @@ from tests.install_pages import FOLDER, PROJECT, UNTRIED, Section, sections
 SECTIONS = sections()
 FOLLOWED = "".join(
     (ROOT / "tests" / name).read_text()
-    for name in ("integration/test_install_pages.py", "real/test_install_pages.py", "real/test_install_in_jobs.py")
+    for name in (
+        *("integration/test_install_pages.py", "real/test_install_pages.py"),
+        *("real/test_install_in_jobs.py", "real/test_update_action.py"),
+    )
 )
 
 

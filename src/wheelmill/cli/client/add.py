@@ -184,15 +184,16 @@ def _find_newest_torch(
     newer: list[Resolution] = []
     notes: list[str] = []
     torches = [each for each in project.requirements if canonicalize_name(each.name) == TORCH]
-    first = targets_for(project, target)[0].detect()
-    first = with_declared_torch(first, project, target.overrides(), asks_torch=False)
+    targets = targets_for(project, target)
+    first = with_declared_torch(targets[0].detect(), project, target.overrides(), asks_torch=False)
     if first.torch is None or not torches:
         return target, newer, notes
     cuda = find_declared_cuda(torches, project.torch_indexes)
     known = targets_of(replace(first, torch=None, torch_range=None, cuda=cuda, cpu_only=False), read_facts())
+    named = target.cuda or (str(cuda) if cuda else None)
     for torch in sorted({each.torch for each in known if each.torch and each.torch > first.torch}, reverse=True):
-        named = replace(target, torch=str(torch), cuda=target.cuda or (str(cuda) if cuda else None))
-        found = [resolve(asked, each.detect(), search.search()) for each in targets_for(project, named)]
+        targets = [replace(each, torch=str(torch), cuda=named) for each in targets]
+        found = [resolve(asked, each.detect(), search.search()) for each in targets]
         if missing := {name for each in found for name in each.unresolved}:
             notes.insert(0, f"torch {torch} is held back by {', '.join(sorted(missing))}")
         else:
@@ -201,7 +202,7 @@ def _find_newest_torch(
             except UsageError as error:  # the user's own requirement excludes it
                 notes.insert(0, f"torch {torch} is held back: {error}")
             else:
-                return named, newer, notes
+                return replace(target, torch=str(torch), cuda=named), newer, notes
         newer[:0] = found
     return target, newer, notes
 
