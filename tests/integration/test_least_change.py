@@ -181,37 +181,40 @@ def test_a_package_that_needs_no_source_is_for_the_projects_own_tool(
 def test_torch_moves_once_every_package_has_a_wheel_and_the_user_admits_it(
     run: Callable[..., Done], site: Path, project: Path, tmp_path: Path
 ) -> None:
-    add_wheel(site, f"slow_gpu-1.0+cu128torch2.8-{TAG}.whl", requires=("torch",))
+    for name in ("fast_gpu-1.0+cu130torch2.13", "fast_gpu-1.0+cu130torch2.14", "slow_gpu-1.0+cu130torch2.13"):
+        add_wheel(site, f"{name}-{TAG}.whl", requires=("torch",))
     pyproject, body = project / "pyproject.toml", tmp_path / "body.md"
     pyproject.write_text(PROJECT.format('"torch>=2.7"'))
     given = ("--no-sync", "--project", str(project), "--python-path", str(project / ".venv" / "bin" / "python"))
-    run("add", "demo-gpu", "slow-gpu", "--torch", "2.8", *given)
-    for conflict in (("--torch", "2.9"), ("demo-gpu",)):
+    run("add", "fast-gpu", "slow-gpu", "--torch", "2.13", *given)
+    for conflict in (("--torch", "2.14"), ("fast-gpu",)):
         run("update", "--upgrade-torch", *conflict, *given, exit_code=2).check_refused("options-conflict")
 
     def update() -> tuple[str, str, dict[str, list[str]]]:
         """The torch that was chosen, why it is no newer one, and what lacks a wheel for each newer one."""
         done = run("update", "--upgrade-torch", "--markdown", str(body), "--json", "--refresh", *given)
         said = json.loads(done.stdout)
-        assert said["before"].keys() == {"torch", "demo-gpu", "slow-gpu"}
+        assert said["before"].keys() == {"torch", "fast-gpu", "slow-gpu"}
         newer = {each["environment"]["torch"]: [*each["unresolved"]] for each in said["newer_torches"]}
-        assert newer.pop("2.10") == ["demo-gpu", "slow-gpu"]
+        assert newer.pop("2.15") == ["fast-gpu", "slow-gpu"]
         assert said["notes"][-1] in body.read_text()
         return target(done)[0], next(note for note in said["notes"] if "held back" in note), newer
 
     chosen, note, newer = update()
-    assert (chosen, newer["2.9"]) == ("2.8", ["slow-gpu"])
-    assert note == "torch 2.9 is held back by slow-gpu"
-    assert "| `slow-gpu` | 1.0+cu128torch2.8 | 1.0+cu128torch2.8 | none | none |" in body.read_text()
+    assert (chosen, newer["2.14"]) == ("2.13", ["slow-gpu"])
+    assert note == "torch 2.14 is held back by slow-gpu"
+    assert "| `slow-gpu` | 1.0+cu130torch2.13 | 1.0+cu130torch2.13 | none | none |" in body.read_text()
 
-    add_wheel(site, f"slow_gpu-1.0+cu130torch2.9-{TAG}.whl", requires=("torch",))
+    add_wheel(site, f"slow_gpu-1.0+cu130torch2.14-{TAG}.whl", requires=("torch",))
     own = pyproject.read_text()
-    pyproject.write_text(own.replace("torch>=2.7", "torch<2.9"))
+    pyproject.write_text(own.replace("torch>=2.7", "torch<2.14"))
     chosen, note, newer = update()
-    assert (chosen, newer["2.9"]) == ("2.8", [])
-    assert "depends on torch<2.9" in note
+    assert (chosen, newer["2.14"]) == ("2.13", [])
+    assert "depends on torch<2.14" in note
     pyproject.write_text(own)
     chosen, note, newer = update()
-    assert chosen == "2.9"
-    assert "2.9" not in newer
-    assert "torch==2.9.*" in pyproject.read_text()
+    assert chosen == "2.14"
+    assert "2.14" not in newer
+    several = ("--platform", "linux_x86_64,linux_aarch64")
+    run("update", "--upgrade-torch", *several, *given, exit_code=8).check_refused("no-wheel", "explain")
+    assert "torch==2.14.*" in pyproject.read_text()

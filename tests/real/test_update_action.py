@@ -30,10 +30,10 @@ BRANCH = "refs/heads/wheelmill-update"
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     site = tmp_path / "site"
-    for torch in ("2.11", "2.12"):
+    for torch in ("2.13", "2.14"):
         add_wheel(site, f"torch-{torch}.0-{TAG}.whl")
     for name in ("demo_gpu", "slow_gpu"):
-        add_wheel(site, f"{name}-1.0+cu130torch2.11-{TAG}.whl", requires=("torch",))
+        add_wheel(site, f"{name}-1.0+cu130torch2.13-{TAG}.whl", requires=("torch",))
     return site
 
 
@@ -49,9 +49,11 @@ def host(site: Path, tmp_path: Path) -> Iterator[Host]:
         }
         workflow = project / ".github" / "workflows" / "update.yml"
         workflow.parent.mkdir(parents=True)
-        workflow.write_text(WORKFLOW.replace("OWNER/wheelmill", WORKFLOWS).replace("COMMIT", RELEASE))
+        text = WORKFLOW.replace("OWNER/wheelmill", WORKFLOWS).replace("COMMIT", RELEASE)
+        options = "        with: {options: --cuda=13.0}\n"
+        workflow.write_text(text.replace(f"actions/update@{RELEASE}\n", f"actions/update@{RELEASE}\n{options}"))
         (project / "pyproject.toml").write_text(PROJECTS["fresh"] or "")
-        for words in (("add", "demo-gpu", "slow-gpu", "--torch", "2.11"), ("lock",)):
+        for words in (("add", "demo-gpu", "slow-gpu", "--torch", "2.13"), ("lock",)):
             argv = [sys.executable, "-m", "wheelmill", *words]
             subprocess.run(argv, cwd=project, env=os.environ | variables, check=True)
         shutil.rmtree(project / ".venv")
@@ -98,15 +100,15 @@ def test_an_update_is_proposed_once_and_names_what_holds_torch_back(host: Host, 
     pulls, pushed = tmp_path / "pulls.json", tmp_path / "pushed"
     fork = {"number": 6, "state": "OPEN", "isCrossRepository": True, "headRefOid": "0" * 40}
     pulls.write_text(json.dumps([fork]))
-    for name in ("demo_gpu-1.1+cu130torch2.12", "slow_gpu-1.1+cu130torch2.11"):
+    for name in ("demo_gpu-1.1+cu130torch2.14", "slow_gpu-1.1+cu130torch2.13"):
         add_wheel(site, f"{name}-{TAG}.whl", requires=("torch",))
     (created,) = run(host)
     assert created.startswith("gh pr create --head wheelmill-update --base main ")
     body = (host.artifacts / "body.md").read_text()
-    assert "| `slow-gpu` | 1.0+cu130torch2.11 | 1.1+cu130torch2.11 | none |" in body
-    assert "| `demo-gpu` | 1.0+cu130torch2.11 | 1.0+cu130torch2.11 | 1.1+cu130torch2.12 |" in body
+    assert "| `slow-gpu` | 1.0+cu130torch2.13 | 1.1+cu130torch2.13 | none |" in body
+    assert "| `demo-gpu` | 1.0+cu130torch2.13 | 1.0+cu130torch2.13 | 1.1+cu130torch2.14 |" in body
     assert git(pushed, "diff", "--name-only", "main", BRANCH).split() == ["pylock.toml", "pyproject.toml", "uv.lock"]
-    assert "1.1+cu130torch2.11" in git(pushed, "show", f"{BRANCH}:pylock.toml")
+    assert "1.1+cu130torch2.13" in git(pushed, "show", f"{BRANCH}:pylock.toml")
     commit = git(pushed, "rev-parse", BRANCH)
 
     (patch,) = (path.read_bytes() for path in host.artifacts.rglob("update.patch"))

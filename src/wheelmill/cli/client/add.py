@@ -82,8 +82,7 @@ def update(
 ) -> None:
     """Choose a project's wheels again, within what was asked for when they were added."""
     if upgrade_torch and (projects or target.torch):
-        other = "PROJECT" if projects else "--torch"
-        raise UsageError("options-conflict", f"--upgrade-torch chooses a torch for all packages: leave out {other}")
+        raise UsageError("options-conflict", "--upgrade-torch is for all packages: leave out PROJECT and --torch")
     project = target.find_project()
     with exclusive(project.root):
         again = _asked_again(project, projects)
@@ -185,7 +184,7 @@ def _find_newest_torch(
     notes: list[str] = []
     torches = [each for each in project.requirements if canonicalize_name(each.name) == TORCH]
     targets = targets_for(project, target)
-    first = with_declared_torch(targets[0].detect(), project, target.overrides(), asks_torch=False)
+    first = with_declared_torch(targets[0].detect(), project, targets[0].overrides(), asks_torch=False)
     if first.torch is None or not torches:
         return target, newer, notes
     cuda = find_declared_cuda(torches, project.torch_indexes)
@@ -222,9 +221,10 @@ def _markdown_lines(content: Update) -> Iterator[str]:
         for name in (*([TORCH] if own["torch"] else []), *wheels):
             after = wheels[name]["version"] if name in wheels else str(own["torch"])
             exists = [_existence(name, new) if name in wheels else "" for new in newer]
-            yield _row([f"`{name}`", ", ".join(content["before"].get(name, ())), after, *exists])
-        reasons = [f"{name}: {why}" for new in newer for name, why in new["unresolved"].items()]
-        yield from ("", *fenced([*reasons[:_MAX_REASONS], *content["notes"]]), "")
+            yield _row([f"`{name}`", ", ".join(dict.fromkeys(content["before"].get(name, ()))), after, *exists])
+        yield ""
+    reasons = [f"{name}: {why}" for new in content["newer_torches"] for name, why in new["unresolved"].items()]
+    yield from fenced([*content["notes"], *reasons[:_MAX_REASONS]])
 
 
 def _existence(project: str, newer: ResolutionContent) -> str:
