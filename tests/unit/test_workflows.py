@@ -141,6 +141,8 @@ def test_foreign_code_runs_where_nothing_can_be_written_and_no_secret_is() -> No
             assert "secrets" not in str(content), (name, job)
         elif name.startswith("wheels") and WRITES.get((name, job)):
             assert "wheelmill run" not in str(content), (name, job)
+    (update,) = (read_action(path) for path in ACTIONS if path.parent.name == "update")
+    assert "token" not in str(update["runs"]).lower()
 
 
 def test_no_other_job_reads_what_foreign_code_could_have_kept() -> None:
