@@ -159,20 +159,25 @@ def _resolutions(
     """Choose the versions that an earlier lock has, or others where they do not fit any longer."""
     kept = {package.name: package.version for package in known.packages} if known else {}
     try:
-        return resolve_for_project(_pin_to_lock(asked, kept), project, target, search)
+        return resolve_for_project(_pin_to_lock(asked, kept, project.requirements), project, target, search)
     except NoWheelError:
         if not kept:
             raise
         return resolve_for_project(asked, project, target, search)
 
 
-def _pin_to_lock(asked: Sequence[Requirement], versions: Mapping[ProjectName, Version | None]) -> list[Requirement]:
-    """Narrow requirements to the versions that were locked before."""
+def _pin_to_lock(
+    asked: Sequence[Requirement], versions: Mapping[ProjectName, Version | None], declared: Sequence[Requirement]
+) -> list[Requirement]:
+    """Narrow requirements to the versions that were locked before, if what the project declares still admits them."""
+    from wheelmill.client.project.change import range_of
+
     kept = []
     for requirement in asked:
-        locked = versions.get(canonicalize_name(requirement.name))
+        locked = versions.get(name := canonicalize_name(requirement.name))
         pinned = Requirement(str(requirement))
-        if locked and requirement.specifier.contains(str(locked), prereleases=True):
+        ranges = [range_of(each) for each in (requirement, *declared) if canonicalize_name(each.name) == name]
+        if locked and all(each.contains(str(locked), prereleases=True) for each in ranges):
             pinned.specifier &= SpecifierSet(f"=={locked}")
         kept.append(pinned)
     return kept
