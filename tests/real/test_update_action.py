@@ -104,7 +104,7 @@ def test_an_update_is_proposed_once_and_names_what_holds_torch_back(host: Host, 
         add_wheel(site, f"{name}-{TAG}.whl", requires=("torch",))
     (created,) = run(host)
     assert created.startswith("gh pr create --head wheelmill-update --base main ")
-    body = (host.artifacts / "body.md").read_text()
+    body = (host.artifacts / "text.md").read_text()
     assert "| `slow-gpu` | 1.0+cu130torch2.13 | 1.1+cu130torch2.13 | none |" in body
     assert "| `demo-gpu` | 1.0+cu130torch2.13 | 1.0+cu130torch2.13 | 1.1+cu130torch2.14 |" in body
     assert git(pushed, "diff", "--name-only", "main", BRANCH).split() == ["pylock.toml", "pyproject.toml", "uv.lock"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from packaging.requirements import Requirement
@@ -187,11 +187,11 @@ def _find_newest_torch(
     first = with_declared_torch(targets[0].detect(), project, targets[0].overrides(), asks_torch=False)
     if first.torch is None or not torches:
         return target, newer, notes
-    cuda = find_declared_cuda(torches, project.torch_indexes)
-    known = targets_of(replace(first, torch=None, torch_range=None, cuda=cuda, cpu_only=False), read_facts())
-    named = target.cuda or (str(cuda) if cuda else None)
+    declared = find_declared_cuda(torches, project.torch_indexes)
+    cuda = target.cuda or (str(declared) if declared else None)
+    known = targets_of(replace(first, torch=None, torch_range=None, cuda=declared, cpu_only=False), read_facts())
     for torch in sorted({each.torch for each in known if each.torch and each.torch > first.torch}, reverse=True):
-        targets = [replace(each, torch=str(torch), cuda=named) for each in targets]
+        targets = [replace(each, torch=str(torch), cuda=cuda) for each in targets]
         found = [resolve(asked, each.detect(), search.search()) for each in targets]
         if missing := {name for each in found for name in each.unresolved}:
             notes.insert(0, f"torch {torch} is held back by {', '.join(sorted(missing))}")
@@ -201,13 +201,9 @@ def _find_newest_torch(
             except UsageError as error:  # the user's own requirement excludes it
                 notes.insert(0, f"torch {torch} is held back: {error}")
             else:
-                return replace(target, torch=str(torch), cuda=named), newer, notes
+                return replace(target, torch=str(torch), cuda=cuda), newer, notes
         newer[:0] = found
     return target, newer, notes
-
-
-_MAX_REASONS: Final = 200
-"""Lines of reasons: GitHub takes 65,536 characters of text in a pull request."""
 
 
 def _markdown_lines(content: Update) -> Iterator[str]:
@@ -216,15 +212,15 @@ def _markdown_lines(content: Update) -> Iterator[str]:
         own, wheels = each["environment"], each["resolved"]
         newer = content["newer_torches"][place :: len(content["environments"])]
         heads = ["package", "before", "after", *(f"torch {new['environment']['torch']}" for new in newer)]
-        cuda = f", CUDA {own['cuda']}" if own["cuda"] else ""
-        yield from (f"Python {own['python']}{cuda}, {own['platform']}:", "", _row(heads), _row(["---"] * len(heads)))
+        yield from (f"Python {own['python']}, CUDA {own['cuda'] or '(any)'}, {own['platform']}:", "")
+        yield from (_row(heads), _row(["---"] * len(heads)))
         for name in (*([TORCH] if own["torch"] else []), *wheels):
             after = wheels[name]["version"] if name in wheels else str(own["torch"])
             exists = [_existence(name, new) if name in wheels else "" for new in newer]
             yield _row([f"`{name}`", ", ".join(dict.fromkeys(content["before"].get(name, ()))), after, *exists])
         yield ""
     reasons = [f"{name}: {why}" for new in content["newer_torches"] for name, why in new["unresolved"].items()]
-    yield from fenced([*content["notes"], *reasons[:_MAX_REASONS]])
+    yield from fenced([*content["notes"], *reasons])
 
 
 def _existence(project: str, newer: ResolutionContent) -> str:

@@ -270,8 +270,7 @@ class Update(ProjectChange):
     before: dict[str, list[str]]
     """The versions that were declared before, by project, torch among them: ``2.8.*``."""
     newer_torches: list[ResolutionContent]
-    """With ``--upgrade-torch``: what each environment would have for each torch newer than the chosen one, the oldest
-    first."""
+    """With ``--upgrade-torch``: what each environment would have for each torch that is newer, the oldest first."""
 
 
 class Remove(Changed):
