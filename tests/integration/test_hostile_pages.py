@@ -1,18 +1,27 @@
 """A source that means harm: each command warns of what is wrong there, and goes on with the others."""
 
 import json
+import os
+import sys
 from collections.abc import Iterable
+from hashlib import sha256
+from html import escape
 from pathlib import Path
+from shutil import rmtree
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.hostile_pages import ANSWERS, COSTLY, NAMES
 from tests.integration.conftest import Command
-from tests.page_server import Answer, PageServer, links_page
+from tests.page_server import Answer, PageServer, in_pieces, links_page
 from tests.releases import store_in
 from tests.unit.release.conftest import NOW, certified_wheel
-from tests.wheels import wheel_name
+from tests.wheels import wheel_name, write_wheel
+from wheelmill.installers.uv import own_uv
 from wheelmill.release.publish import publish
+from wheelmill.system import process
+from wheelmill.web.pages import absolute
 
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64", "--libc", "2.34")
 WHEEL = wheel_name("1.0.0")
@@ -86,3 +95,42 @@ def test_a_hostile_manifest_is_named_and_the_other_releases_are_listed(python: C
     assert [f"v2026-11-2{number}/manifest.json: " in said for number in (1, 2, 3, 4)] == [0, 1, 1, 1]
     assert (tmp_path / "site" / "simple" / "demo" / "index.html").exists()
     said = python("-m", "wheelmill", "plan", "flash-attn", "--store", f"dir:{store.directory}", exit_code=0).stderr
+
+
+HOSTILE_FOLDERS = [
+    "${SECRET}",
+    f"a --hash=sha256:{'1' * 64}",
+    "a %23",
+    "a ; python_version<'3' %23",
+    "a\\",
+    "%zz'\"`{}",
+    "é",
+]
+
+
+@pytest.mark.parametrize("command", ["add --no-sync --project", "lock --format requirements --output"])
+def test_a_link_stays_one_url_to_pip_and_uv(
+    command: str, wheelmill: Command, server: PageServer, tmp_path: Path
+) -> None:
+    links, paths, projects = "", set(), []
+    for number, folder in enumerate(HOSTILE_FOLDERS):
+        project = f"demo{number}"
+        wheel = write_wheel(tmp_path / wheel_name(project=project, label="cu128", tag="py3-none", platform="any"))
+        content = wheel.read_bytes()
+        link = f"{server.url}/{folder}/{wheel.name}"
+        links += f'<a href="{escape(link)}#sha256={sha256(content).hexdigest()}">{wheel.name}</a>'
+        path = urlsplit(absolute(server.url, link) or "").path
+        server.pages[path] = in_pieces(content)
+        paths.add(path)
+        projects.append(project)
+    server.pages["/hostile/"] = Answer(links.encode())
+    requirements = tmp_path / "requirements.txt"
+    requirements.touch()
+    word, *options = command.split()
+    wheelmill(word, *projects, *options, requirements, *TARGET, WHEELMILL_SOURCES=f"find-links:{server.url}/hostile/")
+    for installer in ([sys.executable, "-m", "pip", "install"], [own_uv(), "pip", "install"]):
+        server.asked.clear()
+        own = ["--no-deps", "--no-index", "--no-cache-dir", "--target", tmp_path / "installed", "-r", requirements]
+        process.run([*installer, *own], env={**os.environ, "SECRET": "s3cret"})
+        assert {asked for asked, _ in server.asked} == paths
+        rmtree(tmp_path / "installed")

@@ -1,7 +1,8 @@
 """Pages that are sorted without a parser: what one would find on them, whatever stands between the links."""
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import urldefrag, urljoin
+from string import ascii_letters, digits
+from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from wheelmill.client.sources.forms import LinkGroup, group_links, read_listing, read_page, sort_plain_links
 from wheelmill.client.sources.pages import PageCache
 from wheelmill.names import project_name
-from wheelmill.web.credentials import without_credentials
+from wheelmill.web.credentials import Origin, without_credentials
 from wheelmill.web.pages import Link, absolute
 
 ADDRESS = "https://index.example/simple/demo/"
@@ -164,16 +165,27 @@ def test_what_could_be_read_in_two_ways_takes_a_parser(page: str) -> None:
     assert sort_plain_links((LINK + page + LINK).encode(), ADDRESS) is None
 
 
+URL_CHARACTERS = ascii_letters + digits + "-._~:/?#[]@!$&'()*+,=%"  # RFC 3986, section 2, without pip's ";"
+
+
 @given(
     st.sampled_from(
         ["https://h.example/a/b/", "http://h.example/a;p/b;q?r=/s#f", "https://h.example", "http://h/./x//y"]
     ),
-    st.lists(st.sampled_from([*"/.:?#;@ \t\\~%=", "https:", "//", "..", "demo-1.whl", "%2B", "user@h", "[", "é"])),
+    st.lists(st.sampled_from([*"/.:?#;@ \t\\~%=${}'", "https:", "//", "..", "demo-1.whl", "%2B", "user@h", "[", "é"])),
 )
 def test_a_link_is_resolved_as_rfc_3986_has_it(base: str, parts: list[str]) -> None:
     url = "".join(parts)
+    resolved = absolute(base, url)
     try:
-        expected = without_credentials(urldefrag(urljoin(base, url)).url)
+        joined = urlsplit(without_credentials(urljoin(base, url)))
+        server = Origin.of(joined.geturl())
     except ValueError:
-        expected = None
-    assert absolute(base, url) == expected
+        assert resolved is None
+        return
+    assert resolved is not None
+    assert set(resolved) <= {*URL_CHARACTERS}
+    there = urlsplit(resolved)
+    assert (Origin.of(resolved), there.fragment) == (server, "")
+    assert [*map(unquote, there[2:4])] == [*map(unquote, joined[2:4])]
+    assert absolute(base, resolved) == resolved

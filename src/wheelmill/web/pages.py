@@ -14,18 +14,19 @@ from __future__ import annotations
 
 import functools
 import re
+import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
-from urllib.parse import parse_qs, unquote, urldefrag, urlencode, urljoin, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlencode, urljoin, urlsplit, urlunsplit
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import is_sha256
 from wheelmill.system.files import MAX_FILENAME
-from wheelmill.web.credentials import without_credentials
+from wheelmill.web.credentials import Origin, without_credentials
 
 HTML_TYPES: Final = ("text/html", "application/vnd.pypi.simple.v1+html")
 JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
@@ -37,8 +38,15 @@ MAX_DIGITS: Final = 18
 """Digits of a number: Python refuses to convert thousands of them, and databases twenty."""
 _MAX_TEXT: Final = 4096
 """Characters of a URL, or of another text about a file."""
-_FOLDER_AND_NAME: Final = re.compile(r"([^?#;\s]*[^/?#;\s]/|/)?([A-Za-z0-9_][\w.~%+-]+)", re.ASCII)
+_FOLDER_AND_NAME: Final = re.compile(r"([^?#;\s]*[^/?#;\s]/|/)?([A-Za-z0-9_](?:[\w.~+-]|%[0-9A-Fa-f]{2})+)", re.ASCII)
 """A URL that ends with the plain name of a file, which ``..`` is not."""
+_NAME_BYTES: Final = f"{string.ascii_letters}{string.digits}._-+!".encode()
+"""Characters of files' names (PEP 427, PEP 625), with those of versions (PEP 440)."""
+_URL_CHARACTERS: Final = "/?:@!$&'()*+,=%"
+"""Beside unreserved characters, those of paths and queries (RFC 3986, section 3.3 and 3.4).
+
+``;`` is not among them: pip takes what follows it in a requirement for a marker.
+"""
 
 
 class Form(StrEnum):
@@ -140,8 +148,8 @@ def with_sound_links(page: Page, suffixes: tuple[str, ...]) -> Page:
 def _wrong(link: Link, base: str, *, from_web: bool) -> Iterator[tuple[str, str]]:
     """Yield the faults of a link that exclude it: the key of each, and its description."""
     filename, url, sha256, size = link[:4]
-    if len(filename) > MAX_FILENAME or not _is_clean(filename) or "/" in filename or "\\" in filename:
-        yield "filename", "has a name that no file can have"
+    if len(filename) > MAX_FILENAME or not filename.isascii() or filename.encode().translate(None, _NAME_BYTES):
+        yield "filename", "has a name that no wheel or sdist can have"
     if filename.count("+") > 1 and filename.partition("-")[2].partition("-")[0].count("+") > 1:
         yield "filename", "has a version with two '+', which no installer reads (PEP 440)"
     if fault := _fault_of_url(url, base, from_web=from_web, has_hash=sha256 is not None):
@@ -163,7 +171,7 @@ def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str
 
     It is relative to `base`, a URL of http or https if `from_web`. With `has_hash`, its bytes can be verified.
     """
-    if len(url) > _MAX_TEXT or not _is_clean(url):
+    if len(url) > _MAX_TEXT or not url.isprintable() or "\ufffd" in url:
         return f"has the URL {printable(url)}, which is not a URL"
     if from_web and ":" not in url and not url.startswith("//"):  # relative to the page's base
         return None
@@ -175,11 +183,6 @@ def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str
     if not has_hash and urlsplit(base).scheme == "https" != urlsplit(goal).scheme:
         return f"leads from https to {printable(url)}, without a hash that its bytes could be compared with"
     return None
-
-
-def _is_clean(text: str) -> bool:
-    """True if all characters of a text are printable."""
-    return text.isprintable() and "\ufffd" not in text
 
 
 def _is_web(url: str) -> bool:
@@ -203,7 +206,11 @@ def printable(text: str) -> str:
 
 
 def absolute(base: str, url: str) -> str | None:
-    """Resolve a link against its page's base, without fragment and credentials; None if the result is no URL."""
+    """Resolve a link against its page's base, without fragment and credentials; None if the result is no URL.
+
+    It has only characters of RFC 3986, so it is one word of a requirement, and pip and uv expand no
+    ``${VARIABLE}`` in it.
+    """
     folder, name = _FOLDER_AND_NAME.fullmatch(url), ""
     if folder:  # nearly all links of a page are in one folder
         url, name = folder[1] or "./", folder[2]
@@ -214,9 +221,19 @@ def absolute(base: str, url: str) -> str | None:
 @functools.lru_cache(maxsize=1024)
 def _absolute(base: str, url: str) -> str | None:
     try:
-        return without_credentials(urldefrag(urljoin(base, url)).url)
+        parts = urlsplit(without_credentials(urljoin(base, url)))
+        netloc = Origin.of(parts.geturl()).netloc if parts.scheme in ("http", "https") else parts.netloc
     except ValueError:
         return None
+    return urlunsplit(parts._replace(netloc=netloc, path=_quoted(parts.path), query=_quoted(parts.query), fragment=""))
+
+
+def _quoted(text: str) -> str:
+    """Percent-encode the characters that RFC 3986 has not in paths and queries, and ``%`` without two digits."""
+    first, *escapes = quote(text, safe=_URL_CHARACTERS).split("%")
+    return first + "".join(
+        f"%{each}" if set(each[:2]) <= {*string.hexdigits} and len(each) > 1 else f"%25{each}" for each in escapes
+    )
 
 
 def last_part(url: str) -> str:
