@@ -1,13 +1,17 @@
 """Temporary folders with locks, and snapshots of folders.
 
-Each temporary folder has a lock beside it. A killed process leaves both; the next process that finds the lock free
-removes them. A snapshot consists of hard links, which take no space. Installers remove a file or rename another one
-over it, and neither changes the file itself. On a file system without hard links, files are copied.
+Each temporary folder has a lock beside it. A killed process leaves both; the user's next process that finds the lock
+free removes them. A lock begins with a secret of its user, so that none can come with a repository or an archive.
+
+A snapshot consists of hard links, which take no space. Installers remove a file or rename another one over it, and
+neither changes the file itself. On a file system without hard links, files are copied.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -17,10 +21,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from platformdirs import user_cache_path
+from platformdirs import user_cache_path, user_state_path
 
-from wheelmill.system.files import is_mine
-from wheelmill.system.locks import hold, wait_silently
+from wheelmill.system.files import is_mine, write_bytes
+from wheelmill.system.locks import hold, open_locked, wait_silently
 
 _SUFFIX: Final = ".wheelmill-lock"
 
@@ -39,7 +43,7 @@ def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterato
     """
     sweep(folder.parent)
     lock = folder.with_name(f".{folder.name}{_SUFFIX}")
-    with hold(lock, wait=wait, inherited=True, remove=False):
+    with hold(lock, wait=wait, inherited=True, remove=False, first_line=_secret()):
         try:
             remove_tree(folder)
             folder.mkdir(mode=0o700)
@@ -73,16 +77,39 @@ def sweep(place: Path, *, dry_run: bool = False) -> int:
     size = 0
     for lock in list(place.glob(f".*{_SUFFIX}")):
         name = lock.name.removeprefix(".").removesuffix(_SUFFIX)
-        folder = place / name
         with suppress(OSError):  # such as a held lock, or a concurrent sweep
-            if not name.strip(".") or not is_mine(lock):  # the place may be shared with other users
-                continue
-            with hold(lock, wait=None, remove=False):
-                size += size_of(folder)
-                if not dry_run:
-                    remove_tree(folder)
-                    lock.unlink()
+            if name.strip(".") and lock.is_file() and is_mine(lock):  # the place may be shared with other users
+                size += _remove_claimed(place / name, lock, dry_run=dry_run)
     return size
+
+
+def _remove_claimed(folder: Path, lock: Path, *, dry_run: bool) -> int:
+    """Remove a folder and its lock if a process of this user claimed it; return the size that it has, or had."""
+    descriptor = open_locked(lock, wait=None)
+    try:
+        secret = _secret().encode()
+        if os.read(descriptor, len(secret)) != secret:
+            return 0
+        size = size_of(folder)
+        if not dry_run:
+            remove_tree(folder)
+            lock.unlink()
+        return size
+    finally:
+        os.close(descriptor)
+
+
+@functools.cache
+def _secret() -> str:
+    """The line of this user's locks; of this process's alone where the user's state cannot be written."""
+    path = user_state_path("wheelmill") / "locks-of-folders"
+    line = f"{secrets.token_hex(16)}\n"
+    with suppress(OSError):
+        if not path.exists():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_bytes(path, line.encode(), mode=0o600)
+        line = path.read_text(encoding="ascii")
+    return line
 
 
 def sweep_this_machine(*, dry_run: bool = False) -> int:

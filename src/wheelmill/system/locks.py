@@ -23,7 +23,7 @@ else:
     import fcntl
 
 _LONGEST: Final = 200
-"""Bytes of a lock's text that are shown."""
+"""Bytes of a lock's text that are read."""
 _UNSUPPORTED: Final = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK)
 """Errors of cluster file systems that have no locks."""
 
@@ -33,14 +33,19 @@ _inheriting: Final = threading.Lock()
 
 @contextmanager
 def hold(
-    path: Path, *, wait: Callable[[str], None] | None, inherited: bool = False, remove: bool = True
+    path: Path,
+    *,
+    wait: Callable[[str], None] | None,
+    inherited: bool = False,
+    remove: bool = True,
+    first_line: str = "",
 ) -> Iterator[None]:
     """Hold the lock on a file, created if missing, while the context is open.
 
     `wait` is called with the holder's description before waiting. If it is None and another process holds the lock, the
     call raises BlockingIOError. On a file system without locks, a call that may wait goes on, and any other raises.
     With `inherited`, programs started meanwhile hold the lock until they have ended. With `remove`, the file is removed
-    at the end; an earlier removal needs the lock to be held.
+    at the end; an earlier removal needs the lock to be held. `first_line` stands above the description in the file.
     """
     descriptor = open_locked(path, wait)
     if inherited:
@@ -49,7 +54,7 @@ def hold(
         with suppress(OSError):  # a full disk does not affect the lock
             os.ftruncate(descriptor, 0)
             os.lseek(descriptor, 0, os.SEEK_SET)
-            os.write(descriptor, _description().encode())
+            os.write(descriptor, f"{first_line}{_description()}".encode())
         yield
     finally:
         if remove:
@@ -74,7 +79,7 @@ def open_locked(path: Path, wait: Callable[[str], None] | None, *, mode: int = 0
                 if wait is None:
                     raise
                 os.lseek(descriptor, 0, os.SEEK_SET)
-                wait(os.read(descriptor, _LONGEST).decode(errors="replace"))
+                wait(os.read(descriptor, _LONGEST).decode(errors="replace").rpartition("\n")[2])
                 _lock(descriptor, wait=True)
             except OSError as error:
                 if error.errno not in _UNSUPPORTED:

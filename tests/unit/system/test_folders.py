@@ -39,9 +39,10 @@ def killed_process(place: Path) -> Path:
 
 def left_folder(place: Path) -> Path:
     """What such a process leaves."""
-    (place / "left").mkdir()
+    (place / "left").mkdir(parents=True)
     (place / "left" / "file").write_bytes(b"12345678")
-    (place / ".left.wheelmill-lock").touch()
+    with claim_folder(place / "other", wait=None):
+        shutil.copy(place / ".other.wheelmill-lock", place / ".left.wheelmill-lock")
     return place / "left"
 
 
@@ -98,8 +99,8 @@ def test_nothing_else_of_a_place_is_swept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", ".", ".."])
 def test_a_lock_that_names_no_folder_in_its_place_sweeps_nothing(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
-    (tmp_path / "place").mkdir()
-    (tmp_path / "place" / f".{name}.wheelmill-lock").touch()
+    left_folder(tmp_path / "place").rename(tmp_path / "elsewhere")
+    (tmp_path / "place" / ".left.wheelmill-lock").rename(tmp_path / "place" / f".{name}.wheelmill-lock")
     sweep(tmp_path / "place")
     assert (tmp_path / "file").exists()
     assert (tmp_path / "place").exists()
@@ -110,9 +111,20 @@ def test_a_link_that_a_lock_stands_beside_is_not_followed(tmp_path: Path) -> Non
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "file").touch()
     (tmp_path / "place" / "link").symlink_to(tmp_path / "own")
-    (tmp_path / "place" / ".link.wheelmill-lock").touch()
+    left_folder(tmp_path / "place")
+    (tmp_path / "place" / ".left.wheelmill-lock").rename(tmp_path / "place" / ".link.wheelmill-lock")
     sweep(tmp_path / "place")
     assert (tmp_path / "own" / "file").exists()
+
+
+@pytest.mark.parametrize("content", ["", "\n", "0" * 32 + "\n", "process 1 (wheelmill), since 2026-01-01 00:00:00 UTC"])
+def test_a_folder_beside_a_lock_of_another_program_is_not_swept(tmp_path: Path, content: str) -> None:
+    """A repository or an archive in a shared place may bring such a file."""
+    for name in ("thesis", ".git"):
+        (tmp_path / name).mkdir()
+        (tmp_path / f".{name}.wheelmill-lock").write_text(content)
+    assert sweep(tmp_path) == 0
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_what_others_left_in_a_shared_place_is_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

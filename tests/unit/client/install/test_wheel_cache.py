@@ -14,6 +14,7 @@ from wheelmill.client.install.wheel_cache import WheelCache, clean_cache, measur
 from wheelmill.client.records import WantedWheel
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.names import Sha256
+from wheelmill.system.folders import claim_folder
 from wheelmill.system.progress import Progress
 from wheelmill.web.client import ATTENDED, Web
 
@@ -121,10 +122,10 @@ def test_all_of_the_client_is_deleted_and_nothing_of_builds(folder: Path) -> Non
 
 
 def test_what_killed_commands_left_is_deleted_too_and_counted_first(folder: Path) -> None:
-    left = folder / "build" / "demo-cu130"
-    left.mkdir()
+    with claim_folder(folder / "build" / "other", wait=None) as claimed:
+        left = claimed.rename(folder / "build" / "demo-cu130")
+        (left.parent / ".demo-cu130.wheelmill-lock").hardlink_to(left.parent / ".other.wheelmill-lock")
     (left / "object.o").write_bytes(b"123456")
-    (left.parent / ".demo-cu130.wheelmill-lock").touch()
     assert measure_cache().leftovers == clean_cache(None, dry_run=True).leftovers == 6
     assert measure_cache().files == 2
     assert clean_cache(None).leftovers == 6
