@@ -19,7 +19,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, AnyStr, BinaryIO, Final
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from wheelmill.errors import SiteError, UsageError
 from wheelmill.index.tree import WHEELS_JSON
@@ -80,8 +80,12 @@ class Files(SimpleHTTPRequestHandler):
 
     def send_head(self) -> BytesIO | BinaryIO | None:
         """Send status and headers, for a span if one is requested (RFC 9110, section 14)."""
+        if not self._is_local:
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
+            return None
         path = Path(self.translate_path(self.path))
-        if not os.path.exists(path):  # noqa: PTH110 - Path.exists fails at names that are too long
+        # Path.exists fails at names that are too long. No link leads out of the folder.
+        if not os.path.exists(path) or not path.resolve().is_relative_to(Path(self.directory).resolve()):  # noqa: PTH110
             self.send_error(HTTPStatus.NOT_FOUND, "File not found")
             return None
         asked = self.headers.get("Range")
@@ -125,6 +129,13 @@ class Files(SimpleHTTPRequestHandler):
         """Announce support for ranges."""
         self.send_header("Accept-Ranges", "bytes")
         super().end_headers()
+
+    @property
+    def _is_local(self) -> bool:
+        """True unless a browser's page of another host let that host's name lead to this server."""
+        with suppress(ValueError):
+            return urlsplit(f"//{self.headers.get('Host', 'localhost')}").hostname in ("127.0.0.1", "localhost")
+        return False
 
     def _end_without_content(self) -> None:
         self.send_header("Content-Length", "0")

@@ -29,6 +29,9 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "site" / "simple").mkdir(parents=True)
     (folder / "site" / "simple" / "index.html").write_bytes(b"the list")
     (folder / "site" / NAME).write_bytes(b"the wheel")
+    (folder / "site" / "link").symlink_to(folder / "secret")
+    (folder / "site" / "folder").symlink_to(folder)
+    (folder / "site" / "inside.whl").symlink_to(NAME)
     os.utime(folder / "site" / NAME, (0, 1_000_000_000))
     with serve_folder(folder / "site") as url:
         yield url
@@ -47,15 +50,33 @@ def get(url: str, path: str, *, host: str = "127.0.0.1", span: str = "") -> tupl
 
 @pytest.mark.parametrize(
     ("path", "content"),
-    [(f"/{NAME}", b"the wheel"), (f"/{NAME.replace('+', '%2B')}", b"the wheel"), ("/simple/", b"the list")],
+    [
+        ("/inside.whl", b"the wheel"),
+        (f"/{NAME}", b"the wheel"),
+        (f"/{NAME.replace('+', '%2B')}", b"the wheel"),
+        ("/simple/", b"the list"),
+    ],
 )
 def test_files_are_served(path: str, content: bytes, url: str) -> None:
     assert get(url, path) == (200, content)
 
 
-@pytest.mark.parametrize("path", ["/gone.whl", "/../secret", "/%2e%2e/secret", "/simple/../../secret"])
+@pytest.mark.parametrize(
+    "path", ["/gone.whl", "/link", "/folder/secret", "/../secret", "/%2e%2e/secret", "/simple/../../secret"]
+)
 def test_nothing_else_is_served(path: str, url: str) -> None:
     assert get(url, path)[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:1", 200), ("127.0.0.1", 200), ("evil.example", 421), ("[", 421), ("127.0.0.1.evil.example", 421)],
+)
+def test_another_host_s_name_is_not_answered(host: str, status: int, url: str) -> None:
+    connection = HTTPConnection("127.0.0.1", urlsplit(url).port, timeout=10)
+    connection.request("GET", "/simple/", headers={"Host": host})
+    assert connection.getresponse().status == status
+    connection.close()
 
 
 @pytest.mark.parametrize("negotiate", [False, True])
