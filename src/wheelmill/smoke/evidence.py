@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from packaging.metadata import Metadata
@@ -16,7 +17,7 @@ from wheelmill.smoke.verdict import Evidence
 from wheelmill.wheel.archive import check_archive, open_archive
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.libraries import cuda_major_of
-from wheelmill.wheel.metadata import commands_of, dist_info_of, metadata_in, read_metadata, wheel_file_in
+from wheelmill.wheel.metadata import dist_info_of, entry_points_of, metadata_in, read_metadata, wheel_file_in
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.platforms import newest
 from wheelmill.wheel.record import InstalledFile, check_record, installed_files
@@ -35,8 +36,8 @@ class Contents:
     dist_info: str
     """The name of its ``.dist-info`` folder."""
     metadata_file: bytes
-    commands: tuple[str, ...]
-    """Programs that an installer makes for its entry points."""
+    entry_points: Mapping[str, tuple[str, ...]]
+    """The names of its entry points, by their groups."""
     members: tuple[zipfile.ZipInfo, ...]
     record_findings: tuple[Finding, ...]
     """Disagreements between RECORD and the files."""
@@ -107,7 +108,7 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
             wheel_file_in(archive)
             members = tuple(member for member in archive.infolist() if not member.is_dir())
             dist_info = dist_info_of(archive)
-            commands = commands_of(archive, dist_info)
+            entry_points = entry_points_of(archive, dist_info)
             record_findings = tuple(check_record(archive, dist_info))
     except UnreadableError as error:
         return (Finding(code=Code.METADATA, detail=str(error)),)
@@ -121,7 +122,7 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
         metadata=metadata,
         dist_info=dist_info,
         metadata_file=metadata_file,
-        commands=commands,
+        entry_points=entry_points,
         members=members,
         record_findings=record_findings,
         shared_objects=shared_objects,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import stat
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -10,7 +9,7 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from wheelmill.names import TORCH, StableTorch, TorchVersion
+from wheelmill.names import TORCH, ProjectName, StableTorch, TorchVersion
 from wheelmill.smoke.evidence import Contents
 from wheelmill.wheel.findings import Code, Finding, some_of, with_reasons
 from wheelmill.wheel.libraries import cuda_majors_of, is_in_stable_abi, is_of_toolkit, is_provided, original_name
@@ -30,22 +29,12 @@ _PARTS_OF_OTHERS: Final = {
     "torchgen": "torch",
 }
 """Modules whose names do not say which project has them."""
-_SETTINGS: Final = frozenset(("pyvenv.cfg", "pip.conf", "pip.ini", ".condarc", "condarc", "condarc.d", "conda-meta"))
-"""Files that Python, pip and conda obey at the top of an environment.
+_READ_BY_PEOPLE: Final = frozenset(("doc", "licenses", "man"))
+"""Folders of ``share``: https://refspecs.linuxfoundation.org/FHS_3.0/fhs/ch04s11.html"""
+_COMMANDS: Final = ("console_scripts", "gui_scripts")
+"""Groups of entry points for which installers make programs.
 
-https://docs.python.org/3/library/site.html, https://pip.pypa.io/en/stable/topics/configuration/,
-https://docs.conda.io/projects/conda/en/stable/user-guide/configuration/use-condarc.html
-"""
-_OWN_LIBRARY: Final = re.compile(
-    r"(?:python|pypy)3(?:\.\d+)?[dt]*"  # modules, which are searched after the zip file
-    r"|python3\d+[dt]*\.zip"  # the zip file, which may be absent
-    r"|lib(?:python|pypy)3[\d.]*[dt]*(?:-c)?\.(?:a|so|dylib)[\d.]*"
-)
-"""Folders of Python under ``lib``: https://docs.python.org/3/library/sys_path_init.html"""
-_CONDA_HOOKS: Final = frozenset(("activate.d", "deactivate.d", "env_vars.d"))
-"""Folders under ``etc/conda`` that the shell of ``conda activate`` obeys.
-
-https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html#saving-environment-variables
+https://packaging.python.org/en/latest/specifications/entry-points/#use-for-scripts
 """
 _OF_A_SOURCE: Final = frozenset(
     (
@@ -54,8 +43,6 @@ _OF_A_SOURCE: Final = frozenset(
     )
 )
 """Folders that sources have beside their packages, and that must not become modules of an environment."""
-_COMMANDS: Final = frozenset(("python", "pythonw", "pydoc", "pip", "uv", "uvx", "activate", "deactivate"))
-"""Commands of an environment, without their version."""
 
 
 def runs_nothing_at_start(contents: Contents) -> Iterator[Finding]:
@@ -84,32 +71,43 @@ def has_no_files_of_others(contents: Contents) -> Iterator[Finding]:
 
 
 def has_no_files_of_the_environment(contents: Contents) -> Iterator[Finding]:
-    """Find Python's library, conda's hooks and settings: a ``pip.conf`` names the index of all later installs."""
+    """Find data files that may be others': ``pyvenv.cfg`` and ``pip.conf`` are obeyed by Python and by pip.
 
-    def is_of_the_environment(file: InstalledFile) -> bool:
-        match [part.lower() for part in file.path.parts]:
-            case ["lib" | "lib64", name, *_]:
-                return _OWN_LIBRARY.fullmatch(name) is not None
-            case ["etc", "conda", folder, _, *_]:
-                return folder in _CONDA_HOOKS
-            case parts:
-                return parts[0] in _SETTINGS
+    A wheel's own data is in ``share`` or ``include``, in a folder with the project's name.
+    """
 
-    own = (file.member for file in contents.installed if file.place == "environment" and is_of_the_environment(file))
-    yield from _finding(Code.FOREIGN_FILES, own, "{names} belongs to the environment, not to a wheel")
+    def is_own(file: InstalledFile) -> bool:
+        match file.path.parts:
+            case ["share", folder, _, *_] if folder in _READ_BY_PEOPLE:
+                return True
+            case ["share" | "include", folder, _, *_]:
+                return _is_named_after(contents.name.project, folder)
+        return False
+
+    others = (file.member for file in contents.installed if file.place == "environment" and not is_own(file))
+    yield from _finding(Code.FOREIGN_FILES, others, "{names} belongs to the environment, not to a wheel")
 
 
 def replaces_no_command(contents: Contents) -> Iterator[Finding]:
-    """Find programs that replace ``python`` or ``pip``, or that lie outside the folder for programs."""
+    """Find programs that may replace others, such as ``python`` or ``git``: they lack the project's name."""
     if is_reserved(contents.name.project):
         return
     programs = [str(file.path) for file in contents.installed if file.place == "programs"]
-    replaced = (
-        name
-        for name in (*contents.commands, *programs)
-        if name.lower().partition(".")[0].rstrip("0123456789") in _COMMANDS or "/" in name.replace("\\", "/")
-    )
-    yield from _finding(Code.COMMAND, replaced, "{names} would replace another program")
+    commands = [name for group in _COMMANDS for name in contents.entry_points.get(group, ())]
+    others = (name for name in (*commands, *programs) if not _is_named_after(contents.name.project, name))
+    yield from _finding(Code.COMMAND, others, "{names} may replace another program")
+
+
+def extends_no_other_project(contents: Contents) -> Iterator[Finding]:
+    """Find entry points of other projects, which import them unasked: pytest does so with its group ``pytest11``."""
+    own = contents.name.project
+    groups = (each for each in contents.entry_points if each not in _COMMANDS and not _is_named_after(own, each))
+    yield from _finding(Code.ENTRY_POINT, groups, "{names} is a group of entry points of another project")
+
+
+def _is_named_after(project: ProjectName, name: str) -> bool:
+    """True for a project's name, also with further words: ``demo-run`` and ``demo.exe``, but not ``demolish``."""
+    return not {"/", "\\"} & {*name} and f"{canonicalize_name(name)}-".startswith(f"{project}-")
 
 
 def has_no_files_of_a_source(contents: Contents) -> Iterator[Finding]:
@@ -365,6 +363,7 @@ RULES: Final = (
     has_no_files_of_others,
     has_no_files_of_the_environment,
     replaces_no_command,
+    extends_no_other_project,
     has_no_files_of_a_source,
     has_no_bytecode,
     has_no_special_modes,

@@ -94,9 +94,11 @@ class Code(StrEnum):
     STARTUP = "startup", Level.REFUSE
     """Has a file that Python runs whenever it starts."""
     FOREIGN_FILES = "foreign-files", Level.REFUSE
-    """Has files of another project, or of the environment itself."""
+    """Has files of another project or of the environment itself."""
     COMMAND = "command", Level.REFUSE
-    """Has a program that replaces python, pip or the like."""
+    """Has a program that may replace another one: its name is not the project's."""
+    ENTRY_POINT = "entry-point", Level.REFUSE
+    """Has an entry point in the group of another project, which imports it unasked."""
     SETUID = "setuid", Level.REFUSE
     """Has a program that runs as another user."""
     BYTECODE = "bytecode", Level.REFUSE

@@ -118,22 +118,21 @@ def _is_before_2_4(metadata_version: str) -> bool:
         return False
 
 
-def commands_of(archive: zipfile.ZipFile, dist_info: str) -> tuple[str, ...]:
-    """Programs that an installer makes for a wheel's entry points; raises UnreadableError if these cannot be read.
+def entry_points_of(archive: zipfile.ZipFile, dist_info: str) -> dict[str, tuple[str, ...]]:
+    """Names of a wheel's entry points, by their groups; raises UnreadableError if they cannot be read.
 
     https://packaging.python.org/en/latest/specifications/entry-points/#file-format
     """
     name = f"{dist_info}/entry_points.txt"
     if name not in archive.namelist():
-        return ()
+        return {}
     parser = ConfigParser(delimiters=("=",), interpolation=None, strict=False)
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # as the specification says: names keep their case
     try:
         parser.read_string(read_member(archive, name, MAX_METADATA).decode("utf-8"))
     except (ConfigParserError, UnicodeDecodeError) as error:
         raise UnreadableError("metadata-unreadable", f"{name} cannot be read: {error}") from None
-    groups = ("console_scripts", "gui_scripts")
-    return tuple(command for group in groups if parser.has_section(group) for command in parser.options(group))
+    return {group: tuple(parser.options(group)) for group in parser.sections()}
 
 
 def _check_fields(content: bytes, name: str) -> None:

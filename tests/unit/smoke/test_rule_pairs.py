@@ -41,6 +41,11 @@ def holds(name: str, mode: int = 0o100644) -> dict[str, Any]:
     return {"files": {name: b""}, "modes": {name: mode}}
 
 
+def enters(group: str) -> dict[str, Any]:
+    """A wheel with one entry point."""
+    return {"files": {f"{STEM}.dist-info/entry_points.txt": f"[{group}]\nmine = demo:main\n".encode()}}
+
+
 PAIRS: Final[list[tuple[Code, dict[str, Any], dict[str, Any], str]]] = [
     (Code.METADATA_VERSION, {"metadata": METADATA.replace("demo", "Demo")}, {"dist_info": "other-1.0.dist-info"}, STEM),
     (Code.RECORD, {}, {"record": f"{STEM}.dist-info/RECORD,,\n".encode()}, "'demo/_C.so' is not listed"),
@@ -51,7 +56,8 @@ PAIRS: Final[list[tuple[Code, dict[str, Any], dict[str, Any], str]]] = [
     (Code.METADATA_INVALID, says("Keywords: green"), says("Colour: green"), "'colour'"),
     (Code.STARTUP, holds("demo/demo.pth"), holds("demo.pth"), "demo.pth"),
     (Code.FOREIGN_FILES, holds("torchdemo/x.py"), holds("torch/x.py"), "torch/x.py"),
-    (Code.COMMAND, holds(f"{STEM}.data/scripts/pipx"), holds(f"{STEM}.data/scripts/pip"), "pip"),
+    (Code.COMMAND, holds(f"{STEM}.data/scripts/demo"), holds(f"{STEM}.data/scripts/pip"), "pip"),
+    (Code.ENTRY_POINT, enters("demo.plugins"), enters("torch.backends"), "torch.backends"),
     (Code.TOP_LEVEL, holds("demo/tests/x.py"), holds("tests/x.py"), "tests"),
     (Code.BYTECODE, holds("demo/x.pyc.txt"), holds("demo/x.pyc"), "demo/x.pyc"),
     (Code.SETUID, holds("demo/x", 0o100755), holds("demo/x", 0o104755), "demo/x"),

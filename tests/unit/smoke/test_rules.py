@@ -54,16 +54,16 @@ def test_files_of_another_project_are_found(name: str, opened: Opened) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "pip.conf",
-        "PIP.ini",
-        "pyvenv.cfg",
-        "conda-meta/pinned",
-        "lib/python3.11/json/__init__.py",
-        "lib64/pypy3.11/os.py",
-        "lib/python3.13t/json/__init__.py",
-        *("lib/python312.zip", "lib/python313t.zip", "lib/python312.zip/os.py", "Lib/Python312.ZIP"),
-        *("lib/libpython3.12.so.1.0", "lib/libpython3.so", "lib/libpython3.13t.so", "lib64/libpython3.12.a"),
-        *(f"etc/conda/{folder}/demo.sh" for folder in ("activate.d", "deactivate.d", "env_vars.d")),
+        *("pip.conf", "PIP.ini", "pyvenv.cfg", "conda-meta/pinned", "share/pip.conf", "share/doc", "demo/demo"),
+        *("lib/python3.11/json/__init__.py", "lib64/pypy3.11/os.py", "lib/python312.zip", "lib/libpython3.12.so.1.0"),
+        *(
+            "etc/conda/activate.d/demo.sh",
+            "etc/demo/demo.yml",
+            "lib/libdemo.so",
+            "include/torch/x.h",
+            "share/demolish/x",
+        ),
+        *("share/jupyter/kernels/demo/kernel.json", "share/polkit-1/actions/demo.policy", "Share/demo/x"),
     ],
 )
 def test_what_the_environment_itself_obeys_is_no_file_of_a_wheel(name: str, opened: Opened) -> None:
@@ -72,13 +72,16 @@ def test_what_the_environment_itself_obeys_is_no_file_of_a_wheel(name: str, open
     assert details_of(contents) == f"{DATA}/data/{name} belongs to the environment, not to a wheel"
 
 
-def test_data_may_lie_anywhere_else_in_an_environment(opened: Opened) -> None:
-    names = [
-        *("data/share/pip.conf", "data/lib/cmake/demo.cmake", "data/lib/demo.a", "data/python3", "headers/pip.conf"),
-        *("data/lib/python3-demo/x.so", "data/lib/python3.12-demo/x.so", "data/lib/python-demo.zip"),
-        *("data/lib/libpython3-demo.so", "data/etc/conda/demo.yml", "data/share/etc/conda/activate.d/demo.sh"),
-    ]
-    assert codes_of(opened(files={f"{DATA}/{name}": b"" for name in names})) == []
+def test_documentation_and_what_has_the_project_s_name_may_lie_in_an_environment(opened: Opened) -> None:
+    names = (
+        "share/doc/demo/x",
+        "share/man/man1/ls.1",
+        "share/licenses/demo/x",
+        "share/demo/pip.conf",
+        "include/demo_c/x.h",
+    )
+    data = {f"{DATA}/data/{name}": b"" for name in names}
+    assert codes_of(opened(files={**data, f"{DATA}/headers/pip.conf": b""})) == []
 
 
 @pytest.mark.parametrize(
@@ -100,8 +103,8 @@ def test_the_own_package_may_be_required_with_an_extra(opened: Opened) -> None:
     assert codes_of(opened(metadata=METADATA + "Requires-Dist: demo[all]; extra == 'every'\n")) == []
 
 
-@pytest.mark.parametrize("command", ["python", "python3.11", "pip", "PIP3.exe", "uv", "activate.fish"])
-def test_a_program_in_the_place_of_python_or_pip_is_found(command: str, opened: Opened) -> None:
+@pytest.mark.parametrize("command", ["python", "python3.11", "PIP3.exe", "activate.fish", "sudo", "git", "demolish"])
+def test_a_program_that_may_replace_another_one_is_found(command: str, opened: Opened) -> None:
     points = {f"{STEM}.dist-info/entry_points.txt": f"[console_scripts]\n{command} = demo:main\n".encode()}
     for files in (points, {f"{DATA}/scripts/{command}": b""}, {f"{DATA}/data/bin/{command}": b""}):
         contents = opened(files=files)
@@ -109,16 +112,31 @@ def test_a_program_in_the_place_of_python_or_pip_is_found(command: str, opened: 
         assert command in details_of(contents)
 
 
-@pytest.mark.parametrize("command", ["../lib/python3.11/site-packages/sitecustomize.py", "..\\\\python.exe"])
+@pytest.mark.parametrize(
+    "command", ["../lib/python3.11/site-packages/sitecustomize.py", "..\\\\python.exe", "demo-/../x"]
+)
 def test_an_entry_point_that_is_a_path_is_found(command: str, opened: Opened) -> None:
     points = {f"{STEM}.dist-info/entry_points.txt": f"[console_scripts]\n{command} = demo:main\n".encode()}
     assert codes_of(opened(files=points)) == [Code.COMMAND]
 
 
-@pytest.mark.parametrize("command", ["demo", "pipx", "python-demo", "uvicorn"])
-def test_other_programs_pass(command: str, opened: Opened) -> None:
+@pytest.mark.parametrize("command", ["demo", "demo-run", "demo_run.py", "Demo.exe"])
+def test_programs_with_the_project_s_name_pass(command: str, opened: Opened) -> None:
     points = {f"{STEM}.dist-info/entry_points.txt": f"[gui_scripts]\n{command} = demo:main\n".encode()}
     assert codes_of(opened(files={**points, f"{DATA}/scripts/{command}": b""})) == []
+
+
+@pytest.mark.parametrize(
+    ("group", "codes"),
+    [
+        *((group, [Code.ENTRY_POINT]) for group in ("torch.backends", "pytest11", "keyring.backends", "demolish")),
+        *((group, [Code.ENTRY_POINT]) for group in ("setuptools.finalize_distribution_options", "Console_Scripts")),
+        *((group, []) for group in ("demo", "demo.plugins", "demo_kernels")),
+    ],
+)
+def test_an_entry_point_is_of_the_project_s_own_groups(group: str, codes: list[Code], opened: Opened) -> None:
+    points = f"[console_scripts]\ndemo = demo:main\n[{group}]\nmine = demo:main\n".encode()
+    assert codes_of(opened(files={f"{STEM}.dist-info/entry_points.txt": points})) == codes
 
 
 def test_entry_points_that_cannot_be_read_refuse_the_wheel(tmp_path: Path) -> None:
