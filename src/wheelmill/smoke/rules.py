@@ -22,13 +22,23 @@ from wheelmill.wheel.torch_symbols import beyond_stable_abi, shims_in
 
 _STARTED: Final = ("sitecustomize", "usercustomize")
 """Python imports these modules whenever it starts; https://docs.python.org/3/library/site.html"""
-_PARTS_OF_OTHERS: Final = {
+_MODULES_OF_OTHERS: Final = {
     "_distutils_hack": "setuptools",
-    "pkg_resources": "setuptools",
+    "_yaml": "pyyaml",
+    "cuda": "cuda-bindings",
     "functorch": "torch",
+    "isympy": "sympy",
+    "mesonbuild": "meson",
+    "mesonpy": "meson-python",
+    "nvidia": "nvidia-cublas",
+    "pil": "pillow",
+    "pkg_resources": "setuptools",
+    "poetry": "poetry-core",
+    "pyximport": "cython",
     "torchgen": "torch",
+    "yaml": "pyyaml",
 }
-"""Modules whose names do not say which project has them."""
+"""Modules of reserved projects with other names, in lower case (from their wheels on the package index, 2026-11-27)."""
 _READ_BY_PEOPLE: Final = frozenset(("doc", "licenses", "man"))
 """Folders of ``share``: https://refspecs.linuxfoundation.org/FHS_3.0/fhs/ch04s11.html"""
 _COMMANDS: Final = ("console_scripts", "gui_scripts")
@@ -63,8 +73,9 @@ def has_no_files_of_others(contents: Contents) -> Iterator[Finding]:
     def is_of_others(file: InstalledFile) -> bool:
         if file.top.endswith((".dist-info", ".egg-info")):
             return not file.member.startswith(f"{contents.dist_info}/")
-        project = canonicalize_name(_PARTS_OF_OTHERS.get(file.top, file.top))
-        return project != own and (project in required or is_reserved(project))
+        module = file.top.partition(".")[0].lower()  # also of numpy.libs, and on systems to which "Torch." is torch
+        project = canonicalize_name(_MODULES_OF_OTHERS.get(module, module))
+        return project != own and (project in required or (is_reserved(project) and not is_reserved(own)))
 
     foreign = (file.member for file in _in_library(contents) if is_of_others(file))
     yield from _finding(Code.FOREIGN_FILES, foreign, "{names} belongs to another project")

@@ -42,6 +42,14 @@ def test_such_a_file_inside_a_package_is_run_by_nobody(opened: Opened) -> None:
     [
         *("torch/__init__.py", "pip/_internal/cli.py", "numpy.py", "pkg_resources/__init__.py", "Torch/x.py"),
         *(f"{DATA}/purelib/torch/version.py", f"{SITE}/pip/__init__.py", "nvidia_cublas/x.py", "einops/x.py"),
+        *(
+            "PIL/Image.py",
+            "yaml/__init__.py",
+            "cuda/bindings/x.py",
+            "nvidia/nccl/x.so",
+            "numpy.libs/x.so",
+            "torch./x.py",
+        ),
         *(f"{DATA}/purelib/pip-99.dist-info/METADATA", "torch.egg-info/PKG-INFO", f"{SITE}/{STEM}.dist-info/RECORD"),
     ],
 )
