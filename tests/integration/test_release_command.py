@@ -16,7 +16,7 @@ from tests.sigstore_instance import MAIN, Sigstore
 from tests.unit.release.conftest import certified_wheel, everything_in
 from tests.wheels import write_wheel
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.smoke.verdict import certificate_path
+from wheelmill.smoke.verdict import GPU_SUFFIX, certificate_path
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.progress import SYSTEM_CLOCK
 from wheelmill.system.records import write_record
@@ -74,6 +74,22 @@ def test_a_disk_that_takes_no_more_is_a_release_error_that_names_the_file(wheels
     assert done.returncode == 6
     assert re.fullmatch(rf"error: {store}/{re.escape(NAME)} cannot be written: File too large\n", done.stderr)
     assert list(store.iterdir()) == []
+
+
+def test_what_a_build_says_of_a_gpu_does_not_count_for_what_the_gpu_says(
+    python: Command, wheels: Path, tmp_path: Path
+) -> None:
+    wheel = certified_wheel(wheels / "gpu-1.0-cp311-cp311-manylinux_2_28_x86_64.whl")
+    write_record(certificate_path(wheel.file.path), wheel.certificate)
+    said = certificate_path(wheel.file.path, GPU_SUFFIX)
+    write_record(said, wheel.certificate)
+    (apart := tmp_path / "gpu").mkdir()
+    words = ("-m", "wheelmill", "release", wheels, "--require-gpu", "linux_x86_64", "--gpu-certificates", apart)
+    options = ("--checksums", tmp_path / "checksums", "--store", f"dir:{tmp_path / 'releases'}")
+    assert f"{wheel.file.filename} did not pass on a machine with a GPU" in python(*words, *options, exit_code=6).stderr
+    said.rename(apart / said.name)
+    python(*words, *options, exit_code=0)
+    assert said.name in (tmp_path / "checksums").read_text()
 
 
 def test_an_untested_wheel_is_named_and_the_others_are_released(python: Command, wheels: Path) -> None:

@@ -39,8 +39,8 @@ def folder(tmp_path: Path) -> Path:
     for name, content in {
         f"wheels/a/{WHEEL}": b"right",
         "wheels/a/refused-1.0-py3-none-any.whl": b"refused",
-        f"wheels/gpu/certificates/{WHEEL}": b"forged",
-        "wheels/gpu/certificates/renamed-1.0-py3-none-any.whl": b"right",
+        f"gpu/{WHEEL}": b"forged",
+        "gpu/renamed-1.0-py3-none-any.whl": b"right",
     }.items():
         path = tmp_path / "out" / name
         path.parent.mkdir(parents=True, exist_ok=True)

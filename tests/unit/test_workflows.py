@@ -163,7 +163,7 @@ def test_what_a_build_delivers_is_found_by_an_output_that_no_other_job_can_set()
     assert wheels == {"artifact-ids": "${{ needs.build.outputs.wheels }}", "path": "out/wheels"}
     assert certificates == {
         "artifact-ids": "${{ needs.gpu.outputs.certificates }}",
-        "path": "out/wheels/gpu/certificates",
+        "path": "out/gpu",
     }
 
 

@@ -273,8 +273,8 @@ def released(github: GitHub, clock: FakeClock, *, groups: int = 1) -> Publicatio
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (["a.json", "a.json"], "File exists"),
-        ([f"{'a' * 300}.json"], "File name too long"),
+        (["a.gpu.json", "a.gpu.json"], "File exists"),
+        ([f"{'a' * 300}.gpu.json"], "File name too long"),
     ],
     ids=["twice", "long"],
 )
@@ -318,6 +318,18 @@ def test_what_is_too_large_for_this_disk_leaves_nothing_on_it(
     assert sorted(path.suffix for path in kept) == ["", ".json", ".whl"]
     said = "has more than the promised 100000 bytes" if packed else "more than 100000 bytes when unpacked"
     assert [said in str(refusal) for refusal in delivery.refusals] == [True] * 4
+
+
+def test_a_job_delivers_only_what_its_kind_may_say(github: GitHub, clock: FakeClock, tmp_path: Path) -> None:
+    """A build that says what a GPU saw, and a machine with a GPU that brings wheels or signs."""
+    names = ("d-1-py3-none-any.whl", "d-1-py3-none-any.whl.tested.json", "d-1-py3-none-any.whl.gpu.json", "a.jsonl")
+    said = {}
+    for number, kind in enumerate(("wheels", "gpu", "attestation"), 1):
+        github.artifacts.keep(int(RUN), f"{kind}-0-demo-1.0-cu130-1", dict.fromkeys(names, b"{}"))
+        (folder := tmp_path / kind).mkdir()
+        artifacts_on(github, clock).unpack(number, folder)
+        said[kind] = sorted(path.name for path in folder.iterdir())
+    assert said == {"wheels": [*names[:2]], "gpu": [names[2]], "attestation": [names[3]]}
 
 
 def test_a_used_up_quota_is_waited_for(github: GitHub, clock: FakeClock, tmp_path: Path) -> None:

@@ -61,6 +61,13 @@ class GateOptions:
             envvar="WHEELMILL_REQUIRE_GPU",
         ),
     ] = None
+    gpu_certificates: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with what the machine with a GPU wrote; by default what lies beside the wheels.",
+            metavar="DIR",
+        ),
+    ] = None
 
     def gate(self, directory: Path, planned: MatrixPlan | None, max_size: int | None) -> Gate:
         """Make the gate for wheels that were delivered with their attestations to a folder.
@@ -78,11 +85,14 @@ class GateOptions:
         )
 
     def _trials(self, directory: Path) -> GpuTrials | None:
-        """Find the certificates of a GPU machine for delivered wheels; None if none are required."""
+        """Find the certificates of a GPU machine for delivered wheels; None if none are required.
+
+        A job that builds wheels could deliver such certificates with them, so jobs name the folder of the others.
+        """
         from wheelmill import pipeline  # needs the factory extra
 
         platforms = read_values("--require-gpu", [self.require_gpu or ""], Platform.parse)
-        paths = sorted(directory.rglob(f"*{GPU_SUFFIX}"))
+        paths = sorted((self.gpu_certificates or directory).rglob(f"*{GPU_SUFFIX}"))
         return pipeline.GpuTrials(platform=platforms[0], paths=paths) if platforms else None
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -25,6 +25,7 @@ from wheelmill.errors import IntegrityError, NetworkError, ReleaseError, Unreada
 from wheelmill.names import Sha256
 from wheelmill.release.github.api import LIMITED, Calls, Pace, Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.smoke.verdict import GPU_SUFFIX, SUFFIX
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import QUIET, Clock
 from wheelmill.web.client import Web
@@ -32,6 +33,7 @@ from wheelmill.web.credentials import no_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.web.transport import FAILED, PATIENT, Retries
 from wheelmill.wheel.archive import open_archive, open_member
+from wheelmill.wheel.name import WHEEL_SUFFIX
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,10 +111,12 @@ def _hash(downloads: AssetDownloads, tag: str, filename: str) -> str:
 
 MAX_ARTIFACT: Final = 5_000_000_000
 """Bytes, packed and unpacked: both are on disk for a moment, and a job has 14 GB."""
-_KINDS: Final = ("wheels", "attestation", "gpu")
-"""The first words of the names of artifacts that a release reads."""
-_SUFFIXES: Final = (".whl", ".json", ".jsonl")
-"""The ending of their files' names."""
+_FILES: Final[Mapping[str, tuple[str, ...]]] = {
+    "wheels": (WHEEL_SUFFIX, SUFFIX),
+    "attestation": (".jsonl",),
+    "gpu": (GPU_SUFFIX,),
+}
+"""The files that each kind of job delivers, by the first word of its artifact's name: the ending of their names."""
 
 
 class JobArtifacts:
@@ -131,14 +135,15 @@ class JobArtifacts:
     def __init__(self, repository: Repository, runs: Sequence[str], clock: Clock) -> None:
         self._repository, self._clock = repository, clock
         with Calls(repository, Pace(clock), QUIET) as calls:
-            self._found = {name: number for run in runs for number, name in sorted(_list(calls, run))}
+            newest = {name: number for run in runs for number, name in sorted(_list(calls, run))}
+        self._names = {number: name for name, number in newest.items()}
 
     def of_group(self, group: str) -> tuple[int, ...]:
         """Return the numbers of all artifacts from the jobs of a group of the plan; the newest of each name."""
-        return tuple(number for name, number in self._found.items() if _group_of(name) == group)
+        return tuple(number for number, name in self._names.items() if _group_of(name) == group)
 
     def unpack(self, artifact: int, folder: Path) -> None:
-        """Download an artifact and unpack it into a folder; any job of the run may have made it.
+        """Download an artifact and unpack what its kind of job delivers; any job of the run may have made it.
 
         Raises:
             NetworkError, RejectedError: it cannot be fetched.
@@ -147,7 +152,7 @@ class JobArtifacts:
         try:
             with TemporaryFile(dir=folder) as packed:
                 self._download(artifact, packed)
-                _unpack(packed, folder)
+                _unpack(packed, folder, _FILES[self._names[artifact].partition("-")[0]])
         except (IntegrityError, OSError) as error:
             raise UnreadableError("artifact-unreadable", str(error)) from None
 
@@ -184,17 +189,17 @@ def _group_of(name: str) -> str | None:
     kind, _, rest = name.partition("-")
     shard, _, rest = rest.partition("-")
     group, _, attempt = rest.rpartition("-")
-    is_ours = kind in _KINDS and (shard.isdecimal() or not shard) and attempt.isdecimal()
+    is_ours = kind in _FILES and (shard.isdecimal() or not shard) and attempt.isdecimal()
     return group if is_ours else None
 
 
-def _unpack(packed: IO[bytes], folder: Path) -> None:
-    """Unpack the files at the top of an archive."""
+def _unpack(packed: IO[bytes], folder: Path, suffixes: tuple[str, ...]) -> None:
+    """Unpack the files with one of the suffixes at the top of an archive."""
     left = MAX_ARTIFACT
     with open_archive(packed) as archive:
         for member in archive.infolist():
             name = PurePosixPath(member.filename).name
-            if name != member.filename or not name.endswith(_SUFFIXES):
+            if name != member.filename or not name.endswith(suffixes):
                 continue
             left -= member.file_size
             if left < 0:
