@@ -30,7 +30,10 @@ from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.metadata import reservation
 
 _COMPILED_AT_USE: Final = (
-    (re.compile(r"\bcpp_extension\b.*\bload(_inline)?\b|\bload(_inline)?\s*\(\s*name\s*="), "compiles at first use"),
+    (
+        re.compile(r"\bcpp_extension\b.{0,200}\bload(_inline)?\b|\bload(_inline)?\s*\(\s*name\s*="),
+        "compiles at first use",
+    ),
     (re.compile(r"^[ \t]*(?:import|from) triton\b", re.MULTILINE), "its kernels are Triton's, compiled at first use"),
     (re.compile(r"\bRawKernel\b|\bnumba\.cuda\b|\bfrom numba import cuda\b"), "compiles at first use"),
 )

@@ -154,19 +154,22 @@ _COMPONENTS: Final[Mapping[str, tuple[str, ...]]] = {
 """Components of the toolkit besides the compiler, with the beginnings of their headers' names."""
 
 _CMAKE: Final = ("CMakeLists.txt", ".cmake")
+# A bounded count of characters: a hostile file without ")" would take the square of its size.
 _CMAKE_CUDA: Final = re.compile(
-    r"\b(?:project|enable_language|check_language)\s*\([^)]*\bCUDA\b|\bfind_package\s*\(\s*CUDA(?:Toolkit)?\b",
+    r"\b(?:project|enable_language|check_language)\s*\([^)]{0,500}\bCUDA\b|\bfind_package\s*\(\s*CUDA(?:Toolkit)?\b",
     re.IGNORECASE,
 )
 _CMAKE_TORCH: Final = re.compile(r"\bfind_package\s*\(\s*Torch\b", re.IGNORECASE)
 _CMAKE_MODULE: Final = re.compile(
     r"\b(?:pybind11_add_module|nanobind_add_module|python3?_add_library)\s*\(\s*(\w+)", re.IGNORECASE
 )
-_CMAKE_PLACE: Final = re.compile(r"\binstall\s*\(\s*TARGETS\s+(\w+)[^)]*?\bDESTINATION\s+\"?([\w./-]+)", re.IGNORECASE)
+_CMAKE_PLACE: Final = re.compile(
+    r"\binstall\s*\(\s*TARGETS\s+(\w+)[^)]{0,500}?\bDESTINATION\s+\"?([\w./-]+)", re.IGNORECASE
+)
 _CMAKE_LIST: Final = re.compile(
     r"\bset\s*\(\s*CMAKE_CUDA_ARCHITECTURES\s+\"?(?:\d|all|native)|\bCUDA_ARCHITECTURES\s+\"?\d|arch=compute_\d|-arch=sm_\d"
 )
-_CMAKE_NUMPY: Final = re.compile(r"\bfind_package\s*\(\s*Python3?\b[^)]*\bNumPy\b", re.IGNORECASE)
+_CMAKE_NUMPY: Final = re.compile(r"\bfind_package\s*\(\s*Python3?\b[^)]{0,500}\bNumPy\b", re.IGNORECASE)
 _CMAKE_DOWNLOAD: Final = re.compile(
     r"^[ \t]*(FetchContent_Declare|ExternalProject_Add|file\s*\(\s*DOWNLOAD)\b", re.MULTILINE | re.IGNORECASE
 )

@@ -1,9 +1,13 @@
 """What a source declares: in PKG-INFO, else in what that would be made of."""
 
+import re
+import time
+
 import pytest
 
 from tests.refusals import coded
 from tests.unit.config.survey.conftest import CUDA_SETUP, Source
+from wheelmill.config.survey import entry, facts
 from wheelmill.config.survey.entry import guess_entry
 from wheelmill.errors import UsageError
 
@@ -57,3 +61,19 @@ def test_build_requirements_of_an_odd_type_are_refused(source: Source) -> None:
 def test_a_file_that_cannot_be_read_is_named(name: str, text: str, code: str, source: Source) -> None:
     with pytest.raises(UsageError, check=coded(code, name)):
         source(**{name: text})
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["cpp_extension ", "find_package(Python ", "install(TARGETS a ", "project(", "load ", "#include <", " ", "set("],
+)
+def test_no_text_costs_the_square_of_its_size(words: str) -> None:
+    """Of 200,000 characters; a pattern that starts over at each word takes minutes."""
+    rows = (row for table in vars(entry).values() if isinstance(table, tuple) for row in table)
+    patterns = [row[0] for row in rows if isinstance(row, tuple) and isinstance(row[0], re.Pattern)]
+    patterns += [value for value in vars(facts).values() if isinstance(value, re.Pattern)]
+    assert len(patterns) > 10
+    start = time.process_time()
+    for pattern in patterns:
+        list(pattern.finditer(words * (200_000 // len(words))))
+    assert time.process_time() - start < 5
