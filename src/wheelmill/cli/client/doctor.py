@@ -93,15 +93,15 @@ def _examine(
     from wheelmill.client.choose.resolve import read_facts
     from wheelmill.client.doctor.examination import examine
     from wheelmill.client.doctor.inventory import read_environment
-    from wheelmill.web.client import ATTENDED, Web
+    from wheelmill.web.budget import Budget
 
     environment = target.detect()
     with download_bars() as shown:
         examined = read_environment(
             environment, read_facts(), started_in=Path.cwd(), all_hashes=all_hashes, progress=shown
         )
-    with nullcontext() if search.offline else Web(retries=ATTENDED) as web:
-        return examine(examined, project, lock, web, uv=_uv())
+    budget = None if search.offline else Budget(search.timeout)  # a new one for each examination that --fix makes
+    return examine(examined, project, lock, budget, uv=_uv())
 
 
 def _project(target: ProjectOptions) -> Project | None:

@@ -84,9 +84,10 @@ def show(
 
 def _contents_of(wheel: str) -> WheelContents:
     if urlsplit(wheel).scheme in ("http", "https"):
+        from wheelmill.web.budget import TIMEOUT_S
         from wheelmill.web.client import ATTENDED, Web
 
-        with Web(retries=ATTENDED) as web:
+        with Web(retries=ATTENDED, seconds=TIMEOUT_S) as web:
             return contents_behind(wheel, web)
     if not Path(wheel).is_file():
         raise UsageError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -35,7 +35,8 @@ from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.name import WheelName, required_project, wheel_behind
 
 if TYPE_CHECKING:
-    from wheelmill.web.client import Web
+    from wheelmill.web.budget import Budget
+    from wheelmill.web.client import Answer, Web
 
 
 _RULES: Final = (
@@ -77,12 +78,12 @@ def defects_of_environment(examined: Examined) -> Iterator[Defect]:
 
 
 def examine(
-    examined: Examined, project: Project | None, lock: Path | None, web: Web | None, *, uv: str | None
+    examined: Examined, project: Project | None, lock: Path | None, budget: Budget | None, *, uv: str | None
 ) -> Examination:
     """Find the defects of an environment, and of the project and the lock that define its content.
 
     The project need not exist yet. A lock of None takes the ``pylock.toml`` beside the project, if there is one. No URL
-    is checked without ``web``; remedies use pip without ``uv``, its program.
+    is checked without ``budget``; remedies use pip without ``uv``, its program.
     """
     if project and not project.path.exists():
         project = None
@@ -90,7 +91,7 @@ def examine(
     pylock = lock or (beside if beside and beside.exists() else None)
     own = _lock_of(project)
     locked = read_tool_lock(own) if own else ()
-    defects = [*defects_of_environment(examined), *_of_project(examined, project, locked, pylock, web)]
+    defects = [*defects_of_environment(examined), *_of_project(examined, project, locked, pylock, budget)]
     remedies = Remedies(
         examined=examined,
         uv=uv,
@@ -106,7 +107,11 @@ def examine(
 
 
 def _of_project(
-    examined: Examined, project: Project | None, locked: Sequence[LockedPackage], pylock: Path | None, web: Web | None
+    examined: Examined,
+    project: Project | None,
+    locked: Sequence[LockedPackage],
+    pylock: Path | None,
+    budget: Budget | None,
 ) -> Iterator[Defect]:
     """Find the defects of a project, of the packages ``locked`` by its own tool, and of a ``pylock.toml``."""
     promises: list[Promise] = []
@@ -116,19 +121,19 @@ def _of_project(
             yield from defects_of_project(PyprojectEditor.read(project.path), hashed)
         promises += promises_of_project(project.requirements, project.path, examined.environment)
     if pylock:
-        of_lock = yield from _of_lock(pylock, promises, project, examined, web)
+        of_lock = yield from _of_lock(pylock, promises, project, examined, budget)
         promises += of_lock
     elif own := _lock_of(project):
         promises += promises_of_tool_lock(own)
     if examined.environment.interpreter:
         first = {each.project: each for each in reversed(promises)}
         yield from promises_are_kept(first.values(), examined)
-    if web and project:
-        yield from defects_of_project_urls(project.requirements, project.path, web)
+    if budget and project:
+        yield from defects_of_project_urls(project.requirements, project.path, budget)
 
 
 def _of_lock(
-    path: Path, of_project: Iterable[Promise], project: Project | None, examined: Examined, web: Web | None
+    path: Path, of_project: Iterable[Promise], project: Project | None, examined: Examined, budget: Budget | None
 ) -> Generator[Defect, None, list[Promise]]:
     """Find the defects of a ``pylock.toml``, and return its promises; an old one has none, not to undo a removal."""
     lock, promises, old = read_lock(path), list[Promise](), list[Defect]()
@@ -139,8 +144,8 @@ def _of_lock(
     if project and path == project.root / "pylock.toml" and examined.environment.interpreter:
         old = list(_obsolete_lock(lock, promises, of_project, project, examined))
         yield from old
-    if web:
-        yield from defects_of_lock(lock, web)
+    if budget:
+        yield from defects_of_lock(lock, budget)
     return [] if old else promises
 
 
@@ -315,30 +320,39 @@ def defects_of_project(pyproject: PyprojectEditor, hashed: Collection[ProjectNam
             )
 
 
-def defects_of_lock(lock: Pylock, web: Web) -> Iterator[Defect]:
+def defects_of_lock(lock: Pylock, budget: Budget) -> Iterator[Defect]:
     """Request every wheel of a lock, without downloading it."""
-    for package in lock.packages:
-        for wheel in package.wheels or ():
-            if wheel.url and not wheel.url.startswith("file:"):
-                yield from _defects_of_url(wheel.filename, wheel.url, wheel.size, web)
-
-
-def defects_of_project_urls(requirements: Iterable[Requirement], path: Path, web: Web) -> Iterator[Defect]:
-    """Request the wheels that a project's file names by URL, without downloading them."""
-    for requirement in requirements:
-        if requirement.url and requirement.url.startswith("http"):
-            name, url = canonicalize_name(requirement.name), requirement.url.partition("#")[0]
-            for defect in _defects_of_url(name, url, None, web):
-                yield replace(defect, project=name, place=path)
-
-
-def _defects_of_url(subject: str, url: str, size: int | None, web: Web) -> Iterator[Defect]:
-    try:
-        answer = web.get(url, span="0-0")
-        if not answer.ok:
-            yield Defect(code=DefectCode.URL, subject=subject, detail=f"{url}: {answer.outcome}")
+    wheels = [each for package in lock.packages for each in package.wheels or () if each.url]
+    remote = {str(wheel.url): wheel for wheel in wheels if not str(wheel.url).startswith("file:")}
+    for url, answer in _answers(remote, budget):
+        size, subject = remote[url].size, remote[url].filename
+        if isinstance(answer, str):
+            yield Defect(code=DefectCode.URL, subject=subject, detail=answer)
         elif size is not None and answer.size not in (None, size):
             detail = f"{url} has {answer.size} bytes, but the lock says {size}"
             yield Defect(code=DefectCode.SIZE, subject=subject, detail=detail)
-    except WheelmillError as error:
-        yield Defect(code=DefectCode.URL, subject=subject, detail=str(error))
+
+
+def defects_of_project_urls(requirements: Iterable[Requirement], path: Path, budget: Budget) -> Iterator[Defect]:
+    """Request the wheels that a project's file names by URL, without downloading them."""
+    urls = ((canonicalize_name(each.name), (each.url or "").partition("#")[0]) for each in requirements)
+    remote = {url: name for name, url in urls if url.startswith("http")}
+    for url, answer in _answers(remote, budget):
+        if isinstance(answer, str):
+            name = remote[url]
+            yield Defect(code=DefectCode.URL, subject=name, detail=answer, project=name, place=path)
+
+
+def _answers(urls: Iterable[str], budget: Budget) -> Iterator[tuple[str, Answer | str]]:
+    """Request the first byte of each URL, and yield the answers in order; a refusal or failure as its reason."""
+
+    def ask(web: Web, url: str) -> Answer:
+        return web.get(url, span="0-0")
+
+    answers = dict(budget.ask(ask, urls))
+    for url in urls:
+        answer = answers[url]
+        if isinstance(answer, WheelmillError):
+            yield url, str(answer)
+        else:
+            yield url, answer if answer.ok else f"{url}: {answer.outcome}"

@@ -1,5 +1,6 @@
 """What a lock or a project names, against what is installed."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,11 +8,15 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.installed import FLASH, install_sound
+from tests.page_server import Answer, PageServer
 from tests.refusals import coded
+from tests.troubled_server import troubled_server
 from tests.unit.client.doctor.conftest import TARGET, Examine
 from wheelmill.client.doctor.examination import (
     Promise,
+    defects_of_lock,
     defects_of_project,
+    defects_of_project_urls,
     examine,
     promises_are_kept,
     promises_of_lock,
@@ -25,6 +30,7 @@ from wheelmill.client.project.find import find_project
 from wheelmill.client.project.pyproject import PyprojectEditor
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.names import ProjectName, project_name
+from wheelmill.web.budget import Budget
 
 NO_TORCH = replace(TARGET, torch=None, torch_release=None, cuda=None, cxx11_abi=None)
 NAME = "flash_attn-{}-cp312-cp312-manylinux_2_28_x86_64.whl"
@@ -213,3 +219,19 @@ def test_a_url_whose_hash_is_locked_needs_no_hash_of_its_own(tmp_path: Path) -> 
     path.write_text('[project]\ndependencies = ["demo @ https://x.example/demo-1-py3-none-any.whl"]\n')
     for hashed, codes in (({project_name("demo")}, []), (set[ProjectName](), [DefectCode.HASH])):
         assert [each.code for each in defects_of_project(PyprojectEditor.read(path), hashed)] == codes
+
+
+def test_wheels_of_a_dead_server_take_the_time_of_one(server: PageServer, tmp_path: Path) -> None:
+    server.pages["/good/" + NAME.format("1")] = Answer(b"wheel")
+    with troubled_server("hangs") as (dead, _):
+        urls = [f"{folder}{NAME.format('1')}" for folder in (dead, f"{server.url}/good/", f"{server.url}/")]
+        lock = read_lock(lock_of(tmp_path, "1"))
+        (package,) = lock.packages
+        (wheel,) = package.wheels or ()
+        lock = replace(lock, packages=[replace(package, wheels=[replace(wheel, url=url, size=5) for url in urls])])
+        named = [Requirement(f"flash-attn @ {dead}{number}.whl") for number in range(9)]
+        budget, began = Budget(1.5), time.monotonic()
+        found = [*defects_of_lock(lock, budget), *defects_of_project_urls(named, tmp_path, budget)]
+        assert time.monotonic() - began < 5
+    assert [each.code for each in found] == [DefectCode.URL] * 11
+    assert [dead in each.detail for each in found] == [True, False, *[True] * 9]
