@@ -16,6 +16,7 @@ from threading import Thread
 import pip
 import pytest
 
+from tests.commands import ROOT
 from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
 from tests.tls_hosts import Hosts
@@ -162,7 +163,7 @@ def test_doctor_says_what_is_the_usual_indexs(
     done.check_refused("faults-found", "demo 1.0: unlabelled: ")
     assert done.stderr.splitlines()[-2:] == [
         "error: 1 fault",
-        'hint: explained in docs/when-it-does-not-work.md: "Another project is installed"',
+        f'hint: explained in {ROOT}/docs/when-it-does-not-work.md: "Another project is installed"',
     ]
 
 

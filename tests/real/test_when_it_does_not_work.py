@@ -13,6 +13,7 @@ from tests.real.conftest import Command, another_person
 from tests.trouble_page import sections
 from tests.wheels import write_wheel
 from wheelmill.installers.uv import own_uv
+from wheelmill.system.own_installation import ROOT
 
 pytestmark = pytest.mark.real
 
@@ -80,7 +81,7 @@ def test_an_undefined_symbol_is_mended_by_another_wheel_and_by_another_torch(
     assert fault["code"] == "torch"
     said = wheelmill("test", "--python-path", environment, exit_code=9, env=env).stderr
     assert section.seen_in(said)
-    assert said.splitlines()[-1] == 'hint: explained in docs/when-it-does-not-work.md: "Undefined symbol"'
+    assert said.splitlines()[-1] == f'hint: explained in {ROOT}/docs/when-it-does-not-work.md: "Undefined symbol"'
     program, *words = shlex.split(fault["mended_by"][0])
     assert " ".join([program, *words[:1]]) in {" ".join(line.split()[:2]) for line in section.commands}
     wheelmill(*words, env=env)

@@ -174,7 +174,7 @@ def _allowed_code(text: str) -> Code:
         return _ALLOWED_CODES[text]
     if text in set(Code):
         raise ValueError(f"{text} is never allowed: it refuses a wheel whatever the reason")
-    raise ValueError(f"expected a code such as 'glibc', which docs/smoke.md explains, not {text!r}")
+    raise ValueError(f"expected the code of a finding, such as 'glibc', not {text!r}")
 
 
 def _cxx_standard(value: object) -> int | str:

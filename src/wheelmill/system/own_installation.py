@@ -32,12 +32,15 @@ def own_origin() -> str:
     return f" @ git+{checkout.url}@{checkout.commit}" if checkout else ""
 
 
-def own_document(path: str) -> str:
-    """GitHub URL, with the installed commit, or else the path, of a repository document that is not in the wheel."""
+def own_document(path: str) -> str | None:
+    """GitHub URL, with the installed commit, or else the place in a checkout, of a repository document.
+
+    None if neither is known: the wheel has no documents.
+    """
     checkout = installed_from()
-    if checkout is None or not checkout.url.startswith("https://"):
-        return path
-    return f"{checkout.url.removesuffix('.git')}/blob/{checkout.commit}/{path}"
+    if checkout and checkout.url.startswith("https://"):
+        return f"{checkout.url.removesuffix('.git')}/blob/{checkout.commit}/{path}"
+    return str(ROOT / path) if (ROOT / path).is_file() else None
 
 
 _PACKAGED: Final = Path(__file__).parents[1] / "_resources"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.system.own_installation import own_document, own_origin
+from wheelmill.system.own_installation import ROOT, own_document, own_origin
 
 URL = "https://host.example/owner/wheelmill"
 COMMIT = "0" * 40
@@ -41,13 +41,14 @@ def test_an_extra_comes_from_where_this_wheelmill_came_from(
     [
         (URL, f"{URL}/blob/{COMMIT}/docs/page.md"),
         (f"{URL}.git", f"{URL}/blob/{COMMIT}/docs/page.md"),
-        ("ssh://git@host.example/owner/wheelmill", "docs/page.md"),
-        (None, "docs/page.md"),
+        ("ssh://git@host.example/owner/wheelmill", None),
+        (None, None),
     ],
 )
 def test_a_document_is_read_at_the_commit_that_this_wheelmill_came_from(
-    url: str | None, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    url: str | None, place: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = {"url": url, "vcs_info": {"vcs": "git", "commit_id": COMMIT}} if url else None
     installed_with(record, tmp_path, monkeypatch)
     assert own_document("docs/page.md") == place
+    assert url in (URL, f"{URL}.git") or own_document("README.md") == str(ROOT / "README.md")

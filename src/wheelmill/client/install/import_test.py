@@ -184,8 +184,9 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 """A heading of the page, and the codes that it explains."""
 
 
-def name_sections(codes: Iterable[str]) -> str:
-    """Name the sections of the document that explain these codes."""
+def name_sections(codes: Iterable[str]) -> str | None:
+    """Name the sections of the document that explain these codes; None if this installation knows no place of it."""
     found = set(codes)
     titles = [f'"{title}"' for title, explains in SECTIONS.items() if not found.isdisjoint(explains)]
-    return f"explained in {own_document(PAGE)}: {', '.join(titles)}"
+    page = own_document(PAGE)
+    return f"explained in {page}: {', '.join(titles)}" if page else None

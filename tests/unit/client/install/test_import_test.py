@@ -11,6 +11,7 @@ from wheelmill.client.doctor.rules import DefectCode
 from wheelmill.client.install.import_test import FAILURES, SECTIONS, Trial, explain_failure, name_sections, try_packages
 from wheelmill.config.model import Expectations
 from wheelmill.names import project_name
+from wheelmill.system.own_installation import ROOT
 
 DEMO = project_name("demo")
 
@@ -98,5 +99,5 @@ def test_a_message_of_python_is_told_by_a_code_of_its_section(title: str) -> Non
 
 def test_what_was_found_names_its_sections_once_and_in_their_order() -> None:
     assert name_sections([DefectCode.GLIBC, DefectCode.TORCH, DefectCode.ABI]) == (
-        'explained in docs/when-it-does-not-work.md: "Undefined symbol", "glibc too old"'
+        f'explained in {ROOT}/docs/when-it-does-not-work.md: "Undefined symbol", "glibc too old"'
     )
