@@ -17,13 +17,14 @@ from wheelmill.cli import COMMANDS
 pytestmark = pytest.mark.real
 
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "12.8", "--platform", "linux_x86_64", "--gpu", "9.0")
-HINT = "hint: 'wheelmill explain' shows every candidate; 'wheelmill add --build' compiles what packages.yml has"
+HINT = "hint: 'wheelmill explain' shows every candidate; 'wheelmill add --build' compiles one if it knows how"
 EXTRA = "hint: pip install 'wheelmill[factory]'"
 
 WITHOUT_A_WHEEL = [
     "resolve nothing",
     "resolve nothing --json",
     "available nothing",
+    "explain nothing",
     "add nothing",
     "add nothing --build",
     "add flash-attn",
@@ -32,7 +33,6 @@ WITHOUT_A_WHEEL = [
 ]
 """What has no wheel anywhere; flash-attn could be built."""
 WITH_NOTHING_TO_DO = {
-    "explain nothing": 0,
     "environment": 0,
     "show nothing": 2,
     "search": 0,

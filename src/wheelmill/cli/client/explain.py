@@ -5,6 +5,7 @@ They are the nearest to a target with every reason against them, or all for a pl
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Final
@@ -17,17 +18,18 @@ from wheelmill.cli.client.resolve import (
     absence_error,
     package_argument,
     print_absences,
-    print_outcomes,
     say_warnings,
 )
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import TargetOptions, projects_of, requirements_of, with_groups
-from wheelmill.client.choose.explain import Assessment, Combination, Explanation, find_offer, has_namesake
+from wheelmill.client.choose.explain import Assessment, Explanation, Offer, find_offer, has_namesake
 from wheelmill.client.choose.explain import explain as explain_requirement
+from wheelmill.client.choose.suggest import no_wheel_of
 from wheelmill.client.records import Mismatch, WheelInspection
 from wheelmill.client.variants.explain import explain_variants
 from wheelmill.client.variants.machine import property_text
 from wheelmill.names import StableTorch
+from wheelmill.system.process import printable
 from wheelmill.system.progress import number_of, size
 from wheelmill.wheel.label import torch_in_json, words_for
 
@@ -68,6 +70,7 @@ def explain(
     """Show the ten wheels of a package that are nearest to the target, with every reason against them.
 
     Wheels that fit come first, the best at the top; then those that need the smallest change. --json has all of them.
+    Exits with 8 where there is no wheel at all.
     """
     (wanted,) = requirements_of([requirement])
     report = _report_variants if variants else _report_wheels
@@ -81,15 +84,17 @@ def explain(
         say(f"the package index has another project named {name}: an installer of your own may take that one")
     if as_json:
         print_json(content)
-        return
-    print("\n".join(lines))
-    cached = [each.source for each in explanation.sources if each.cached]
-    if not explanation.verdicts:
-        print_outcomes(explanation.sources)
-    elif cached:
-        from wheelmill.wheel.findings import some_of
+    elif explanation.verdicts:
+        print("\n".join(lines))
+        if cached := [each.source for each in explanation.sources if each.cached]:
+            from wheelmill.wheel.findings import some_of
 
-        print(f"from the cache: {some_of(cached)}; --refresh asks again")
+            print(f"from the cache: {some_of(cached)}; --refresh asks again")
+    if not explanation.verdicts:
+        project = canonicalize_name(wanted.name)
+        absence = explanation.absence if isinstance(explanation, Explanation) else None
+        print_absences({project: absence or no_wheel_of(project)}, explanation.sources)
+        raise absence_error([project], explanation.sources)
 
 
 def _report_wheels(
@@ -122,8 +127,6 @@ def _lines(explanation: Explanation, listed: Sequence[Assessment], most: int | N
     against = [verdict.against for verdict in explanation.verdicts]
     yield f"{number_of(len(against), 'wheel')}: {_totals(against)}"
     yield from _others(listed, most)
-    if explanation.absence and not against:
-        yield explanation.absence.reason
     if explanation.absence and explanation.absence.suggestion:
         yield f"hint: {explanation.absence.suggestion}"
 
@@ -234,7 +237,10 @@ def available(
     search: SearchOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the CUDA, torch and Python releases that packages have wheels for, and where. Exits with 8 without any."""
+    """Show the CUDA, torch and Python releases that packages have wheels for, and where. Exits with 8 without any.
+
+    In a pipe, sources have their whole addresses.
+    """
     environment = target.here().detect()
     offers = {
         name: find_offer(name, environment.platform, environment, search.search()) for name in projects_of(projects)
@@ -253,20 +259,30 @@ def available(
     else:
         for name, offer in offers.items():
             if offer.combinations:
-                _print_table(f"{name} on {environment.platform}", offer.combinations)
+                _print_table(f"{name} on {environment.platform}", offer)
     if missing := {name: offer.absence for name, offer in offers.items() if not offer.combinations}:
         print_absences(missing, [each for each in outcomes if each.project in missing])
         raise absence_error(missing, outcomes)
 
 
-def _print_table(title: str, combinations: Iterable[Combination]) -> None:
+def _print_table(title: str, offer: Offer) -> None:
+    """Print the combinations as a table, or in a pipe as lines with tabs and the whole addresses of sources."""
+    is_piped = not sys.stdout.isatty()
+    addresses = {each.source: each.url for each in offer.sources} if is_piped else {}
+    rows: list[tuple[str, ...]] = [("CUDA", "torch", "Python", "Versions", "Size", "Sources")]
+    for each in offer.combinations:
+        sizes = dict.fromkeys(size(number) for number in (each.smallest, each.largest) if number is not None)
+        sources = ", ".join(addresses.get(source, source) for source in each.sources)
+        texts = " ".join(each.pythons), " ".join(each.versions), " - ".join(sizes), sources
+        rows.append((each.cuda or "-", each.torch_in_words or "-", *(text or "-" for text in texts)))
+    if is_piped:
+        print("\n".join(map(printable, (title, *map("\t".join, rows)))))
+        return
     from rich.table import Table  # its import takes longer than an explanation
 
     from wheelmill.cli.shared.terminal import STDOUT
 
-    table = Table("CUDA", "torch", "Python", "Size", "Sources", title=title, title_justify="left")
-    for each in combinations:
-        sizes = dict.fromkeys(size(number) for number in (each.smallest, each.largest) if number is not None)
-        row = each.cuda, each.torch_in_words, " ".join(each.pythons), " - ".join(sizes), ", ".join(each.sources)
-        table.add_row(*(cell or "-" for cell in row))
+    table = Table(*rows[0], title=title, title_justify="left")
+    for row in rows[1:]:
+        table.add_row(*row)
     STDOUT.print(table)

@@ -20,7 +20,7 @@ from wheelmill.client.choose.resolve import (
     open_finder,
     with_inspections,
 )
-from wheelmill.client.choose.suggest import cost_of
+from wheelmill.client.choose.suggest import cost_of, no_wheel_of
 from wheelmill.client.records import (
     Candidate,
     Mismatch,
@@ -133,6 +133,8 @@ class Combination:
     """``2.11``; of a range ``2.9+``, a form that is older than ``torch_abi``; ``2.1 or 2.10`` for a name with two
     readings; empty for none."""
     torch_abi: TorchRange | None
+    versions: tuple[str, ...]
+    """Without labels, the newest first."""
     pythons: tuple[str, ...]
     """``cp312``, ``cp39+`` for the stable ABI."""
     sources: tuple[str, ...]
@@ -171,8 +173,9 @@ def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvi
             candidates = [each for each in found.all_candidates(project) if _is_for(platform, each)]
         if search.inspect:
             candidates = _with_ranges(candidates, found.pages.cache, search)
-        reason = f"no source has a wheel of it for {platform}"
-        absence = Unresolved(project=project, reason=reason, suggestion=None)
+        absence = no_wheel_of(project)
+        if found.all_candidates(project):
+            absence = replace(absence, reason=f"{absence.reason} for {platform}", suggestion=None)
         return Offer(
             combinations=_combine(candidates),
             warnings=(*found.warnings(project), *found.variant_warnings(project)),
@@ -215,6 +218,7 @@ def _combine(candidates: Sequence[Candidate]) -> tuple[Combination, ...]:
             cuda=cuda,
             torch=f"{torch.oldest}+" if isinstance(torch, StableTorch) else str(torch or readings),
             torch_abi=torch_in_json(torch)["torch_abi"],
+            versions=tuple(dict.fromkeys(each.public for each in sorted({c.version for c in found}, reverse=True))),
             pythons=tuple(sorted(_pythons_of(found), key=lambda abi: (len(abi.rstrip("t+")), abi))),
             sources=tuple(dict.fromkeys(each.source.name for each in found)),
             smallest=min(sizes := [each.size for each in found if each.size is not None], default=None),

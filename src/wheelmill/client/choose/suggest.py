@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.client.choose.fit import TorchPlace, cudas_of, minimum_driver, mismatches, pythons_of
 from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.names import CudaVersion, PythonVersion, TorchVersion
+from wheelmill.names import CudaVersion, ProjectName, PythonVersion, TorchVersion
 from wheelmill.system.process import command_line
 from wheelmill.system.progress import number_of
 
@@ -47,6 +47,11 @@ ELSEWHERE: Final = "'wheelmill search' lists the sources; --extra-source names a
 """The suggestion for a project that no source has, and whose name resembles no other."""
 
 
+def no_wheel_of(project: ProjectName) -> Unresolved:
+    """Explain the absence of a project that no source has."""
+    return Unresolved(project=project, reason="no source has a wheel of it", suggestion=ELSEWHERE)
+
+
 def explain_absence(
     requirement: Requirement, target: TargetEnvironment, candidates: Sequence[Candidate], facts: Compatibility
 ) -> Unresolved:
@@ -54,7 +59,7 @@ def explain_absence(
     project = canonicalize_name(requirement.name)
     against = [(candidate, list(mismatches(candidate, requirement, target, facts))) for candidate in candidates]
     if not against:
-        return Unresolved(project=project, reason="no source has a wheel of it", suggestion=ELSEWHERE)
+        return no_wheel_of(project)
     counts = Counter(aspect for _, found in against for aspect in {mismatch.aspect for mismatch in found})
     aspects = sorted(filter(counts.get, _SHOWN), key=lambda aspect: -counts[aspect])
     reasons = ", ".join(f"{counts[aspect]} {_SHOWN[aspect]}" for aspect in aspects) or "for a torch that is not known"
