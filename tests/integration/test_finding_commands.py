@@ -221,7 +221,8 @@ def test_a_name_that_the_package_index_has_from_elsewhere_is_told(wheelmill: Com
     done = wheelmill("explain", "apex", *TARGET, "--no-look", "--json")
     assert " apex" in done.stderr
     assert json.loads(done.stdout)["namesake"] is True
-    assert json.loads(wheelmill("explain", "flash-attn", *TARGET, "--no-look", "--json").stdout)["namesake"] is False
+    other = wheelmill("explain", "flash-attn", *TARGET, "--no-look", "--json", exit_code=8)
+    assert json.loads(other.stdout)["namesake"] is False
 
 
 def test_the_nearest_ten_are_explained_and_the_others_counted(wheelmill: Command, server: PageServer) -> None:
@@ -253,8 +254,29 @@ def test_available_lists_cuda_torch_and_python(wheelmill: Command) -> None:
     content = json.loads(wheelmill("available", "flash-attn", *TARGET, "--json").stdout)
     listed = {(each["cuda"], each["torch"]): each["pythons"] for each in content["projects"]["flash-attn"]}
     assert "cp312" in listed["12.8", "2.8"]
-    assert "flash-attn on linux_x86_64" in wheelmill("available", "flash-attn", *TARGET).stdout
-    wheelmill("available", "other", *TARGET, exit_code=8)
+    text = wheelmill("available", "flash-attn", *TARGET).stdout
+    assert "flash-attn on linux_x86_64" in text
+    assert [line for line in text.splitlines() if line.endswith("/wheels/") and "\t2.8.3 " in line]
+
+
+def test_a_misspelt_name_ends_explain_and_available_alike(wheelmill: Command) -> None:
+    ends = [wheelmill(command, "flash-atn", *TARGET, "--no-look", exit_code=8) for command in ("explain", "available")]
+    assert [done.stdout for done in ends] == ["", ""]
+    assert ends[0].stderr.splitlines()[-3:] == ends[1].stderr.splitlines()[-3:]
+
+
+def test_an_index_is_named_and_as_much_is_said_as_was_asked_for(wheelmill: Command, server: PageServer) -> None:
+    name, url = "demo-1.0+cu128torch2.8-cp312-cp312-linux_x86_64.whl", f"{server.url}/any"
+    server.pages["/any/demo/"] = Answer(links_page(name))
+    words = (*RESOLVE, *TARGET, "--refresh", "--index", url)
+    usual, loud, quiet = (wheelmill(*words, "demo", *more) for more in ((), ("-v",), ("--quiet",)))
+    assert name in usual.stderr
+    assert f"GET {url}/demo/: 200 OK" in loud.stderr.splitlines()
+    assert quiet.stderr == ""
+    assert usual.stdout == loud.stdout == quiet.stdout
+    missed = wheelmill(*words, "dem", "-q", exit_code=8).stderr
+    assert missed.startswith("  dem: ")
+    assert "error: " in missed
 
 
 def test_one_environment_is_installed_at_a_time(wheelmill: Command) -> None:

@@ -34,7 +34,7 @@ def test_every_error_that_can_be_raised_has_a_section() -> None:
     [
         (
             "no wheel for PROJECTS",
-            "'wheelmill explain' shows every candidate; 'wheelmill add --build' compiles what packages.yml has",
+            "'wheelmill explain' shows every candidate; 'wheelmill add --build' compiles one if it knows how",
         ),
         ("Docker does not answer: OUTPUT", "start its daemon: systemctl start docker"),
         ("WHAT: GitHub answers STATUS SAID", "GITHUB_TOKEN is not valid, or has expired"),

@@ -15,6 +15,7 @@ from typing import Annotated, ClassVar, Final, NoReturn
 
 import typer
 
+from wheelmill.cli.client.command import ClientCommand
 from wheelmill.cli.shared.commands import Command, Commands, exit_on_broken_pipe, say
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 
@@ -101,13 +102,14 @@ def application(words: Sequence[str]) -> typer.Typer:
             continue
         module = importlib.import_module(f"wheelmill.cli.{module_name}")
         command = getattr(module, name, None) or module.app
+        kind = ClientCommand if module_name.startswith("client.") else Command
         if isinstance(command, typer.Typer):
             for registered in command.registered_commands:
-                registered.cls = Command
+                registered.cls = kind
             own = command.info.cls
             app.add_typer(command, name=name, cls=own if isinstance(own, type) else Commands)
         else:
-            app.command(name, cls=Command)(command)
+            app.command(name, cls=kind)(command)
     return app
 
 
@@ -198,5 +200,6 @@ def _terminate(number: int, _frame: object) -> NoReturn:
 
 
 def _exit(error: WheelmillError) -> NoReturn:
-    say(str(error) if isinstance(error, ConfigurationError) else f"error: {error.explained}")
+    text = str(error) if isinstance(error, ConfigurationError) else f"error: {error.explained}"
+    say(text, essential=True)
     sys.exit(error.exit_code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +22,7 @@ TIMEOUT_S: Final = 30
 """For a command whose user waits."""
 _STALLED: Final = 2 / 3
 """Share of the budget after which a server without progress is given up; `Web` measures progress in bytes."""
+_LOG: Final = logging.getLogger(__name__)
 _MOST: Final = 5 / 6
 """Share of the remaining time for one round of requests: pages that never end leave some to inspect a wheel."""
 
@@ -66,12 +68,14 @@ class Budget:
                 try:
                     yield url, future.result()
                 except (IntegrityError, NetworkError, UnreadableError) as error:
+                    _LOG.debug("%s", error)
                     yield url, error
                 del future
             self._left -= min(time.monotonic() - began, limit)
         for url in asked.values():
             late = NetworkError("server-slow", f"{url}: no answer within {limit:.0f} seconds")
             self._mark_silent(url, late)
+            _LOG.debug("%s", late)
             yield url, late
 
     def _ask_one(self, web: Web, work: Callable[[Web, str], Result], url: str) -> Result:

@@ -7,6 +7,7 @@ their server. A request that fails raises a `NetworkError` that begins with the 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import ssl
 import time
@@ -102,6 +103,7 @@ SECONDS: Final = 240.0
 ATTENDED: Final = Retries(time.sleep)
 """Retries for a command whose user waits."""
 
+_LOG: Final = logging.getLogger(__name__)
 _REDIRECTS: Final = 10
 _TRUST: Final = "SSL_CERT_FILE names a file of the authorities that are trusted"
 
@@ -131,7 +133,7 @@ class Web:
             self._client = httpx.Client(
                 limits=httpx.Limits(max_connections=connections),
                 headers={"User-Agent": agent, "Accept-Encoding": "gzip, deflate"},
-                event_hooks={"request": [lambda request: before(str(request.url))]},
+                event_hooks={"request": [lambda request: before(str(request.url))], "response": [_log]},
                 mounts=mounts,
                 verify=_authorities(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
             )
@@ -318,6 +320,12 @@ class Web:
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise NetworkError("url-invalid", f"{shown}: {error}") from None
         raise NetworkError("too-many-redirects", f"{shown} leads through more than {_REDIRECTS} redirects")
+
+
+def _log(answer: httpx.Response) -> None:
+    """Log the answer to a request, without its query, which may hold a signature."""
+    asked = answer.request
+    _LOG.debug("%s %s: %s %s", asked.method, str(asked.url).partition("?")[0], answer.status_code, answer.reason_phrase)
 
 
 @cache

@@ -60,13 +60,14 @@ class EnvironmentChange:
 
     def print_lines(self) -> None:
         """Print a line for each package, and the next step."""
+        is_plan = self.plan is not None
         for diff in _diffs_of(self.plan or {}).values():
-            say(diff)
+            say(diff, essential=True)
         for each in self.changes:
             known = f" ({size(each.size)})" if each.size is not None else ""
-            will = "would be " if self.plan is not None else ""
-            say(f"  {each.sign} {will}{each.change}: {each.project} {each.versions}{known}")
-        if self.plan is not None:
+            will = "would be " if is_plan else ""
+            say(f"  {each.sign} {will}{each.change}: {each.project} {each.versions}{known}", essential=is_plan)
+        if is_plan:
             say("nothing was changed" if self.plan or self.changes else "there is nothing to change")
         elif any(change.after for change in self.changes):
             say("next: 'wheelmill test' imports what was installed, and launches kernels where there is a GPU")

@@ -140,9 +140,9 @@ def _print_examination(found: Examination) -> None:
     for what, seen in found.looked_at.items():
         say(f"looked at {what}: {seen}")
     for defect, remedy in found.faults:
-        say(f"{defect.subject}: {defect.code}: {defect.detail}")
+        say(f"{defect.subject}: {defect.code}: {defect.detail}", essential=True)
         for line in remedy.lines:
-            say(f"  {'mend' if remedy.commands else 'by hand'}: {line}")
+            say(f"  {'mend' if remedy.commands else 'by hand'}: {line}", essential=True)
 
 
 def _remedy_faults(
@@ -169,7 +169,7 @@ def _remedy_faults(
             if outcome:
                 outcome.print_lines()
         except WheelmillError as error:
-            say(f"it failed: {error.explained}")
+            say(f"it failed: {error.explained}", essential=True)
         found = examine()
     _print_examination(found)
     return found

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRem
 from rich.progress import Progress as Bars
 
 from wheelmill.cli.client.resolve import SearchOptions
-from wheelmill.cli.shared.commands import Waiting, say, say_warning
+from wheelmill.cli.shared.commands import Waiting, say, say_warning, shows_progress
 from wheelmill.cli.shared.terminal import STDERR
 from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache
 from wheelmill.system.folders import temporary_folder
@@ -61,7 +61,7 @@ class DownloadLines(Waiting):
 @contextmanager
 def download_bars() -> Iterator[Progress]:
     """Show downloads while the context is open; bars disappear at its end."""
-    if not STDERR.is_interactive:
+    if not (STDERR.is_interactive and shows_progress()):
         lines = DownloadLines()
         try:
             yield lines
@@ -88,7 +88,7 @@ def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
     from wheelmill.installers.package_index import configured_index
     from wheelmill.web.client import ATTENDED, Web
 
-    keep_credentials(search.source or (), search.extra_source or ())
+    keep_credentials(search.named, search.extra_source or ())
     configured_index()  # a lock may have files of it, and its URL their password
     directory = user_cache_path("wheelmill") / "wheels"
     if fault := None if search.offline else _fault_of(directory):

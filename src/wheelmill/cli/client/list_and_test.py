@@ -86,10 +86,10 @@ def _select_packages(
 
 def _print_trial(trial: Trial) -> None:
     verdict = f"{trial.failure.code}: {trial.failure.explanation}" if trial.failure else "imports"
-    say(f"{trial.project} {trial.version}: {verdict}; kernel: {trial.kernel}")
+    say(f"{trial.project} {trial.version}: {verdict}; kernel: {trial.kernel}", essential=bool(trial.failure))
     if trial.failure:
         for line in trial.failure.key_lines:
-            say(f"  {line}")
+            say(f"  {line}", essential=True)
 
 
 @with_groups

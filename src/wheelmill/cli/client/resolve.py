@@ -43,6 +43,10 @@ class SearchOptions:
         list[str] | None,
         _option("--source", "Look only here: a file, a URL, github:OWNER/REPOSITORY ... Repeatable.", "SOURCE"),
     ] = None
+    index: Annotated[
+        list[str] | None,
+        _option("--index", "Look only in this simple index (PEP 503), as --source simple:URL. Repeatable.", "URL"),
+    ] = None
     extra_source: Annotated[list[str] | None, _option("--extra-source", "Look here first. Repeatable.", "SOURCE")] = (
         None
     )
@@ -62,6 +66,11 @@ class SearchOptions:
         ),
     ] = False
 
+    @property
+    def named(self) -> list[str]:
+        """The sources to look in and nowhere else, as ``--source`` takes them."""
+        return [*(self.source or ()), *(f"simple:{url}" for url in self.index or ())]
+
     @cached_property
     def _budget(self) -> Budget:
         """Time that all searches of the command share."""
@@ -74,7 +83,7 @@ class SearchOptions:
         if self.allow_other_torch and self.no_look:
             raise UsageError("options-conflict", "--allow-other-torch has to look into wheels: leave out --no-look")
         return Search(
-            named=self.source or (),
+            named=self.named,
             extra=self.extra_source or (),
             offline=self.offline,
             refresh=self.refresh,
@@ -224,7 +233,7 @@ def absence_error(missing: Iterable[ProjectName], outcomes: Iterable[SourceOutco
     return NoWheelError(
         "no-wheel",
         f"no wheel for {projects}",
-        hint="'wheelmill explain' shows every candidate; 'wheelmill add --build' compiles what packages.yml has",
+        hint="'wheelmill explain' shows every candidate; 'wheelmill add --build' compiles one if it knows how",
     )
 
 
@@ -249,9 +258,9 @@ def print_absences(
     if outcomes and all(each.outcome.is_open for each in outcomes):
         return  # as without a network: `absence_error` gives the only reason
     for name, absence in absences.items():
-        say(f"{indent}{name}: {absence.reason}")
+        say(f"{indent}{name}: {absence.reason}", essential=True)
         if absence.suggestion:
-            say(f"    hint: {absence.suggestion}")
+            say(f"    hint: {absence.suggestion}", essential=True)
         print_outcomes(each for each in outcomes if each.project == name)
 
 
@@ -273,7 +282,8 @@ def print_outcomes(outcomes: Iterable[SourceOutcome]) -> None:
     for first, *others in alike.values():
         detail = f", {first.detail}" if first.detail else ""
         sources = some_of([first.source, *(each.source for each in others)])
-        say(f"    {sources}: {first.outcome}{detail}{' (from the cache)' if first.cached else ''}")
+        line = f"    {sources}: {first.outcome}{detail}{' (from the cache)' if first.cached else ''}"
+        say(line, essential=True)
 
 
 def resolution_content(resolution: Resolution) -> ResolutionContent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import sys
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TextIO
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from wheelmill.system.process import printable
 from wheelmill.system.progress import Progress
@@ -93,6 +94,23 @@ class Command(TyperCommand):
         _write_sections(found, formatter)
 
 
+def verbosity_options() -> list[TyperOption]:
+    """Options for less or more on stderr; the last one that is given counts."""
+
+    def option(name: str, level: int, text: str) -> TyperOption:
+        def choose(_context: Context, _option: Parameter, chosen: bool) -> None:  # noqa: FBT001 - as typer calls it
+            if chosen:
+                _LOG.setLevel(level)
+
+        names = [f"-{name[0]}", f"--{name}"]
+        return TyperOption(param_decls=names, is_flag=True, expose_value=False, help=text, callback=choose)
+
+    return [
+        option("quiet", logging.ERROR, "Print results and errors alone: no progress, notes or warnings."),
+        option("verbose", logging.DEBUG, "Print what is asked and where, and every answer."),
+    ]
+
+
 def _fault_of(parameter: Parameter, ctx: Context, given: Mapping[str, Any], rest: list[str]) -> str | None:
     try:
         parameter.handle_parse_result(ctx, given, rest)
@@ -162,14 +180,37 @@ def print_quoted(text: str) -> None:
     print(text.replace("##[", r"\u0023#["))
 
 
-def say(text: str) -> None:
-    """Print a line that is not part of the result; foreign text in it is made harmless for terminals and CI runners."""
-    print(printable(text), file=sys.stderr)
+class _Lines(logging.Handler):
+    """Prints records as lines."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        say(record.getMessage())
+
+
+_LOG: Final = logging.getLogger("wheelmill")
+"""Its level is how much is printed on stderr: INFO by default."""
+_LOG.setLevel(logging.INFO)
+_LOG.addHandler(_Lines())
+
+
+def say(text: str, *, essential: bool = False) -> None:
+    """Print a line on stderr; foreign text in it is made harmless for terminals and CI runners.
+
+    With --quiet only the essential ones are printed: errors and faults.
+    """
+    if essential or _LOG.isEnabledFor(logging.INFO):
+        print(printable(text), file=sys.stderr)
 
 
 def say_warning(text: str) -> None:
     """Print a warning; the command goes on."""
     say(f"warning: {text}")
+
+
+def shows_progress() -> bool:
+    """True without --quiet, and without --verbose, whose lines are in its place."""
+    return _LOG.level == logging.INFO
 
 
 class Waiting(Progress):
@@ -184,6 +225,8 @@ class Waiting(Progress):
 
     def line(self, text: str) -> None:
         """Show a text; an empty one clears the line."""
+        if not shows_progress():
+            return
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns - 1
             print(f"\r{printable(text)[:width]:<{width}}", end="" if text else "\r", file=sys.stderr, flush=True)

@@ -36,7 +36,7 @@ from wheelmill.wheel.name import WheelName, required_project, wheel_behind
 
 if TYPE_CHECKING:
     from wheelmill.web.budget import Budget
-    from wheelmill.web.client import Answer, Web
+    from wheelmill.web.client import Answer
 
 
 _RULES: Final = (
@@ -339,20 +339,15 @@ def defects_of_project_urls(requirements: Iterable[Requirement], path: Path, bud
     remote = {url: name for name, url in urls if url.startswith("http")}
     for url, answer in _answers(remote, budget):
         if isinstance(answer, str):
-            name = remote[url]
-            yield Defect(code=DefectCode.URL, subject=name, detail=answer, project=name, place=path)
+            yield Defect(code=DefectCode.URL, subject=remote[url], detail=answer, project=remote[url], place=path)
 
 
 def _answers(urls: Iterable[str], budget: Budget) -> Iterator[tuple[str, Answer | str]]:
     """Request the first byte of each URL, and yield the answers in order; a refusal or failure as its reason."""
-
-    def ask(web: Web, url: str) -> Answer:
-        return web.get(url, span="0-0")
-
-    answers = dict(budget.ask(ask, urls))
+    answers = dict(budget.ask(lambda web, url: web.get(url, span="0-0"), urls))
     for url in urls:
-        answer = answers[url]
-        if isinstance(answer, WheelmillError):
-            yield url, str(answer)
-        else:
-            yield url, answer if answer.ok else f"{url}: {answer.outcome}"
+        match answers[url]:
+            case WheelmillError() as error:
+                yield url, str(error)
+            case answer:
+                yield url, answer if answer.ok else f"{url}: {answer.outcome}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -238,6 +239,7 @@ def _copy(path: Path, database: sqlite3.Connection) -> None:
         database.execute("INSERT INTO facts SELECT * FROM disk.facts")
 
 
+_LOG: Final = logging.getLogger(__name__)
 _LIFETIME: Final = 600.0
 """Seconds that a page is fresh if the server does not say; those of GitHub Pages."""
 _MAX_FAULTS: Final = 5
@@ -343,7 +345,10 @@ class Pages:
         page = self.cache.page(url)
         if self.offline and page is None:
             self._miss(url, LookupOutcome.NOT_ASKED, "not in the cache, and --offline was given")
-        return self.offline or bool(page and page.fresh and not self._refresh)
+        is_current = self.offline or bool(page and page.fresh and not self._refresh)
+        if is_current and page:
+            _LOG.debug("%s: from the cache", url)
+        return is_current
 
     def _ask(self, urls: list[str]) -> None:
         if not urls:
