@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.choose.fit import cudas_of, is_for_other_torch, minimum_driver, mismatches, pythons_of
+from wheelmill.client.choose.fit import cudas_of, is_for_other_torch, mismatches, newer_driver, pythons_of
 from wheelmill.client.choose.suggest import explain_absence
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
@@ -44,7 +44,7 @@ def targets_of(environment: TargetEnvironment, facts: Compatibility) -> list[Tar
             and environment.cuda in (None, cuda)
             and environment.cuda_major in (None, cuda.major)
             and environment.python in pythons_of(release, environment.platform)
-            and _driver_runs(environment, minimum_driver(cuda, facts))
+            and not newer_driver(cuda, environment, facts)
         ),
         reverse=True,
     )
@@ -164,10 +164,6 @@ def preference(candidate: Candidate, target: TargetEnvironment) -> tuple[object,
 @functools.cache
 def _public(version: Version) -> Version:
     return Version(version.public)
-
-
-def _driver_runs(environment: TargetEnvironment, minimum: str | None) -> bool:
-    return environment.driver is None or minimum is None or Version(environment.driver) >= Version(minimum)
 
 
 def _notes(candidate: Candidate) -> tuple[str, ...]:

@@ -84,6 +84,12 @@ def is_older(target: TargetEnvironment, driver: str) -> bool:
     return known is not None and Version(known) < Version(driver)
 
 
+def newer_driver(cuda: CudaVersion, target: TargetEnvironment, facts: Compatibility) -> str | None:
+    """Find the oldest driver for a CUDA release; None if the target's suffices or cannot be compared."""
+    minimum = minimum_driver(cuda, facts)
+    return minimum if minimum and is_older(target, minimum) else None
+
+
 def mismatches(
     candidate: Candidate, requirement: Requirement, target: TargetEnvironment, facts: Compatibility
 ) -> Iterator[Mismatch]:
@@ -206,10 +212,8 @@ def admits_torch(wanted: SpecifierSet, target: TargetEnvironment) -> bool:
 
 def _against_driver(label: BuiltFor, target: TargetEnvironment, facts: Compatibility) -> str | None:
     cuda = label.cuda or target.cuda
-    minimum = minimum_driver(cuda, facts) if cuda else None
-    if minimum is None or not is_older(target, minimum):
-        return None
-    return f"CUDA {cuda} needs driver {minimum}, the target has {target.driver}"
+    needed = newer_driver(cuda, target, facts) if cuda else None
+    return f"CUDA {cuda} needs driver {needed}, the target has {target.driver}" if needed else None
 
 
 def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Mismatch]:

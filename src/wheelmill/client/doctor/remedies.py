@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from packaging.pylock import is_valid_pylock_path
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.choose.fit import TorchPlace, cudas_of, minimum_driver
+from wheelmill.client.choose.fit import TorchPlace, cudas_of, newer_driver
 from wheelmill.client.doctor.inventory import OWN, PYTHONPATH, STARTED_IN, USER_SITE, Examined, Installed
 from wheelmill.client.doctor.rules import NVIDIA, Defect, DefectCode
 from wheelmill.installers.uv import torch_options
@@ -73,11 +73,11 @@ def torch_for_gpus(examined: Examined) -> TorchPlace | None:
 
 def _published_cudas(torch: TorchVersion, examined: Examined) -> list[CudaVersion]:
     """The CUDAs that a torch is published for and the driver runs, as far as known."""
-    release, driver = examined.facts.torch.get(torch), examined.environment.driver
+    release = examined.facts.torch.get(torch)
     return [
         cuda
         for cuda in (cudas_of(release, examined.environment.platform) if release else ())
-        if driver is None or Version(driver) >= Version(minimum_driver(cuda, examined.facts) or "0")
+        if not newer_driver(cuda, examined.environment, examined.facts)
     ]
 
 

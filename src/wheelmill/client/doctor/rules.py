@@ -13,10 +13,10 @@ from typing import Final
 
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.choose.fit import minimum_driver, mismatches_inside, mismatches_of_tags
+from wheelmill.client.choose.fit import mismatches_inside, mismatches_of_tags, newer_driver
 from wheelmill.client.doctor.inventory import USER_SITE, Examined, Installed, needs_torch
 from wheelmill.client.records import Aspect, TargetEnvironment
-from wheelmill.names import TORCH, CudaVersion, ProjectName, PythonVersion, StableTorch
+from wheelmill.names import TORCH, ProjectName, PythonVersion, StableTorch
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.label import BuiltFor, words_for
 from wheelmill.wheel.libraries import cuda_majors_of, is_of_toolkit, is_provided
@@ -106,7 +106,7 @@ def driver_is_new_enough(examined: Examined) -> Iterator[Defect]:
     """Check the driver: it runs the CUDA releases of its own time and older ones."""
     environment = examined.environment
     if environment.cuda:
-        if needed := _newer_driver(environment.cuda, examined):
+        if needed := newer_driver(environment.cuda, environment, examined.facts):
             yield Defect(
                 code=DefectCode.DRIVER,
                 subject=f"driver {environment.driver}",
@@ -115,18 +115,9 @@ def driver_is_new_enough(examined: Examined) -> Iterator[Defect]:
         return
     for each in examined.by_project.values():
         cuda = each.distribution.label.cuda
-        if cuda and not needs_torch(each.distribution) and (needed := _newer_driver(cuda, examined)):
+        if cuda and not needs_torch(each.distribution) and (needed := newer_driver(cuda, environment, examined.facts)):
             detail = f"CUDA {cuda} needs driver {needed} or newer, and here is {environment.driver}"
             yield against(each, DefectCode.DRIVER, detail)
-
-
-def _newer_driver(cuda: CudaVersion, examined: Examined) -> str | None:
-    """The oldest driver for a CUDA release; None if the current one suffices or cannot be compared."""
-    driver = examined.environment.driver
-    if driver is None or not examined.environment.platform.is_linux:
-        return None
-    needed = minimum_driver(cuda, examined.facts)
-    return needed if needed and Version(driver) < Version(needed) else None
 
 
 def torch_is_there(examined: Examined) -> Iterator[Defect]:

@@ -356,7 +356,8 @@ def _apply_overrides(found: TargetEnvironment, overrides: Overrides, *, elsewher
     origins = {**found.origins, **{name: f"--{name.replace('_', '-').removesuffix('s')}" for name in given}}
     if given.get("python", found.python) != found.python:
         found = replace(found, python_release=None, interpreter=None)  # these belong to another Python
-    return replace(found, **given, origins=origins)
+    driver_cuda = None if overrides.driver else found.driver_cuda
+    return replace(found, **given, driver_cuda=driver_cuda, origins=origins)
 
 
 def _with_given_torch(

@@ -83,3 +83,9 @@ def test_nothing_of_another_major_release_fits_where_no_torch_is_known_for_the_w
 def test_no_interpreter_is_asked_where_all_of_it_was_given() -> None:
     complete = {"python": "3.12", "platform": "linux_x86_64", "torch": "2.8.0+cpu"}
     assert TargetOptions(**complete).detect().interpreter is None  # type: ignore[arg-type]  # texts alone
+
+
+def test_a_driver_that_is_given_runs_another_cuda_than_the_one_that_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = replace(TARGET, driver="550.54.14", driver_cuda=CudaVersion(12, 4))
+    monkeypatch.setattr(detect, "environment_of", lambda _interpreter: here)
+    assert (given(driver="580.65.06").driver_cuda, given().driver_cuda) == (None, CudaVersion(12, 4))
