@@ -275,7 +275,7 @@ def test_an_index_is_named_and_as_much_is_said_as_was_asked_for(wheelmill: Comma
     assert quiet.stderr == ""
     assert usual.stdout == loud.stdout == quiet.stdout
     missed = wheelmill(*words, "dem", "-q", exit_code=8).stderr
-    assert missed.startswith("  dem: ")
+    assert missed.startswith("dem: ")
     assert "error: " in missed
 
 

@@ -125,6 +125,9 @@ def test_nothing_to_test_is_a_failure_where_the_project_asks_for_wheels(run: Run
     assert run("test").returncode == 0
     (tmp_path / "pyproject.toml").write_text(ASKED)
     run("test", exit_code=9).check_refused("nothing-tested", "demo-gpu", tmp_path / "pyproject.toml")
+    run("test", "--python-path", ".venv", exit_code=9).check_refused("nothing-tested", "demo-gpu")
+    make_environment(tmp_path / "other")
+    assert run("test", "--python-path", "other").returncode == 0
     run("install", "demo-gpu", *TARGET)
     assert "demo-gpu" in run("test").stderr
 

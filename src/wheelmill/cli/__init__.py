@@ -37,7 +37,7 @@ COMMANDS: Final = {
     "sync": ("client.install", "Make an environment hold what a lock holds, and nothing else."),
     "list": ("client.list_and_test", "List installed wheels and what they were built for."),
     "test": ("client.list_and_test", "Import installed wheels, and launch kernels where there is a GPU."),
-    "doctor": ("client.doctor", "Examine an environment, its project and its lock, and mend what is wrong."),
+    "doctor": ("client.doctor", "Examine an environment, its project and its lock, and fix what is wrong."),
     "cache": ("client.environment", "Show and clean the cache of what was read and downloaded."),
     "config": ("factory.config", "Check, lock and update the files that say what is built."),
     "init": ("factory.config_add", "Write the files with which a package's own repository builds its wheels."),

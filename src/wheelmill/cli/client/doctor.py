@@ -42,7 +42,7 @@ def doctor(
     all_hashes: Annotated[
         bool, typer.Option("--all-hashes", help="Hash large files, too, which takes a second per gigabyte or more.")
     ] = False,
-    fix: Annotated[bool, typer.Option("--fix", help="Run the commands that mend what is wrong, after asking.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Run the commands that fix the faults, after asking.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Run them without asking.")] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -43,11 +43,13 @@ def test(
     from wheelmill.system import own_installation
 
     project = project_here()
+    is_own = target.python_path is None or target.python_path.absolute() == project.find_python()
     target = target.here(project)
     roll_back_interrupted(target)
     environment = target.detect()
     interpreter = interpreter_of(environment)
-    asked, installed = [canonicalize_name(each.name) for each in project.asked], installed_in(interpreter)
+    asked = [canonicalize_name(each.name) for each in project.asked] if is_own else []
+    installed = installed_in(interpreter)
     selected = _select_packages(projects, installed, [name for name in asked if name in installed])
     versions = {project: each.version for project, each in selected.items()}
     packages = load_config(own_installation.CONFIG).packages

@@ -241,14 +241,15 @@ def print_resolution(resolution: Resolution) -> None:
     """Print what was chosen and what was not, one line each."""
     outcomes = [each for each in resolution.sources if each.project in resolution.unresolved]
     say_warnings(resolution.warnings, outcomes)
-    say(f"for {resolution.environment}:")
+    if resolution.choices:
+        say(f"for {resolution.environment}:")
     for name, choice in resolution.choices.items():
         say(f"  {name}: {choice.candidate.filename} of {choice.candidate.source.name}")
         if isinstance(choice.candidate.torch, StableTorch):
             say(f"    for {words_for(choice.candidate.torch)}")
         for note in choice.notes:
             say(f"    note: {note}")
-    print_absences(resolution.unresolved, outcomes, indent="  ")
+    print_absences(resolution.unresolved, outcomes, indent="  " if resolution.choices else "")
 
 
 def print_absences(

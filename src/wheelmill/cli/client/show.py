@@ -64,7 +64,7 @@ def show(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what is in a wheel, whoever made it, and what it says about itself; nothing in it is run.
+    """Show the content of any wheel, and its metadata; nothing in it is run.
 
     Of a wheel on a server, only the parts that are needed for this are downloaded.
     """

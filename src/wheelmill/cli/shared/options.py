@@ -244,7 +244,7 @@ def projects_of(texts: Iterable[str]) -> list[ProjectName]:
     try:
         return list(dict.fromkeys(map(project_name, texts)))
     except ValueError as error:
-        raise UsageError("python-unusable", str(error)) from None
+        raise UsageError("project-name-invalid", str(error)) from None
 
 
 def project_here(given: Path | None = None) -> Project:
