@@ -132,10 +132,7 @@ def remove_packages(pyproject: PyprojectEditor, projects: Sequence[ProjectName])
         pyproject.pin(project, [])
         pyproject.forget(project)
     pyproject.release_torch(projects)
-    text = pyproject.text
-    if not pyproject.asked:  # remove the blank line above our table, too
-        text = text.rstrip() + ("\r\n" if text.endswith("\r\n") else "\n")
-    return Edit.of(pyproject.path, text.encode())
+    return Edit.of(pyproject.path, pyproject.text.encode())
 
 
 def check_depends(path: Path, requirements: Iterable[Requirement], projects: Iterable[ProjectName]) -> None:

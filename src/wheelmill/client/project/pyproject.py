@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
@@ -40,6 +41,7 @@ class TomlTables:
         self._document = document
         self._line_end = "\n"
         self._mark = ""
+        self._before = tomlkit.dumps(document)
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -70,7 +72,7 @@ class TomlTables:
 
         It is refused if it differs from the document: tomlkit moves some additions if there are dotted keys.
         """
-        text = tomlkit.dumps(self._document)
+        text = _space_headings(tomlkit.dumps(self._document), self._before)
         try:
             is_true = _comparable(tomlkit.parse(text)) == _comparable(self._document)
         except TOMLKitError:
@@ -143,6 +145,19 @@ def set_key(table: MutableMapping[str, Any], key: str, value: object) -> None:
         below.append(body.pop())
     table[key] = value
     body.extend(reversed(below))
+
+
+def _space_headings(text: str, before: str) -> str:
+    """Put one blank line above each heading that stands below another line than before, and none at the end."""
+    if text.endswith("\n\n") and not before.endswith("\n\n"):
+        text = text.rstrip("\n") + "\n"
+    had, lines = {*pairwise(before.split("\n"))}, list[str]()
+    for above, line in pairwise(["", *text.split("\n")]):
+        if (above, line) not in had and above and line.startswith("["):
+            lines.append("")
+        if above or line or not lines or (above, line) in had:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 class PyprojectEditor(TomlTables):
@@ -405,14 +420,7 @@ class IndexTables(PyprojectEditor):
         around, key = self.make_table(*self.index_keys[:-1]), self.index_keys[-1]
         if key not in around:
             around[key] = tomlkit.aot()
-        added: Table | InlineTable
-        if isinstance(around[key], AoT):
-            added = tomlkit.table()
-            above = around[key] or around
-            is_apart = isinstance(above, AoT | Table) and above.as_string().endswith("\n\n")
-            added.trivia.indent = "" if is_apart else "\n"
-        else:
-            added = tomlkit.inline_table()
+        added = tomlkit.table() if isinstance(around[key], AoT) else tomlkit.inline_table()
         added.update({"name": free, "url": wanted.url, **self.explicit})
         around[key].append(added)
         if all(index.get("name") != free for index in self._indexes()):  # tomlkit added it to a copy

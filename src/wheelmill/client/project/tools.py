@@ -189,7 +189,6 @@ class PdmPyproject(PyprojectEditor):
             self.prune("tool", "pdm", "source")
         for index in dict.fromkeys(pin.index for pin in pins if pin.index):
             added = tomlkit.table()
-            added.trivia.indent = "\n"  # a blank line above
             added.update(
                 {"name": index.name, "url": index.url, "include_packages": [project], "exclude_packages": ["*"]}
             )

@@ -1,6 +1,7 @@
 """Poetry's own words for dependencies. Poetry's constraints."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from packaging.requirements import Requirement
 from tests.refusals import coded
 from tests.unit.client.targets import ARM, LINUX, candidate, resolution
 from wheelmill.client.project.change import add_wheels, remove_packages
+from wheelmill.client.project.pyproject import PyprojectEditor, UvPyproject
 from wheelmill.client.project.tools import PdmPyproject, PoetryPyproject, specifiers_of
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, ProjectName, project_name
@@ -104,7 +106,7 @@ def test_torch_of_each_platform_comes_from_its_own_source(tmp_path: Path) -> Non
         ("==2.11.*", "wheelmill-pytorch-cu128"),
     ]
     remove_packages(PoetryPyproject.read(path), [FLASH]).write()
-    assert path.read_text().splitlines() == ["[tool.poetry.dependencies]", 'torch = "^2.0"', "[tool.other]"]
+    assert path.read_text().splitlines() == ["[tool.poetry.dependencies]", 'torch = "^2.0"', "", "[tool.other]"]
 
 
 @pytest.mark.parametrize("torch", ['"^2.0"', '"2.11.0"'])
@@ -189,3 +191,29 @@ def test_sources_of_pdm_that_are_no_tables_are_named(sources: str, tmp_path: Pat
         _ = project.torch_indexes
     with pytest.raises(UsageError, check=coded("table-invalid", "tool.pdm.source")):
         project.draw_from(FLASH, [])
+
+
+@pytest.mark.parametrize("editor", [UvPyproject, PoetryPyproject, PdmPyproject, PyprojectEditor])
+@pytest.mark.parametrize(
+    "below",
+    [
+        "[build-system]\nrequires = []\n",
+        "[tool.uv]\npackage = false\n\n[tool.uv.sources]\nmine = { path = 'mine' }\n\n[tool.other]\nkey = 1\n",
+        "[tool.pdm]\ndistribution = false\n\n[tool.other]\n",
+        "\n[tool.poetry]\n\n\n[[tool.poetry.source]]\nname = 'a'\nurl = 'https://a.example/simple'\n\n\n[tool.other]\n",
+        "[tool.hatch.envs.default]\ntype = '''\n[virtual]\n\n'''\n",
+    ],
+)
+def test_tables_stand_between_blank_lines_and_leave_none(
+    editor: type[PyprojectEditor], below: str, tmp_path: Path
+) -> None:
+    path, had = tmp_path / "pyproject.toml", f"[project]\nname = 'x'\nversion = '1'\ndependencies = []\n\n{below}"
+    path.write_text(had)
+    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
+    chosen = replace(chosen, torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
+    add_wheels(editor.read(path), [Requirement("flash-attn")], [chosen]).write()
+    lines = path.read_text().splitlines()
+    dense = [line for above, line in pairwise(lines) if line.startswith("[") and above and line != "[virtual]"]
+    assert (dense, lines[-1] == "") == ([], False)
+    remove_packages(editor.read(path), [FLASH]).write()
+    assert path.read_text() == had
