@@ -120,6 +120,8 @@ def remove(
         if not target.no_sync:
             project.check_install()
         edit = project.remove(names)
+        for note in edit.notes:
+            say(f"note: {note}")
         environment = target.environment_of(project)
         if output.dry_run:
             present = packages_of(environment)

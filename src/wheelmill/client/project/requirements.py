@@ -251,9 +251,7 @@ class RequirementsProject:
         chosen = [choice for each in resolutions for choice in each.choices.values()]
         torch_for = file.torch_for | {each.candidate.project for each in chosen if each.needs_torch}
         ours = block((kept | new).values(), torch_for, sorted(indexes), sorted(lines))
-        compiled = self.path.with_suffix(".txt")
-        is_source = self.path != compiled and compiled.is_file() and source_of(compiled) == self.path
-        notes = [f"{compiled.name} is compiled from {self.path.name}: compile it again"] if is_source else []
+        notes = self._compilation_notes
         if not (self.environment or self.python):
             notes.append(f"nothing was installed: there is no environment beside {self.path.name}, and none is active")
         return Edit.of(self.path, file.with_ours(list(ours)), notes)
@@ -268,7 +266,14 @@ class RequirementsProject:
         pins = [text for text in file.pinned if canonicalize_name(Requirement(text).name) not in gone]
         asked = [each for each in file.asked if canonicalize_name(each.name) not in gone]
         ours = block(asked, torch_for, file.indexes if torch_for or asks_torch else (), pins)
-        return Edit.of(self.path, file.with_ours(list(ours)))
+        return Edit.of(self.path, file.with_ours(list(ours)), self._compilation_notes)
+
+    @property
+    def _compilation_notes(self) -> list[str]:
+        """A note if another file is compiled from this one."""
+        compiled = self.path.with_suffix(".txt")
+        is_source = self.path != compiled and compiled.is_file() and source_of(compiled) == self.path
+        return [f"{compiled.name} is compiled from {self.path.name}: compile it again"] if is_source else []
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
         """Install the file's requirements; see `Project`."""
