@@ -130,6 +130,8 @@ def test_nothing_to_test_is_a_failure_where_the_project_asks_for_wheels(run: Run
     assert run("test", "--python-path", "other").returncode == 0
     run("install", "demo-gpu", *TARGET)
     assert "demo-gpu" in run("test").stderr
+    assert run("show", "demo_gpu").stdout == run("list").stdout != ""
+    run("show", "einops", exit_code=2).check_refused("not-installed", "einops")
 
 
 def test_what_a_requirements_file_asks_for_counts_too(run: Run, tmp_path: Path) -> None:

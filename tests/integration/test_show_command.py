@@ -98,8 +98,8 @@ def test_what_is_neither_a_wheel_s_file_nor_its_url_is_refused(place: str, wheel
     assert "expected" in wheelmill("show", place, exit_code=2).stderr
 
 
-def test_the_name_of_a_project_leads_to_what_has_its_wheels(wheelmill: Command) -> None:
-    wheelmill("show", "demo", exit_code=2).check_refused("no-wheel-file", "wheelmill explain PROJECT")
+def test_a_file_that_is_not_there_leads_to_what_has_its_wheels(wheelmill: Command) -> None:
+    wheelmill("show", "demo.whl", exit_code=2).check_refused("no-wheel-file", "wheelmill explain PROJECT")
 
 
 @pytest.mark.parametrize(("path", "exit_code"), [("page.html", 2), ("demo-1.0-py3-none-any.whl", 10)])

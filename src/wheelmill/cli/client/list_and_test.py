@@ -99,6 +99,11 @@ def list(  # noqa: A001 - the command's name
     projects: ProjectsArgument = None, *, target: TargetOptions, as_json: JsonOption = False
 ) -> None:
     """List installed wheels whose version names a CUDA or a torch, and what they were built for."""
+    print_installed(projects, target, as_json=as_json)
+
+
+def print_installed(projects: Sequence[str] | None, target: TargetOptions, *, as_json: bool) -> None:
+    """Print the named packages of an environment, or all that are compiled."""
     target = target.here()
     roll_back_interrupted(target)
     selected = _select_packages(projects, installed_in(interpreter_of(target.detect())))

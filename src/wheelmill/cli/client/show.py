@@ -19,6 +19,7 @@ from wheelmill.wheel.build_facts import BuildFacts, Sbom, SourceFacts
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.label import torch_in_json, words_for
+from wheelmill.wheel.name import WHEEL_SUFFIX
 from wheelmill.wheel.variant import Properties
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ _LARGEST: Final = 5
 
 
 def show(
-    wheel: Annotated[str, typer.Argument(help="A wheel's file, or its URL.", metavar="WHEEL", show_default=False)],
+    wheel: Annotated[
+        str,
+        typer.Argument(help="A wheel's file, its URL, or an installed package.", metavar="WHEEL", show_default=False),
+    ],
     *,
     beside: Annotated[
         str | None,
@@ -64,10 +68,16 @@ def show(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the content of any wheel, and its metadata; nothing in it is run.
+    """Show the content of any wheel, and its metadata, or what an installed package is for; nothing of it is run.
 
     Of a wheel on a server, only the parts that are needed for this are downloaded.
     """
+    if not (wheel.endswith(WHEEL_SUFFIX) or {"/", "\\", ":"} & {*wheel} or Path(wheel).exists()):
+        from wheelmill.cli.client.list_and_test import print_installed
+        from wheelmill.cli.shared.options import TargetOptions
+
+        print_installed([wheel], TargetOptions(), as_json=as_json)
+        return
     contents = _contents_of(wheel)
     other = _contents_of(beside) if beside is not None else None
     if as_json:
