@@ -33,10 +33,7 @@ def own_origin() -> str:
 
 
 def own_document(path: str) -> str | None:
-    """GitHub URL, with the installed commit, or else the place in a checkout, of a repository document.
-
-    None if neither is known: the wheel has no documents.
-    """
+    """GitHub URL, at the installed commit, or path of a repository document; None outside a checkout, without both."""
     checkout = installed_from()
     if checkout and checkout.url.startswith("https://"):
         return f"{checkout.url.removesuffix('.git')}/blob/{checkout.commit}/{path}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
-from wheelmill.cli.shared.commands import Command, verbosity_options
+from wheelmill.cli.shared.commands import Command, verbosity_option
 from wheelmill.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ClientCommand(Command):
     """Command with -q and -v, whose options have their defaults in ``[tool.wheelmill]``."""
 
     def __init__(self, *args: Any, params: Any, **more: Any) -> None:  # noqa: ANN401 - as typer has it
-        super().__init__(*args, params=[*params, *verbosity_options()], **more)
+        super().__init__(*args, params=[*params, verbosity_option()], **more)
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Parse a command line; neither help nor a command without groups of options needs a project."""
@@ -53,7 +53,10 @@ def _defaults(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    """Read ``[tool.wheelmill]``; empty if the file is no TOML, which commands that need it report."""
+    """Read ``[tool.wheelmill]``; empty if the file is no TOML, which commands that need it report.
+
+    Its keys and their types are those of the options of the target and the search, but for the path of an interpreter.
+    """
     import tomllib  # help reads no project
 
     try:
@@ -61,28 +64,20 @@ def _settings(path: Path) -> dict[str, Any]:
             table = dict(tomllib.loads(file.read(_MAX_TOML).decode("utf-8-sig"))["tool"]["wheelmill"])
     except (OSError, ValueError, RecursionError, LookupError, TypeError):
         return {}
-    settings = {key: value for key, value in table.items() if key not in _RECORDS}
-    return _check(path, settings) if settings else {}
-
-
-def _check(path: Path, settings: Mapping[str, object]) -> dict[str, Any]:
-    """Check keys and types by the options of the target and the search; an interpreter is not that of each machine."""
     import msgspec
 
     from wheelmill.cli.client.resolve import SearchOptions
     from wheelmill.cli.shared.options import TargetOptions
 
-    target = get_type_hints(TargetOptions)
-    hints = target | get_type_hints(SearchOptions)
-    types = {name.replace("_", "-"): (get_args(hint) or (hint,))[0] for name, hint in hints.items()}
-    del types["python-path"]
-    found = {}
-    for key, value in settings.items():
+    target, found = get_type_hints(TargetOptions), dict[str, Any]()
+    hints = {name.replace("_", "-"): hint for name, hint in (target | get_type_hints(SearchOptions)).items()}
+    del hints["python-path"]
+    for key in sorted(table.keys() - _RECORDS):
         name, place = key.replace("-", "_"), f"{path}: tool.wheelmill.{key}"
-        if key not in types:
-            raise UsageError("setting-unknown", f"{place}: no such key", hint=f"name one of {', '.join(sorted(types))}")
+        if key not in hints:
+            raise UsageError("setting-unknown", f"{place}: no such key", hint=f"name one of {', '.join(sorted(hints))}")
         try:
-            found[name] = msgspec.convert(value, types[key])
+            found[name] = msgspec.convert(table[key], (get_args(hints[key]) or (hints[key],))[0])
             if name in target:
                 TargetOptions(**{name: found[name]}).overrides()
         except (msgspec.ValidationError, UsageError) as error:

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRem
 from rich.progress import Progress as Bars
 
 from wheelmill.cli.client.resolve import SearchOptions
-from wheelmill.cli.shared.commands import Waiting, say, say_warning, shows_progress
+from wheelmill.cli.shared.commands import Waiting, say, say_warning
 from wheelmill.cli.shared.terminal import STDERR
 from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache
 from wheelmill.system.folders import temporary_folder
@@ -61,7 +61,7 @@ class DownloadLines(Waiting):
 @contextmanager
 def download_bars() -> Iterator[Progress]:
     """Show downloads while the context is open; bars disappear at its end."""
-    if not (STDERR.is_interactive and shows_progress()):
+    if not STDERR.is_interactive:
         lines = DownloadLines()
         try:
             yield lines

@@ -5,7 +5,6 @@ They are the nearest to a target with every reason against them, or all for a pl
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Final
@@ -29,7 +28,6 @@ from wheelmill.client.records import Mismatch, WheelInspection
 from wheelmill.client.variants.explain import explain_variants
 from wheelmill.client.variants.machine import property_text
 from wheelmill.names import StableTorch
-from wheelmill.system.process import printable
 from wheelmill.system.progress import number_of, size
 from wheelmill.wheel.label import torch_in_json, words_for
 
@@ -266,23 +264,16 @@ def available(
 
 
 def _print_table(title: str, offer: Offer) -> None:
-    """Print the combinations as a table, or in a pipe as lines with tabs and the whole addresses of sources."""
-    is_piped = not sys.stdout.isatty()
-    addresses = {each.source: each.url for each in offer.sources} if is_piped else {}
-    rows: list[tuple[str, ...]] = [("CUDA", "torch", "Python", "Versions", "Size", "Sources")]
-    for each in offer.combinations:
-        sizes = dict.fromkeys(size(number) for number in (each.smallest, each.largest) if number is not None)
-        sources = ", ".join(addresses.get(source, source) for source in each.sources)
-        texts = " ".join(each.pythons), " ".join(each.versions), " - ".join(sizes), sources
-        rows.append((each.cuda or "-", each.torch_in_words or "-", *(text or "-" for text in texts)))
-    if is_piped:
-        print("\n".join(map(printable, (title, *map("\t".join, rows)))))
-        return
     from rich.table import Table  # its import takes longer than an explanation
 
     from wheelmill.cli.shared.terminal import STDOUT
 
-    table = Table(*rows[0], title=title, title_justify="left")
-    for row in rows[1:]:
-        table.add_row(*row)
+    addresses = {} if STDOUT.is_terminal else {each.source: each.url for each in offer.sources}
+    STDOUT.width = STDOUT.width if STDOUT.is_terminal else 10_000  # which no row fills
+    table = Table("CUDA", "torch", "Python", "Versions", "Size", "Sources", title=title, title_justify="left")
+    for each in offer.combinations:
+        sizes = dict.fromkeys(size(number) for number in (each.smallest, each.largest) if number is not None)
+        sources = ", ".join(addresses.get(source, source) for source in each.sources)
+        texts = " ".join(each.pythons), " ".join(each.versions), " - ".join(sizes), sources
+        table.add_row(*(text or "-" for text in (each.cuda, each.torch_in_words, *texts)))
     STDOUT.print(table)

@@ -94,21 +94,18 @@ class Command(TyperCommand):
         _write_sections(found, formatter)
 
 
-def verbosity_options() -> list[TyperOption]:
-    """Options for less or more on stderr; the last one that is given counts."""
+def verbosity_option() -> TyperOption:
+    """Option for more or less on stderr; the last one that is given counts."""
 
-    def option(name: str, level: int, text: str) -> TyperOption:
-        def choose(_context: Context, _option: Parameter, chosen: bool) -> None:  # noqa: FBT001 - as typer calls it
-            if chosen:
-                _LOG.setLevel(level)
+    def choose(_context: Context, _option: Parameter, is_verbose: bool | None) -> None:  # noqa: FBT001 - for typer
+        if is_verbose is not None:
+            from wheelmill.cli.shared.terminal import STDERR  # imports rich
 
-        names = [f"-{name[0]}", f"--{name}"]
-        return TyperOption(param_decls=names, is_flag=True, expose_value=False, help=text, callback=choose)
+            STDERR.quiet = not is_verbose
+            _LOG.setLevel(logging.DEBUG if is_verbose else logging.ERROR)
 
-    return [
-        option("quiet", logging.ERROR, "Print results and errors alone: no progress, notes or warnings."),
-        option("verbose", logging.DEBUG, "Print what is asked and where, and every answer."),
-    ]
+    names, text = ["-v/-q", "--verbose/--quiet"], "Print every request and its answer, or results and errors alone."
+    return TyperOption(param_decls=names, is_flag=True, default=None, expose_value=False, help=text, callback=choose)
 
 
 def _fault_of(parameter: Parameter, ctx: Context, given: Mapping[str, Any], rest: list[str]) -> str | None:
@@ -208,11 +205,6 @@ def say_warning(text: str) -> None:
     say(f"warning: {text}")
 
 
-def shows_progress() -> bool:
-    """True without --quiet, and without --verbose, whose lines are in its place."""
-    return _LOG.level == logging.INFO
-
-
 class Waiting(Progress):
     """Progress on stderr without rich, which takes longer to import than most commands wait.
 
@@ -225,7 +217,7 @@ class Waiting(Progress):
 
     def line(self, text: str) -> None:
         """Show a text; an empty one clears the line."""
-        if not shows_progress():
+        if _LOG.level != logging.INFO:  # --quiet, or --verbose, whose lines say more
             return
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns - 1
