@@ -199,7 +199,6 @@ def test_sources_of_pdm_that_are_no_tables_are_named(sources: str, tmp_path: Pat
     [
         "[build-system]\nrequires = []\n",
         "[tool.uv]\npackage = false\n\n[tool.uv.sources]\nmine = { path = 'mine' }\n\n[tool.other]\nkey = 1\n",
-        "[tool.pdm]\ndistribution = false\n\n[tool.other]\n",
         "\n[tool.poetry]\n\n\n[[tool.poetry.source]]\nname = 'a'\nurl = 'https://a.example/simple'\n\n\n[tool.other]\n",
         "[tool.hatch.envs.default]\ntype = '''\n[virtual]\n\n'''\n",
     ],
@@ -210,7 +209,6 @@ def test_tables_stand_between_blank_lines_and_leave_none(
     path, had = tmp_path / "pyproject.toml", f"[project]\nname = 'x'\nversion = '1'\ndependencies = []\n\n{below}"
     path.write_text(had)
     chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
-    chosen = replace(chosen, torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
     add_wheels(editor.read(path), [Requirement("flash-attn")], [chosen]).write()
     lines = path.read_text().splitlines()
     dense = [line for above, line in pairwise(lines) if line.startswith("[") and above and line != "[virtual]"]
