@@ -248,6 +248,7 @@ def _change(
     """Write chosen wheels into a project, install them, and return what changed, also as JSON."""
     from wheelmill.client.choose.resolve import read_facts
     from wheelmill.client.install.installer import needs_of_choices
+    from wheelmill.client.project.tool_project import PlainProject
 
     if not target.no_sync:
         check_driver(needs_of_choices(resolutions[0], read_facts()), resolutions[0].environment)
@@ -257,7 +258,7 @@ def _change(
     for note in edit.notes:
         say(f"note: {note}")
     if dry_run:
-        beside = requirements_beside(asked, project)
+        beside = () if isinstance(project, PlainProject) else requirements_beside(asked, project)
         outcome = forecast(resolutions[0], environment, search, edit.contents, beside)
     else:
         is_new = environment is not None and not environment.interpreter.exists()

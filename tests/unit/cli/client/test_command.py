@@ -52,7 +52,6 @@ def test_an_option_comes_before_a_variable_and_that_before_the_project(
     ("line", "code", "says"),
     [
         ("toch = '2.8'", "setting-unknown", "toch"),
-        ("python-path = 'x'", "setting-unknown", "python-path"),
         ("torch = 2.10", "setting-invalid", "torch: Expected `str`"),
         ("gpu = 'h100'", "setting-invalid", "gpu: Expected `array`"),
         ("timeout = true", "setting-invalid", "timeout: Expected `int`"),
