@@ -105,8 +105,12 @@ def atomic_write(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
     """Write a file that appears complete under its name, or not at all.
 
     A killed process leaves its partial file beside it; the next writer reuses that. `mode` is exactly that of the file;
-    None if it follows the umask.
+    None if it follows the umask. A device or pipe, such as ``/dev/null``, is written to and not replaced.
     """
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            yield file
+        return
     partial = path.with_name(f".{path.name}.part")
     descriptor = open_locked(partial, wait=wait_silently, mode=0o666 if mode is None else 0o600)
     try:

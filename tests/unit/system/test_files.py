@@ -91,3 +91,13 @@ def test_links_in_a_circle_lead_nowhere(below: str, tmp_path: Path) -> None:
 def test_a_link_may_lead_to_what_is_yet_to_be(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("new/file")
     assert behind_links(tmp_path / "link") == tmp_path / "new" / "file"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_bytes(pipe, b"content")
+    assert os.read(reader, 10) == b"content"
+    os.close(reader)
+    assert pipe.is_fifo()
