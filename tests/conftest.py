@@ -21,7 +21,8 @@ pytest_plugins = ["tests.skips", "tests.flaky"]
 @pytest.fixture(autouse=True)
 def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test gave is not known to the next."""
-    monkeypatch.setattr(credentials, "_given", {})
+    for name in ("_given", "_of_variables", "_variables"):
+        monkeypatch.setattr(credentials, name, {})
 
 
 @pytest.fixture(autouse=True)

@@ -29,6 +29,7 @@ WAYS = ("netrc", "credentials.toml", "keyring", "WHEELMILL_TOKEN_INDEX_EXAMPLE",
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "12.8", "--platform", "linux_x86_64")
 INTO = ("--python-path", ".venv/bin/python")
 BASIC, TOKEN = "Basic bWU6czNjcmV0LXdvcmQ=", "Bearer s3cret-word"
+BASIC_TABLE = 'username = "me"\npassword = "s3cret-word"\n'
 SECRETS = (b"s3cret", BASIC.encode(), b"bWU6czNjcmV0LXdvcmQ")
 
 
@@ -50,8 +51,7 @@ def credential(request: pytest.FixtureRequest, tmp_path: Path) -> Credential:
             write_private(tmp_path / "netrc", "machine index.example login me password s3cret-word\n")
             return Credential(BASIC, {})
         case "credentials.toml":
-            table = f'["{INDEX}"]\nusername = "me"\npassword = "s3cret-word"\n'
-            return Credential(BASIC, _file(tmp_path, table))
+            return Credential(BASIC, _file(tmp_path, f'["{INDEX}"]\n{BASIC_TABLE}'))
         case "keyring":
             _program(tmp_path / "bin" / "keyring", '[ "$*" = "get https://index.example me" ] && echo s3cret-word')
             found = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
@@ -181,6 +181,61 @@ def test_a_password_in_a_url_is_in_no_file_and_no_output(
         assert "index.example" in done.stdout + done.stderr
         assert "s3cret" not in done.stdout + done.stderr
     assert (INDEX, BASIC) in hosts.asked
+    assert written() == []
+
+
+@pytest.mark.usefixtures("leading_away")
+@pytest.mark.parametrize("tool", ["uv", "poetry", "pdm", None])
+def test_another_machine_asks_the_source_of_a_project_with_its_own_credential(
+    tool: str | None, wheelmill: Command, hosts: Hosts, written: Written, tmp_path: Path
+) -> None:
+    hosts.secure.pages["/simple/demo/"] = guarded(hosts.secure.pages["/simple/demo/"], BASIC)
+    file = tmp_path / ("pyproject.toml" if tool else "requirements.txt")
+    file.write_text(f'[project]\nname = "x"\nversion = "1"\n[tool.{tool}]\nx = 1\n' if tool else "")
+    variables = {**hosts.environment, "WHEELMILL_SOURCES": f"find-links:{FILES}/none/"}
+    ways = ("--no-look", *TARGET)
+    source = "https://me:s3cret-word@index.example/simple/"
+    done = wheelmill("add", "demo", "--no-sync", "--source", source, *ways, **variables)
+    assert "credentials.toml" in done.stderr
+    text = file.read_text()
+    other = {**variables, "XDG_CACHE_HOME": tmp_path / "other", **_file(tmp_path, f'["{INDEX}"]\n{BASIC_TABLE}')}
+    for command in (("explain", "demo"), ("resolve", "demo"), ("update", "--no-sync")):
+        done = wheelmill(*command, *ways, **other)
+        assert WHEEL in done.stdout + done.stderr, command
+    assert file.read_text() == text
+    assert written() == []
+    variables["XDG_CACHE_HOME"] = str(tmp_path / "third")
+    done = wheelmill("update", "--no-sync", *ways, exit_code=10, **variables)
+    done.check_refused("sources-silent", "WHEELMILL_TOKEN_INDEX_EXAMPLE")
+    assert {origin for origin, header in hosts.asked if header} == {INDEX}
+
+
+INDEX_OF = {
+    "UV_INDEX": '[tool.uv]\nindex = [{name = "our-1.0", url = "URL", explicit = true}]\n'
+    'sources = {demo = {index = "our-1.0"}}\n',
+    "POETRY_HTTP_BASIC": '[tool.poetry.dependencies]\ndemo = {source = "our-1.0"}\n'
+    '[[tool.poetry.source]]\nname = "our-1.0"\nurl = "URL"\npriority = "explicit"\n',
+    "PDM_INDEX": '[[tool.pdm.source]]\nname = "x"\ninclude_packages = ["demo"]\n'
+    'url = "https://${PDM_INDEX_OUR_1_0_USERNAME}:${PDM_INDEX_OUR_1_0_PASSWORD}@index.example/simple/"\n',
+}
+
+
+@pytest.mark.usefixtures("leading_away")
+@pytest.mark.parametrize("prefix", INDEX_OF)
+def test_variables_of_a_tool_are_for_the_index_that_it_has(
+    prefix: str, wheelmill: Command, hosts: Hosts, written: Written, tmp_path: Path
+) -> None:
+    hosts.secure.pages["/simple/demo/"] = guarded(hosts.secure.pages["/simple/demo/"], BASIC)
+    tables = INDEX_OF[prefix].replace("URL", f"{INDEX}/simple/")
+    project = f'[project]\nname = "x"\nversion = "1"\ndependencies = ["demo==1.0"]\n{tables}'
+    (tmp_path / "pyproject.toml").write_text(project)
+    variables = {**hosts.environment, "WHEELMILL_SOURCES": f"{FILES}/none/"}
+    named = {f"{prefix}_OUR_1_0_USERNAME": "me", f"{prefix}_OUR_1_0_PASSWORD": "s3cret-word"}
+    wheelmill("update", "--no-sync", *TARGET, exit_code=10, **variables).check_refused("sources-silent", *named)
+    for _ in range(2):
+        wheelmill("update", "--no-sync", *TARGET, **variables, **named)
+    assert "s3cret" not in (tmp_path / "pyproject.toml").read_text()
+    assert {origin for origin, header in hosts.asked if header} == {INDEX}
     assert written() == []
 
 

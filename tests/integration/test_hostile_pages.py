@@ -130,7 +130,15 @@ def test_a_link_stays_one_url_to_pip_and_uv(
     wheelmill(word, *projects, *options, requirements, *TARGET, WHEELMILL_SOURCES=f"find-links:{server.url}/hostile/")
     for installer in ([sys.executable, "-m", "pip", "install"], [own_uv(), "pip", "install"]):
         server.asked.clear()
-        own = ["--no-deps", "--no-index", "--no-cache-dir", "--target", tmp_path / "installed", "-r", requirements]
+        own: list[str | Path] = [
+            "--no-deps",
+            "--no-index",
+            "--no-cache-dir",
+            "--target",
+            tmp_path / "installed",
+            "-r",
+            requirements,
+        ]
         process.run([*installer, *own], env={**os.environ, "SECRET": "s3cret"})
         assert {asked for asked, _ in server.asked} == paths
         rmtree(tmp_path / "installed")

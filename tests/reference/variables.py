@@ -24,7 +24,7 @@ AS_A_WHOLE: Mapping[str, set[str]] = {
     "wheelmill/installers/package_index.py": {"PIP_*", "UV_*"},
     "wheelmill/installers/uv.py": {"PIP_*", "UV_*"},
     "wheelmill/system/process.py": set(),  # what foreign code sees
-    "wheelmill/web/credentials.py": {"WHEELMILL_TOKEN_*"},
+    "wheelmill/web/credentials.py": {"WHEELMILL_TOKEN_*", "UV_INDEX_*", "POETRY_HTTP_BASIC_*"},
 }
 """The files that take all variables at once, and which of these they mean, or none where a program gets a copy."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -56,6 +57,14 @@ class Source(SourceDescription):
     name: str
     kind: SourceKind
     url: str
+    given: str | None = None
+    """The option that named it, without credentials; None if wheels of it need no record of that in their project."""
+    is_exclusive: bool = False
+    """True if its projects come from nowhere else: their project says so."""
+
+    def serves(self, project: ProjectName) -> bool:
+        """True if it may have a project; PDM has patterns of names."""
+        return not self.projects or any(fnmatchcase(project, name) for name in self.projects)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,7 +93,8 @@ def has_no_files_of_the_environment(contents: Contents) -> Iterator[Finding]:
                 return True
             case ["share" | "include", folder, _, *_]:
                 return _is_named_after(contents.name.project, folder)
-        return False
+            case _:
+                return False
 
     others = (file.member for file in contents.installed if file.place == "environment" and not is_own(file))
     yield from _finding(Code.FOREIGN_FILES, others, "{names} belongs to the environment, not to a wheel")

@@ -29,6 +29,8 @@ _IN_HOSTS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.:")
 """Characters of names and IP addresses; programs disagree about how to read others in a URL."""
 _USERINFO: Final = re.compile(r"(?<=://)[^/?#\s]*@")
 """RFC 3986, section 3.2.1."""
+_VARIABLE: Final = re.compile(r"\$\{((?:[A-Za-z0-9_]*INDEX|POETRY_HTTP_BASIC)_[A-Za-z0-9_]+)\}")
+"""Variable in the URL of an index, as pip and PDM have it. A foreign project could name any other secret."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,16 +298,36 @@ Credentials = Callable[[str], str | None]
 
 _given: Final[dict[Origin, Credential]] = {}
 """Credentials from URLs that this process was given."""
+_of_variables: Final[dict[Origin, Credential]] = {}
+"""Credentials from variables that such URLs name."""
+_variables: Final[dict[Origin, dict[str, None]]] = {}
+"""Variables that URLs name in place of a user and a password: ``${INDEX_USER}:${INDEX_PASSWORD}``."""
+
+
+def with_index_variables(url: str, prefix: str, name: str) -> str:
+    """Name the variables with the credential of an index in its URL: ``UV_INDEX_<NAME>_USERNAME`` and ``_PASSWORD``."""
+    variable = f"{prefix}_{re.sub('[^A-Z0-9]', '_', name.upper())}"
+    is_open = prefix and name and not _USERINFO.search(url)
+    return url.replace("://", f"://${{{variable}_USERNAME}}:${{{variable}_PASSWORD}}@", 1) if is_open else url
 
 
 def keep_credential(url: str) -> str:
     """Remove user and password from a URL that a person gave, and send them to its server from now on.
 
-    The returned URL may be shown and stored. Any other text only loses its user and password.
+    The returned URL may be shown and stored. Any other text only loses its user and password. Variables in them are
+    read for a secure connection only; of two URLs for a server, the first that has any set counts.
     """
     try:
         origin = Origin.of(url)
     except ValueError:
+        return without_credentials(url)
+    if names := _VARIABLE.findall("".join(_USERINFO.findall(url))):
+        _variables.setdefault(origin, {}).update(dict.fromkeys(names))
+        known = dict(os.environ)
+        if is_secure(url) and any(map(known.get, names)):
+            with_values = _VARIABLE.sub(lambda name: quote(known.get(name[1], ""), safe=""), url)
+            if credential := _credential_in(with_values, origin):
+                _of_variables.setdefault(origin, credential)
         return without_credentials(url)
     credential = _credential_in(url, origin)
     if credential and _given.setdefault(origin, credential) != credential:
@@ -318,8 +340,9 @@ def keep_credential(url: str) -> str:
 def credential_for(url: str) -> Credential | None:
     """Return the credential for the server of a URL, from the first source that has one.
 
-    Sources: the URL itself; URLs given to `keep_credential`; ``WHEELMILL_TOKEN_<HOST>``; ``credentials.toml``;
-    ``GITHUB_TOKEN`` or the gh command for GitHub's API; netrc. A keyring is queried for a user without a password.
+    Sources: the URL itself; URLs given to `keep_credential`; ``WHEELMILL_TOKEN_<HOST>``; ``credentials.toml``; the
+    variables that such URLs name; ``GITHUB_TOKEN`` or the gh command for GitHub's API; netrc. A keyring is queried for
+    a user without a password.
     Another text than a URL of http or https is a ValueError.
     """
     origin = Origin.of(url)
@@ -357,8 +380,13 @@ def github_api() -> str:
     return os.environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/")
 
 
+def variables_for(origin: Origin) -> list[str]:
+    """Return the variables that may have a credential for a server."""
+    return [*filter(None, [variable_for(origin)]), *_variables.get(origin, ())]
+
+
 def _stored_credentials() -> Stored:
-    return {**read_credentials_file(), **read_variables(), **_given}
+    return {**_of_variables, **read_credentials_file(), **read_variables(), **_given}
 
 
 def _unlock(origin: Origin, stored: Credential | str) -> Credential:
@@ -380,7 +408,7 @@ def _credential_in(url: str, origin: Origin) -> Credential | None:
     if address.username is None:
         return None
     username = unquote(address.username)
-    password = ask_keyring(origin, username) or "" if address.password is None else unquote(address.password)
+    password = unquote(address.password or "") or ask_keyring(origin, username) or ""
     return _checked_credential(username, password, f"the URL of {origin}")
 
 

@@ -215,12 +215,36 @@ def test_a_password_in_a_url_with_a_line_break_is_refused() -> None:
         authorization_for("https://me:s3cret%0d%0aX: 1@index.example/")
 
 
-def test_a_url_that_was_given_leaves_its_password_for_its_origin_only() -> None:
-    assert keep_credential("https://me:word@index.example/simple/") == "https://index.example/simple/"
+@pytest.mark.parametrize("userinfo", ["me:word", "${INDEX_USER}:${INDEX_PASSWORD}", "me:${INDEX_PASSWORD}"])
+def test_a_url_that_was_given_leaves_its_password_for_its_origin_only(
+    userinfo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INDEX_USER", "me")
+    monkeypatch.setenv("INDEX_PASSWORD", "word")
+    assert keep_credential(f"https://{userinfo}@index.example/simple/") == "https://index.example/simple/"
     assert authorization_for("https://index.example/files/x.whl") == BASIC
     for url in ("http://index.example/", "https://index.example:8443/", "https://files.index.example/"):
         assert authorization_for(url) is None
     assert known_credentials().keys() == {Origin.of("https://index.example")}
+
+
+def test_a_password_that_is_given_comes_before_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INDEX_PASSWORD", "other")
+    keep_credential("https://me:${INDEX_PASSWORD}@index.example/")
+    keep_credential("https://me:word@index.example/")
+    assert authorization_for("https://index.example/") == BASIC
+
+
+@pytest.mark.parametrize("name", ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "UV_PUBLISH_PASSWORD", "DATABASE_URL"])
+def test_a_url_names_no_secret_of_another_kind_and_shows_none_openly(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("INDEX_PASSWORD", "word")
+    for url in (f"https://${{{name}}}@index.example/", "http://me:${INDEX_PASSWORD}@plain.example/"):
+        keep_credential(url)
+    held = known_credentials().values()
+    assert [each for each in held if {"secret", "word"} & {each.username, each.secret}] == []
 
 
 def test_two_passwords_for_one_server_contradict_each_other() -> None:

@@ -31,6 +31,7 @@ from wheelmill.cli.shared.options import SignerOption, projects_of, requirements
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH
 from wheelmill.system.process import fenced
+from wheelmill.web.credentials import without_credentials
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import ProjectChange, Remove, ResolutionContent, Update
@@ -181,6 +182,7 @@ def _find_newest_torch(
     from wheelmill.client.choose.choice import targets_of
     from wheelmill.client.choose.resolve import read_facts, resolve
     from wheelmill.client.project.change import find_declared_cuda
+    from wheelmill.client.project.declared import torch_indexes
 
     newer: list[Resolution] = []
     notes: list[str] = []
@@ -189,7 +191,7 @@ def _find_newest_torch(
     first = with_declared_torch(targets[0].detect(), project, targets[0].overrides(), asks_torch=False)
     if first.torch is None or not torches:
         return target, newer, notes
-    declared = find_declared_cuda(torches, project.torch_indexes)
+    declared = find_declared_cuda(torches, torch_indexes(project.sources))
     cuda = target.cuda or (str(declared) if declared else None)
     known = targets_of(replace(first, torch=None, torch_range=None, cuda=declared, cpu_only=False), read_facts())
     for torch in sorted({each.torch for each in known if each.torch and each.torch > first.torch}, reverse=True):
@@ -257,6 +259,9 @@ def _change(
     environment = target.environment_of(project)
     for note in edit.notes:
         say(f"note: {note}")
+    for place in (*search.named, *(search.extra_source or ())):
+        if (public := without_credentials(place)) != place:
+            say(f"note: no file has the password of {public}: put it into netrc or credentials.toml")
     if dry_run:
         beside = () if isinstance(project, PlainProject) else requirements_beside(asked, project)
         outcome = forecast(resolutions[0], environment, search, edit.contents, beside)

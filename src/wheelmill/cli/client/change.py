@@ -327,7 +327,7 @@ def resolve_for_all(
         if found:
             first = found[0].environment
             environment = replace(environment, torch=first.torch, cuda=first.cuda)
-        resolution = resolve(requirements, environment, replace(search.search(), confirm=True))
+        resolution = resolve(requirements, environment, replace(search.search(project), confirm=True))
         if project and resolution.unresolved and not search.offline:
             resolution = _with_plain_packages(resolution, requirements, project)
         print_resolution(resolution)

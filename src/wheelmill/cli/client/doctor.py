@@ -95,6 +95,7 @@ def _examine(
     from wheelmill.client.doctor.inventory import read_environment
     from wheelmill.web.budget import Budget
 
+    search.search(project)  # its indexes may have credentials
     environment = target.detect()
     with download_bars() as shown:
         examined = read_environment(

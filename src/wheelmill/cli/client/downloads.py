@@ -84,11 +84,10 @@ def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
     """Open the cache of wheels, and show downloads into it while the context is open."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from wheelmill.client.sources.sources import keep_credentials
     from wheelmill.installers.package_index import configured_index
     from wheelmill.web.client import ATTENDED, Web
 
-    keep_credentials(search.named, search.extra_source or ())
+    search.search()  # the URLs of sources may have credentials
     configured_index()  # a lock may have files of it, and its URL their password
     directory = user_cache_path("wheelmill") / "wheels"
     if fault := None if search.offline else _fault_of(directory):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,8 +17,9 @@ from wheelmill.client.choose.resolve import Search
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
 from wheelmill.client.records import Choice, Resolution, Source, SourceOutcome, Unresolved, messages_of
 from wheelmill.client.sources.listing import known_projects
+from wheelmill.client.sources.sources import keep_credentials
 from wheelmill.errors import NetworkError, NoWheelError, UsageError, WheelmillError
-from wheelmill.names import ProjectName, StableTorch, project_name
+from wheelmill.names import TORCH, ProjectName, StableTorch, project_name
 from wheelmill.web.budget import TIMEOUT_S, Budget
 from wheelmill.wheel.label import torch_in_json, words_for
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         Resolve,
         SearchContent,
     )
+    from wheelmill.client.project.find import Project
 
 
 def _option(name: str, text: str, metavar: str | None = None, **more: Any) -> object:  # noqa: ANN401 - of typer.Option
@@ -76,15 +79,22 @@ class SearchOptions:
         """Time that all searches of the command share."""
         return Budget(self.timeout)
 
-    def search(self) -> Search:
-        """Return the options as a `Search` of the client."""
+    def search(self, project: Project | None = None) -> Search:
+        """Return the options and the sources of a project, by default the nearest, as a `Search` of the client."""
+        from wheelmill.client.project.find import find_project
+
         if self.offline and (self.refresh or self.no_cache):
             raise UsageError("options-conflict", "--offline needs the cache: leave out --refresh and --no-cache")
         if self.allow_other_torch and self.no_look:
             raise UsageError("options-conflict", "--allow-other-torch has to look into wheels: leave out --no-look")
+        with suppress(UsageError, OSError):  # commands that change the nearest project name its fault
+            project = project or find_project(None)
+        sources = project.sources if project else ()
+        keep_credentials(self.named, self.extra_source or ())
         return Search(
             named=self.named,
             extra=self.extra_source or (),
+            declared=[replace(each, projects=each.projects - {TORCH}) for each in sources if each.projects != {TORCH}],
             offline=self.offline,
             refresh=self.refresh,
             use_cache=not self.no_cache,

@@ -204,6 +204,7 @@ def with_declared_torch(
     """Replace the installed torch and CUDA by those that a project declares, unless options or requests name others."""
     from wheelmill.client.lock.environments import marker_environment
     from wheelmill.client.project.change import find_declared_cuda, range_of
+    from wheelmill.client.project.declared import torch_indexes
 
     seen = {name: str(value) for name, value in marker_environment(found).items()}
     torches = [each for each in project.requirements if canonicalize_name(each.name) == TORCH]
@@ -211,7 +212,7 @@ def with_declared_torch(
     is_named = bool(given.torch) or asks_torch
     if wanted and not is_named:
         found = found.with_torch_in(functools.reduce(operator.and_, wanted))
-    cuda = find_declared_cuda(torches, project.torch_indexes)
+    cuda = find_declared_cuda(torches, torch_indexes(project.sources))
     if cuda in (None, found.cuda) or given.names_cuda:
         return found
     built = replace(found, cpu_only=False, cxx11_abi=None, torch_release=None)

@@ -182,6 +182,8 @@ class Search:
     """Sources that replace those that ship."""
     extra: Sequence[str] = ()
     """Sources that come before the others."""
+    declared: Sequence[Source] = ()
+    """Sources of the project."""
     offline: bool = False
     """Use only what the cache has."""
     refresh: bool = False
@@ -211,7 +213,7 @@ class Search:
     def sources(self, cache: PageCache, warn: Callable[[str], None]) -> tuple[Source, ...]:
         """Read the sources of wheels."""
         if not self.use_cache:
-            return read_sources(self.named, self.extra, cache)
+            return read_sources(self.named, self.extra, cache, declared=self.declared)
         newer_at = partial(
             newer_list,
             folder=cache_folder(),
@@ -221,7 +223,7 @@ class Search:
             progress=self.progress,
             budget=self.budget,
         )
-        return read_sources(self.named, self.extra, cache, newer_at)
+        return read_sources(self.named, self.extra, cache, newer_at, self.declared)
 
     def open_cache(self) -> PageCache:
         """Open the cache of pages."""

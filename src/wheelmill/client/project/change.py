@@ -20,6 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 
 from wheelmill.client.lock.files import Pin, pins_of
+from wheelmill.client.project.declared import given_sources, read_declared, torch_indexes
 from wheelmill.client.project.pyproject import PyprojectEditor, UvPyproject
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
@@ -104,6 +105,8 @@ def add_wheels(pyproject: PyprojectEditor, asked: Sequence[Requirement], resolut
     pyproject.ask([each for each in asked if each not in torches])
     for torch in torches:
         pyproject.ask_torch(torch)
+    for project, texts in given_sources(pyproject.path, resolutions).items():
+        pyproject.keep_source(project, texts)
     for project, pins in pins_of(resolutions, named_indexes=pyproject.names_indexes).items():
         if project == TORCH:
             choices = [choice for each in resolutions for choice in each.choices.values()]
@@ -191,7 +194,7 @@ def _pin_torch(pyproject: PyprojectEditor, pins: Sequence[Pin], resolutions: Seq
         pyproject.draw_from(TORCH, pins)
     elif any(pin.index for pin in pins):
         cudas = {str(resolution.environment.cuda) for resolution in resolutions}
-        if cudas != {str(find_declared_cuda((), pyproject.torch_indexes))}:
+        if cudas != {str(find_declared_cuda((), torch_indexes(read_declared([pyproject.path.parent]))))}:
             cuda = ", ".join(sorted(cudas))
             yield f"torch keeps its source in {pyproject.path.name}, which must be one for CUDA {cuda}"
 

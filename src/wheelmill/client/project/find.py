@@ -24,7 +24,7 @@ from wheelmill.client.project.tools import (
     find_workspace,
     is_made_by_uv,
 )
-from wheelmill.client.records import Resolution
+from wheelmill.client.records import Resolution, Source
 from wheelmill.client.target.detect import active_environment
 from wheelmill.errors import UsageError
 from wheelmill.installers.uv import find_uv
@@ -80,15 +80,15 @@ class Project(Protocol):
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
-        """The user's requests to wheelmill, from which an update may take any matching version."""
+        """The user's requests to wheelmill, from which an update may take any matching version, and pinned wheels."""
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
         """All its dependencies."""
 
     @property
-    def torch_indexes(self) -> Sequence[str]:
-        """The URLs of the indexes that torch comes from, as far as its files name them."""
+    def sources(self) -> tuple[Source, ...]:
+        """The sources that its files name: those of its wheels, and the indexes of its tool."""
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Make it depend on chosen wheels, given for each environment in ``resolutions``; updates read ``asked``."""

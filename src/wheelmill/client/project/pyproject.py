@@ -211,11 +211,6 @@ class PyprojectEditor(TomlTables):
         """True if the user set a project's source."""
         return False
 
-    @property
-    def torch_indexes(self) -> list[str]:
-        """The URLs of the indexes that torch comes from, as far as the file names them."""
-        return []
-
     def ask_torch(self, asked: Requirement) -> None:
         """Depend on torch as the user asks; a bare name leaves an existing dependency as it is."""
         had = self.torch_by_hand
@@ -239,6 +234,12 @@ class PyprojectEditor(TomlTables):
                 requirement.extras |= dependency.extras
         return tuple(found)
 
+    @property
+    def source_urls(self) -> Mapping[str, str]:
+        """The URLs that uv's sources give for dependencies."""
+        sources = self.table("tool", "uv", "sources") or {}
+        return {name: str(entry.get("url", "")) for name in sources for entry in entries_of(sources[name])}
+
     def ask(self, requirements: Sequence[Requirement]) -> None:
         """Record requests, replacing earlier ones for the same projects."""
         new = {canonicalize_name(each.name): str(each) for each in requirements}
@@ -248,7 +249,17 @@ class PyprojectEditor(TomlTables):
     def forget(self, project: ProjectName) -> None:
         """Remove the record of a request for a project."""
         if self.table("tool", "wheelmill") is not None:
+            self.keep_source(project, ())
             self._write_asked([str(each) for each in self.asked if canonicalize_name(each.name) != project])
+
+    def keep_source(self, project: ProjectName, texts: Sequence[str]) -> None:
+        """Record where the wheels of a project come from, in place of what was recorded."""
+        if texts:
+            array = tomlkit.array()
+            array.extend(texts)
+            self.make_table("tool", "wheelmill").setdefault("sources", tomlkit.inline_table())[project] = array
+        else:
+            self.prune("tool", "wheelmill", "sources", project)
 
     def keep_torch_for(self, linked: Iterable[ProjectName]) -> None:
         """Record the wheels that torch is pinned for, and the dependency on torch before the first of them."""
@@ -380,20 +391,9 @@ class IndexTables(PyprojectEditor):
 
     def has_source_by_hand(self, project: ProjectName) -> bool:
         """True if the user set a project's source."""
-        entries = _entries((self.table(*self.source_keys) or {}).get(self._source_key(project), []))
+        entries = entries_of((self.table(*self.source_keys) or {}).get(self._source_key(project), []))
         places = [entry for entry in entries if _PLACES & entry.keys()]
         return any(not str(entry.get(self.source_word, "")).startswith(OURS) for entry in places)
-
-    @property
-    def torch_indexes(self) -> list[str]:
-        """The URLs of the indexes that torch's sources name; without any, of those that serve every dependency."""
-        entries = _entries((self.table(*self.source_keys) or {}).get(self._source_key(TORCH), []))
-        named = {str(entry[self.source_word]) for entry in entries if self.source_word in entry}
-        return [
-            str(index.get("url"))
-            for index in self._indexes()
-            if (str(index.get("name")) in named if named else not index.items() >= self.explicit.items())
-        ]
 
     def _source_key(self, project: ProjectName) -> str:
         """The spelling of a project's name in the table of sources."""
@@ -433,7 +433,7 @@ class IndexTables(PyprojectEditor):
     def _drop_unused_indexes(self) -> None:
         """Remove unused indexes that wheelmill added."""
         sources = (self.table(*self.source_keys) or {}).values()
-        used = {entry.get(self.source_word) for source in sources for entry in _entries(source)}
+        used = {entry.get(self.source_word) for source in sources for entry in entries_of(source)}
         indexes = self._indexes()
         for place in reversed(range(len(indexes))):
             index = indexes[place]
@@ -455,6 +455,11 @@ class UvPyproject(IndexTables):
     explicit = MappingProxyType({"explicit": True})
 
 
-def _entries(source: Any) -> list[MutableMapping[str, Any]]:  # noqa: ANN401 - TOML
+def entries_of(source: object) -> list[MutableMapping[str, Any]]:
     """List the tables of a source: one, or one for each marker; a bare version has none."""
-    return [each for each in (source if isinstance(source, list) else [source]) if isinstance(each, MutableMapping)]
+    return [each for each in listed(source) if isinstance(each, MutableMapping)]
+
+
+def listed(value: object) -> Sequence[Any]:
+    """Return a value that may be a list or one item of it; empty if it is missing."""
+    return value if isinstance(value, list) else [] if value is None else [value]

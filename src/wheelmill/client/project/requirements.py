@@ -7,6 +7,7 @@ https://pip.pypa.io/en/stable/reference/requirements-file-format/
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -20,7 +21,8 @@ from wheelmill.client.install.installer import installer_for, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import pins_of
 from wheelmill.client.project.change import Edit, check_depends, check_torch
-from wheelmill.client.records import Resolution
+from wheelmill.client.project.declared import SETTINGS, asked_with_pins, declare, given_sources
+from wheelmill.client.records import Resolution, Source
 from wheelmill.client.target.detect import find_interpreter
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, ProjectName, read_requirement
@@ -30,9 +32,11 @@ from wheelmill.system.progress import Progress
 _BEGIN = "# >>> wheelmill {command}: what stands between this line and the next mark is replaced"
 _END = "# <<< wheelmill {command}"
 _ASKED = "# asked for: "
+_SOURCE = "# source of "
 _TORCH_FOR = "# torch for: "
 _INDEX = "--extra-index-url "
-_INDEX_OPTIONS = ("-i ", "--index-url", "--extra-index-url")
+_OPTION = re.compile(r"\s*--?([a-z-]+)[ =]\s*(\S+)")
+"""Option of pip, and its value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +110,10 @@ class RequirementsFile:
         """The indexes that were added for torch."""
         return self._lines_after(_INDEX)
 
+    def sources_without(self, projects: Collection[str]) -> list[str]:
+        """The lines with the sources of wheels, but for those of some projects."""
+        return [f"{_SOURCE}{each}" for each in self._lines_after(_SOURCE) if each.partition(":")[0] not in projects]
+
     def _lines_after(self, prefix: str) -> tuple[str, ...]:
         return tuple(line.removeprefix(prefix) for line in self.ours if line.startswith(prefix))
 
@@ -115,6 +123,11 @@ class RequirementsFile:
         marked = len(self.ours) + 2 if self.ours else 0
         lines = (*enumerate(self.before, 1), *enumerate(self.after, len(self.before) + marked + 1))
         return tuple((number, requirement) for number, line in lines if (requirement := _requirement_in(line)))
+
+    @property
+    def options(self) -> list[tuple[str, str]]:
+        """The options of pip in the user's lines, and their values."""
+        return [(found[1], found[2]) for line in (*self.before, *self.after) if (found := _OPTION.match(line))]
 
     @property
     def has_hashes(self) -> bool:
@@ -215,8 +228,10 @@ class RequirementsProject:
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
-        """The requirements that the user asked wheelmill for."""
-        return RequirementsFile.read(self.path).asked
+        """The requirements that the user asked wheelmill for, and the wheels that the user's lines pin."""
+        file = RequirementsFile.read(self.path)
+        tied = {name for option, names in file.options if option == "only-binary" for name in names.split(",")}
+        return asked_with_pins(file.asked, (each for _, each in file.by_hand), tied, {})
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
@@ -225,11 +240,16 @@ class RequirementsProject:
         return (*(each for _, each in file.by_hand), *map(Requirement, file.pinned))
 
     @property
-    def torch_indexes(self) -> list[str]:
-        """The URLs in the file's options for indexes."""
+    def sources(self) -> tuple[Source, ...]:
+        """The sources of wheels and of torch between the marks, and those that the user's options name for all."""
         file = RequirementsFile.read(self.path)
-        lines = (line.split("#")[0].strip() for line in (*file.before, *file.ours, *file.after))
-        return [line.replace("=", " ").split()[-1] for line in lines if line.startswith(_INDEX_OPTIONS)]
+        given = [line.removeprefix(_SOURCE).partition(": ") for line in file.sources_without(())]
+        places = [
+            *((f"{_SOURCE}{name}", text, "", [canonicalize_name(name)]) for name, _, text in given),
+            *((_INDEX.strip(), url, "simple", [TORCH]) for url in file.indexes),
+            *((option, value, SETTINGS[option], ()) for option, value in file.options if option in SETTINGS),
+        ]
+        return tuple(source for place in places for source in declare(self.path, *place))
 
     def find_python(self) -> Path | None:
         """The interpreter of its environment."""
@@ -250,7 +270,10 @@ class RequirementsProject:
         indexes = {pin.index.url for pin in pins.get(TORCH, ()) if pin.index} if TORCH in pins else set(file.indexes)
         chosen = [choice for each in resolutions for choice in each.choices.values()]
         torch_for = file.torch_for | {each.candidate.project for each in chosen if each.needs_torch}
-        ours = block((kept | new).values(), torch_for, sorted(indexes), sorted(lines))
+        named = given_sources(self.path, resolutions)
+        given = [f"{_SOURCE}{project}: {text}" for project, texts in named.items() for text in texts]
+        given += file.sources_without(named)
+        ours = block((kept | new).values(), torch_for, sorted(indexes), [*sorted(given), *sorted(lines)])
         notes = self._compilation_notes
         if not (self.environment or self.python):
             notes.append(f"nothing was installed: there is no environment beside {self.path.name}, and none is active")
@@ -265,6 +288,7 @@ class RequirementsProject:
         gone = {*projects, *([] if torch_for or asks_torch else [TORCH])}
         pins = [text for text in file.pinned if canonicalize_name(Requirement(text).name) not in gone]
         asked = [each for each in file.asked if canonicalize_name(each.name) not in gone]
+        pins = [*file.sources_without(gone), *pins]
         ours = block(asked, torch_for, file.indexes if torch_for or asks_torch else (), pins)
         return Edit.of(self.path, file.with_ours(list(ours)), self._compilation_notes)
 

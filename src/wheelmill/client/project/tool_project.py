@@ -23,12 +23,13 @@ from wheelmill.client.install.installer import install_chosen, installer_for, in
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import read_toml
 from wheelmill.client.project.change import Edit, add_wheels, remove_packages
+from wheelmill.client.project.declared import asked_with_pins, read_declared
 from wheelmill.client.project.pyproject import PyprojectEditor
-from wheelmill.client.records import Candidate, Resolution
+from wheelmill.client.records import Candidate, Resolution, Source
 from wheelmill.client.target.detect import find_interpreter
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.installers.uv import run_installer
-from wheelmill.names import ProjectName
+from wheelmill.names import TORCH, ProjectName
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import wheel_behind
 
@@ -123,8 +124,10 @@ class PyprojectProject:
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
-        """The requirements in ``tool.wheelmill.packages``."""
-        return self._read().asked
+        """The requirements in ``tool.wheelmill.packages``, and the wheels that it pins; see `asked_with_pins`."""
+        read = self._read()
+        tied = {name for each in self.sources if TORCH not in each.projects for name in each.projects}
+        return asked_with_pins(read.asked, read.requirements, tied, read.source_urls)
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
@@ -132,9 +135,9 @@ class PyprojectProject:
         return self._read().requirements
 
     @property
-    def torch_indexes(self) -> list[str]:
-        """The URLs of the indexes of torch in its ``pyproject.toml``."""
-        return self._read().torch_indexes
+    def sources(self) -> tuple[Source, ...]:
+        """The sources in its ``pyproject.toml``, in a ``uv.toml`` beside it, and in those of its workspace."""
+        return read_declared(dict.fromkeys((self.path.parent, self.root)))
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Write wheels into its file; see `Project`."""

@@ -35,7 +35,15 @@ from wheelmill.client.install.installer import installer_for
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import Index, Pin
 from wheelmill.client.project.change import Edit
-from wheelmill.client.project.pyproject import OURS, IndexTables, PyprojectEditor, TomlTables, UvPyproject, set_key
+from wheelmill.client.project.pyproject import (
+    OURS,
+    IndexTables,
+    PyprojectEditor,
+    TomlTables,
+    UvPyproject,
+    listed,
+    set_key,
+)
 from wheelmill.client.project.tool_project import LockedProject, ToolProject
 from wheelmill.client.records import Resolution
 from wheelmill.client.target.detect import find_interpreter, python_in
@@ -180,7 +188,7 @@ class PdmPyproject(PyprojectEditor):
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Add indexes for a project only, and remove those that were added for it before."""
-        sources = self._sources
+        sources = self.array_of_tables("tool", "pdm", "source")
         for place in reversed(range(len(sources))):
             source = sources[place]
             if str(source.get("name")).startswith(OURS) and source.get("include_packages") == [project]:
@@ -197,25 +205,11 @@ class PdmPyproject(PyprojectEditor):
                 pdm["source"] = tomlkit.aot()
             pdm["source"].append(added)
 
-    @property
-    def torch_indexes(self) -> list[str]:
-        """The URLs of the indexes for torch, or for every dependency."""
-        return [str(each.get("url")) for each in self._sources if TORCH in _packages_of(each, every=(TORCH,))]
-
     def has_source_by_hand(self, project: ProjectName) -> bool:
         """True if the user set a project's source."""
-        named = [str(each.get("name")) for each in self._sources if project in _packages_of(each)]
+        sources = self.array_of_tables("tool", "pdm", "source")
+        named = [str(each.get("name")) for each in sources if project in listed(each.get("include_packages"))]
         return any(not name.startswith(OURS) for name in named)
-
-    @property
-    def _sources(self) -> list[MutableMapping[str, Any]]:
-        return self.array_of_tables("tool", "pdm", "source")
-
-
-def _packages_of(source: Mapping[str, Any], every: Collection[str] = ()) -> Collection[str]:
-    """The packages that a source of PDM is for alone; `every` if it is for all."""
-    packages = source.get("include_packages")
-    return packages if isinstance(packages, list) else every
 
 
 @dataclass(frozen=True, kw_only=True)

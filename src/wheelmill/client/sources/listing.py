@@ -55,10 +55,11 @@ def places_of(
     project: ProjectName, sources: Sequence[Source], targets: Sequence[TargetEnvironment], facts: Compatibility
 ) -> list[ListingPlace]:
     """List the pages that may have wheels of a project for any of these targets, in the order of the sources."""
+    own = [number for number, source in enumerate(sources, 1) if source.is_exclusive and source.serves(project)]
     return [
         place
-        for source in sources
-        if not source.projects or project in source.projects
+        for source in sources[: max(own, default=None)]
+        if source.serves(project)
         if not source.platforms or not {target.platform.plain for target in targets}.isdisjoint(source.platforms)
         for place in {place.url: place for place in _places(source, project, targets, facts)}.values()
     ]
@@ -220,7 +221,7 @@ def known_projects(
     found: set[ProjectName] = set()
     for source in sources:
         if source.projects:
-            found |= source.projects
+            found |= set(_project_names(source.projects))
             continue
         found |= set(_project_names(cache.projects_below(source.url.partition("{")[0])))
         if source.kind is SourceKind.SIMPLE:

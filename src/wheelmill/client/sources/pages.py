@@ -19,7 +19,7 @@ from wheelmill.client.sources.forms import LinkGroup
 from wheelmill.errors import NetworkError, UnreadableError, WheelmillError
 from wheelmill.system.progress import QUIET, Progress, number_of
 from wheelmill.web.budget import Budget
-from wheelmill.web.credentials import Origin, github_api, variable_for, without_credentials
+from wheelmill.web.credentials import Origin, github_api, variables_for, without_credentials
 from wheelmill.web.pages import JSON_TYPE, Link
 
 if TYPE_CHECKING:
@@ -461,6 +461,6 @@ def _refusal(answer: Answer) -> tuple[LookupOutcome, str]:
         return LookupOutcome.LIMITED, f"{status}: {hint}"
     if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         origin = Origin.of(answer.url)
-        places = filter(None, ("credentials.toml", "netrc" if origin.is_secure else None, variable_for(origin)))
+        places = filter(None, ("credentials.toml", "netrc" if origin.is_secure else None, *variables_for(origin)))
         return LookupOutcome.REFUSED, f"{status}: a credential is needed, in {' or '.join(places)}"
     return LookupOutcome.ABSENT if answer.status == HTTPStatus.GONE else LookupOutcome.UNREACHABLE, status

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -14,13 +15,14 @@ from wheelmill.client.records import Source, SourceKind, SourceList
 from wheelmill.client.sources.pages import PageCache
 from wheelmill.config.model.sources import listing_url
 from wheelmill.errors import IntegrityError, UsageError, WheelmillError
+from wheelmill.names import bounded
 from wheelmill.system import own_installation
 from wheelmill.system.files import sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
 from wheelmill.system.records import plain_of, record_of
 from wheelmill.web.budget import Budget
-from wheelmill.web.credentials import Origin, github_api, keep_credential
+from wheelmill.web.credentials import Origin, github_api, keep_credential, without_credentials
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -37,17 +39,25 @@ def read_sources(
     extra: Sequence[str],
     cache: PageCache,
     newer_at: Callable[[str], Path | None] = lambda _site: None,
+    declared: Iterable[Source] = (),
 ) -> tuple[Source, ...]:
     """Read the sources of wheels, in the order of preference.
 
-    The ``extra`` sources come first. Those in ``named``, else the words of ``WHEELMILL_SOURCES``, replace the shipped
-    ones. Otherwise ``newer_at`` gives the list of a site, if it has a newer one than the shipped list. The site is in
-    ``WHEELMILL_SITE``, else in the shipped list; an empty one means the shipped list.
+    The ``extra`` sources come first. Those in ``named`` replace all others. Else those that the project declares
+    follow; then the words of ``WHEELMILL_SOURCES``, which replace the shipped ones. Otherwise ``newer_at`` gives the
+    list of a site, if it has a newer one than the shipped list. The site is in ``WHEELMILL_SITE``, else in the shipped
+    list; an empty one means the shipped list.
     """
-    chosen = named or os.environ.get("WHEELMILL_SOURCES", "").split()
-    given = [source for text in (*extra, *chosen) for source in _sources_at(text, cache)]
-    if chosen:
+    given = [
+        replace(source, given=without_credentials(text) if ":" in text else str(Path(text).absolute()))
+        for text in (*extra, *named)
+        for source in sources_at(text, cache)
+    ]
+    if named:
         return tuple(given)
+    given += sorted(declared, key=lambda each: not each.is_exclusive)
+    if words := os.environ.get("WHEELMILL_SOURCES", "").split():
+        return (*given, *(source for text in words for source in sources_at(text, cache)))
     shipped = _read_file(SHIPPED, cache)
     site = os.environ.get("WHEELMILL_SITE", shipped.site)
     newer = newer_at(_keep_credential("WHEELMILL_SITE", site)) if site else None
@@ -60,56 +70,57 @@ def keep_credentials(named: Sequence[str], extra: Sequence[str]) -> None:
         keep_credential(text.removeprefix("simple:").removeprefix("find-links:"))
 
 
-def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
+def sources_at(text: str, cache: PageCache | None, given_by: str = "--source") -> tuple[Source, ...]:
     """Read the sources that one word names; a URL alone is a page of links, or an index if it ends with ``simple``."""
     kind, _, rest = text.partition(":")
     match kind:
         case "simple" | "find-links" | "github" | "huggingface":
-            return (_source_at(SourceKind(kind), rest),)
+            return (_source_at(SourceKind(kind), rest, given_by),)
         case _ if rest.startswith("//"):
-            is_simple = urlsplit(_keep_credential("--source", text)).path.rstrip("/").endswith("simple")
-            return (_source_at(SourceKind.SIMPLE if is_simple else SourceKind.FIND_LINKS, text),)
+            is_simple = urlsplit(_keep_credential(given_by, text)).path.rstrip("/").endswith("simple")
+            return (_source_at(SourceKind.SIMPLE if is_simple else SourceKind.FIND_LINKS, text, given_by),)
         case _:
-            return _read_file(Path(text), cache).sources
+            return _read_file(Path(text), cache, given_by).sources
 
 
-def _source_at(kind: SourceKind, text: str) -> Source:
+def _source_at(kind: SourceKind, text: str, given_by: str) -> Source:
     is_url = kind in (SourceKind.SIMPLE, SourceKind.FIND_LINKS)
-    place = _keep_credential(f"--source {kind}", text) if is_url else text
+    place = _keep_credential(f"{given_by} {kind}", text) if is_url else text
     try:
         return Source(name=place, kind=kind, url=listing_url(kind.replace("-", "_"), place))
     except ValueError as error:
-        raise UsageError("source-invalid", f"--source {kind}:{place.partition('?')[0]}: {error}") from None
+        raise UsageError("source-invalid", f"{given_by} {kind}:{place.partition('?')[0]}: {error}") from None
 
 
 def _keep_credential(given_by: str, text: str) -> str:
     """Remove the credentials from a URL, and keep them for its server."""
     try:
-        Origin.of(text)
+        Origin.of(bounded(text))
     except ValueError as error:
         raise UsageError("source-invalid", f"{given_by}: {error}") from None
     return keep_credential(text)
 
 
-def _read_file(path: Path, cache: PageCache) -> SourceList:
+def _read_file(path: Path, cache: PageCache | None, given_by: str = "--source") -> SourceList:
     """Read a file, or its content from the cache: reading YAML takes longer than choosing."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(
             "source-unreadable",
-            f"--source {path}: {error.strerror}",
+            f"{given_by} {path}: {error.strerror}",
             hint="give a file of sources, a URL, simple:URL, find-links:URL, github:OWNER/REPOSITORY or "
             "huggingface:OWNER/REPOSITORY",
         ) from None
     key = f"sources/4:{path.suffix}:{github_api()}:{sha256_of_bytes(content)}"
-    kept = cache.fact(key)
+    kept = cache.fact(key) if cache else None
     if kept is None:
         from wheelmill.client.sources.sources_file import read_sources_file  # reads YAML
 
         found = read_sources_file(path)
         kept = json.dumps(plain_of(found))
-        cache.keep_fact(key, kept)
+        if cache:
+            cache.keep_fact(key, kept)
     sources: SourceList = record_of(SourceList, json.loads(kept))
     return sources
 

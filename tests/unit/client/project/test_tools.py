@@ -10,6 +10,7 @@ from packaging.requirements import Requirement
 from tests.refusals import coded
 from tests.unit.client.targets import ARM, LINUX, candidate, resolution
 from wheelmill.client.project.change import add_wheels, remove_packages
+from wheelmill.client.project.declared import read_declared, torch_indexes
 from wheelmill.client.project.pyproject import PyprojectEditor, UvPyproject
 from wheelmill.client.project.tools import PdmPyproject, PoetryPyproject, specifiers_of
 from wheelmill.errors import UsageError
@@ -180,7 +181,7 @@ def test_sources_of_pdm_are_for_all_packages_or_for_those_that_they_name(tmp_pat
     named = '{name = "cu126", url = "https://a.example/cu126", include_packages = ["torch"]}'
     other = '{name = "other", url = "https://b.example/", include_packages = ["flash-attn"]}'
     project = pdm_project(f'[{named}, {other}, {{name = "all", url = "https://c.example/"}}]', tmp_path)
-    assert project.torch_indexes == ["https://a.example/cu126", "https://c.example/"]
+    assert torch_indexes(read_declared([tmp_path])) == ["https://a.example/cu126"]
     assert [project.has_source_by_hand(each) for each in (TORCH, FLASH, project_name("numpy"))] == [True, True, False]
 
 
@@ -188,7 +189,7 @@ def test_sources_of_pdm_are_for_all_packages_or_for_those_that_they_name(tmp_pat
 def test_sources_of_pdm_that_are_no_tables_are_named(sources: str, tmp_path: Path) -> None:
     project = pdm_project(sources, tmp_path)
     with pytest.raises(UsageError, check=coded("table-invalid", "tool.pdm.source")):
-        _ = project.torch_indexes
+        read_declared([tmp_path])
     with pytest.raises(UsageError, check=coded("table-invalid", "tool.pdm.source")):
         project.draw_from(FLASH, [])
 
