@@ -1,5 +1,6 @@
 """Only a project's own environment is emptied, and what changes is named first."""
 
+import json
 import platform
 import sys
 from collections.abc import Callable, Iterator
@@ -36,7 +37,7 @@ def make_environment(folder: Path) -> Path:
 
 
 def has_loose(environment: Path) -> bool:
-    return bool([*environment.glob("lib/python*/site-packages/loose-1.0.dist-info")])
+    return bool([*environment.glob("lib/python*/site-packages/loose-1.0.dist-info/METADATA")])
 
 
 @pytest.fixture
@@ -102,6 +103,18 @@ def test_that_of_a_named_project_is_emptied(run: Run, active: Path, tmp_path: Pa
     (own.parent / "pyproject.toml").write_text(UV)
     run("sync", "--lock", "pylock.toml", "--project", own.parent)
     assert (has_loose(own), has_loose(active)) == (False, True)
+
+
+@pytest.mark.parametrize(("origin", "stays"), [("dir_info", True), ("archive_info", False)])
+def test_a_project_that_is_installed_from_its_folder_stays(
+    origin: str, run: Run, tmp_path: Path, *, stays: bool
+) -> None:
+    own = make_environment(tmp_path / ".venv")
+    (metadata,) = own.glob("lib/python*/site-packages/loose-1.0.dist-info/METADATA")
+    metadata.with_name("direct_url.json").write_text(json.dumps({"url": tmp_path.as_uri(), origin: {}}))
+    run("sync", "--check", "--lock", "pylock.toml", exit_code=0 if stays else 9)
+    run("sync", "--lock", "pylock.toml")
+    assert has_loose(own) is stays
 
 
 def test_a_project_whose_tool_makes_its_environment_gets_nothing_into_another_one(run: Run, tmp_path: Path) -> None:

@@ -205,8 +205,8 @@ class Project:
         python = self.folder / ".venv" / "bin" / "python"
         return subprocess.run([python, "-c", f"import {module}"], check=False, capture_output=True).returncode == 0
 
-    def check(self) -> None:
-        for command in self.kind.sound:
+    def check(self, *commands: tuple[str, ...]) -> None:
+        for command in commands or self.kind.sound:
             done = subprocess.run(
                 command, cwd=self.folder, env=self.variables, check=False, capture_output=True, text=True
             )
@@ -285,5 +285,24 @@ def test_every_command_reads_and_changes_the_same_environment(
     assert str(own) in json.dumps(project.read("doctor")["looked_at"])
     project.run("lock")
     assert f"environment: {own.parent.parent}, Python" in project.run("sync")
+    if HATCHLING in project.text:  # so that its tool installs the project itself, too
+        assert subprocess.run([own, "-c", "import mine"], check=False).returncode == 0
     assert f"environment: {own.parent.parent}, Python" in project.run("remove", "demo-gpu")
+    assert project.read("list")["packages"] == []
+    group = ("--group", "train")
+    if not any(folder.glob("*.lock")):
+        project.run("add", "demo-gpu", *TARGET, *group, exit_code=2)
+        return
+    project.run("add", "demo-gpu", *TARGET, "--no-sync", *group)
+    assert project.read("list")["packages"] == []
+    (folder / "pylock.toml").unlink()  # it is older
+    project.run("doctor")
+    project.check(*case.sound[0:1])
+    project.run("update", *TARGET)
+    assert [each["project"] for each in project.read("list")["packages"]] == ["demo-gpu"]
+    project.check(*case.sound[0:1])
+    project.run("lock", exit_code=2)
+    project.run("lock", *group, *TARGET)
+    project.run("sync", *group, "--check")
+    project.run("remove", "demo-gpu", *group)
     assert project.read("list")["packages"] == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +18,9 @@ from wheelmill.cli.client.change import (
     check_driver,
     exclusive,
     forecast,
+    in_groups,
     packages_of,
+    relock,
     requirements_beside,
     resolve_for_project,
     targets_for,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import ProjectChange, Remove, ResolutionContent, Update
     from wheelmill.client.project.find import Project
     from wheelmill.client.records import Resolution
+    from wheelmill.names import ProjectName
 
 
 @with_groups
@@ -57,6 +60,7 @@ def add(
     """
     asked, project = requirements_of(requirements), target.find_project()
     with exclusive(project.root):
+        _check_group((canonicalize_name(each.name) for each in asked), project, target.group)
         resolutions = resolve_for_project(
             asked, project, target, search, build=build, require_attestation=require_attestation
         )
@@ -86,7 +90,7 @@ def update(
         raise UsageError("options-conflict", "--upgrade-torch is for all packages: leave out PROJECT and --torch")
     project = target.find_project()
     with exclusive(project.root):
-        again = _asked_again(project, projects)
+        again = _asked_again(project, projects, target.group)
         before = _declared_versions(project, again)
         newest = _find_newest_torch(again, project, target, search) if upgrade_torch else (target, [], [])
         target, newer, held_back = newest
@@ -118,6 +122,7 @@ def remove(
     names = projects_of(projects)
     project = target.find_project()
     with exclusive(project.root):
+        _check_group(names, project, target.group)
         if not target.no_sync:
             project.check_install()
         edit = project.remove(names)
@@ -131,7 +136,9 @@ def remove(
         else:
             with transaction(project.root, project.files, environment) as outcome, download_bars() as shown:
                 edit.write()
-                if not target.no_sync:
+                if target.no_sync:
+                    relock(project, shown)
+                else:
                     project.uninstall(names, shown)
             say(f"removed {', '.join(names)} from {project.path}")
     content: Remove = {
@@ -143,9 +150,22 @@ def remove(
     output.report(outcome, content)
 
 
-def _asked_again(project: Project, names: Sequence[str] | None) -> list[Requirement]:
-    """Return the requirements with which wheels were added to a project; all of them if there are no names."""
-    asked = {canonicalize_name(each.name): each for each in project.asked}
+def _check_group(names: Iterable[ProjectName], project: Project, group: str | None) -> None:
+    """Refuse dependencies that stand in another list than the named group; torch stays where it is."""
+    names = {*names} - {TORCH}
+    had = [each for each in project.requirements if canonicalize_name(each.name) in names]
+    if group and (others := [each.name for each in had if each not in in_groups(had, project, group)]):
+        raise UsageError(
+            "dependency-elsewhere",
+            f"{project.path}: {', '.join(others)} stands in another list than the group {group}",
+            hint="leave out --group to change it where it stands",
+        )
+
+
+def _asked_again(project: Project, names: Sequence[str] | None, group: str | None) -> list[Requirement]:
+    """Return the requirements with which wheels were added to a project or a group; all of them without names."""
+    found = in_groups(project.asked, project, group) if group else project.asked
+    asked = {canonicalize_name(each.name): each for each in found}
     wanted = [canonicalize_name(name) for name in names or asked]
     if missing := [name for name in wanted if name not in asked]:
         raise UsageError(
@@ -263,7 +283,7 @@ def _change(
         if (public := without_credentials(place)) != place:
             say(f"note: no file has the password of {public}: put it into netrc or credentials.toml")
     if dry_run:
-        beside = () if isinstance(project, PlainProject) else requirements_beside(asked, project)
+        beside = () if isinstance(project, PlainProject) else requirements_beside(asked, project, target.group)
         outcome = forecast(resolutions[0], environment, search, edit.contents, beside)
     else:
         is_new = environment is not None and not environment.interpreter.exists()
@@ -271,6 +291,8 @@ def _change(
             edit.write()
             if not target.no_sync:
                 project.install(resolutions, cache, shown)
+            elif edit.contents:
+                relock(project, shown, resolutions, offline=cache.offline)
         made = target.environment_of(project)
         if environment != made:  # its tool makes environments elsewhere
             outcome = EnvironmentChange.between({}, packages_of(made))

@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.resolve import SearchOptions, demand_attestations, no_wheel_error, print_resolution
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
-from wheelmill.cli.shared.options import TargetOptions, with_declared_torch
+from wheelmill.cli.shared.options import TargetOptions, projects_of, with_declared_torch
 from wheelmill.client.choose.resolve import resolve
 from wheelmill.client.choose.suggest import ELSEWHERE
 from wheelmill.client.records import Resolution
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from wheelmill.client.project.find import Project
     from wheelmill.client.records import TargetEnvironment
     from wheelmill.names import ProjectName
+    from wheelmill.system.progress import Progress
 
 
 @dataclass
@@ -195,10 +196,46 @@ class ProjectOptions(TargetOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeOptions(ProjectOptions):
+class GroupOptions(ProjectOptions):
+    """A project, or one of its dependency groups."""
+
+    group: Annotated[
+        str | None,
+        typer.Option("--group", help="Dependency group (PEP 735), for uv, Poetry and PDM.", metavar="NAME"),
+    ] = None
+
+    def find_project(self) -> Project:
+        """Find the project as other commands do; a group is refused where its tool has none."""
+        from wheelmill.client.project.tool_project import LockedProject
+
+        project = super().find_project()
+        if self.group is None:
+            return project
+        if isinstance(project, LockedProject):
+            return replace(project, group=projects_of([self.group])[0])
+        raise UsageError(
+            "groups-unsupported",
+            f"{project.path}: --group is for projects of uv, Poetry and PDM, and this is a {project.kind}",
+            hint="leave out --group, or name a file for that group alone with --project",
+        )
+
+
+def in_groups(requirements: Iterable[Requirement], project: Project, *groups: str | None) -> list[Requirement]:
+    """List those requirements that are in some dependency groups of a project, of which None is its own list."""
+    from wheelmill.client.project.tool_project import PyprojectProject
+
+    known = project.groups if isinstance(project, PyprojectProject) else {}
+    wanted = {group and canonicalize_name(group) for group in groups}
+    return [each for each in requirements if known.get(canonicalize_name(each.name)) in wanted]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeOptions(GroupOptions):
     """A project that a command changes, with or without its environment."""
 
-    no_sync: Annotated[bool, typer.Option("--no-sync", help="Change the files and install nothing.")] = False
+    no_sync: Annotated[
+        bool, typer.Option("--no-sync", help="Change the files and a lock of the tool, and install nothing.")
+    ] = False
 
     def environment_of(self, project: Project) -> InstallPlace | None:
         """Return the environment that changes with a project; None with ``--no-sync``, or if there is none yet."""
@@ -211,6 +248,20 @@ class ChangeOptions(ProjectOptions):
             return InstallPlace.of_environment(project.environment)
         python = project.find_python()
         return InstallPlace.of_interpreter(python) if python else None
+
+
+def relock(
+    project: Project, progress: Progress, resolutions: Sequence[Resolution] = (), *, offline: bool = False
+) -> None:
+    """Update the lock of a project's tool, if there is one, or name the command that does and makes an environment."""
+    from wheelmill.client.project.tool_project import LockedProject
+
+    if not isinstance(project, LockedProject) or not project.lock.exists():
+        return
+    if project.makes_environment_to_lock and project.own_python is None:
+        say(f"note: {project.lock.name} is older than {project.path.name} now: '{project.tool} lock' updates it")
+    else:
+        project.relock(progress, resolutions, offline=offline)
 
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
@@ -252,10 +303,11 @@ def targets_for(project: Project, target: TargetOptions) -> list[TargetOptions]:
     return [replace(each, python_path=interpreter) for each in targets]
 
 
-def requirements_beside(asked: Iterable[Requirement], project: Project) -> list[Requirement]:
-    """List the requirements of a project, without torch and the wheels that wheelmill adds or has added."""
+def requirements_beside(asked: Iterable[Requirement], project: Project, group: str | None) -> list[Requirement]:
+    """List the requirements of a project and a group, without torch and the wheels that wheelmill adds or has added."""
     names = {TORCH, *(canonicalize_name(each.name) for each in (*asked, *project.asked))}
-    return [each for each in project.requirements if canonicalize_name(each.name) not in names]
+    found = in_groups(project.requirements, project, None, group)
+    return [each for each in found if canonicalize_name(each.name) not in names]
 
 
 def resolve_for_project(

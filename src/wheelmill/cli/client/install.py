@@ -11,7 +11,7 @@ import typer
 
 from wheelmill.cli.client.change import (
     EnvironmentChange,
-    ProjectOptions,
+    GroupOptions,
     ReportOptions,
     check_driver,
     exclusive,
@@ -23,6 +23,7 @@ from wheelmill.cli.client.change import (
     transaction,
 )
 from wheelmill.cli.client.downloads import wheel_cache
+from wheelmill.cli.client.lock import LockFormat
 from wheelmill.cli.client.resolve import SearchOptions, package_argument
 from wheelmill.cli.shared.commands import say
 from wheelmill.cli.shared.options import SignerOption, TargetOptions, project_here, requirements_of, with_groups
@@ -92,7 +93,7 @@ def install(
 def sync(
     *,
     lock: LockOption = None,
-    target: ProjectOptions,
+    target: GroupOptions,
     search: SearchOptions,
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; exit with 9 if the environment differs from the lock.")
@@ -100,7 +101,7 @@ def sync(
     output: ReportOptions,
 ) -> None:
     """Make an environment hold what a lock holds, and nothing else."""
-    path = lock or lock_folder(target.find_project()) / "pylock.toml"
+    path = lock or lock_folder(target.find_project()) / LockFormat.PYLOCK.filename(target.group)
     search.search(target.find_project() if target.project else None)  # its indexes may have credentials
     changed = _place_to_change(target, target.project, exactly=True)
     outcome, installed = _install_locked(path, changed, search, exactly=True, dry_run=output.dry_run or check)

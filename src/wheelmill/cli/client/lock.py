@@ -17,8 +17,9 @@ from packaging.version import Version
 from wheelmill.cli.client.change import (
     DryRunOption,
     EnvironmentChange,
-    ProjectOptions,
+    GroupOptions,
     exclusive,
+    in_groups,
     lock_folder,
     requirements_beside,
     resolve_for_project,
@@ -46,10 +47,10 @@ class LockFormat(StrEnum):
     PYLOCK = "pylock"
     REQUIREMENTS = "requirements"
 
-    @property
-    def filename(self) -> str:
-        """The default file."""
-        return "pylock.toml" if self is LockFormat.PYLOCK else "requirements.txt"
+    def filename(self, group: str | None = None) -> str:
+        """The default file, for a project or one of its groups: ``pylock.dev.toml``."""
+        stem, suffix = ("pylock", "toml") if self is LockFormat.PYLOCK else ("requirements", "txt")
+        return ".".join(filter(None, (stem, group, suffix)))
 
 
 @with_groups
@@ -59,7 +60,7 @@ def lock(
         package_argument("Packages; by default those that were added to the project.", "[REQUIREMENT...]"),
     ] = None,
     *,
-    target: ProjectOptions,
+    target: GroupOptions,
     search: SearchOptions,
     output: Annotated[
         Path | None,
@@ -88,8 +89,9 @@ def lock(
 
     project = target.find_project()
     named = requirements_of(requirements or ())
-    asked, beside = (named, []) if named else (_added_to(project), requirements_beside((), project))
-    written = output or lock_folder(project) / form.filename
+    beside = [] if named else requirements_beside((), project, target.group)
+    asked = named or _added_to(project, target.group)
+    written = output or lock_folder(project) / form.filename(target.group)
     known = None if upgrade else _earlier_lock(written, form, project)
     resolutions = _resolutions(asked, known, project, target, search)
     demand_attestations(resolutions, require_attestation)
@@ -130,9 +132,9 @@ def _content_of(written: Path, form: LockFormat, locks: Sequence[EnvironmentLock
     return put_lock(written, requirements_text(locks).decode(), [package.name for package in merged.packages])
 
 
-def _added_to(project: Project) -> Sequence[Requirement]:
-    """Return the requirements that wheels of a project were chosen for."""
-    asked = project.asked
+def _added_to(project: Project, group: str | None) -> Sequence[Requirement]:
+    """Return the requirements that wheels of a project and a group were chosen for."""
+    asked = in_groups(project.asked, project, None, group)
     if not asked:
         raise UsageError(
             "nothing-to-lock",
@@ -146,7 +148,7 @@ def _earlier_lock(written: Path, form: LockFormat, project: Project) -> Pylock |
     """Read the lock whose versions are kept: the one that is overwritten, or for requirements the project's."""
     from wheelmill.client.lock.files import check_name, read_lock
 
-    earlier = lock_folder(project) / LockFormat.PYLOCK.filename
+    earlier = lock_folder(project) / LockFormat.PYLOCK.filename()
     if form is LockFormat.PYLOCK:
         check_name(written)
         earlier = written

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -26,7 +26,7 @@ from wheelmill.client.lock.environments import marker_environment
 from wheelmill.client.lock.files import content_for, describe_forms, read_lock
 from wheelmill.client.project.find import Project
 from wheelmill.client.project.pyproject import PyprojectEditor
-from wheelmill.client.project.tool_project import LockedPackage, read_tool_lock
+from wheelmill.client.project.tool_project import LockedPackage, PyprojectProject, read_tool_lock
 from wheelmill.client.records import TargetEnvironment, WantedWheel
 from wheelmill.errors import IntegrityError, NoWheelError, WheelmillError
 from wheelmill.names import ProjectName
@@ -119,7 +119,9 @@ def _of_project(
         if project.kind.startswith("uv"):
             hashed = {each.project for each in locked if any(each.hashes)}
             yield from defects_of_project(PyprojectEditor.read(project.path), hashed)
-        promises += promises_of_project(project.requirements, project.path, examined.environment)
+        groups = project.groups if isinstance(project, PyprojectProject) else {}
+        found = promises_of_project(project.requirements, project.path, examined.environment)
+        promises += (replace(each, is_needed=each.project not in groups) for each in found)
     if pylock:
         of_lock = yield from _of_lock(pylock, promises, project, examined, budget)
         promises += of_lock

@@ -36,6 +36,8 @@ class Distribution:
     """Its ``.dist-info``; None where an older form keeps what is known of it."""
     origin: str | None = None
     """The URL that it was installed from (PEP 610); None for what came from an index."""
+    is_source_tree: bool = False
+    """True if it was installed from a folder of sources, as an editable project is."""
 
     @property
     def stands_for(self) -> ProjectName | None:
@@ -106,13 +108,14 @@ def _read(metadata: Path) -> Distribution | None:
     if not (version := fields.get("version")):
         return None
     folder = metadata.parent if metadata.name == "METADATA" else None
-    origin = _origin_in(folder) if folder else None
+    origin, is_source_tree = _origin_in(folder) if folder else (None, False)
     return Distribution(
         project=project,
         version=_version_with_label(version, origin),
         requires_dist=tuple(fields.get("requires_dist", ())),
         folder=folder,
         origin=origin,
+        is_source_tree=is_source_tree,
     )
 
 
@@ -124,13 +127,13 @@ def read_start(path: Path, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def _origin_in(folder: Path) -> str | None:
-    """The URL in ``direct_url.json``; None if the file is missing or malformed."""
+def _origin_in(folder: Path) -> tuple[str | None, bool]:
+    """The URL in ``direct_url.json``, and True if it is a folder's; None if the file is missing or malformed."""
     try:
         origin = json.loads(read_start(folder / "direct_url.json", MAX_METADATA))
-        return str(origin["url"])
+        return str(origin["url"]), "dir_info" in origin
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
+        return None, False
 
 
 def _version_with_label(written: str, origin: str | None) -> str:

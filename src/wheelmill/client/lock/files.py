@@ -300,6 +300,12 @@ _TOOLS = frozenset(map(canonicalize_name, ("pip", "setuptools", "wheel", "uv")))
 """Packages with which environments are made; no lock lists them."""
 
 
+def _not_locked(lock: Pylock, environment: TargetEnvironment) -> frozenset[ProjectName]:
+    """The packages that a lock of wheels neither installs nor removes: tools, and source trees like the project."""
+    installed = installed_in(interpreter_of(environment)).values()
+    return _TOOLS.union(content_for(lock, environment)[1], (each.project for each in installed if each.is_source_tree))
+
+
 def packages_of_lock(
     lock: Pylock, environment: TargetEnvironment, present: Mapping[ProjectName, InstalledPackage], *, exactly: bool
 ) -> Mapping[ProjectName, InstalledPackage]:
@@ -307,7 +313,7 @@ def packages_of_lock(
 
     ``present`` are its packages now; those that the lock does not list are removed if ``exactly``.
     """
-    left = _TOOLS.union(content_for(lock, environment)[1])
+    left = _not_locked(lock, environment)
     kept = {project: package for project, package in present.items() if not exactly or project in left}
     names = [(WheelName.parse(wheel.filename), wheel.size) for wheel in wheels_for(lock, environment)]
     return kept | {name.project: InstalledPackage(version=str(name.version), size=size) for name, size in names}
@@ -330,7 +336,7 @@ def install_locked(
     wheels = cache.fetch_all(wheels_for(lock, environment), progress)
     present = {project: each.version for project, each in installed_in(interpreter_of(environment)).items()}
     new = [wheel for wheel in wheels if present.get(wheel.project) != str(WheelName.parse(wheel.path.name).version)]
-    kept = _TOOLS.union((wheel.project for wheel in wheels), content_for(lock, environment)[1])
+    kept = _not_locked(lock, environment).union(wheel.project for wheel in wheels)
     surplus = sorted(set(present) - kept) if exactly else []
     installer.uninstall(surplus)
     if new:

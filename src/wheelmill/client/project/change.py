@@ -132,7 +132,8 @@ def remove_packages(pyproject: PyprojectEditor, projects: Sequence[ProjectName])
     """Remove dependencies from a project, and the additions made for them alone."""
     check_depends(pyproject.path, pyproject.requirements, projects)
     for project in projects:
-        pyproject.pin(project, [])
+        pyproject.draw_from(project, [])  # Poetry has a table of sources for each group
+        pyproject.write_dependencies(project, [])
         pyproject.forget(project)
     pyproject.release_torch(projects)
     return Edit.of(pyproject.path, pyproject.text.encode())

@@ -42,10 +42,14 @@ def read_declared(folders: Iterable[Path]) -> tuple[Source, ...]:
     """Read the sources that a project, and its workspace, declare for their tool and for wheelmill."""
     files = [TomlTables.read(folder / name) for folder in folders for name in ("pyproject.toml", "uv.toml")]
     tied: dict[str, set[ProjectName]] = {}
-    for keys in (("tool", "uv", "sources"), ("tool", "poetry", "dependencies")):
-        for name, value in (item for file in files for item in (file.table(*keys) or {}).items()):
-            for entry in entries_of(value):
-                tied.setdefault(str(entry.get("index", entry.get("source"))), set()).add(canonicalize_name(name))
+    for file in files:
+        groups = (
+            ("tool", "poetry", "group", name, "dependencies") for name in file.table("tool", "poetry", "group") or {}
+        )
+        for keys in (("tool", "uv", "sources"), ("tool", "poetry", "dependencies"), *groups):
+            for name, value in (file.table(*keys) or {}).items():
+                for entry in entries_of(value):
+                    tied.setdefault(str(entry.get("index", entry.get("source"))), set()).add(canonicalize_name(name))
     return tuple(source for file in files for source in _sources_in(file, tied))
 
 

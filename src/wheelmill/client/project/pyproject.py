@@ -160,16 +160,39 @@ def _space_headings(text: str, before: str) -> str:
     return "\n".join(lines)
 
 
+_PROJECT_LIST: Final = ("project", "dependencies")
+_GROUPS: Final = "dependency-groups"
+"""Table of lists (PEP 735)."""
+
+
 class PyprojectEditor(TomlTables):
     """Project's dependencies, and its requests to wheelmill; tools with further settings have subclasses."""
 
     names_indexes: ClassVar[bool] = False
     """True if it can name an index for one dependency; otherwise every wheel is named by its URL."""
+    list_keys: tuple[str, ...] = _PROJECT_LIST
+    """The list that gets a dependency which stands in none yet."""
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """The requirements in ``project.dependencies``."""
-        return tuple(requirement for _, requirement in self._dependencies())
+        """The requirements in ``project.dependencies`` and in dependency groups."""
+        return tuple(requirement for _, _, requirement in self._dependencies())
+
+    @property
+    def groups(self) -> dict[ProjectName, str]:
+        """The group of each dependency that stands in one; the chosen group has those of groups that it includes."""
+        chosen = self.list_keys[-1]
+        found = {canonicalize_name(each.name): keys for keys, _, each in self._dependencies() if keys[0] == _GROUPS}
+        known, inside = self.table(_GROUPS) or {}, [chosen]
+        for group in inside:
+            entries = (each for each in known.get(group, ()) if isinstance(each, Mapping))
+            inside += {str(each.get("include-group")) for each in entries} - {*inside}
+        return {project: canonicalize_name(chosen if keys[1] in inside else keys[1]) for project, keys in found.items()}
+
+    def choose_group(self, name: ProjectName) -> None:
+        """Write new dependencies into a group, which need not exist yet."""
+        known = self.table(_GROUPS) or {}
+        self.list_keys = (_GROUPS, next((key for key in known if canonicalize_name(key) == name), name))
 
     def requirement_on(self, project: ProjectName) -> Requirement | None:
         """The first of its dependencies on a project; None if there is none."""
@@ -187,13 +210,12 @@ class PyprojectEditor(TomlTables):
 
     def dependencies_on(self, project: ProjectName) -> list[str]:
         """The dependencies on a project, as written."""
-        array = self._dependency_array()
-        return [str(array[place]) for place, found in self._dependencies() if canonicalize_name(found.name) == project]
+        array, places = self._list_with(project)
+        return [str(array[place]) for place in places]
 
     def write_dependencies(self, project: ProjectName, texts: Sequence[str]) -> None:
         """Replace all dependencies on a project by texts, in the same place."""
-        array = self._dependency_array()
-        places = [place for place, found in self._dependencies() if canonicalize_name(found.name) == project]
+        array, places = self._list_with(project)
         for place in reversed(places[len(texts) :]):
             del array[place]
         for number, text in enumerate(texts):
@@ -292,10 +314,10 @@ class PyprojectEditor(TomlTables):
         was = self._noted("torch-was")
         self.prune("tool", "wheelmill", "torch-for")
         self.prune("tool", "wheelmill", "torch-was")
-        if _are_pins_of_ours(self.dependencies_on(TORCH)):
-            self.write_dependencies(TORCH, was)
         if not self.has_source_by_hand(TORCH):
             self.draw_from(TORCH, [])
+        if _are_pins_of_ours(self.dependencies_on(TORCH)):
+            self.write_dependencies(TORCH, was)
 
     def _noted(self, key: str) -> list[str]:
         """The entries of a list in wheelmill's own table, as written."""
@@ -310,30 +332,44 @@ class PyprojectEditor(TomlTables):
         else:
             self.prune("tool", "wheelmill", "packages")
 
-    def _dependency_array(self) -> Array:
-        project = self.make_table("project")
-        if "dependencies" in project.get("dynamic", ()):
+    def _list_with(self, project: ProjectName) -> tuple[Array, list[int]]:
+        """The list in which a dependency stands, or will stand, and its places there."""
+        *above, key = self._keys_of(project)
+        table = self.make_table(*above)
+        if key in table.get("dynamic", ()):
             raise UsageError(
                 "dependencies-dynamic",
                 f"{self.path}: project.dynamic: dependencies that are computed at build time cannot be changed",
                 hint="list them under [project] dependencies",
             )
-        if "dependencies" not in project:
-            project["dependencies"] = tomlkit.array().multiline(multiline=True)
-        dependencies = project["dependencies"]
-        if not isinstance(dependencies, Array):
-            raise UsageError(
-                "requirements-invalid", f"{self.path}: project.dependencies: expected a list of requirements"
-            )
-        return dependencies
+        if key not in table:
+            table[key] = tomlkit.array().multiline(multiline=True)
+        found = ((place, each.name) for _, place, each in self._dependencies())
+        return table[key], [place for place, name in found if canonicalize_name(name) == project]
 
-    def _dependencies(self) -> Iterator[tuple[int, Requirement]]:
-        return self._parse("project.dependencies", (self.table("project") or {}).get("dependencies"))
+    def _keys_of(self, project: ProjectName) -> tuple[str, ...]:
+        found = (keys for keys, _, each in self._dependencies() if canonicalize_name(each.name) == project)
+        return next(found, self.list_keys)
+
+    def _dependencies(self) -> Iterator[tuple[tuple[str, ...], int, Requirement]]:
+        """Yield each dependency, with its list and its place there; of several lists that have it, the first counts."""
+        lists: dict[ProjectName, tuple[str, ...]] = {}
+        for keys in dict.fromkeys(
+            (self.list_keys, _PROJECT_LIST, *((_GROUPS, each) for each in self.table(_GROUPS) or ()))
+        ):
+            for place, requirement in self._listed(keys):
+                if lists.setdefault(canonicalize_name(requirement.name), keys) == keys:
+                    yield keys, place, requirement
+
+    def _listed(self, keys: tuple[str, ...]) -> Iterator[tuple[int, Requirement]]:
+        return self._parse(".".join(keys), (self.table(*keys[:-1]) or {}).get(keys[-1]))
 
     def _parse(self, key: str, texts: object) -> Iterator[tuple[int, Requirement]]:
         if not isinstance(texts, Array | list | None):
             raise UsageError("requirements-invalid", f"{self.path}: {key}: expected a list of requirements")
         for place, text in enumerate(texts or ()):
+            if isinstance(text, Mapping) and key.startswith(_GROUPS):
+                continue  # {include-group = "test"}
             try:
                 yield place, read_requirement(str(text))
             except ValueError as error:
@@ -382,22 +418,25 @@ class IndexTables(PyprojectEditor):
         key = self._source_key(project)
         indexed = [(pin, pin.index) for pin in pins if pin.index]
         if indexed:
-            sources = self.make_table(*self.source_keys)
+            sources = self.make_table(*self._sources_of(project))
             entries = [self._source_entry(pin, index) for pin, index in indexed]
             set_key(sources, key, entries[0] if len(entries) == 1 else entries)
         else:
-            self.prune(*self.source_keys, key)
+            self.prune(*self._sources_of(project), key)
         self._drop_unused_indexes()
 
     def has_source_by_hand(self, project: ProjectName) -> bool:
         """True if the user set a project's source."""
-        entries = entries_of((self.table(*self.source_keys) or {}).get(self._source_key(project), []))
+        entries = entries_of((self.table(*self._sources_of(project)) or {}).get(self._source_key(project), []))
         places = [entry for entry in entries if _PLACES & entry.keys()]
         return any(not str(entry.get(self.source_word, "")).startswith(OURS) for entry in places)
 
+    def _sources_of(self, project: ProjectName) -> tuple[str, ...]:  # noqa: ARG002 - Poetry has a table for each group
+        return self.source_keys
+
     def _source_key(self, project: ProjectName) -> str:
         """The spelling of a project's name in the table of sources."""
-        sources = self.table(*self.source_keys) or {}
+        sources = self.table(*self._sources_of(project)) or {}
         return next((key for key in sources if canonicalize_name(key) == project), project)
 
     def _source_entry(self, pin: Pin, index: Index) -> InlineTable:
@@ -432,7 +471,8 @@ class IndexTables(PyprojectEditor):
 
     def _drop_unused_indexes(self) -> None:
         """Remove unused indexes that wheelmill added."""
-        sources = (self.table(*self.source_keys) or {}).values()
+        tables = {self.source_keys, *(self._sources_of(canonicalize_name(each.name)) for each in self.requirements)}
+        sources = [source for keys in tables for source in (self.table(*keys) or {}).values()]
         used = {entry.get(self.source_word) for source in sources for entry in entries_of(source)}
         indexes = self._indexes()
         for place in reversed(range(len(indexes))):

@@ -108,6 +108,8 @@ class PyprojectProject:
     path: Path
     python: Path | None
     """The interpreter that the user named."""
+    group: ProjectName | None = None
+    """The dependency group for what stands in no list yet; None for the project's own dependencies."""
 
     pyproject: ClassVar[type[PyprojectEditor]] = PyprojectEditor
     """The editor of the file, which knows where its tool keeps indexes."""
@@ -139,6 +141,11 @@ class PyprojectProject:
         """The sources in its ``pyproject.toml``, in a ``uv.toml`` beside it, and in those of its workspace."""
         return read_declared(dict.fromkeys((self.path.parent, self.root)))
 
+    @property
+    def groups(self) -> Mapping[ProjectName, str]:
+        """The dependency group of each dependency that stands in one."""
+        return self._read().groups
+
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Write wheels into its file; see `Project`."""
         return add_wheels(self._read(), asked, resolutions)
@@ -148,7 +155,10 @@ class PyprojectProject:
         return remove_packages(self._read(), projects)
 
     def _read(self) -> PyprojectEditor:
-        return self.pyproject.read(self.path)
+        pyproject = self.pyproject.read(self.path)
+        if self.group:
+            pyproject.choose_group(self.group)
+        return pyproject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +205,10 @@ class LockedProject(ToolProject):
     """Lock, and keep what is locked where it fits."""
     install_arguments: ClassVar[tuple[str, ...]]
     """Install what is locked, and uninstall nothing."""
+    makes_environment_to_lock: ClassVar[bool] = True
+    """True if locking creates the tool's environment where there is none."""
+    group_option: ClassVar[str] = "--group"
+    """Installs a dependency group beside the default ones."""
 
     @property
     def lock(self) -> Path:
@@ -233,37 +247,42 @@ class LockedProject(ToolProject):
             )
         return self.python or own or find_interpreter(self.root, None)
 
-    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:  # noqa: ARG002 - the tool downloads
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
         """Lock it, check the lock against the chosen wheels, and install it; see `Project`."""
         interpreter = resolutions[0].environment.interpreter
         if self.own_python is None and interpreter:
             self.make_environment(interpreter, progress)
-        self._lock_and_install(progress, resolutions)
+        self._lock_and_install(progress, resolutions, offline=cache.offline)
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:  # noqa: ARG002 - the lock knows
         """Lock it, and sync its environment; see `Project`."""
         self._lock_and_install(progress)
 
+    def relock(self, progress: Progress, resolutions: Sequence[Resolution] = (), *, offline: bool = False) -> None:
+        """Lock the project, and check the lock against the chosen wheels."""
+        self._run(progress, *self.lock_arguments, *self._options(resolutions, offline=offline, locks=True))
+        check_lock(self.lock, [each.candidate for one in resolutions for each in one.choices.values()])
+
     def _lock_and_install(
-        self,
-        progress: Progress,
-        resolutions: Sequence[Resolution] = (),
-        *,
-        options: Sequence[str] = (),
-        lock_options: Sequence[str] = (),
+        self, progress: Progress, resolutions: Sequence[Resolution] = (), *, offline: bool = False
     ) -> None:
         """Lock the project, install the lock, and uninstall the packages that have left it.
 
         An exact sync would also remove packages from other installers, and those of other members, groups and extras.
         """
         before = self._locked
-        self._run(progress, *self.lock_arguments, *options, *lock_options)
-        if resolutions:
-            check_lock(self.lock, [each.candidate for one in resolutions for each in one.choices.values()])
-        self._run(progress, *self.install_arguments, *options)
+        self.relock(progress, resolutions, offline=offline)
+        self._run(progress, *self.install_arguments, *self._options(resolutions, offline=offline, locks=False))
         python, gone = self.own_python, sorted(before - self._locked)
         if python and gone:
             installer_for(python, progress).uninstall(gone)
+
+    def _options(self, resolutions: Sequence[Resolution], *, offline: bool, locks: bool) -> list[str]:  # noqa: ARG002 - uv has one
+        """The options for locking, or for installing the groups of the chosen wheels."""
+        known = {} if locks else self.groups
+        chosen = {choice.candidate.project for each in resolutions for choice in each.choices.values()}
+        groups = {known[project] for project in chosen & known.keys()}
+        return [word for each in sorted(groups) for word in (self.group_option, each)]
 
     @property
     def _locked(self) -> set[ProjectName]:

@@ -16,7 +16,7 @@ https://python-poetry.org/docs/dependency-specification/
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +33,7 @@ from tomlkit.items import Array, InlineTable, String
 
 from wheelmill.client.install.installer import installer_for
 from wheelmill.client.install.wheel_cache import WheelCache
-from wheelmill.client.lock.files import Index, Pin
+from wheelmill.client.lock.files import Index, Pin, read_toml
 from wheelmill.client.project.change import Edit
 from wheelmill.client.project.pyproject import (
     OURS,
@@ -93,6 +93,7 @@ class UvProject(LockedProject):
     tool = "uv"
     lock_arguments = ("lock",)
     install_arguments = ("sync", "--inexact")
+    makes_environment_to_lock = False
 
     @property
     def kind(self) -> str:
@@ -134,24 +135,21 @@ class UvProject(LockedProject):
             )
         return super().add(asked, resolutions)
 
-    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
-        """Lock it, check the lock against the chosen wheels, and install it; see `Project`."""
-        options = [*self._python_option(resolutions[0]), *(["--offline"] if cache.offline else [])]
-        chosen = {choice.candidate.project for each in resolutions for choice in each.choices.values()}
-        # uv may have cached a page of their index from before they were published.
-        anew = [] if cache.offline else [word for each in sorted(chosen) for word in ("--refresh-package", each)]
-        self._lock_and_install(progress, resolutions, options=options, lock_options=anew)
-
     def _run(self, progress: Progress, *arguments: str | Path) -> None:
         command, *options = arguments
         run_installer([self.uv, command, "--directory", self.path.parent, *options], progress)
 
-    def _python_option(self, resolution: Resolution) -> list[str]:
-        """The option for uv's Python; empty for that of the project's own environment."""
-        interpreter = resolution.environment.interpreter
-        if interpreter is None:
-            return ["--python", str(resolution.environment.python)]
-        return [] if interpreter.is_relative_to(self.environment) else ["--python", str(interpreter)]
+    def _options(self, resolutions: Sequence[Resolution], *, offline: bool, locks: bool) -> list[str]:
+        """Also name a Python outside the project's own environment, and refresh pages from before a publication."""
+        options = super()._options(resolutions, offline=offline, locks=locks) + ["--offline"] * offline
+        for each in resolutions[:1]:
+            interpreter = each.environment.interpreter
+            if not (interpreter.is_relative_to(self.environment) if interpreter else locks):
+                options += ["--python", str(interpreter or each.environment.python)]
+        if locks and not offline:
+            chosen = {choice.candidate.project for each in resolutions for choice in each.choices.values()}
+            options += [word for each in sorted(chosen) for word in ("--refresh-package", each)]
+        return options
 
 
 def is_made_by_uv(environment: Path) -> bool:
@@ -234,6 +232,13 @@ class PdmProject(LockedProject):
         named = Path(kept.read_text(encoding="utf-8").strip()) if kept.exists() else None
         return named if named and named.exists() else python_in(self.root / ".venv")
 
+    def _options(self, resolutions: Sequence[Resolution], *, offline: bool, locks: bool) -> list[str]:
+        """A lock keeps its selection of groups, so a new one is named beside these."""
+        options = super()._options(resolutions, offline=offline, locks=False)
+        metadata = read_toml(self.lock).get("metadata") if locks and options and self.lock.exists() else None
+        known = metadata.get("groups", ()) if isinstance(metadata, Mapping) else ()
+        return options + [word for each in known if each != "default" for word in (self.group_option, each)]
+
     def make_environment(self, python: Path, progress: Progress) -> None:
         """Let PDM create the ``.venv``."""
         self._run(progress, "venv", "create", python)
@@ -310,28 +315,33 @@ class PoetryPyproject(IndexTables):
 
     @property
     def _is_old(self) -> bool:
-        """True if the dependencies are in Poetry's own table."""
+        """True if the project's dependencies, without those of groups, are in Poetry's own table."""
         return "dependencies" not in (self.table("project") or {}) and self.table(*_DEPENDENCIES) is not None
 
-    @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """Its dependencies; only the name of one that PEP 508 cannot express."""
-        if not self._is_old:
-            return super().requirements
-        table = self.table(*_DEPENDENCIES) or {}
-        return tuple(
-            Requirement(text) for name, value in table.items() if name != "python" for text in _texts(name, value)
-        )
+    def _is_own(self, project: ProjectName) -> bool:
+        """True if a dependency stands, or will stand, in Poetry's own table."""
+        return self._is_old and self._keys_of(project) == PyprojectEditor.list_keys
+
+    def _listed(self, keys: tuple[str, ...]) -> Iterator[tuple[int, Requirement]]:
+        """Yield the dependencies of a list, only the name of one that PEP 508 cannot express."""
+        if not (self._is_old and keys == PyprojectEditor.list_keys):
+            return super()._listed(keys)
+        items = (self.table(*_DEPENDENCIES) or {}).items()
+        return enumerate(Requirement(text) for name, value in items if name != "python" for text in _texts(name, value))
+
+    def _sources_of(self, project: ProjectName) -> tuple[str, ...]:
+        group = self.groups.get(project)
+        return ("tool", "poetry", "group", group, "dependencies") if group else _DEPENDENCIES
 
     def dependencies_on(self, project: ProjectName) -> list[str]:
         """The dependencies on a project, in the form of PEP 508."""
-        if not self._is_old:
+        if not self._is_own(project):
             return super().dependencies_on(project)
         return [str(each) for each in self.requirements if canonicalize_name(each.name) == project]
 
     def write_dependencies(self, project: ProjectName, texts: Sequence[str]) -> None:
         """Replace all dependencies on a project."""
-        if not self._is_old:
+        if not self._is_own(project):
             super().write_dependencies(project, texts)
             return
         table, key = self.make_table(*_DEPENDENCIES), self._source_key(project)
@@ -344,7 +354,7 @@ class PoetryPyproject(IndexTables):
     def keep_torch_for(self, linked: Iterable[ProjectName]) -> None:
         """Also record the dependency on torch in Poetry's own syntax, because PEP 508 spells ``^2.0`` differently."""
         ours = self.make_table("tool", "wheelmill")
-        torch = (self.table(*_DEPENDENCIES) or {}).get(self._source_key(TORCH)) if self._is_old else None
+        torch = (self.table(*_DEPENDENCIES) or {}).get(self._source_key(TORCH)) if self._is_own(TORCH) else None
         if "torch-was" not in ours and isinstance(torch, String | InlineTable | Array):
             ours[_WRITTEN] = torch.as_string()
         super().keep_torch_for(linked)
@@ -374,7 +384,7 @@ class PoetryPyproject(IndexTables):
 
         Entries match pins by position; if the counts differ, every entry gets the index of the last pin with one.
         """
-        if not self._is_old:
+        if not self._is_own(project):
             super().draw_from(project, pins)
             return
         table, key = self.make_table(*_DEPENDENCIES), self._source_key(project)
@@ -415,6 +425,7 @@ class PoetryProject(LockedProject):
     tool = "poetry"
     lock_arguments = ("lock", "--no-interaction")
     install_arguments = ("install", "--no-interaction")
+    group_option = "--with"
 
     @cached_property
     def own_python(self) -> Path | None:

@@ -11,7 +11,10 @@ from typer.testing import CliRunner
 
 from wheelmill.cli import application
 from wheelmill.cli.client import lock
+from wheelmill.cli.client.change import relock
 from wheelmill.client.lock.files import pylock_text
+from wheelmill.client.project.tools import PdmProject
+from wheelmill.system.progress import QUIET
 
 
 def test_a_lock_that_another_command_changed_meanwhile_is_written(
@@ -34,3 +37,14 @@ def test_a_lock_that_another_command_changed_meanwhile_is_written(
     done = CliRunner().invoke(application(words), words, catch_exceptions=False)
     assert "wrote" in done.stderr
     assert written.read_bytes() == pylock_text(merged)
+
+
+def test_a_lock_for_which_an_environment_would_be_made_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = PdmProject(path=tmp_path / "pyproject.toml", python=None)
+    relock(project, QUIET)
+    assert capsys.readouterr().err == ""
+    project.lock.write_text("")
+    relock(project, QUIET)
+    assert "'pdm lock'" in capsys.readouterr().err

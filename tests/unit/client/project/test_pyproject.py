@@ -256,6 +256,41 @@ def test_each_platform_gets_its_wheel_by_a_marker(tmp_path: Path) -> None:
     ]
 
 
+GROUPS = """\
+[project]
+dependencies = ["rich"]
+
+[dependency-groups]
+Train = ["flash-attn", {include-group = "base"}, "rich<9"]
+base = ["mamba-ssm"]
+"""
+
+
+def test_a_dependency_is_changed_in_the_list_where_it_stands(tmp_path: Path) -> None:
+    pyproject = read(tmp_path, GROUPS)
+    assert {each.name for each in pyproject.requirements} == {"rich", "flash-attn", "mamba-ssm"}
+    assert pyproject.groups == {"flash-attn": "train", "mamba-ssm": "base"}
+    for name in ("rich", "flash-attn", "mamba-ssm", "apex"):
+        pyproject.pin(project_name(name), [Pin(requirement=f"{name}==1")])
+    found = tomllib.loads(pyproject.text)
+    assert found["project"]["dependencies"] == ["rich==1", "apex==1"]
+    assert found["dependency-groups"] == {
+        "Train": ["flash-attn==1", {"include-group": "base"}, "rich<9"],
+        "base": ["mamba-ssm==1"],
+    }
+
+
+def test_the_chosen_group_gets_what_stands_nowhere(tmp_path: Path) -> None:
+    pyproject = read(tmp_path, GROUPS)
+    pyproject.choose_group(project_name("train"))
+    assert pyproject.groups == {"flash-attn": "train", "mamba-ssm": "train", "rich": "train"}
+    pyproject.pin(project_name("apex"), [Pin(requirement="apex==1")])
+    assert tomllib.loads(pyproject.text)["dependency-groups"]["Train"][-1] == "apex==1"
+    pyproject.choose_group(project_name("new"))
+    pyproject.pin(project_name("xformers"), [Pin(requirement="xformers==1")])
+    assert tomllib.loads(pyproject.text)["dependency-groups"]["new"] == ["xformers==1"]
+
+
 def test_what_was_asked_for_is_kept_and_forgotten(tmp_path: Path) -> None:
     pyproject = read(tmp_path, "")
     wanted = UvPyproject.read(tmp_path / "other.toml")
@@ -275,6 +310,8 @@ def test_what_was_asked_for_is_kept_and_forgotten(tmp_path: Path) -> None:
         ('[project]\ndependencies = "rich"\n', "requirements-invalid", "project.dependencies: "),
         ('[project]\ndependencies = ["rich", "a b c"]\n', "requirement-invalid", "project.dependencies[1]: "),
         ('[project]\ndynamic = ["dependencies"]\n', "dependencies-dynamic", "project.dynamic: "),
+        ("[dependency-groups]\na = 3\n", "requirements-invalid", "dependency-groups.a: "),
+        ("[dependency-groups]\na = ['a b']\n", "requirement-invalid", "dependency-groups.a[0]: "),
     ],
 )
 def test_what_cannot_be_changed_is_named(tmp_path: Path, text: str, code: str, key: str) -> None:

@@ -1,5 +1,6 @@
 """Poetry's own words for dependencies. Poetry's constraints."""
 
+import tomllib
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -108,6 +109,24 @@ def test_torch_of_each_platform_comes_from_its_own_source(tmp_path: Path) -> Non
     ]
     remove_packages(PoetryPyproject.read(path), [FLASH]).write()
     assert path.read_text().splitlines() == ["[tool.poetry.dependencies]", 'torch = "^2.0"', "", "[tool.other]"]
+
+
+def test_torch_of_a_group_has_its_source_in_poetrys_table_of_that_group(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[tool.poetry.dependencies]\nrich = "*"\n')
+    pyproject = PoetryPyproject.read(path)
+    pyproject.choose_group(project_name("train"))
+    chosen = resolution(candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"))
+    chosen = replace(chosen, torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
+    add_wheels(pyproject, [Requirement("flash-attn")], [chosen]).write()
+    found = tomllib.loads(path.read_text())
+    assert found["tool"]["poetry"]["group"]["train"]["dependencies"] == {"torch": {"source": "wheelmill-pytorch-cu130"}}
+    assert [each.partition(" ")[0] for each in found["dependency-groups"]["train"]] == ["flash-attn", "torch==2.11.*"]
+    remove_packages(PoetryPyproject.read(path), [FLASH]).write()
+    assert tomllib.loads(path.read_text()) == {
+        "tool": {"poetry": {"dependencies": {"rich": "*"}}},
+        "dependency-groups": {"train": []},
+    }
 
 
 @pytest.mark.parametrize("torch", ['"^2.0"', '"2.11.0"'])
