@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -10,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from packaging.markers import Marker, UndefinedComparison
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
@@ -161,6 +163,10 @@ def messages_of(outcomes: Iterable[SourceOutcome]) -> list[str]:
     ]
 
 
+_SYSTEMS: Final = {"linux": ("linux", "Linux", "posix"), "win": ("win32", "Windows", "nt")}
+"""``sys_platform``, ``platform_system`` and ``os_name``, of each system of a platform."""
+
+
 class TargetKeys(TypedDict):
     """Python, platform, torch and CUDA of a target, as JSON."""
 
@@ -227,6 +233,31 @@ class TargetEnvironment:
             return target
         return replace(target, torch_release=None, cuda=None, preferred_cuda=self.cuda, cpu_only=False, cxx11_abi=None)
 
+    @cached_property
+    def markers(self) -> Mapping[str, str]:
+        """The values of markers (PEP 508)."""
+        system, name, os_name = _SYSTEMS.get(self.platform.system, ("darwin", "Darwin", "posix"))
+        machine = self.platform.machine
+        return {
+            "implementation_name": "cpython",
+            "implementation_version": str(self.full_python),
+            "os_name": os_name,
+            "platform_machine": machine.upper() if self.platform.system == "win" else machine,
+            "platform_python_implementation": "CPython",
+            "platform_release": "",
+            "platform_system": name,
+            "platform_version": "",
+            "python_full_version": str(self.full_python),
+            "python_version": f"{self.python.major}.{self.python.minor}",
+            "sys_platform": system,
+        }
+
+    def meets(self, marker: Marker | None, extra: str = "") -> bool:
+        """True if a marker holds; one of values that cannot be compared never does."""
+        with suppress(UndefinedComparison):
+            return marker is None or marker.evaluate({**self.markers, "extra": extra})
+        return False
+
     @property
     def in_json(self) -> TargetKeys:
         """The keys that tell targets apart."""
@@ -261,6 +292,8 @@ class WheelInspection:
     torch_window: TorchWindow | None = None
     """The torches that its code could load in; None if it needs none, or if they are unknown."""
     code_read: bool = False
+    size: int | None = None
+    """Bytes of the wheel, as its server says; None if it did not."""
     driver: str | None = None
     """The oldest driver that loads its code: ``580.65.06``; None if unknown."""
     gone: str | None = None
@@ -374,12 +407,22 @@ class Choice:
     """The requirements in its METADATA; None if that was not read."""
     notes: tuple[str, ...] = ()
     """Unchecked facts, and remarks: ``its GPU architectures are not known``."""
+    required_by: tuple[ProjectName, ...] = ()
+    """The projects whose chosen wheels require it."""
 
     @property
     def name_with_extras(self) -> str:
         """The name that it is installed under, with its extras: ``flash-attn[test]``."""
         extras = f"[{','.join(sorted(self.extras))}]" if self.extras else ""
         return f"{self.candidate.project}{extras}"
+
+    def requirements(self, environment: TargetEnvironment) -> Iterator[Requirement]:
+        """Yield what its wheel requires in an environment, without the markers, and for the requested extras."""
+        for text in self.requires_dist or ():
+            requirement = Requirement(text)
+            marker, requirement.marker = requirement.marker, None  # nothing asks uv for an extra
+            if any(environment.meets(marker, extra) for extra in ("", *self.extras)):
+                yield requirement
 
     @property
     def needs_torch(self) -> bool:
@@ -388,6 +431,10 @@ class Choice:
         if self.candidate.label.torch or requires is None:
             return True
         return any(canonicalize_name(Requirement(each).name) == TORCH for each in requires)
+
+
+Links = frozenset[tuple[ProjectName, ProjectName]]
+"""A project whose wheel requires another one of sources, and that other one."""
 
 
 @dataclass(frozen=True, kw_only=True)

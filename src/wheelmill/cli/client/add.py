@@ -118,11 +118,13 @@ def remove(
     target: ChangeOptions,
     output: ReportOptions,
 ) -> None:
-    """Take packages out of a project and its environment."""
-    names = projects_of(projects)
+    """Take packages out of a project and its environment, with the wheels that came along for these alone."""
+    from wheelmill.client.project.change import removed_with
+
     project = target.find_project()
     with exclusive(project.root):
-        _check_group(names, project, target.group)
+        _check_group(projects_of(projects), project, target.group)
+        names = removed_with(projects_of(projects), project.links, project.asked)
         if not target.no_sync:
             project.check_install()
         edit = project.remove(names)

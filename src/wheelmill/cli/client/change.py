@@ -303,9 +303,14 @@ def targets_for(project: Project, target: TargetOptions) -> list[TargetOptions]:
     return [replace(each, python_path=interpreter) for each in targets]
 
 
+def required_in(project: Project) -> set[ProjectName]:
+    """The projects that were chosen because wheels of others require them."""
+    return {required for _, required in project.links}
+
+
 def requirements_beside(asked: Iterable[Requirement], project: Project, group: str | None) -> list[Requirement]:
     """List the requirements of a project and a group, without torch and the wheels that wheelmill adds or has added."""
-    names = {TORCH, *(canonicalize_name(each.name) for each in (*asked, *project.asked))}
+    names = {TORCH, *required_in(project), *(canonicalize_name(each.name) for each in (*asked, *project.asked))}
     found = in_groups(project.requirements, project, None, group)
     return [each for each in found if canonicalize_name(each.name) not in names]
 
@@ -371,6 +376,7 @@ def resolve_for_all(
     it, only earlier local builds count.
     """
     found: list[Resolution] = []
+    depends = {canonicalize_name(each.name) for each in project.requirements} - required_in(project) if project else ()
     asks_torch = any(canonicalize_name(each.name) == TORCH and each.specifier for each in requirements)
     for each in targets:
         environment = each.detect()
@@ -379,7 +385,7 @@ def resolve_for_all(
         if found:
             first = found[0].environment
             environment = replace(environment, torch=first.torch, cuda=first.cuda)
-        resolution = resolve(requirements, environment, replace(search.search(project), confirm=True))
+        resolution = resolve(requirements, environment, replace(search.search(project), confirm=True), depends)
         if project and resolution.unresolved and not search.offline:
             resolution = _with_plain_packages(resolution, requirements, project)
         print_resolution(resolution)

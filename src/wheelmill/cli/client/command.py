@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _MAX_TOML: Final = 1 << 20
 """Bytes of a file that is read here."""
-_RECORDS: Final = frozenset({"packages", "sources", "torch-for", "torch-was"})
+_RECORDS: Final = frozenset({"extra", "packages", "required", "sources", "torch-for", "torch-was"})
 """Keys with which ``PyprojectEditor`` records what was asked for."""
 _SOURCES: Final = ("source", "index")
 _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {

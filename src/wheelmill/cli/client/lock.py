@@ -21,6 +21,7 @@ from wheelmill.cli.client.change import (
     exclusive,
     in_groups,
     lock_folder,
+    required_in,
     requirements_beside,
     resolve_for_project,
 )
@@ -160,8 +161,11 @@ def _resolutions(
 ) -> tuple[Resolution, ...]:
     """Choose the versions that an earlier lock has, or others where they do not fit any longer."""
     kept = {package.name: package.version for package in known.packages} if known else {}
+    names = {canonicalize_name(each.name) for each in asked}
+    required = [Requirement(name) for name in sorted(required_in(project) - names) if name in kept]
     try:
-        return resolve_for_project(_pin_to_lock(asked, kept, project.requirements), project, target, search)
+        pinned = _pin_to_lock([*asked, *required], kept, project.requirements)
+        return resolve_for_project(pinned, project, target, search)
     except NoWheelError:
         if not kept:
             raise

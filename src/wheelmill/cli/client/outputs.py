@@ -76,6 +76,8 @@ class Chosen(TorchKeys):
     """Bytes."""
     source: str
     notes: Sequence[str]
+    required_by: Sequence[str]
+    """The chosen projects whose wheels require it."""
 
 
 class ResolutionContent(TypedDict):

@@ -20,6 +20,7 @@ from wheelmill.client.sources.listing import known_projects
 from wheelmill.client.sources.sources import keep_credentials
 from wheelmill.errors import NetworkError, NoWheelError, UsageError, WheelmillError
 from wheelmill.names import TORCH, ProjectName, StableTorch, project_name
+from wheelmill.system.progress import number_of, size
 from wheelmill.web.budget import TIMEOUT_S, Budget
 from wheelmill.wheel.label import torch_in_json, words_for
 
@@ -254,11 +255,15 @@ def print_resolution(resolution: Resolution) -> None:
     if resolution.choices:
         say(f"for {resolution.environment}:")
     for name, choice in resolution.choices.items():
-        say(f"  {name}: {choice.candidate.filename} of {choice.candidate.source.name}")
+        parents = f", which {' and '.join(choice.required_by)} requires" if choice.required_by else ""
+        say(f"  {name}: {choice.candidate.filename} of {choice.candidate.source.name}{parents}")
         if isinstance(choice.candidate.torch, StableTorch):
             say(f"    for {words_for(choice.candidate.torch)}")
         for note in choice.notes:
             say(f"    note: {note}")
+    sizes = [choice.candidate.size for choice in resolution.choices.values() if choice.required_by]
+    if sizes and None not in sizes:
+        say(f"  {number_of(len(sizes), 'wheel')} that others require: {size(sum(filter(None, sizes)))}")
     print_absences(resolution.unresolved, outcomes, indent="  " if resolution.choices else "")
 
 
@@ -320,6 +325,7 @@ def _choice_content(choice: Choice) -> Chosen:
         "source": candidate.source.name,
         **torch_in_json(candidate.torch),
         "notes": choice.notes,
+        "required_by": choice.required_by,
     }
 
 

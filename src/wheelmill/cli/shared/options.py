@@ -202,13 +202,11 @@ def with_declared_torch(
     found: TargetEnvironment, project: Project, given: Overrides, *, asks_torch: bool
 ) -> TargetEnvironment:
     """Replace the installed torch and CUDA by those that a project declares, unless options or requests name others."""
-    from wheelmill.client.lock.environments import marker_environment
     from wheelmill.client.project.change import find_declared_cuda, range_of
     from wheelmill.client.project.declared import torch_indexes
 
-    seen = {name: str(value) for name, value in marker_environment(found).items()}
     torches = [each for each in project.requirements if canonicalize_name(each.name) == TORCH]
-    wanted = [range_of(each) for each in torches if each.marker is None or each.marker.evaluate(seen)]
+    wanted = [range_of(each) for each in torches if found.meets(each.marker)]
     is_named = bool(given.torch) or asks_torch
     if wanted and not is_named:
         found = found.with_torch_in(functools.reduce(operator.and_, wanted))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -46,6 +46,7 @@ from wheelmill.system import own_installation
 from wheelmill.system.progress import QUIET, Progress, number_of
 from wheelmill.system.records import plain_of, record_of
 from wheelmill.web.budget import Budget
+from wheelmill.wheel.name import wheel_behind
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 _ROUNDS: Final = 10
 """The most wheels of a project that are inspected."""
 
+_MOST_REQUIRED: Final = 200
+"""The most required projects that sources are searched for: METADATA may name any number."""
 _UNREAD: Final = WheelInspection(requires_dist=())
 """Contents of a wheel that could not be inspected."""
 
@@ -74,9 +77,12 @@ def with_inspections(candidates: Candidates, seen: Inspections) -> Candidates:
 
 
 def choose_inspected(
-    choose_with: Callable[[Inspections], Resolution], cache: PageCache, search: Search
+    choose_with: Callable[[Inspections], Resolution],
+    cache: PageCache,
+    search: Search,
+    requires_more: Callable[[Resolution], bool] = lambda _resolution: False,
 ) -> tuple[Resolution, Inspections]:
-    """Inspect the chosen wheels, and choose again if one of them does not fit; see `Search.inspect`.
+    """Inspect the chosen wheels, and choose again if one of them does not fit, or requires more; see `Search.inspect`.
 
     Returns:
         The last choice, whose warnings list each wheel that was left out, with the reason; and all inspections.
@@ -85,6 +91,11 @@ def choose_inspected(
         return choose_with({}), {}
     seen: dict[str, WheelInspection | str] = {}
     left_out: dict[str, str] = {}
+
+    def noted(found: Resolution) -> Resolution:
+        choices = {name: _with_notes(each, seen, found.environment) for name, each in found.choices.items()}
+        return replace(found, choices=choices)
+
     for _ in range(_ROUNDS):
         resolution = choose_with(seen)
         unseen = [choice.candidate for choice in resolution.choices.values() if choice.candidate.url not in seen]
@@ -92,14 +103,13 @@ def choose_inspected(
         reasons = dict(_reasons_against(resolution, seen))
         seen |= {url: _UNREAD for url in reasons if isinstance(seen[url], str)}
         left_out |= reasons
-        if not reasons:
+        if not reasons and not requires_more(noted(resolution)):
             break
     else:
         resolution = choose_with(seen)
     chosen = {choice.candidate.url for choice in resolution.choices.values()}
     warnings = tuple(reason for url, reason in left_out.items() if url not in chosen)
-    choices = {name: _with_notes(choice, seen, resolution.environment) for name, choice in resolution.choices.items()}
-    return replace(resolution, choices=choices, warnings=warnings), seen
+    return replace(noted(resolution), warnings=warnings), seen
 
 
 def inspect_wheels(candidates: Sequence[Candidate], cache: PageCache, search: Search) -> Inspections:
@@ -132,12 +142,12 @@ def inspect_wheels(candidates: Sequence[Candidate], cache: PageCache, search: Se
 def _keep(inside: WheelInspection, candidate: Candidate, cache: PageCache) -> None:
     """Cache an inspection under the hash of its wheel; without a hash, a changed wheel would go unnoticed."""
     if candidate.sha256:
-        cache.keep_fact(f"inside/3:{candidate.sha256}", json.dumps(plain_of(inside)))
+        cache.keep_fact(f"inside/4:{candidate.sha256}", json.dumps(plain_of(inside)))
 
 
 def _recall(candidate: Candidate, cache: PageCache) -> WheelInspection | None:
     """Read the inspection of a wheel from the cache; None if there is none."""
-    kept = cache.fact(f"inside/3:{candidate.sha256}") if candidate.sha256 else None
+    kept = cache.fact(f"inside/4:{candidate.sha256}") if candidate.sha256 else None
     if kept is None:
         return None
     inside: WheelInspection = record_of(WheelInspection, json.loads(kept))
@@ -167,7 +177,7 @@ def _with_notes(choice: Choice, seen: Inspections, target: TargetEnvironment) ->
         notes.append(f"is built for torch {label.torch}: torch {target.torch} has its symbols, which is no proof")
     if not inside.code_read:
         notes.append("its compiled code was not read")
-    candidate = replace(choice.candidate, inside=inside)
+    candidate = replace(choice.candidate, inside=inside, size=choice.candidate.size or inside.size)
     return replace(choice, candidate=candidate, requires_dist=inside.requires_dist, notes=tuple(notes))
 
 
@@ -243,41 +253,50 @@ def cache_folder() -> Path:
     return user_cache_path("wheelmill") / "client"
 
 
-def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment, search: Search) -> Resolution:
-    """Find the wheels for requirements, at most one requirement for each project.
+def resolve(
+    requirements: Sequence[Requirement],
+    environment: TargetEnvironment,
+    search: Search,
+    others: Collection[ProjectName] = (),
+) -> Resolution:
+    """Find the wheels for requirements, at most one for each project, and the wheels that these require of sources.
 
     Facts that the environment leaves open are decided for all of them together. A requirement for torch beside others
-    limits the torch.
+    limits the torch. ``others`` are the projects that a user's project depends on by itself.
     """
     wheels = [each for each in requirements if canonicalize_name(each.name) != TORCH]
     asks_torch = 0 < len(wheels) < len(requirements)
     if asks_torch:
         environment = _with_asked_torch(environment, requirements)
         requirements = wheels
-    projects = [canonicalize_name(requirement.name) for requirement in requirements]
+    asked = {canonicalize_name(requirement.name): requirement for requirement in requirements}
     environment = search.target(environment)
-    with open_finder(projects, environment, search) as found:
-        candidates = {name: found.fitting_candidates(name) for name in projects}
+    with open_finder(asked, environment, search) as found:
+        candidates: dict[ProjectName, Sequence[Candidate]] = {name: found.fitting_candidates(name) for name in asked}
+        of_sources = dict.fromkeys({TORCH, *others} - asked.keys(), False)
+        required = RequiredWheels(asked=asked, found=found, candidates=candidates, wanted=asked, of_sources=of_sources)
 
         def choose_with(seen: Inspections) -> Resolution:
-            resolution = choose(requirements, environment, with_inspections(candidates, seen), found.facts)
+            wanted = list(required.wanted.values())
+            resolution = choose(wanted, environment, with_inspections(candidates, seen), found.facts)
             if resolution.unresolved and found.ask_again(*resolution.unresolved):
                 candidates.update({name: found.fitting_candidates(name) for name in resolution.unresolved})
-                resolution = choose(requirements, environment, with_inspections(candidates, seen), found.facts)
+                resolution = choose(wanted, environment, with_inspections(candidates, seen), found.facts)
             if resolution.unresolved:
                 # Wheels that do not fit are read only for advice about a project without a wheel.
                 candidates.update({name: found.all_candidates(name) for name in resolution.unresolved})
-                resolution = choose(requirements, environment, with_inspections(candidates, seen), found.facts)
+                resolution = choose(wanted, environment, with_inspections(candidates, seen), found.facts)
             return resolution
 
-        resolution, _ = choose_inspected(choose_with, found.pages.cache, search)
-        resolution = without_aliases(resolution)
+        resolution, _ = choose_inspected(choose_with, found.pages.cache, search, required.update)
+        resolution = required.finish(without_aliases(resolution))
+        projects = required.wanted
         outcomes = tuple(each for name in projects for each in found.outcomes(name).values())
         ignored = (each for name in projects for each in found.variant_warnings(name))
         return replace(
             _with_torch_place(resolution, found.facts),
             unresolved={name: found.refine(each) for name, each in resolution.unresolved.items()},
-            warnings=(*found.warnings(*projects), *ignored, *resolution.warnings),
+            warnings=(*found.warnings(*{**projects, **found.homes}), *ignored, *resolution.warnings),
             sources=outcomes,
             asks_torch=asks_torch,
         )
@@ -302,7 +321,7 @@ def _with_torch_place(resolution: Resolution, facts: Compatibility) -> Resolutio
 
 
 @contextmanager
-def open_finder(projects: Sequence[ProjectName], environment: TargetEnvironment, search: Search) -> Iterator[Finder]:
+def open_finder(projects: Iterable[ProjectName], environment: TargetEnvironment, search: Search) -> Iterator[Finder]:
     """Bring the pages that may list projects up to date, and cache each once it is read."""
     with search.open_cache() as cache:
         facts = read_facts()
@@ -315,10 +334,7 @@ def open_finder(projects: Sequence[ProjectName], environment: TargetEnvironment,
             pages=pages,
             targets=targets_of(environment, facts),
         )
-        places = [place for project in projects for place in found.places(project)]
-        pages.update(place.url for place in places)
-        # A user's own source, which names no projects, may just have been corrected.
-        pages.ask_again(each.url for each in places if not each.source.projects and pages.is_absent(each.url))
+        found.read(projects)
         yield found
 
 
@@ -330,11 +346,25 @@ class Finder:
     facts: Compatibility
     pages: Pages
     targets: Sequence[TargetEnvironment]
+    homes: dict[ProjectName, str] = field(default_factory=dict)
+    """The name of the source to look in first, whether its projects are known or not, for some projects."""
     _known: dict[tuple[object, ...], bool] = field(default_factory=dict)
+
+    def read(self, projects: Iterable[ProjectName]) -> None:
+        """Bring the pages that may list projects up to date."""
+        places = [place for project in projects for place in self.places(project)]
+        self.pages.update(place.url for place in places)
+        # A user's own source, which names no projects, may just have been corrected.
+        absent = [each.url for each in places if not each.source.projects and self.pages.is_absent(each.url)]
+        if absent:
+            self.pages.ask_again(absent)
 
     def places(self, project: ProjectName) -> list[ListingPlace]:
         """The pages that may list a project."""
-        return places_of(project, self.sources, self.targets, self.facts)
+        home = [each for each in self.sources if each.name == self.homes.get(project)]
+        first = [replace(each, projects=frozenset(), distribution=None) for each in home]
+        others = [each for each in self.sources if each not in home]
+        return places_of(project, [*first, *others], self.targets, self.facts)
 
     def fitting_candidates(self, project: ProjectName) -> list[Candidate]:
         """The wheels of a project whose tags and labels fit one of the targets."""
@@ -367,7 +397,11 @@ class Finder:
     def warnings(self, *projects: ProjectName) -> tuple[str, ...]:
         """List the problems of the sources and their pages, each once."""
         outcomes = (each for project in projects for each in self.outcomes(project).items())
-        of_sources = messages_of(outcome for source, outcome in outcomes if not outcome.is_usual_for(source))
+        of_sources = messages_of(
+            outcome
+            for source, outcome in outcomes
+            if not outcome.is_usual_for(source) and (outcome.outcome.is_open or outcome.project not in self.homes)
+        )
         return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
 
     def refine(self, absence: Unresolved) -> Unresolved:
@@ -398,3 +432,106 @@ class Finder:
         if key not in self._known:  # many pages have the same groups
             self._known[key] = any(group_fits(place, group, target, self.facts) for target in self.targets)
         return self._known[key]
+
+
+@dataclass(kw_only=True)
+class RequiredWheels:
+    """The requested projects, and those of sources that the wheels chosen for them require."""
+
+    asked: Mapping[ProjectName, Requirement]
+    found: Finder
+    candidates: dict[ProjectName, Sequence[Candidate]]
+    """Fitting wheels of each project that comes from sources."""
+    wanted: Mapping[ProjectName, Requirement]
+    """Everything that is required of each project; at first as ``asked``."""
+    of_sources: dict[ProjectName, bool]
+    """False for a project whose wheels are not chosen here; sources are searched for one that is missing."""
+
+    def update(self, resolution: Resolution) -> bool:
+        """Take the requirements of the chosen wheels; False if they are the same as before."""
+        required = _requirements(resolution)
+        homes = {name: choice.candidate.source.name for name, choice, _ in required}
+        labelled = {name for name, _, requirement in required if "+" in str(requirement.specifier)}
+        self._look_for(homes, labelled, resolution)
+        wanted = {name: Requirement(str(each)) for name, each in self.asked.items()}
+        for name, _, requirement in required:
+            if self.of_sources.get(name):
+                whole = wanted.setdefault(name, Requirement(name))
+                whole.specifier &= requirement.specifier
+                whole.extras |= requirement.extras
+        is_new, self.wanted = wanted != self.wanted, wanted
+        return is_new
+
+    def _look_for(
+        self, homes: Mapping[ProjectName, str], labelled: Collection[ProjectName], resolution: Resolution
+    ) -> None:
+        """Find out which projects sources have; the home of a wheel is searched first for what it requires.
+
+        A source may mirror the package index, which has no labels: a project without any counts if that lacks it.
+        """
+        new = [name for name in homes if name not in self.of_sources][: _MOST_REQUIRED - len(self.found.homes)]
+        self.found.homes.update({name: homes[name] for name in new})
+        self.found.read(new)
+        for name in new:
+            self.candidates[name] = self.found.fitting_candidates(name)
+            is_sure = name in self.asked or name in labelled
+            self.of_sources[name] = is_sure or self._is_of_sources(name, resolution)
+
+    def _is_of_sources(self, project: ProjectName, resolution: Resolution) -> bool:
+        candidates = self.found.all_candidates(project)
+        is_own = any(project in source.projects for source in self.found.sources)
+        is_own |= any(candidate.version.local for candidate in candidates)
+        return bool(candidates) and (is_own or not self._is_on_index(Requirement(project), resolution))
+
+    def _is_on_index(self, requirement: Requirement, resolution: Resolution) -> bool:
+        """True if the package index has a wheel that fits, or is not asked."""
+        from wheelmill.installers.package_index import files_of, open_index  # for few requirements
+
+        if self.found.pages.offline:
+            return True
+        tags = resolution.environment.tag_places.keys()
+        with suppress(WheelmillError), open_index() as web:
+            wheels = (wheel_behind(each.url) for each in files_of(canonicalize_name(requirement.name), web))
+            return any(each and each.tags & tags and each.version in requirement.specifier for each in wheels)
+        return False
+
+    def finish(self, resolution: Resolution) -> Resolution:
+        """Name the wheels that require others; the package index may have what does not fit in any source."""
+        parents: dict[ProjectName, list[Choice]] = {}
+        for name, choice, _ in _requirements(resolution):
+            parents.setdefault(name, []).append(choice)
+        choices = {
+            name: replace(choice, required_by=tuple(each.candidate.project for each in parents.get(name, ())))
+            for name, choice in resolution.choices.items()
+            if name in self.asked or name in parents
+        }
+        unresolved = {
+            name: self._explain(absence, parents[name]) if name in parents else absence
+            for name, absence in resolution.unresolved.items()
+            if name in self.asked or (name in parents and not self._is_on_index(self.wanted[name], resolution))
+        }
+        return replace(resolution, choices=choices, unresolved=unresolved)
+
+    def _explain(self, absence: Unresolved, parents: Sequence[Choice]) -> Unresolved:
+        """Name the wheels that require a project without a fitting one, and the extras that may be the cause."""
+        words = " and ".join(choice.name_with_extras for choice in parents)
+        extras = [
+            f"leave out the extra of {each.name_with_extras}, for which it would be compiled"
+            for each in parents
+            if each.extras and absence.project not in self.asked
+        ]
+        return replace(
+            absence,
+            reason=f"required by {words} as {self.wanted[absence.project]}: {absence.reason}",
+            suggestion=", or ".join(filter(None, (absence.suggestion, *extras))) or None,
+        )
+
+
+def _requirements(resolution: Resolution) -> list[tuple[ProjectName, Choice, Requirement]]:
+    """List what chosen wheels require by name: each project, the wheel, and its requirement."""
+    return [
+        (canonicalize_name(requirement.name), choice, requirement)
+        for choice in resolution.choices.values()
+        for requirement in choice.requirements(resolution.environment)
+        if not requirement.url
+    ]

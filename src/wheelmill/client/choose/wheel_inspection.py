@@ -71,10 +71,13 @@ def _inspect_file(candidate: Candidate, web: Web) -> WheelInspection:
     from wheelmill.wheel.torch_symbols import window_of
 
     sidecar = _sidecar(candidate, web)
+    size: int | None = None
     try:
-        with open_archive(RangeFile(web, candidate.url, piece=_PIECE, budget=_MOST_READ)) as archive:
+        file = RangeFile(web, candidate.url, piece=_PIECE, budget=_MOST_READ)
+        with open_archive(file) as archive:
             content = sidecar or metadata_in(archive)
             code = code_in(archive)
+        size = file.size
     except (NetworkError, OSError) as error:
         if gone := _gone(error.status if isinstance(error, NetworkError) else None):
             return gone
@@ -86,6 +89,7 @@ def _inspect_file(candidate: Candidate, web: Web) -> WheelInspection:
         raise UnreadableError("metadata-of-another", f"its METADATA is of {metadata.name}")
     return replace(
         WheelInspection(requires_dist=()) if code is None else describe_code(code, window_of(code)),
+        size=size,
         requires_dist=tuple(map(str, metadata.requires_dist or ())),
         requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
     )

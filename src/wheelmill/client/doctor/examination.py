@@ -10,7 +10,7 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, 
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from packaging.pylock import Pylock
 from packaging.requirements import Requirement
@@ -22,7 +22,6 @@ from wheelmill.client.doctor.inventory import Examined
 from wheelmill.client.doctor.remedies import Remedies, Remedy
 from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.client.install.wheel_cache import WheelCache
-from wheelmill.client.lock.environments import marker_environment
 from wheelmill.client.lock.files import content_for, describe_forms, read_lock
 from wheelmill.client.project.find import Project
 from wheelmill.client.project.pyproject import PyprojectEditor
@@ -249,9 +248,8 @@ def promises_of_project(
 
     ``path`` is the file with the requirements; their markers are evaluated for the environment.
     """
-    markers = cast("dict[str, str]", marker_environment(environment))
     for requirement in requirements:
-        if requirement.marker and not requirement.marker.evaluate(markers):
+        if not environment.meets(requirement.marker):
             continue
         name = wheel_behind(requirement.url) if requirement.url else None
         pins = [clause.version for clause in requirement.specifier if clause.operator == "=="]

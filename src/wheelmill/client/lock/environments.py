@@ -8,13 +8,12 @@ https://packaging.python.org/en/latest/specifications/dependency-specifiers/#env
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 import tomlkit
-from packaging.markers import Environment, default_environment
 from packaging.pylock import Package, PackageWheel, Pylock, PylockValidationError
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -30,28 +29,6 @@ from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.platforms import PLATFORMS
-
-_SYSTEMS: Final = {"linux": ("linux", "Linux", "posix"), "win": ("win32", "Windows", "nt")}
-"""``sys_platform``, ``platform_system`` and ``os_name``, of each system of a platform."""
-
-
-def marker_environment(environment: TargetEnvironment) -> Environment:
-    """The values of markers in an environment."""
-    platform = environment.platform
-    system, name, os_name = _SYSTEMS.get(platform.system, ("darwin", "Darwin", "posix"))
-    return default_environment() | {
-        "implementation_name": "cpython",
-        "implementation_version": str(environment.full_python),
-        "os_name": os_name,
-        "platform_machine": platform.machine.upper() if platform.system == "win" else platform.machine,
-        "platform_python_implementation": "CPython",
-        "platform_release": "",
-        "platform_system": name,
-        "platform_version": "",
-        "python_full_version": str(environment.full_python),
-        "python_version": f"{environment.python.major}.{environment.python.minor}",
-        "sys_platform": system,
-    }
 
 
 def full_marker(environment: TargetEnvironment) -> str:
@@ -82,7 +59,7 @@ def _python_marker(environment: TargetEnvironment) -> str:
 
 
 def _platform_marker(environment: TargetEnvironment) -> str:
-    seen = marker_environment(environment)
+    seen = environment.markers
     return f"sys_platform == '{seen['sys_platform']}' and platform_machine == '{seen['platform_machine']}'"
 
 
@@ -135,19 +112,6 @@ def has_pure_wheel(project: Requirement, environment: TargetEnvironment) -> bool
         wheels = [each.wheels or () for each in packages if each.name == canonicalize_name(project.name)]
         return any(wheel.filename.endswith("-any.whl") for each in wheels for wheel in each)
     return False
-
-
-def requirements_of_choice(choice: Choice, environment: TargetEnvironment) -> Iterator[str]:
-    """Yield the requirements of a chosen wheel, including those of its requested extras."""
-    seen = {name: str(value) for name, value in marker_environment(environment).items()}
-    for text in choice.requires_dist or ():
-        requirement = Requirement(text)
-        marker = requirement.marker
-        if marker and "extra" in str(marker):
-            if not any(marker.evaluate(seen | {"extra": extra}) for extra in choice.extras):
-                continue
-            requirement.marker = None  # nothing asks uv for the extra
-        yield str(requirement)
 
 
 def _preferences(known: Pylock) -> dict[str, object]:
@@ -258,7 +222,7 @@ def _requirements(resolution: Resolution, beside: Iterable[Requirement]) -> list
     if torch := resolution.torch:
         found.append(f"torch{torch.pin}")
     for choice in resolution.choices.values():
-        found += requirements_of_choice(choice, resolution.environment)
+        found += map(str, choice.requirements(resolution.environment))
     chosen = {choice.candidate.project for choice in resolution.choices.values()}
     return [text for text in found if canonicalize_name(Requirement(text).name) not in chosen]
 

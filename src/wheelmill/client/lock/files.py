@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 import tomlkit
 from packaging.markers import Marker
@@ -35,7 +35,6 @@ from wheelmill.client.lock.environments import (
     EnvironmentLock,
     distinguishing_markers,
     full_marker,
-    marker_environment,
     package_of,
 )
 from wheelmill.client.records import Choice, Resolution, SourceKind, TargetEnvironment, WantedWheel
@@ -44,6 +43,9 @@ from wheelmill.names import TORCH, ProjectName, Sha256, TorchVersion
 from wheelmill.system.progress import Progress
 from wheelmill.web.credentials import keep_credential
 from wheelmill.wheel.name import WheelName, wheel_behind
+
+if TYPE_CHECKING:
+    from packaging.markers import Environment
 
 _CREATED_BY: Final = "wheelmill"
 _MAX_LOCK: Final = 64 << 20
@@ -182,7 +184,9 @@ def content_for(
         NoWheelError: the lock is for other environments, or has no wheel for this one.
     """
     try:
-        selected = list(lock.select(environment=marker_environment(environment), tags=list(environment.tag_places)))
+        selected = list(
+            lock.select(environment=cast("Environment", environment.markers), tags=list(environment.tag_places))
+        )
     except PylockSelectError as error:
         raise NoWheelError(
             "lock-for-another",
@@ -264,19 +268,19 @@ def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) ->
     Without ``named_indexes``, for projects that cannot set the index of one dependency, every wheel is pinned by URL
     and hash.
     """
-    found: dict[ProjectName, list[Pin]] = {}
-    for resolution in resolutions:
+    found: dict[ProjectName, dict[int, Pin]] = {}
+    for place, resolution in enumerate(resolutions):
         for choice in resolution.choices.values():
-            found.setdefault(choice.candidate.project, []).append(_pin(choice, named_indexes=named_indexes))
+            found.setdefault(choice.candidate.project, {})[place] = _pin(choice, named_indexes=named_indexes)
         if torch := resolution.torch:
-            found.setdefault(TORCH, []).append(_torch_pin(torch, resolution))
+            found.setdefault(TORCH, {})[place] = _torch_pin(torch, resolution)
     pins: dict[ProjectName, tuple[Pin, ...]] = {}
     for project, each in found.items():
-        if len(set(each)) == 1:
+        if len(each) == len(resolutions) and len(set(each.values())) == 1:
             pins[project] = (each[0],)
-        else:
+        else:  # some of them may not require it
             markers = distinguishing_markers([resolution.environment for resolution in resolutions])
-            pins[project] = tuple(replace(pin, marker=marker) for pin, marker in zip(each, markers, strict=True))
+            pins[project] = tuple(replace(pin, marker=markers[place]) for place, pin in each.items())
     return pins
 
 

@@ -22,7 +22,7 @@ from packaging.utils import InvalidName, canonicalize_name
 from wheelmill.client.lock.files import Pin, pins_of
 from wheelmill.client.project.declared import given_sources, read_declared, torch_indexes
 from wheelmill.client.project.pyproject import PyprojectEditor, UvPyproject
-from wheelmill.client.records import Resolution
+from wheelmill.client.records import Links, Resolution
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, ProjectName, PythonVersion, TorchVersion
 from wheelmill.system.files import behind_links, write_bytes
@@ -107,6 +107,7 @@ def add_wheels(pyproject: PyprojectEditor, asked: Sequence[Requirement], resolut
         pyproject.ask_torch(torch)
     for project, texts in given_sources(pyproject.path, resolutions).items():
         pyproject.keep_source(project, texts)
+    pyproject.link(links_after(pyproject.links, resolutions))
     for project, pins in pins_of(resolutions, named_indexes=pyproject.names_indexes).items():
         if project == TORCH:
             choices = [choice for each in resolutions for choice in each.choices.values()]
@@ -117,6 +118,23 @@ def add_wheels(pyproject: PyprojectEditor, asked: Sequence[Requirement], resolut
     if any(each.url for each in pyproject.requirements):
         notes += _allow_urls(pyproject)
     return Edit.of(pyproject.path, pyproject.text.encode(), notes)
+
+
+def links_after(had: Links, resolutions: Iterable[Resolution]) -> Links:
+    """Replace the links of wheels that are chosen again."""
+    chosen = [choice for each in resolutions for choice in each.choices.values()]
+    projects = {choice.candidate.project for choice in chosen}
+    new = {(parent, choice.candidate.project) for choice in chosen for parent in choice.required_by}
+    return frozenset(new.union(link for link in had if link[0] not in projects))
+
+
+def removed_with(projects: Iterable[ProjectName], links: Links, asked: Iterable[Requirement]) -> list[ProjectName]:
+    """List projects to remove, and those that were chosen for them alone."""
+    removed, names = [*projects], {canonicalize_name(each.name) for each in asked}
+    for parent in removed:  # which grows
+        kept = names.union(removed, (project for other, project in links if other not in removed))
+        removed += sorted({project for other, project in links if other == parent} - kept)
+    return removed
 
 
 def new_project_text(resolution: Resolution, name: ProjectName) -> str:
@@ -135,6 +153,7 @@ def remove_packages(pyproject: PyprojectEditor, projects: Sequence[ProjectName])
         pyproject.draw_from(project, [])  # Poetry has a table of sources for each group
         pyproject.write_dependencies(project, [])
         pyproject.forget(project)
+    pyproject.link(frozenset(link for link in pyproject.links if not {*link} & {*projects}))
     pyproject.release_torch(projects)
     return Edit.of(pyproject.path, pyproject.text.encode())
 

@@ -24,7 +24,7 @@ from wheelmill.client.project.tools import (
     find_workspace,
     is_made_by_uv,
 )
-from wheelmill.client.records import Resolution, Source
+from wheelmill.client.records import Links, Resolution, Source
 from wheelmill.client.target.detect import active_environment
 from wheelmill.errors import UsageError
 from wheelmill.installers.uv import find_uv
@@ -81,6 +81,10 @@ class Project(Protocol):
     @property
     def asked(self) -> tuple[Requirement, ...]:
         """The user's requests to wheelmill, from which an update may take any matching version, and pinned wheels."""
+
+    @property
+    def links(self) -> Links:
+        """The wheels that others require, which were chosen with these."""
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:

@@ -24,6 +24,7 @@ from tomlkit.toml_document import TOMLDocument
 
 from wheelmill.client.install.distributions import read_start
 from wheelmill.client.lock.files import Index, Pin
+from wheelmill.client.records import Links
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, ProjectName, read_requirement
 
@@ -267,6 +268,24 @@ class PyprojectEditor(TomlTables):
         new = {canonicalize_name(each.name): str(each) for each in requirements}
         kept = {canonicalize_name(each.name): str(each) for each in self.asked}
         self._write_asked(list((kept | new).values()))
+
+    @property
+    def links(self) -> Links:
+        """The record of wheels that others require: ``a requires b``."""
+        texts = (self.table("tool", "wheelmill") or {}).get("required", [])
+        words = [str(text).split(" requires ") for text in texts if isinstance(texts, list)]
+        return frozenset((canonicalize_name(each[0]), canonicalize_name(each[1])) for each in words if each[1:])
+
+    def link(self, links: Links) -> None:
+        """Replace that record, and remove the pins of wheels that no other one requires any longer."""
+        kept = {project for _, project in links} | {canonicalize_name(each.name) for each in self.asked}
+        for project in sorted({project for _, project in self.links} - kept):
+            self.pin(project, [])
+        if links:
+            texts = [f"{parent} requires {project}" for parent, project in sorted(links)]
+            self.make_table("tool", "wheelmill")["required"] = texts
+        else:
+            self.prune("tool", "wheelmill", "required")
 
     def forget(self, project: ProjectName) -> None:
         """Remove the record of a request for a project."""

@@ -20,9 +20,9 @@ from packaging.utils import canonicalize_name
 from wheelmill.client.install.installer import installer_for, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import pins_of
-from wheelmill.client.project.change import Edit, check_depends, check_torch
+from wheelmill.client.project.change import Edit, check_depends, check_torch, links_after
 from wheelmill.client.project.declared import SETTINGS, asked_with_pins, declare, given_sources
-from wheelmill.client.records import Resolution, Source
+from wheelmill.client.records import Links, Resolution, Source
 from wheelmill.client.target.detect import find_interpreter
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, ProjectName, read_requirement
@@ -34,6 +34,7 @@ _END = "# <<< wheelmill {command}"
 _ASKED = "# asked for: "
 _SOURCE = "# source of "
 _TORCH_FOR = "# torch for: "
+_LINK = "# required: "
 _INDEX = "--extra-index-url "
 _OPTION = re.compile(r"\s*--?([a-z-]+)[ =]\s*(\S+)")
 """Option of pip, and its value."""
@@ -101,6 +102,12 @@ class RequirementsFile:
         return frozenset(self._lines_after(_TORCH_FOR))
 
     @property
+    def links(self) -> Links:
+        """The wheels that others require."""
+        words = (line.split() for line in self._lines_after(_LINK))
+        return frozenset((canonicalize_name(each[0]), canonicalize_name(each[-1])) for each in words if each)
+
+    @property
     def pinned(self) -> tuple[str, ...]:
         """The requirements between the marks, as written."""
         return tuple(line for line in self.ours if line and not line.startswith(("#", "-")))
@@ -150,11 +157,12 @@ def _compiler_words(lines: Iterable[str]) -> list[str]:
 
 
 def block(
-    asked: Iterable[Requirement], torch_for: Iterable[str], indexes: Iterable[str], pins: Iterable[str]
+    asked: Iterable[Requirement], torch_for: Iterable[str], links: Links, indexes: Iterable[str], pins: Iterable[str]
 ) -> Iterator[str]:
     """Yield the lines between the marks."""
     yield from (f"{_ASKED}{each}" for each in asked)
     yield from (f"{_TORCH_FOR}{each}" for each in sorted(torch_for))
+    yield from (f"{_LINK}{parent} requires {project}" for parent, project in sorted(links))
     yield from (f"{_INDEX}{each}" for each in indexes)
     yield from pins
 
@@ -234,6 +242,11 @@ class RequirementsProject:
         return asked_with_pins(file.asked, (each for _, each in file.by_hand), tied, {})
 
     @property
+    def links(self) -> Links:
+        """The wheels that others require."""
+        return RequirementsFile.read(self.path).links
+
+    @property
     def requirements(self) -> tuple[Requirement, ...]:
         """The requirements in the file that name a project."""
         file = RequirementsFile.read(self.path)
@@ -265,7 +278,9 @@ class RequirementsProject:
         new = {canonicalize_name(each.name): each for each in asked}
         kept = {canonicalize_name(each.name): each for each in file.asked}
         pins = pins_of(resolutions, named_indexes=False)
-        others = [text for text in file.pinned if canonicalize_name(Requirement(text).name) not in pins]
+        links = links_after(file.links, resolutions)
+        gone = {project for _, project in file.links - links} - {project for _, project in links} - {*kept}
+        others = [text for text in file.pinned if canonicalize_name(Requirement(text).name) not in {*pins, *gone}]
         lines = [*others, *(pin.dependency for each in pins.values() for pin in each)]
         indexes = {pin.index.url for pin in pins.get(TORCH, ()) if pin.index} if TORCH in pins else set(file.indexes)
         chosen = [choice for each in resolutions for choice in each.choices.values()]
@@ -273,7 +288,7 @@ class RequirementsProject:
         named = given_sources(self.path, resolutions)
         given = [f"{_SOURCE}{project}: {text}" for project, texts in named.items() for text in texts]
         given += file.sources_without(named)
-        ours = block((kept | new).values(), torch_for, sorted(indexes), [*sorted(given), *sorted(lines)])
+        ours = block((kept | new).values(), torch_for, links, sorted(indexes), [*sorted(given), *sorted(lines)])
         notes = self._compilation_notes
         if not (self.environment or self.python):
             notes.append(f"nothing was installed: there is no environment beside {self.path.name}, and none is active")
@@ -289,7 +304,8 @@ class RequirementsProject:
         pins = [text for text in file.pinned if canonicalize_name(Requirement(text).name) not in gone]
         asked = [each for each in file.asked if canonicalize_name(each.name) not in gone]
         pins = [*file.sources_without(gone), *pins]
-        ours = block(asked, torch_for, file.indexes if torch_for or asks_torch else (), pins)
+        links = frozenset(link for link in file.links if not {*link} & gone)
+        ours = block(asked, torch_for, links, file.indexes if torch_for or asks_torch else (), pins)
         return Edit.of(self.path, file.with_ours(list(ours)), self._compilation_notes)
 
     @property

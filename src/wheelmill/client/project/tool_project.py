@@ -25,7 +25,7 @@ from wheelmill.client.lock.files import read_toml
 from wheelmill.client.project.change import Edit, add_wheels, remove_packages
 from wheelmill.client.project.declared import asked_with_pins, read_declared
 from wheelmill.client.project.pyproject import PyprojectEditor
-from wheelmill.client.records import Candidate, Resolution, Source
+from wheelmill.client.records import Candidate, Links, Resolution, Source
 from wheelmill.client.target.detect import find_interpreter
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.installers.uv import run_installer
@@ -130,6 +130,11 @@ class PyprojectProject:
         read = self._read()
         tied = {name for each in self.sources if TORCH not in each.projects for name in each.projects}
         return asked_with_pins(read.asked, read.requirements, tied, read.source_urls)
+
+    @property
+    def links(self) -> Links:
+        """The wheels that others require."""
+        return self._read().links
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:

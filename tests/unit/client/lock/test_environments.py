@@ -3,10 +3,14 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.client.targets import ARM, LINUX, candidate, resolution
-from wheelmill.client.lock.environments import requirements_of_choice
 from wheelmill.client.records import TargetEnvironment
 
-REQUIRES = ("einops", "pytest ; extra == 'test'", "arm-only ; extra == 'test' and platform_machine == 'aarch64'")
+REQUIRES = (
+    "einops",
+    "odd ; python_version ~= 'odd'",
+    "pytest ; extra == 'test'",
+    "arm-only ; extra == 'test' and platform_machine == 'aarch64'",
+)
 
 
 @pytest.mark.parametrize(
@@ -22,4 +26,4 @@ def test_what_is_for_an_extra_is_required_where_that_was_asked_for(
     extras: tuple[str, ...], environment: TargetEnvironment, required: list[str]
 ) -> None:
     (choice,) = resolution(candidate("demo-1.0-py3-none-any.whl"), requires=REQUIRES).choices.values()
-    assert list(requirements_of_choice(replace(choice, extras=frozenset(extras)), environment)) == required
+    assert [str(each) for each in replace(choice, extras=frozenset(extras)).requirements(environment)] == required

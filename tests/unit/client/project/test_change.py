@@ -9,8 +9,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.refusals import coded
-from tests.unit.client.targets import INDEX, LINUX, candidate, resolution
-from wheelmill.client.project.change import Edit, add_wheels, find_declared_cuda, remove_packages
+from tests.unit.client.targets import ARM, INDEX, LINUX, candidate, resolution
+from wheelmill.client.project.change import Edit, add_wheels, find_declared_cuda, remove_packages, removed_with
 from wheelmill.client.project.pyproject import UvPyproject
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, TorchVersion, project_name
@@ -87,6 +87,29 @@ def test_removing_undoes_adding(torch: str, tmp_path: Path) -> None:
     assert "torch.example" in path.read_text()
     remove_packages(UvPyproject.read(path), [project_name("mamba-ssm")]).write()
     assert path.read_text() == before
+
+
+LINKS = frozenset(
+    (project_name(parent), project_name(required))
+    for parent, required in ("ab", "ac", "bc", "cd", "xy", "ay")  # b, c and d are required by a alone
+)
+
+
+@pytest.mark.parametrize(
+    ("removed", "asked", "gone"),
+    [("a", "", "abcd"), ("a", "c", "ab"), ("x", "", "x"), ("xa", "", "xaybcd"), ("b", "", "b"), ("z", "", "z")],
+)
+def test_what_is_required_by_removed_wheels_alone_is_removed(removed: str, asked: str, gone: str) -> None:
+    assert removed_with(list(map(project_name, removed)), LINKS, map(Requirement, asked)) == list(gone)
+
+
+def test_a_wheel_that_one_environment_requires_has_a_marker(tmp_path: Path) -> None:
+    one = resolution(candidate("a-1-cp312-cp312-linux_x86_64.whl"), candidate("b-1-py3-none-any.whl"))
+    other = resolution(candidate("a-1-cp312-cp312-linux_aarch64.whl"), environment=ARM)
+    pyproject = UvPyproject.empty(tmp_path / "mine" / "pyproject.toml")
+    add_wheels(pyproject, [Requirement("a")], [one, other])
+    (only,) = (each for each in pyproject.requirements if each.name == "b")
+    assert "x86_64" in str(only.marker)
 
 
 def test_a_torch_that_was_changed_by_hand_stays(tmp_path: Path) -> None:
