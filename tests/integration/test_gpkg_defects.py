@@ -201,6 +201,7 @@ def test_11_what_a_project_depends_on_is_changed_where_it_stands(
     assert old.replace("+", "%2B") in flash
 
 
+@pytest.mark.usefixtures("index")
 def test_12_a_package_without_a_wheel_is_a_failure(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
     """gpkg exits with 0 when it found any of the packages, and leaves the others out of project and lock."""
     server.pages["/wheels/"] = Answer(links_page(wheel_name()))
@@ -249,6 +250,7 @@ def test_16_ranges_of_torch_are_ranges(taken: Taken, wheelmill: Command, server:
         assert hint in wheelmill(*resolve, exit_code=8 if hint else 0).stderr
 
 
+@pytest.mark.usefixtures("index")
 def test_17_what_was_built_here_is_found_by_its_inputs(taken: Taken, wheelmill: Command, tmp_path: Path) -> None:
     """gpkg compares built wheels as text, keeps those for torch 2.8 and 2.8.0 apart, all GPUs' alike, and for ever."""
     assert taken(wheel_name("2.9.0"), wheel_name("2.10.0")) == wheel_name("2.10.0")

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from tests.github_artifacts import Artifacts
 from tests.github_server import REPOSITORY, TOKEN, GitHub, serving
 from tests.real.act_results import with_results
-from tests.real.conftest import ROOT, portable_demo
+from tests.real.conftest import ROOT, SHORT_PAUSES, portable_demo
 from tests.sigstore_instance import Sigstore
 from wheelmill.index.serve import serve_folder
 from wheelmill.wheel.attestation import TRUSTED_ROOT
@@ -156,9 +156,9 @@ def killed_at(file: str) -> dict[str, str]:
     """The variables of a run in which the host kills a process, and pauses are short.
 
     Args:
-        file: how the name of the file ends that the process is about to open; empty kills none.
+        file: how the name of the file ends that the process is about to open.
     """
-    return {"PYTHONPATH": str(ACTIONS / "faults"), "STAND_IN_KILLED_AT": file}
+    return SHORT_PAUSES | {"STAND_IN_KILLED_AT": file}
 
 
 def change_entry(repository: Path, project: str, *lines: str) -> None:
@@ -179,6 +179,7 @@ def publish_sources(repository: Path, name: str) -> None:
     git(repository, "init", "--quiet", "--initial-branch=main")
     git(repository, "add", ".")
     git(repository, "commit", "--quiet", "--message=demo")
+    git(repository, "repack", "-adq")  # each job copies the repository, and one pack is copied in no time
     git(repository, "remote", "add", "origin", f"https://github.com/{name}.git")
     link = repository.with_name("repositories") / name
     link.parent.mkdir(parents=True, exist_ok=True)
@@ -228,15 +229,24 @@ def new_package_host(folder: Path) -> Iterator[Host]:
         yield replace(factory, repository=package, environment={"STAND_IN_WORKFLOWS": WORKFLOWS})
 
 
+def _is_checked_out(name: str) -> bool:
+    """Whether workflows run on a file: each job has a copy of all, and each index renders all documents."""
+    if name.startswith("docs/"):
+        return name == "docs/conf.py" or name.startswith("docs/reference/schemas/")
+    return not name.startswith(("config/", "tests/")) or name.startswith("tests/locks/")
+
+
 @contextmanager
 def new_host(folder: Path, *, releases_on_github: bool = False) -> Iterator[Host]:
     """Have a repository, whose releases are kept in a folder unless they are to be on GitHub."""
     repository, served = folder / "repository", folder / "served"
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
     for name in listed.stdout.decode().splitlines():
-        if not name.startswith("config/") and (ROOT / name).is_file():
+        if _is_checked_out(name) and (ROOT / name).is_file():
             (repository / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, repository / name)
+    (repository / "docs" / "_toc.yml").write_text("root: README\n")
+    (repository / "docs" / "README.md").write_text("# wheelmill's documents\n")
     for workflow in (repository / ".github" / "workflows").iterdir():
         workflow.write_text(with_results(_readable(workflow), is_first=workflow.name == "wheels.yml"))
     portable_demo(repository / "config")

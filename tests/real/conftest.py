@@ -26,6 +26,9 @@ DEMO = ROOT / "tests" / "data" / "demo"
 TOOLS = ("poetry", "pdm", "hatch")
 """Commands, each with a lock of its name."""
 
+SHORT_PAUSES = {"PYTHONPATH": str(Path(__file__).parent / "actions" / "faults")}
+"""Variables of a command that waits for hosts, and between what it asks them to write, for hundredths of seconds."""
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -11,7 +11,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from pypi_simple import ProjectPage
 
 from tests.github_server import REPOSITORY, GitHub, serving
-from tests.real.conftest import DEMO, Command, another_person, divisible_demo, portable_demo, sampled
+from tests.real.conftest import DEMO, SHORT_PAUSES, Command, another_person, divisible_demo, portable_demo, sampled
 from tests.real.github_description import Description
 from wheelmill.system.files import sha256_of
 from wheelmill.wheel.metadata import dist_info_of
@@ -75,13 +75,14 @@ def test_run_is_a_no_op_when_everything_is_published(wheelmill: Command, tmp_pat
     config = portable_demo(tmp_path / "demo")
     run = ("run", *TARGET, "--config", config, "--store", f"github:{REPOSITORY}", "--output", tmp_path, "--json")
     with serving(GitHub()) as github:
-        first = json.loads(wheelmill(*run, env=github.environment).stdout)
+        variables = github.environment | SHORT_PAUSES
+        first = json.loads(wheelmill(*run, env=variables).stdout)
         assert [wheel["ok"] for wheel in first["wheels"]] == [True]
         assert len(first["releases"]) == 1
-        forced = json.loads(wheelmill(*run, "--force", env=github.environment).stdout)
+        forced = json.loads(wheelmill(*run, "--force", env=variables).stdout)
         assert forced["counts"]["wheels"] == 1
         assert (forced["wheels"], forced["releases"]) == ([], [])  # built again, and the bytes were the published ones
-        again = json.loads(wheelmill(*run, env=github.environment).stdout)
+        again = json.loads(wheelmill(*run, env=variables).stdout)
         assert again["counts"] == {"cells": 1, "wheels": 0, "skips": 1}
         assert "already published" in again["skips"][0]["reason"]
     (release,) = github.releases

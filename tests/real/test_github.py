@@ -13,7 +13,7 @@ import pytest
 from pypi_simple import ProjectPage
 
 from tests.github_server import HEAD, REPOSITORY, TOKEN, Answer, Call, GitHub, serving
-from tests.real.conftest import Command
+from tests.real.conftest import SHORT_PAUSES, Command
 from tests.real.github_description import Description
 from tests.unit.release.conftest import certified_wheel
 from wheelmill.smoke.verdict import certificate_path
@@ -28,7 +28,7 @@ STORE = f"github:{REPOSITORY}"
 @pytest.fixture
 def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHub]:
     with serving(GitHub()) as server:
-        for name, value in server.environment.items():
+        for name, value in (server.environment | SHORT_PAUSES).items():
             monkeypatch.setenv(name, value)
         yield server
 

@@ -2,12 +2,14 @@
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.github_server import REPOSITORY, Answer, Call
 from tests.real.act import killed_at, new_host
+from tests.real.conftest import SHORT_PAUSES
 from tests.real.github_description import Description
 
 pytestmark = pytest.mark.real
@@ -38,7 +40,7 @@ def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: 
         assert "Another run continues 1 group, as attempt 2 of 5." in host.summary()
 
         host.github.always = outage_after_one_asset()
-        host.dispatch({"continues": "1"}, exit_code=1, **killed_at(""))  # pauses are short
+        host.dispatch({"continues": "1"}, exit_code=1, **SHORT_PAUSES)
         host.github.always = lambda _call: None
         assert "| `wheelmill-demo` | 1 of 1 | none | 1: passed, and is not released; another run" in host.summary()
         (release,) = host.github.releases
@@ -51,7 +53,7 @@ def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: 
         assert "The index was not updated: what this run released is not listed yet." in host.summary()
         assert "Another run continues the index, as attempt 1 of 5." in host.summary()
 
-        indexed = host.dispatch({"continues": "3"})
+        indexed = host.dispatch({"continues": "3"}, **SHORT_PAUSES)
         assert host.summary() == "Nothing to build.\n\nNothing is left to do.\n"
         assert "findings: 0; read: 1 of 1 project page, 1 of 1 file" in indexed  # where the site is deployed
         started = [f"gh workflow run wheels.yml --ref main -f continues={run}" for run in (1, 2, 3)]
@@ -64,7 +66,8 @@ def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: 
         assert names == {wheel, f"{wheel}.metadata", f"{wheel}.cdx.json", "manifest.json", "attestations.jsonl"}
         releases = f"{host.github.origin}/{REPOSITORY}/releases/download"
         assert host.installed_by_pip(tmp_path / "installed") == f"{releases}/{tag}/{wheel}"
-        counted = host.run("workflow_dispatch", "downloads")
+        at_once = replace(host, environment={**host.environment, **SHORT_PAUSES})
+        counted = at_once.run("workflow_dispatch", "downloads")
         assert "0  wheelmill-demo" in counted
         assert "findings: 0; read: 1 of 1 project page, 1 of 1 file" in counted
         assert Description().all_faults(host.github) == []
