@@ -53,7 +53,8 @@ def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: 
         assert "The index was not updated: what this run released is not listed yet." in host.summary()
         assert "Another run continues the index, as attempt 1 of 5." in host.summary()
 
-        indexed = host.dispatch({"continues": "3"}, **SHORT_PAUSES)
+        at_once = replace(host, environment={**host.environment, **SHORT_PAUSES})
+        indexed = at_once.dispatch({"continues": "3"})
         assert host.summary() == "Nothing to build.\n\nNothing is left to do.\n"
         assert "findings: 0; read: 1 of 1 project page, 1 of 1 file" in indexed  # where the site is deployed
         started = [f"gh workflow run wheels.yml --ref main -f continues={run}" for run in (1, 2, 3)]
@@ -66,7 +67,6 @@ def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: 
         assert names == {wheel, f"{wheel}.metadata", f"{wheel}.cdx.json", "manifest.json", "attestations.jsonl"}
         releases = f"{host.github.origin}/{REPOSITORY}/releases/download"
         assert host.installed_by_pip(tmp_path / "installed") == f"{releases}/{tag}/{wheel}"
-        at_once = replace(host, environment={**host.environment, **SHORT_PAUSES})
         counted = at_once.run("workflow_dispatch", "downloads")
         assert "0  wheelmill-demo" in counted
         assert "findings: 0; read: 1 of 1 project page, 1 of 1 file" in counted
