@@ -203,11 +203,15 @@ def test_11_what_a_project_depends_on_is_changed_where_it_stands(
 
 @pytest.mark.usefixtures("index")
 def test_12_a_package_without_a_wheel_is_a_failure(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
-    """gpkg exits with 0 when it found any of the packages, and leaves the others out of project and lock."""
+    """gpkg exits with 0 when it found any of the packages, and leaves the others out of project and lock.
+
+    Nor is the target's Python downloaded to find that out.
+    """
     server.pages["/wheels/"] = Answer(links_page(wheel_name()))
     for command in (("resolve",), ("add", "--no-sync"), ("lock",), ("install",)):
-        done = wheelmill(*command, "demo", "other", "--no-look", *TARGET, exit_code=8)
+        done = wheelmill(*command, "demo", "other", "--no-look", *TARGET, exit_code=8, UV_PYTHON_INSTALL_MIRROR=server.url)
         done.check_refused("no-wheel", "other")
+    assert {path for path, _ in server.asked} == {"/wheels/"}
     assert not list(tmp_path.glob("*.toml"))
 
 
