@@ -2,43 +2,19 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from tests.machine_folders import machine_folder
-from wheelmill.system.files import sha256_of
-
-DOCS = Path(__file__).parents[2] / "docs"
-RENDERS = ("sphinx", "sphinx-external-toc", "furo", "myst-parser", "markdown-it-py", "docutils", "wheelmill")
-FILES = "https://example.org/wheelmill/blob/abc/"
-
-
-def render(source: Path, output: Path) -> subprocess.CompletedProcess[str]:
-    """Do what the workflow does, which gives a variable with the address of the repository's files, too."""
-    options = ("--quiet", "--fail-on-warning", "--doctree-dir", f"{output}-read")
-    command = (sys.executable, "-m", "sphinx", *options, source, output)
-    return subprocess.run(command, capture_output=True, text=True, env={"WHEELMILL_FILES": FILES}, check=False)
-
-
-def assert_rendered(output: Path) -> None:
-    done = render(DOCS, output)
-    assert (done.returncode, done.stderr) == (0, "")
+from tests.documents import DOCS, FILES, assert_rendered, render, rendered_documents
 
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    """What Sphinx writes, which it did once for these documents on this machine."""
-    sources = [*DOCS.rglob("*"), *(DOCS.parent / "index" / "static").rglob("*")]
-    contents = sorted((str(path), sha256_of(path)) for path in sources if path.is_file() and path.suffix != ".pyc")
-    decides = (sys.version, [metadata.version(name) for name in RENDERS], FILES, contents)
-    return machine_folder("documents", decides, lambda folder: assert_rendered(folder / "site")) / "site"
+    return rendered_documents()
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,13 @@
 """The documents in the site of an index, in a real browser: found from its first page, searched, and read on phones."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.real.conftest import DEMO, ROOT, Command, or_nightly
+from tests.documents import rendered_documents
+from tests.real.conftest import DEMO, Command, or_nightly
 from wheelmill.index.serve import serve_folder
 
 pytestmark = pytest.mark.real
@@ -21,12 +20,10 @@ def site(tmp_path_factory: pytest.TempPathFactory, wheelmill: Command) -> Iterat
     """An index that was built twice with the documents."""
     folder = tmp_path_factory.mktemp("documents")
     (folder / "releases").mkdir()
-    rendered = folder / "docs"
-    subprocess.run([sys.executable, "-m", "sphinx", "--quiet", ROOT / "docs", rendered], check=True)
     for _ in range(2):
         wheelmill(
             *("index", "build", "--config", DEMO, "--output", folder / "site"),
-            env={"WHEELMILL_STORE": f"dir:{folder / 'releases'}", "WHEELMILL_DOCS": str(rendered)},
+            env={"WHEELMILL_STORE": f"dir:{folder / 'releases'}", "WHEELMILL_DOCS": str(rendered_documents())},
         )
     with serve_folder(folder) as url:
         yield f"{url}site/"
