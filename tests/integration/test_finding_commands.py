@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.commands import ROOT
+from tests.flash_attn_wheels import NAMES
 from tests.github_server import REPOSITORY
 from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
 from tests.sigstore_instance import Sigstore
 from tests.troubled_server import TROUBLE, troubled_server
 
-NAMES = (ROOT / "tests/data/flash-attn-wheel-names.txt").read_text().splitlines()
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64")
 RESOLVE = ("resolve", "--no-look")
 """There are no wheels behind the links of these tests."""

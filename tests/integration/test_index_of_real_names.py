@@ -1,18 +1,14 @@
-"""An index over 900 wheels that people built: each is grouped, or refused by name with the reason.
-
-``tests/data/flash-attn-wheel-assets.txt`` has the tag and file name of every wheel in the releases of
-https://github.com/mjun0812/flash-attention-prebuild-wheels. 100 names stand under several tags, with other bytes each.
-"""
+"""An index over 900 wheels that people built: each is grouped, or refused by name with the reason."""
 
 import hashlib
 import re
 from collections import Counter, defaultdict
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from msgspec import structs
 
+from tests.flash_attn_wheels import ASSETS, NAMES
 from tests.unit.index.conftest import entry_named, release_of
 from wheelmill.config.model import Listing, Removed
 from wheelmill.errors import SiteError
@@ -20,9 +16,7 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.names import Sha256
 from wheelmill.release.manifest import ListedRelease
 
-ASSETS = (Path(__file__).parents[1] / "data" / "flash-attn-wheel-assets.txt").read_text().splitlines()
-NAMES = [asset.partition("/")[2] for asset in ASSETS]
-REPEATED = {name: count for name, count in Counter(NAMES).items() if count > 1}
+REPEATED = {name: n for name, n in Counter(asset.partition("/")[2] for asset in ASSETS).items() if n > 1}
 
 
 def manifests() -> list[ListedRelease]:
@@ -64,6 +58,6 @@ def test_every_other_wheel_stands_in_the_trees_of_its_label() -> None:
         for files in tree.projects.values():
             for file in files:
                 found[file.filename].add(tree.path)
-    assert found == {name: trees_named_by(name) for name in set(NAMES) - set(REPEATED)}
+    assert found == {name: trees_named_by(name) for name in set(NAMES) - REPEATED.keys()}
     assert len(found) == 673
     assert set(site.projects) == {"flash-attn", "flash-attn-3"}

@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import islice, product
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.tags import Tag
 
+from tests.flash_attn_wheels import NAMES
 from tests.unit.client.conftest import candidates
 from wheelmill.client.choose.choice import choose
 from wheelmill.client.records import Candidate, TargetEnvironment
@@ -16,7 +16,6 @@ from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
 from wheelmill.wheel.platforms import Libc
 
-NAMES = (Path(__file__).parents[2] / "data" / "flash-attn-wheel-names.txt").read_text().splitlines()
 LIBC = Libc("glibc", 2, 39)
 PYTHONS = [*map(PythonVersion.parse, ("3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t"))]
 
