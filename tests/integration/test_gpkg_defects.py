@@ -209,7 +209,9 @@ def test_12_a_package_without_a_wheel_is_a_failure(wheelmill: Command, server: P
     """
     server.pages["/wheels/"] = Answer(links_page(wheel_name()))
     for command in (("resolve",), ("add", "--no-sync"), ("lock",), ("install",)):
-        done = wheelmill(*command, "demo", "other", "--no-look", *TARGET, exit_code=8, UV_PYTHON_INSTALL_MIRROR=server.url)
+        done = wheelmill(
+            *command, "demo", "other", "--no-look", *TARGET, exit_code=8, UV_PYTHON_INSTALL_MIRROR=server.url
+        )
         done.check_refused("no-wheel", "other")
     assert {path for path, _ in server.asked} == {"/wheels/"}
     assert not list(tmp_path.glob("*.toml"))
