@@ -63,7 +63,7 @@ def test_a_project(run: Callable[..., Done], project: Path) -> None:
     given = ("--project", str(project))
     before = content_of(project)
     done = run("add", "demo-gpu", "--dry-run", *TARGET, *given)
-    assert '+dependencies = ["demo-gpu==1.1+cu130torch2.11", "torch==2.11.*"]' in done.stderr
+    assert '+dependencies = ["demo-gpu==1.1+cu130torch2.11 ; sys_platform' in done.stderr
     assert "torch 2.11.0" in done.stderr
     assert content_of(project) == before
 

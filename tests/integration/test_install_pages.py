@@ -14,6 +14,7 @@ SECTIONS = sections()
 INSTALLED = {
     "pip-and-uv.md#uv": RIGHT,
     "many-machines.md#two-cuda-releases": RIGHT,
+    "projects.md#machines-without-a-gpu": RIGHT,
 }
 """What is in ``.venv`` at the end of a section."""
 

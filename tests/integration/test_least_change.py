@@ -216,5 +216,6 @@ def test_torch_moves_once_every_package_has_a_wheel_and_the_user_admits_it(
     assert chosen == "2.14"
     assert "2.14" not in newer
     several = ("--platform", "linux_x86_64,linux_aarch64")
-    run("update", "--upgrade-torch", *several, *given, exit_code=8).check_refused("no-wheel", "explain")
+    done = run("update", "--upgrade-torch", *several, *given)
+    assert "slow-gpu is left out on linux_aarch64" in done.stderr
     assert "torch==2.14.*" in pyproject.read_text()

@@ -405,6 +405,8 @@ class Choice:
     extras: frozenset[str] = frozenset()
     requires_dist: tuple[str, ...] | None = None
     """The requirements in its METADATA; None if that was not read."""
+    platforms: frozenset[Platform] = frozenset()
+    """The platforms for which its simple index has the same version."""
     notes: tuple[str, ...] = ()
     """Unchecked facts, and remarks: ``its GPU architectures are not known``."""
     required_by: tuple[ProjectName, ...] = ()

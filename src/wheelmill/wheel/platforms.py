@@ -59,8 +59,8 @@ PLATFORMS: Final[Mapping[Platform, PlatformFacts]] = {
     ),
     Platform("win", "amd64"): PlatformFacts(title="Windows", uv="x86_64-pc-windows-msvc"),
     Platform("win", "arm64"): PlatformFacts(title="Windows ARM64", uv="aarch64-pc-windows-msvc"),
-    Platform("macosx", "arm64"): PlatformFacts(title="macOS"),
-    Platform("macosx", "x86_64"): PlatformFacts(title="macOS on Intel"),
+    Platform("macosx", "arm64"): PlatformFacts(title="macOS", uv="aarch64-apple-darwin"),
+    Platform("macosx", "x86_64"): PlatformFacts(title="macOS on Intel", uv="x86_64-apple-darwin"),
 }
 """The platforms that wheels can be asked for. A new one starts here."""
 BUILT_FOR: Final = tuple(platform for platform, facts in PLATFORMS.items() if facts.runners)
@@ -90,6 +90,12 @@ class Libc:
     def __str__(self) -> str:
         """``glibc 2.28``."""
         return f"{self.family} {self.major}.{self.minor}"
+
+
+def platforms_of(tags: Iterable[Tag]) -> frozenset[Platform]:
+    """Platforms that a wheel with these tags runs on; all that wheels can be asked for if it has the tag ``any``."""
+    named = {Platform.of_tag(tag.platform) for tag in tags}
+    return frozenset(PLATFORMS if None in named else {platform.plain for platform in named if platform})
 
 
 @functools.cache

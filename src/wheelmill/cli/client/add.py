@@ -18,7 +18,7 @@ from wheelmill.cli.client.change import (
     check_driver,
     exclusive,
     forecast,
-    in_groups,
+    in_list,
     packages_of,
     relock,
     requirements_beside,
@@ -31,9 +31,10 @@ from wheelmill.cli.client.resolve import RequirementsArgument, SearchOptions, re
 from wheelmill.cli.shared.commands import say
 from wheelmill.cli.shared.options import SignerOption, projects_of, requirements_of, with_declared_torch, with_groups
 from wheelmill.errors import UsageError
-from wheelmill.names import TORCH
+from wheelmill.names import TORCH, Platform, PythonVersion
 from wheelmill.system.process import fenced
 from wheelmill.web.credentials import without_credentials
+from wheelmill.wheel.platforms import PLATFORMS
 
 if TYPE_CHECKING:
     from wheelmill.cli.client.outputs import ProjectChange, Remove, ResolutionContent, Update
@@ -60,7 +61,7 @@ def add(
     """
     asked, project = requirements_of(requirements), target.find_project()
     with exclusive(project.root):
-        _check_group((canonicalize_name(each.name) for each in asked), project, target.group)
+        project = _choose_list((canonicalize_name(each.name) for each in asked), project, target)
         resolutions = resolve_for_project(
             asked, project, target, search, build=build, require_attestation=require_attestation
         )
@@ -90,7 +91,9 @@ def update(
         raise UsageError("options-conflict", "--upgrade-torch is for all packages: leave out PROJECT and --torch")
     project = target.find_project()
     with exclusive(project.root):
-        again = _asked_again(project, projects, target.group)
+        again = _asked_again(project, projects, target)
+        project = _choose_list((canonicalize_name(each.name) for each in again), project, target)
+        target = _targets_again(project, again, target)
         before = _declared_versions(project, again)
         newest = _find_newest_torch(again, project, target, search) if upgrade_torch else (target, [], [])
         target, newer, held_back = newest
@@ -123,7 +126,7 @@ def remove(
 
     project = target.find_project()
     with exclusive(project.root):
-        _check_group(projects_of(projects), project, target.group)
+        project = _choose_list(projects_of(projects), project, target)
         names = removed_with(projects_of(projects), project.links, project.asked)
         if not target.no_sync:
             project.check_install()
@@ -152,21 +155,31 @@ def remove(
     output.report(outcome, content)
 
 
-def _check_group(names: Iterable[ProjectName], project: Project, group: str | None) -> None:
-    """Refuse dependencies that stand in another list than the named group; torch stays where it is."""
+def _choose_list(names: Iterable[ProjectName], project: Project, target: ChangeOptions) -> Project:
+    """Choose the list where all of some dependencies stand, whose torch is theirs; a named one must have them.
+
+    torch stays where it is.
+    """
+    from wheelmill.client.project.tool_project import PyprojectProject
+
     names = {*names} - {TORCH}
     had = [each for each in project.requirements if canonicalize_name(each.name) in names]
-    if group and (others := [each.name for each in had if each not in in_groups(had, project, group)]):
+    if target.part and (others := [each.name for each in had if each not in in_list(had, project)]):
         raise UsageError(
             "dependency-elsewhere",
-            f"{project.path}: {', '.join(others)} stands in another list than the group {group}",
-            hint="leave out --group to change it where it stands",
+            f"{project.path}: {', '.join(others)} stands in another list than {target.part}",
+            hint="leave out --group or --extra to change it where it stands",
         )
+    if target.part or not isinstance(project, PyprojectProject):
+        return project
+    known = project.lists
+    lists = {known.get(name, project.list_keys) for name in names}
+    return replace(project, list_keys=lists.pop()) if len(lists) == 1 else project
 
 
-def _asked_again(project: Project, names: Sequence[str] | None, group: str | None) -> list[Requirement]:
-    """Return the requirements with which wheels were added to a project or a group; all of them without names."""
-    found = in_groups(project.asked, project, group) if group else project.asked
+def _asked_again(project: Project, names: Sequence[str] | None, target: ChangeOptions) -> list[Requirement]:
+    """Return the requirements with which wheels were added to a project or one list; all of them without names."""
+    found = in_list(project.asked, project) if target.part else project.asked
     asked = {canonicalize_name(each.name): each for each in found}
     wanted = [canonicalize_name(name) for name in names or asked]
     if missing := [name for name in wanted if name not in asked]:
@@ -180,6 +193,33 @@ def _asked_again(project: Project, names: Sequence[str] | None, group: str | Non
             "nothing-to-update", f"{project.path}: there is nothing to update", hint="'wheelmill add' adds packages"
         )
     return [asked[name] for name in wanted]
+
+
+def _targets_again(project: Project, asked: Iterable[Requirement], target: ChangeOptions) -> ChangeOptions:
+    """Name the platforms and Pythons that wheels were added for, by the markers in the project."""
+    from wheelmill.client.choose.fit import pythons_of
+    from wheelmill.client.choose.resolve import read_facts
+
+    names = {canonicalize_name(each.name) for each in asked}
+    markers = [each.marker for each in project.requirements if canonicalize_name(each.name) in names and each.marker]
+    if target.platform or target.python or not markers:
+        return target
+    here = targets_for(project, target)[0].detect()
+    known = {python for release in read_facts().torch.values() for python in pythons_of(release, here.platform)}
+    own = [replace(here, platform=platform) for platform in (here.platform.plain, *PLATFORMS)]
+    around = own + [replace(each, python=other, python_release=None) for other in sorted(known) for each in own]
+    pythons, platforms = list[PythonVersion](), list[Platform]()
+    for marker in markers:
+        found = [each for each in around if each.meets(marker)]
+        pythons += [each.python for each in found[:1]]
+        platforms += [each.platform for each in (found if "platform_machine" in str(marker) else found[:1])]
+    return replace(target, python=_joined(pythons, here.python), platform=_joined(platforms, here.platform.plain))
+
+
+def _joined(values: Iterable[object], own: object) -> str | None:
+    """Return values as an option has them, this machine's own first; None if there is no other, so it is detected."""
+    words = [*dict.fromkeys(map(str, sorted(values, key=own.__ne__)))]
+    return None if words in ([], [str(own)]) else ",".join(words)
 
 
 def _declared_versions(project: Project, asked: Sequence[Requirement]) -> dict[str, list[str]]:
@@ -285,7 +325,7 @@ def _change(
         if (public := without_credentials(place)) != place:
             say(f"note: no file has the password of {public}: put it into netrc or credentials.toml")
     if dry_run:
-        beside = () if isinstance(project, PlainProject) else requirements_beside(asked, project, target.group)
+        beside = () if isinstance(project, PlainProject) else requirements_beside(asked, project)
         outcome = forecast(resolutions[0], environment, search, edit.contents, beside)
     else:
         is_new = environment is not None and not environment.interpreter.exists()

@@ -197,36 +197,48 @@ class ProjectOptions(TargetOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupOptions(ProjectOptions):
-    """A project, or one of its dependency groups."""
+    """A project, or one of its dependency groups or extras."""
 
     group: Annotated[
         str | None,
         typer.Option("--group", help="Dependency group (PEP 735), for uv, Poetry and PDM.", metavar="NAME"),
     ] = None
+    extra: Annotated[str | None, typer.Option("--extra", help="Extra, for uv, Poetry and PDM.", metavar="NAME")] = None
+
+    @property
+    def part(self) -> str | None:
+        """The name of the group or the extra."""
+        return self.group or self.extra
 
     def find_project(self) -> Project:
-        """Find the project as other commands do; a group is refused where its tool has none."""
+        """Find the project as other commands do; a group or an extra is refused where its tool has none."""
+        from wheelmill.client.project.pyproject import EXTRAS, GROUPS
         from wheelmill.client.project.tool_project import LockedProject
 
+        if self.group and self.extra:
+            raise UsageError("options-conflict", "a wheel is written into one list: give --group or --extra")
         project = super().find_project()
-        if self.group is None:
+        if self.part is None:
             return project
         if isinstance(project, LockedProject):
-            return replace(project, group=projects_of([self.group])[0])
+            table = GROUPS if self.group else EXTRAS
+            return replace(project, list_keys=(*table, projects_of([self.part])[0]))
         raise UsageError(
             "groups-unsupported",
-            f"{project.path}: --group is for projects of uv, Poetry and PDM, and this is a {project.kind}",
-            hint="leave out --group, or name a file for that group alone with --project",
+            f"{project.path}: --group and --extra are for projects of uv, Poetry and PDM, and this is a {project.kind}",
+            hint="leave them out, or name a file for that group alone with --project",
         )
 
 
-def in_groups(requirements: Iterable[Requirement], project: Project, *groups: str | None) -> list[Requirement]:
-    """List those requirements that are in some dependency groups of a project, of which None is its own list."""
+def in_list(requirements: Iterable[Requirement], project: Project, *, with_own: bool = False) -> list[Requirement]:
+    """List those requirements that stand in the chosen list of a project, or also in its own."""
+    from wheelmill.client.project.pyproject import PROJECT_LIST
     from wheelmill.client.project.tool_project import PyprojectProject
 
-    known = project.groups if isinstance(project, PyprojectProject) else {}
-    wanted = {group and canonicalize_name(group) for group in groups}
-    return [each for each in requirements if known.get(canonicalize_name(each.name)) in wanted]
+    if not isinstance(project, PyprojectProject):
+        return [*requirements]
+    known, wanted = project.lists, {project.list_keys, *([PROJECT_LIST] if with_own else ())}
+    return [each for each in requirements if known.get(canonicalize_name(each.name), PROJECT_LIST) in wanted]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,10 +320,10 @@ def required_in(project: Project) -> set[ProjectName]:
     return {required for _, required in project.links}
 
 
-def requirements_beside(asked: Iterable[Requirement], project: Project, group: str | None) -> list[Requirement]:
-    """List the requirements of a project and a group, without torch and the wheels that wheelmill adds or has added."""
+def requirements_beside(asked: Iterable[Requirement], project: Project) -> list[Requirement]:
+    """List the requirements of a project and its chosen list, without torch and the wheels that were added to it."""
     names = {TORCH, *required_in(project), *(canonicalize_name(each.name) for each in (*asked, *project.asked))}
-    found = in_groups(project.requirements, project, None, group)
+    found = in_list(project.requirements, project, with_own=True)
     return [each for each in found if canonicalize_name(each.name) not in names]
 
 
@@ -361,6 +373,19 @@ def _way_to_add(requirement: Requirement, project: Project) -> str:
     return f"write {requirement} into {project.path}, and install it as its other requirements"
 
 
+def _leave_out(resolutions: Sequence[Resolution]) -> Iterator[Resolution]:
+    """Leave projects out on platforms for which no wheel can be had, if there is one for another platform."""
+    for each in resolutions:
+        platform, unresolved = each.environment.platform, dict(each.unresolved)
+        for name, absence in each.unresolved.items():
+            platforms = {other.environment.platform for other in resolutions if name in other.choices}
+            may_exist = any(outcome.outcome.is_open for outcome in each.sources if outcome.project == name)
+            if platforms and platform not in platforms and not may_exist and absence.suggestion in (None, ELSEWHERE):
+                say(f"{name} is left out on {platform}: {absence.reason}")
+                del unresolved[name]
+        yield replace(each, unresolved=unresolved)
+
+
 def resolve_for_all(
     requirements: Sequence[Requirement],
     targets: Sequence[TargetOptions],
@@ -375,24 +400,27 @@ def resolve_for_all(
     What ``project`` declares comes before what is installed. ``build`` compiles wheels that no source has; without
     it, only earlier local builds count.
     """
-    found: list[Resolution] = []
+    resolved: list[Resolution] = []
     depends = {canonicalize_name(each.name) for each in project.requirements} - required_in(project) if project else ()
     asks_torch = any(canonicalize_name(each.name) == TORCH and each.specifier for each in requirements)
     for each in targets:
         environment = each.detect()
         if project:
             environment = with_declared_torch(environment, project, each.overrides(), asks_torch=asks_torch)
-        if found:
-            first = found[0].environment
+        if first := next((known.environment for known in resolved if known.choices), None):
             environment = replace(environment, torch=first.torch, cuda=first.cuda)
         resolution = resolve(requirements, environment, replace(search.search(project), confirm=True), depends)
         if project and resolution.unresolved and not search.offline:
             resolution = _with_plain_packages(resolution, requirements, project)
-        print_resolution(resolution)
+        resolved.append(resolution)
+    found: list[Resolution] = []
+    for resolution in sorted(_leave_out(resolved), key=lambda each: not each.choices):
+        if resolution.choices or resolution.unresolved:
+            print_resolution(resolution)
         if resolution.unresolved:
             from wheelmill.cli.shared.local_builds import add_local_builds
 
-            resolution = add_local_builds(resolution, requirements, build=build)
+            resolution = add_local_builds(resolution, requirements, build=build)  # noqa: PLW2901 - with what it built
         found.append(resolution)
     if any(resolution.unresolved for resolution in found):
         raise no_wheel_error(found)

@@ -101,7 +101,7 @@ def sync(
     output: ReportOptions,
 ) -> None:
     """Make an environment hold what a lock holds, and nothing else."""
-    path = lock or lock_folder(target.find_project()) / LockFormat.PYLOCK.filename(target.group)
+    path = lock or lock_folder(target.find_project()) / LockFormat.PYLOCK.filename(target.part)
     search.search(target.find_project() if target.project else None)  # its indexes may have credentials
     changed = _place_to_change(target, target.project, exactly=True)
     outcome, installed = _install_locked(path, changed, search, exactly=True, dry_run=output.dry_run or check)

@@ -19,7 +19,7 @@ from wheelmill.cli.client.change import (
     EnvironmentChange,
     GroupOptions,
     exclusive,
-    in_groups,
+    in_list,
     lock_folder,
     required_in,
     requirements_beside,
@@ -48,10 +48,10 @@ class LockFormat(StrEnum):
     PYLOCK = "pylock"
     REQUIREMENTS = "requirements"
 
-    def filename(self, group: str | None = None) -> str:
-        """The default file, for a project or one of its groups: ``pylock.dev.toml``."""
+    def filename(self, part: str | None = None) -> str:
+        """The default file, for a project or one of its groups and extras: ``pylock.dev.toml``."""
         stem, suffix = ("pylock", "toml") if self is LockFormat.PYLOCK else ("requirements", "txt")
-        return ".".join(filter(None, (stem, group, suffix)))
+        return ".".join(filter(None, (stem, part, suffix)))
 
 
 @with_groups
@@ -90,9 +90,9 @@ def lock(
 
     project = target.find_project()
     named = requirements_of(requirements or ())
-    beside = [] if named else requirements_beside((), project, target.group)
-    asked = named or _added_to(project, target.group)
-    written = output or lock_folder(project) / form.filename(target.group)
+    beside = [] if named else requirements_beside((), project)
+    asked = named or _added_to(project)
+    written = output or lock_folder(project) / form.filename(target.part)
     known = None if upgrade else _earlier_lock(written, form, project)
     resolutions = _resolutions(asked, known, project, target, search)
     demand_attestations(resolutions, require_attestation)
@@ -133,9 +133,9 @@ def _content_of(written: Path, form: LockFormat, locks: Sequence[EnvironmentLock
     return put_lock(written, requirements_text(locks).decode(), [package.name for package in merged.packages])
 
 
-def _added_to(project: Project, group: str | None) -> Sequence[Requirement]:
-    """Return the requirements that wheels of a project and a group were chosen for."""
-    asked = in_groups(project.asked, project, None, group)
+def _added_to(project: Project) -> Sequence[Requirement]:
+    """Return the requirements that wheels of a project and its chosen list were chosen for."""
+    asked = in_list(project.asked, project, with_own=True)
     if not asked:
         raise UsageError(
             "nothing-to-lock",

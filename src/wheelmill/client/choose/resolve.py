@@ -22,6 +22,7 @@ from wheelmill.client.records import (
     LookupOutcome,
     Resolution,
     Source,
+    SourceKind,
     SourceOutcome,
     TargetEnvironment,
     Unresolved,
@@ -47,6 +48,7 @@ from wheelmill.system.progress import QUIET, Progress, number_of
 from wheelmill.system.records import plain_of, record_of
 from wheelmill.web.budget import Budget
 from wheelmill.wheel.name import wheel_behind
+from wheelmill.wheel.platforms import platforms_of
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -293,8 +295,9 @@ def resolve(
         projects = required.wanted
         outcomes = tuple(each for name in projects for each in found.outcomes(name).values())
         ignored = (each for name in projects for each in found.variant_warnings(name))
+        choices = {name: found.with_platforms(choice) for name, choice in resolution.choices.items()}
         return replace(
-            _with_torch_place(resolution, found.facts),
+            _with_torch_place(replace(resolution, choices=choices), found.facts),
             unresolved={name: found.refine(each) for name, each in resolution.unresolved.items()},
             warnings=(*found.warnings(*{**projects, **found.homes}), *ignored, *resolution.warnings),
             sources=outcomes,
@@ -373,6 +376,16 @@ class Finder:
     def all_candidates(self, project: ProjectName) -> list[Candidate]:
         """Every wheel of a project."""
         return candidates_of(project, self.places(project), self.pages)
+
+    def with_platforms(self, choice: Choice) -> Choice:
+        """Add the platforms for which the simple index of a choice has the same version."""
+        chosen, local = choice.candidate, choice.candidate.version.local or ""
+        if chosen.source.kind is not SourceKind.SIMPLE:
+            return choice
+        places = [each for each in self.places(chosen.project) if each.filled == chosen.source]
+        same = candidates_of(chosen.project, places, self.pages, lambda _place, group: group.local == local)
+        tags = [tag for each in same if each.version == chosen.version for tag in each.tags]
+        return replace(choice, platforms=platforms_of(tags))
 
     def ask_again(self, *projects: ProjectName) -> bool:
         """Ask servers for the pages of projects that came from the cache; False if there are none."""

@@ -24,7 +24,7 @@ from wheelmill.client.doctor.rules import Defect, DefectCode
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import content_for, describe_forms, read_lock
 from wheelmill.client.project.find import Project
-from wheelmill.client.project.pyproject import PyprojectEditor
+from wheelmill.client.project.pyproject import PROJECT_LIST, PyprojectEditor
 from wheelmill.client.project.tool_project import LockedPackage, PyprojectProject, read_tool_lock
 from wheelmill.client.records import TargetEnvironment, WantedWheel
 from wheelmill.errors import IntegrityError, NoWheelError, WheelmillError
@@ -118,9 +118,9 @@ def _of_project(
         if project.kind.startswith("uv"):
             hashed = {each.project for each in locked if any(each.hashes)}
             yield from defects_of_project(PyprojectEditor.read(project.path), hashed)
-        groups = project.groups if isinstance(project, PyprojectProject) else {}
+        lists = project.lists if isinstance(project, PyprojectProject) else {}
         found = promises_of_project(project.requirements, project.path, examined.environment)
-        promises += (replace(each, is_needed=each.project not in groups) for each in found)
+        promises += (replace(each, is_needed=lists.get(each.project) in (None, PROJECT_LIST)) for each in found)
     if pylock:
         of_lock = yield from _of_lock(pylock, promises, project, examined, budget)
         promises += of_lock

@@ -24,16 +24,18 @@ from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.records import Candidate, Choice, Resolution, SourceKind, TargetEnvironment
 from wheelmill.errors import InstallError, IntegrityError, UsageError, WheelmillError
 from wheelmill.installers.uv import compile_requirements, find_uv, run_installer, torch_options
-from wheelmill.names import ProjectName
+from wheelmill.names import Platform, ProjectName
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.platforms import PLATFORMS
 
+_PLATFORM_MARKER: Final = "sys_platform == '{sys_platform}' and platform_machine == '{platform_machine}'"
+
 
 def full_marker(environment: TargetEnvironment) -> str:
     """The marker of an environment: its Python and its platform."""
-    return f"{_python_marker(environment)} and {_platform_marker(environment)}"
+    return f"{_python_marker(environment)} and {platform_marker(environment)}"
 
 
 def distinguishing_markers(environments: Sequence[TargetEnvironment]) -> list[str]:
@@ -42,7 +44,7 @@ def distinguishing_markers(environments: Sequence[TargetEnvironment]) -> list[st
     if len({environment.python for environment in environments}) > 1:
         parts.append([_python_marker(environment) for environment in environments])
     if len({environment.platform for environment in environments}) > 1:
-        parts.append([_platform_marker(environment) for environment in environments])
+        parts.append([platform_marker(environment) for environment in environments])
     markers = [" and ".join(words) for words in zip(*parts, strict=True)] if parts else [""] * len(environments)
     if len(set(markers)) < len(markers):
         raise UsageError(
@@ -58,9 +60,10 @@ def _python_marker(environment: TargetEnvironment) -> str:
     return f"python_version == '{environment.python.major}.{environment.python.minor}'"
 
 
-def _platform_marker(environment: TargetEnvironment) -> str:
-    seen = environment.markers
-    return f"sys_platform == '{seen['sys_platform']}' and platform_machine == '{seen['platform_machine']}'"
+def platform_marker(environment: TargetEnvironment, platforms: Iterable[Platform] = ()) -> str:
+    """The marker that is true on the platform of an environment, or on others."""
+    seen = [replace(environment, platform=platform).markers for platform in platforms] or [environment.markers]
+    return " or ".join(sorted({_PLATFORM_MARKER.format_map(each) for each in seen}))
 
 
 _GLIBC_MINORS: Final = (17, 28, *range(31, 41))
@@ -135,9 +138,9 @@ def _only_fitting_wheels(package: Package, environment: TargetEnvironment) -> Pa
 
 def _platform_of(environment: TargetEnvironment) -> str:
     platform, libc = environment.platform, environment.libc
-    uv = PLATFORMS[platform].uv if platform in PLATFORMS else None
+    uv = PLATFORMS[platform.plain].uv if platform.plain in PLATFORMS else None
     if uv is None:
-        raise UsageError("lock-platform-unsupported", f"{platform}: locks are made for Linux and Windows only")
+        raise UsageError("lock-platform-unsupported", f"{platform}: locks are made for Linux, Windows and macOS only")
     if not platform.is_linux:
         return uv
     if libc is None:

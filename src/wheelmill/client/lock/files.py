@@ -8,9 +8,11 @@ https://pip.pypa.io/en/stable/topics/secure-installs/
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -36,13 +38,15 @@ from wheelmill.client.lock.environments import (
     distinguishing_markers,
     full_marker,
     package_of,
+    platform_marker,
 )
 from wheelmill.client.records import Choice, Resolution, SourceKind, TargetEnvironment, WantedWheel
 from wheelmill.errors import NoWheelError, UsageError
-from wheelmill.names import TORCH, ProjectName, Sha256, TorchVersion
+from wheelmill.names import TORCH, Platform, ProjectName, Sha256, TorchVersion
 from wheelmill.system.progress import Progress
 from wheelmill.web.credentials import keep_credential
 from wheelmill.wheel.name import WheelName, wheel_behind
+from wheelmill.wheel.platforms import PLATFORMS, platforms_of
 
 if TYPE_CHECKING:
     from packaging.markers import Environment
@@ -50,6 +54,8 @@ if TYPE_CHECKING:
 _CREATED_BY: Final = "wheelmill"
 _MAX_LOCK: Final = 64 << 20
 """Bytes. A thousand packages with all their wheels have 10 MB."""
+_INDEX_WORDS: Final = re.compile("[a-z0-9._-]+")
+"""Characters that uv allows in the name of an index."""
 _JOINT: Final = " \\\n    "
 """The separator between the parts of a line of requirements."""
 
@@ -241,24 +247,52 @@ class Pin:
     """``flash-attn==2.8.3+cu130torch2.11``, or ``flash-attn @ https://...whl#sha256=...`` (PEP 508)."""
     index: Index | None = None
     marker: str | None = None
+    environments: tuple[TargetEnvironment, ...] = field(default=(), compare=False)
+    """The targets that it was chosen for; empty for every one."""
 
     @property
     def dependency(self) -> str:
         """The line in ``project.dependencies``; a space separates a URL from its marker (PEP 508)."""
         return f"{self.requirement} ; {self.marker}" if self.marker else self.requirement
 
-    def in_place_of(self, had: Sequence[Requirement]) -> Pin:
-        """Return the pin with the extras and the marker of the dependencies that it replaces.
-
-        That marker limits the package to some platforms or Pythons. Several dependencies, or a marker of the pin,
-        override it.
-        """
+    def with_extras(self, extras: set[str]) -> Pin:
+        """Return the pin with further extras."""
         requirement = Requirement(self.requirement)
-        requirement.extras |= {extra for each in had for extra in each.extras}
-        marker = self.marker
-        if marker is None and len(had) == 1 and had[0].marker:
-            marker = str(had[0].marker).replace('"', "'")
-        return replace(self, requirement=str(requirement), marker=marker)
+        requirement.extras |= extras
+        return replace(self, requirement=str(requirement))
+
+    def counts_for(self, marker: Marker | None) -> bool:
+        """True if an entry with this marker is for one of its targets."""
+        return not self.environments or any(each.meets(marker) for each in self.environments)
+
+
+def replace_by_marker(markers: Sequence[Marker | None], pins: Sequence[Pin]) -> Iterator[int | Pin]:
+    """Yield pins and the places of the entries that stay, given the markers of all entries.
+
+    An entry for other machines than the targets of the pins stays. Another one's marker stays if such entries are for
+    all targets of the pin that replaces it.
+    """
+    left = [*pins]
+    for place, marker in enumerate(markers):
+        replacing = [pin for pin in pins if pin.counts_for(marker)]
+        if pins and not replacing:
+            yield place
+        for pin in replacing:
+            is_covered = all(any(each and target.meets(each) for each in markers) for target in pin.environments)
+            if marker and len(replacing) == 1 and is_covered:
+                yield replace(pin, marker=str(marker).replace('"', "'"))
+            elif pin in left:
+                yield pin
+            left = [each for each in left if each != pin]
+    yield from left
+
+
+def replace_dependencies(texts: Sequence[str], pins: Sequence[Pin]) -> list[str]:
+    """Replace the dependencies on a project for the targets of pins, and keep the extras; see `replace_by_marker`."""
+    had = list(map(Requirement, texts))
+    extras = {extra for each in had for extra in each.extras}
+    found = replace_by_marker([each.marker for each in had], pins)
+    return [texts[each] if isinstance(each, int) else each.with_extras(extras).dependency for each in found]
 
 
 def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) -> dict[ProjectName, tuple[Pin, ...]]:
@@ -268,20 +302,37 @@ def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) ->
     Without ``named_indexes``, for projects that cannot set the index of one dependency, every wheel is pinned by URL
     and hash.
     """
-    found: dict[ProjectName, dict[int, Pin]] = {}
+    found = defaultdict[ProjectName, dict[int, Pin]](dict)
+    platforms = defaultdict[ProjectName, set[Platform]](set)
     for place, resolution in enumerate(resolutions):
         for choice in resolution.choices.values():
-            found.setdefault(choice.candidate.project, {})[place] = _pin(choice, named_indexes=named_indexes)
+            project, pin = choice.candidate.project, _pin(choice, named_indexes=named_indexes)
+            found[project][place] = pin
+            platforms[project] |= platforms_of(choice.candidate.tags) | (choice.platforms if pin.index else set())
+            platforms[TORCH] |= platforms[project] if choice.needs_torch else set()
         if torch := resolution.torch:
-            found.setdefault(TORCH, {})[place] = _torch_pin(torch, resolution)
-    pins: dict[ProjectName, tuple[Pin, ...]] = {}
-    for project, each in found.items():
-        if len(each) == len(resolutions) and len(set(each.values())) == 1:
-            pins[project] = (each[0],)
-        else:  # some of them may not require it
-            markers = distinguishing_markers([resolution.environment for resolution in resolutions])
-            pins[project] = tuple(replace(pin, marker=markers[place]) for place, pin in each.items())
-    return pins
+            found[TORCH][place] = _torch_pin(torch, resolution)
+            platforms[TORCH] |= PLATFORMS.keys() if resolution.asks_torch else set()
+    environments = [resolution.environment for resolution in resolutions]
+    return {project: (*_with_markers(pins, platforms[project], environments),) for project, pins in found.items()}
+
+
+def _with_markers(
+    pins: Mapping[int, Pin], platforms: set[Platform], environments: Sequence[TargetEnvironment]
+) -> Iterator[Pin]:
+    """Give the pins of some environments the markers of the platforms that their wheels run on; merge equal ones."""
+    is_for_all = platforms >= PLATFORMS.keys()
+    without = {each.platform.plain for place, each in enumerate(environments) if place not in pins}
+    pin, *others = {*pins.values()}
+    if not others and without.isdisjoint(platforms):  # otherwise some of them do not require it
+        marker = None if is_for_all else platform_marker(environments[0], platforms)
+        yield replace(pin, marker=marker, environments=tuple(environments[place] for place in pins))
+        return
+    markers = distinguishing_markers(environments)
+    if len({each.platform for each in environments}) == 1 and not is_for_all:
+        markers = [full_marker(each) for each in environments]
+    for place, each in pins.items():
+        yield replace(each, marker=markers[place], environments=(environments[place],))
 
 
 def _torch_pin(torch: TorchVersion, resolution: Resolution) -> Pin:
@@ -294,7 +345,8 @@ def _pin(choice: Choice, *, named_indexes: bool) -> Pin:
     candidate = choice.candidate
     if named_indexes and candidate.source.kind is SourceKind.SIMPLE:
         name = candidate.source.name.partition("://")[2] or candidate.source.name
-        index = Index(name=f"wheelmill-{name}", url=candidate.source.url)
+        words = _INDEX_WORDS.findall(f"wheelmill-{name}".lower())
+        index = Index(name="-".join(words), url=candidate.source.url)
         return Pin(requirement=f"{choice.name_with_extras}=={candidate.version}", index=index)
     fragment = f"#sha256={candidate.sha256}" if candidate.sha256 else ""  # installers check it
     return Pin(requirement=f"{choice.name_with_extras} @ {candidate.url}{fragment}")

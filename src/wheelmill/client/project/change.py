@@ -10,13 +10,14 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 import tomlkit
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 
 from wheelmill.client.lock.files import Pin, pins_of
@@ -28,6 +29,7 @@ from wheelmill.names import TORCH, CudaVersion, ProjectName, PythonVersion, Torc
 from wheelmill.system.files import behind_links, write_bytes
 from wheelmill.wheel.label import has_release_of
 from wheelmill.wheel.name import wheel_behind
+from wheelmill.wheel.platforms import tag_places
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +117,7 @@ def add_wheels(pyproject: PyprojectEditor, asked: Sequence[Requirement], resolut
             notes += _pin_torch(pyproject, pins, resolutions)
         else:
             notes += _pin_wheel(pyproject, project, pins)
+            notes += _find_python_gap(pyproject, project, pins)
     if any(each.url for each in pyproject.requirements):
         notes += _allow_urls(pyproject)
     return Edit.of(pyproject.path, pyproject.text.encode(), notes)
@@ -188,10 +191,25 @@ def find_declared_cuda(torches: Iterable[Requirement], indexes: Iterable[str]) -
 
 def _pin_wheel(pyproject: PyprojectEditor, project: ProjectName, pins: Sequence[Pin]) -> Iterator[str]:
     """Pin a wheel, with a note if its source replaces another."""
-    had = pyproject.names_indexes and pyproject.has_source_by_hand(project)
+    had = pyproject.has_source_by_hand(project, pins)
     pyproject.pin(project, pins)
-    if had and not pyproject.has_source_by_hand(project):
+    if had and not pyproject.has_source_by_hand(project, pins):
         yield f"{project} no longer comes from the source that {pyproject.path.name} named: the wheel is elsewhere"
+
+
+def _find_python_gap(pyproject: PyprojectEditor, project: ProjectName, pins: Sequence[Pin]) -> Iterator[str]:
+    """Name a Python beside those of the pins that the project is for, and no wheel that has a URL."""
+    wanted = str((pyproject.table("project") or {}).get("requires-python", ""))
+    wheels = [wheel for pin in pins if (wheel := wheel_behind(Requirement(pin.requirement).url or ""))]
+    targets = {target.python: target for pin in pins for target in pin.environments}
+    beside = {replace(own, minor=own.minor + step): each for own, each in targets.items() for step in (-1, 1)}
+    for python in sorted(beside.keys() - targets.keys()) if wheels and wanted else ():
+        tags = tag_places(python, beside[python].platform, beside[python].libc).keys()
+        with suppress(InvalidSpecifier):  # which the project's tool explains
+            is_wanted = f"{python.major}.{python.minor}.99" in SpecifierSet(wanted)
+            if is_wanted and all(tags.isdisjoint(each.tags) for each in wheels):
+                command = f"wheelmill add {project} --python {','.join(map(str, sorted([*targets, python])))}"
+                yield f"{project} is a URL, and not for Python {python}: '{command}' adds one for each"
 
 
 def _pin_torch(pyproject: PyprojectEditor, pins: Sequence[Pin], resolutions: Sequence[Resolution]) -> Iterator[str]:
@@ -201,22 +219,26 @@ def _pin_torch(pyproject: PyprojectEditor, pins: Sequence[Pin], resolutions: Seq
     """
     wanted = {resolution.environment.torch for resolution in resolutions} - {None}
     had = [each for each in pyproject.requirements if canonicalize_name(each.name) == TORCH]
+    had = [each for each in had if any(pin.counts_for(each.marker) for pin in pins)]
     check_torch(pyproject.path, pyproject.torch_by_hand, resolutions)
     narrow = had and all(_admits_only(requirement, wanted) for requirement in had)
     if not narrow:
-        pyproject.depend(TORCH, pins)
+        # Other machines have the torch that the project declares for all, too.
+        pyproject.depend(TORCH, [replace(pin, marker=None) for pin in pins] if had and len(pins) == 1 else pins)
         for requirement in pyproject.torch_by_hand:
-            pinned = ", ".join(pin.dependency for pin in pins)
-            yield f"{requirement} was changed to {pinned}: the wheels are linked to that torch"
+            pinned = ", ".join(pin.requirement for pin in pins if pin.counts_for(requirement.marker))
+            if pinned:
+                yield f"{requirement} was changed to {pinned}: the wheels are linked to that torch"
     if narrow and any(requirement.url for requirement in had):
         return
-    if not pyproject.has_source_by_hand(TORCH):
+    if not pyproject.has_source_by_hand(TORCH, pins):
         pyproject.draw_from(TORCH, pins)
-    elif any(pin.index for pin in pins):
-        cudas = {str(resolution.environment.cuda) for resolution in resolutions}
-        if cudas != {str(find_declared_cuda((), torch_indexes(read_declared([pyproject.path.parent]))))}:
-            cuda = ", ".join(sorted(cudas))
-            yield f"torch keeps its source in {pyproject.path.name}, which must be one for CUDA {cuda}"
+        return
+    named = torch_indexes(read_declared([pyproject.path.parent]))
+    cudas = {str(resolution.environment.cuda) for resolution in resolutions}
+    is_special = any(pin.index for pin in pins) or any(url.rstrip("/").endswith("/cpu") for url in named)
+    if is_special and cudas != {str(find_declared_cuda((), named))}:
+        yield f"torch keeps its source in {pyproject.path.name}, which must be one for CUDA {', '.join(sorted(cudas))}"
 
 
 def _allow_urls(pyproject: PyprojectEditor) -> Iterator[str]:
@@ -230,10 +252,11 @@ def _allow_urls(pyproject: PyprojectEditor) -> Iterator[str]:
 
 def check_torch(path: Path, had: Iterable[Requirement], resolutions: Iterable[Resolution]) -> None:
     """Refuse wheels for a torch that a project's dependencies exclude."""
-    wanted = {resolution.torch for resolution in resolutions if resolution.torch}
+    wanted = [(each.torch, each.environment) for each in resolutions if each.torch]
     for requirement in had:
-        for torch in sorted(wanted):
-            if canonicalize_name(requirement.name) == TORCH and not _admits(requirement, torch):
+        for torch, target in wanted:
+            is_meant = canonicalize_name(requirement.name) == TORCH and target.meets(requirement.marker)
+            if is_meant and not _admits(requirement, torch):
                 raise UsageError(
                     "dependency-conflict",
                     f"{path} depends on {requirement}, but the wheels are for torch {torch}",

@@ -64,9 +64,7 @@ def _sources_in(file: TomlTables, tied: Mapping[str, Collection[ProjectName]]) -
             is_page = {str(index.get("format")), str(index.get("type"))} & {"flat", "find_links"}
             kind = "find-links" if is_page else "simple"
             for packages in _ties_of(index, tied) if "url" in index else ():  # Poetry knows that of PyPI
-                for source in declare(file.path, f"{'.'.join(keys)}[{number}].url", place, kind, packages):
-                    # Poetry's entry for a package that has a URL names no index.
-                    yield replace(source, given=f"{kind}:{source.url}") if packages and "poetry" in keys else source
+                yield from declare(file.path, f"{'.'.join(keys)}[{number}].url", place, kind, packages)
     for keys in (("tool", "uv"), ()):
         for word, kind in SETTINGS.items():
             for url in listed((file.table(*keys) or {}).get(word)):

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
 
 import tomlkit
+from packaging.markers import InvalidMarker, Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tomlkit.exceptions import TOMLKitError
@@ -23,7 +25,7 @@ from tomlkit.items import AoT, Array, InlineTable, Table
 from tomlkit.toml_document import TOMLDocument
 
 from wheelmill.client.install.distributions import read_start
-from wheelmill.client.lock.files import Index, Pin
+from wheelmill.client.lock.files import Index, Pin, replace_by_marker, replace_dependencies
 from wheelmill.client.records import Links
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, ProjectName, read_requirement
@@ -161,8 +163,10 @@ def _space_headings(text: str, before: str) -> str:
     return "\n".join(lines)
 
 
-_PROJECT_LIST: Final = ("project", "dependencies")
-_GROUPS: Final = "dependency-groups"
+PROJECT_LIST: Final = ("project", "dependencies")
+EXTRAS: Final = ("project", "optional-dependencies")
+"""Table of lists."""
+GROUPS: Final = ("dependency-groups",)
 """Table of lists (PEP 735)."""
 
 
@@ -171,43 +175,42 @@ class PyprojectEditor(TomlTables):
 
     names_indexes: ClassVar[bool] = False
     """True if it can name an index for one dependency; otherwise every wheel is named by its URL."""
-    list_keys: tuple[str, ...] = _PROJECT_LIST
+    list_keys: tuple[str, ...] = PROJECT_LIST
     """The list that gets a dependency which stands in none yet."""
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """The requirements in ``project.dependencies`` and in dependency groups."""
+        """The requirements in ``project.dependencies``, in extras and in dependency groups."""
         return tuple(requirement for _, _, requirement in self._dependencies())
 
     @property
-    def groups(self) -> dict[ProjectName, str]:
-        """The group of each dependency that stands in one; the chosen group has those of groups that it includes."""
-        chosen = self.list_keys[-1]
-        found = {canonicalize_name(each.name): keys for keys, _, each in self._dependencies() if keys[0] == _GROUPS}
-        known, inside = self.table(_GROUPS) or {}, [chosen]
-        for group in inside:
-            entries = (each for each in known.get(group, ()) if isinstance(each, Mapping))
-            inside += {str(each.get("include-group")) for each in entries} - {*inside}
-        return {project: canonicalize_name(chosen if keys[1] in inside else keys[1]) for project, keys in found.items()}
+    def lists(self) -> dict[ProjectName, tuple[str, ...]]:
+        """The list of each dependency; a chosen group has those of groups that it includes."""
+        known, inside = self.table(*GROUPS) or {}, [self.list_keys]
+        for keys in inside:
+            entries = entries_of(known.get(keys[-1]) if keys[:-1] == GROUPS else None)
+            inside += {(*GROUPS, str(each.get("include-group"))) for each in entries} - {*inside}
+        found = ((each.name, self.list_keys if keys in inside else keys) for keys, _, each in self._dependencies())
+        return {canonicalize_name(name): (*keys[:-1], canonicalize_name(keys[-1])) for name, keys in found}
 
-    def choose_group(self, name: ProjectName) -> None:
-        """Write new dependencies into a group, which need not exist yet."""
-        known = self.table(_GROUPS) or {}
-        self.list_keys = (_GROUPS, next((key for key in known if canonicalize_name(key) == name), name))
+    def choose_list(self, keys: tuple[str, ...]) -> None:
+        """Write new dependencies into a list, which need not exist yet."""
+        *table, name = keys
+        known = {canonicalize_name(key): key for key in self.table(*table) or ()}
+        self.list_keys = (*table, known.get(canonicalize_name(name), name))
 
     def requirement_on(self, project: ProjectName) -> Requirement | None:
         """The first of its dependencies on a project; None if there is none."""
         return next((each for each in self.requirements if canonicalize_name(each.name) == project), None)
 
     def pin(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Replace all dependencies on a project, and its sources, by pins and their indexes."""
+        """Replace dependencies on a project, and its sources, by pins and their indexes."""
         self.depend(project, pins)
-        self.draw_from(project, pins)
+        self.draw_from(project, [replace(pin, marker=None) for pin in pins] if len(pins) == 1 else pins)
 
     def depend(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Replace all dependencies on a project by pins, in the same place."""
-        had = [each for each in self.requirements if canonicalize_name(each.name) == project]
-        self.write_dependencies(project, [pin.in_place_of(had).dependency for pin in pins])
+        """Replace the dependencies on a project for the targets of pins, in the same place."""
+        self.write_dependencies(project, replace_dependencies(self.dependencies_on(project), pins))
 
     def dependencies_on(self, project: ProjectName) -> list[str]:
         """The dependencies on a project, as written."""
@@ -230,8 +233,8 @@ class PyprojectEditor(TomlTables):
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Name a project's indexes, for this project only; PEP 621 has no field for that."""
 
-    def has_source_by_hand(self, project: ProjectName) -> bool:  # noqa: ARG002 - for tools that have sources
-        """True if the user set a project's source."""
+    def has_source_by_hand(self, project: ProjectName, pins: Sequence[Pin]) -> bool:  # noqa: ARG002 - for tools that have sources
+        """True if the user set a project's source for a target of pins."""
         return False
 
     def ask_torch(self, asked: Requirement) -> None:
@@ -239,10 +242,9 @@ class PyprojectEditor(TomlTables):
         had = self.torch_by_hand
         if had and not asked.specifier:
             return
-        pin = Pin(requirement=str(asked)).in_place_of(had)
-        self.depend(TORCH, [pin])
+        self.depend(TORCH, [Pin(requirement=str(asked))])
         if "torch-was" in (self.table("tool", "wheelmill") or {}):
-            self.make_table("tool", "wheelmill")["torch-was"] = [pin.dependency]
+            self.make_table("tool", "wheelmill")["torch-was"] = self.dependencies_on(TORCH)
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
@@ -314,7 +316,7 @@ class PyprojectEditor(TomlTables):
     def torch_by_hand(self) -> list[Requirement]:
         """The dependency on torch before wheelmill pinned it, or the current one if the user changed it since."""
         was, now = self._noted("torch-was"), self.dependencies_on(TORCH)
-        is_kept = "torch-was" in (self.table("tool", "wheelmill") or {}) and _are_pins_of_ours(now)
+        is_kept = "torch-was" in (self.table("tool", "wheelmill") or {}) and _are_pins_of_ours({*now} - {*was})
         return [read_requirement(text) for text in (was if is_kept else now)]
 
     def release_torch(self, removed: Collection[ProjectName]) -> None:
@@ -333,9 +335,8 @@ class PyprojectEditor(TomlTables):
         was = self._noted("torch-was")
         self.prune("tool", "wheelmill", "torch-for")
         self.prune("tool", "wheelmill", "torch-was")
-        if not self.has_source_by_hand(TORCH):
-            self.draw_from(TORCH, [])
-        if _are_pins_of_ours(self.dependencies_on(TORCH)):
+        self.draw_from(TORCH, [])
+        if _are_pins_of_ours({*self.dependencies_on(TORCH)} - {*was}):
             self.write_dependencies(TORCH, was)
 
     def _noted(self, key: str) -> list[str]:
@@ -373,9 +374,8 @@ class PyprojectEditor(TomlTables):
     def _dependencies(self) -> Iterator[tuple[tuple[str, ...], int, Requirement]]:
         """Yield each dependency, with its list and its place there; of several lists that have it, the first counts."""
         lists: dict[ProjectName, tuple[str, ...]] = {}
-        for keys in dict.fromkeys(
-            (self.list_keys, _PROJECT_LIST, *((_GROUPS, each) for each in self.table(_GROUPS) or ()))
-        ):
+        named = ((*table, each) for table in (EXTRAS, GROUPS) for each in self.table(*table) or ())
+        for keys in dict.fromkeys((self.list_keys, PROJECT_LIST, *named)):
             for place, requirement in self._listed(keys):
                 if lists.setdefault(canonicalize_name(requirement.name), keys) == keys:
                     yield keys, place, requirement
@@ -387,7 +387,7 @@ class PyprojectEditor(TomlTables):
         if not isinstance(texts, Array | list | None):
             raise UsageError("requirements-invalid", f"{self.path}: {key}: expected a list of requirements")
         for place, text in enumerate(texts or ()):
-            if isinstance(text, Mapping) and key.startswith(_GROUPS):
+            if isinstance(text, Mapping) and key.startswith(GROUPS):
                 continue  # {include-group = "test"}
             try:
                 yield place, read_requirement(str(text))
@@ -414,13 +414,12 @@ OURS: Final = "wheelmill-"
 """The names of indexes that wheelmill adds begin with this."""
 _PLACES: Final = frozenset(("index", "source", "url", "git", "path", "file", "workspace"))
 """The keys that say where a dependency comes from; Poetry has its version and extras in the same table."""
-_INDEX_NAME: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
-"""Characters that uv allows in the name of an index."""
 
 
 class IndexTables(PyprojectEditor):
     """``pyproject.toml`` with one table of indexes, and another that maps dependencies to them."""
 
+    names_indexes = True
     index_keys: ClassVar[tuple[str, ...]]
     """The table with the indexes."""
     source_keys: ClassVar[tuple[str, ...]]
@@ -433,22 +432,51 @@ class IndexTables(PyprojectEditor):
     """The setting of an index that is used only for dependencies that name it."""
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Name a project's indexes, for this project only; pins of URLs have none."""
-        key = self._source_key(project)
-        indexed = [(pin, pin.index) for pin in pins if pin.index]
-        if indexed:
-            sources = self.make_table(*self._sources_of(project))
-            entries = [self._source_entry(pin, index) for pin, index in indexed]
-            set_key(sources, key, entries[0] if len(entries) == 1 else entries)
-        else:
-            self.prune(*self._sources_of(project), key)
+        """Name a project's indexes for the targets of pins; without pins, only the user's own ones of torch stay."""
+        if any(pin.index for pin in pins):
+            self.make_table(*self._sources_of(project))  # above the indexes
+        had = entries_of((self.table(*self._sources_of(project)) or {}).get(self._source_key(project)))
+        entries = self._source_entries(project)
+        is_released = project == TORCH and not pins
+        new = [each for each in had if each not in entries or (is_released and self._is_by_hand(each))]
+        for each in replace_by_marker([self._marker_of(entry) for entry in entries], pins):
+            if isinstance(each, int):
+                new.append(entries[each])
+            elif each.index:
+                new.append(self._source_entry(each, each.index))
+        if not new:
+            self.prune(*self._sources_of(project), self._source_key(project))
+        elif new != had:
+            self._write_sources(project, new)
         self._drop_unused_indexes()
 
-    def has_source_by_hand(self, project: ProjectName) -> bool:
-        """True if the user set a project's source."""
-        entries = entries_of((self.table(*self._sources_of(project)) or {}).get(self._source_key(project), []))
-        places = [entry for entry in entries if _PLACES & entry.keys()]
-        return any(not str(entry.get(self.source_word, "")).startswith(OURS) for entry in places)
+    def _write_sources(self, project: ProjectName, entries: Sequence[MutableMapping[str, Any]]) -> None:
+        array = tomlkit.array()
+        array.extend(entries)  # not an array of tables, below which no key could be added
+        sources = self.make_table(*self._sources_of(project))
+        set_key(sources, self._source_key(project), entries[0] if len(entries) == 1 else array)
+
+    def has_source_by_hand(self, project: ProjectName, pins: Sequence[Pin]) -> bool:
+        """True if the user set a project's source for a target of pins."""
+        markers = [self._marker_of(each) for each in self._source_entries(project) if self._is_by_hand(each)]
+        return any(pin.counts_for(marker) for marker in markers for pin in pins)
+
+    def _is_by_hand(self, entry: Mapping[str, Any]) -> bool:
+        return bool(_PLACES & entry.keys()) and not str(entry.get(self.source_word, "")).startswith(OURS)
+
+    def _source_entries(self, project: ProjectName) -> list[MutableMapping[str, Any]]:
+        """The sources of a dependency, without those that uv limits to an extra or a group where it does not stand."""
+        found = entries_of((self.table(*self._sources_of(project)) or {}).get(self._source_key(project)))
+        for word, table in (("extra", EXTRAS), ("group", GROUPS)):
+            found = [each for each in found if word not in each or (*table, each[word]) == self._keys_of(project)]
+        return found
+
+    def _marker_of(self, entry: object) -> Marker | None:
+        text = entry.get(self.marker_word) if isinstance(entry, Mapping) else None
+        try:
+            return None if text is None else Marker(str(text))
+        except InvalidMarker as error:
+            raise UsageError("marker-invalid", f"{self.path}: expected a marker (PEP 508): {error}") from None
 
     def _sources_of(self, project: ProjectName) -> tuple[str, ...]:  # noqa: ARG002 - Poetry has a table for each group
         return self.source_keys
@@ -471,10 +499,9 @@ class IndexTables(PyprojectEditor):
         for index in indexes:
             if "name" in index and str(index.get("url", "")).rstrip("/") == wanted.url.rstrip("/"):
                 return str(index["name"])
-        words = "".join(c if c in _INDEX_NAME else " " for c in wanted.name.lower()).split()
-        name = "-".join(words)
         taken = {str(index.get("name")) for index in indexes}
-        free = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
+        names = (wanted.name, *(f"{wanted.name}-{n}" for n in range(2, len(taken) + 3)))
+        free = next(name for name in names if name not in taken)
         around, key = self.make_table(*self.index_keys[:-1]), self.index_keys[-1]
         if key not in around:
             around[key] = tomlkit.aot()
@@ -506,7 +533,6 @@ class IndexTables(PyprojectEditor):
 class UvPyproject(IndexTables):
     """``pyproject.toml`` of a uv project."""
 
-    names_indexes = True
     index_keys = ("tool", "uv", "index")
     source_keys = ("tool", "uv", "sources")
     source_word = "index"

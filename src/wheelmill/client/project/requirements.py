@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.client.install.installer import installer_for, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
-from wheelmill.client.lock.files import pins_of
+from wheelmill.client.lock.files import pins_of, replace_dependencies
 from wheelmill.client.project.change import Edit, check_depends, check_torch, links_after
 from wheelmill.client.project.declared import SETTINGS, asked_with_pins, declare, given_sources
 from wheelmill.client.records import Links, Resolution, Source
@@ -280,8 +280,10 @@ class RequirementsProject:
         pins = pins_of(resolutions, named_indexes=False)
         links = links_after(file.links, resolutions)
         gone = {project for _, project in file.links - links} - {project for _, project in links} - {*kept}
-        others = [text for text in file.pinned if canonicalize_name(Requirement(text).name) not in {*pins, *gone}]
-        lines = [*others, *(pin.dependency for each in pins.values() for pin in each)]
+        lines = [text for text in file.pinned if canonicalize_name(Requirement(text).name) not in {*pins, *gone}]
+        for name, each in pins.items():
+            had = [text for text in file.pinned if canonicalize_name(Requirement(text).name) == name]
+            lines += replace_dependencies(had, each)
         indexes = {pin.index.url for pin in pins.get(TORCH, ()) if pin.index} if TORCH in pins else set(file.indexes)
         chosen = [choice for each in resolutions for choice in each.choices.values()]
         torch_for = file.torch_for | {each.candidate.project for each in chosen if each.needs_torch}

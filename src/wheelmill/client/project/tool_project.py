@@ -19,12 +19,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from wheelmill.client.install.distributions import installed_in
 from wheelmill.client.install.installer import install_chosen, installer_for, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import read_toml
 from wheelmill.client.project.change import Edit, add_wheels, remove_packages
 from wheelmill.client.project.declared import asked_with_pins, read_declared
-from wheelmill.client.project.pyproject import PyprojectEditor
+from wheelmill.client.project.pyproject import EXTRAS, GROUPS, PROJECT_LIST, PyprojectEditor
 from wheelmill.client.records import Candidate, Links, Resolution, Source
 from wheelmill.client.target.detect import find_interpreter
 from wheelmill.errors import IntegrityError, UsageError
@@ -108,8 +109,8 @@ class PyprojectProject:
     path: Path
     python: Path | None
     """The interpreter that the user named."""
-    group: ProjectName | None = None
-    """The dependency group for what stands in no list yet; None for the project's own dependencies."""
+    list_keys: tuple[str, ...] = PROJECT_LIST
+    """The list for what stands in none yet: the project's own, an extra or a dependency group."""
 
     pyproject: ClassVar[type[PyprojectEditor]] = PyprojectEditor
     """The editor of the file, which knows where its tool keeps indexes."""
@@ -147,9 +148,9 @@ class PyprojectProject:
         return read_declared(dict.fromkeys((self.path.parent, self.root)))
 
     @property
-    def groups(self) -> Mapping[ProjectName, str]:
-        """The dependency group of each dependency that stands in one."""
-        return self._read().groups
+    def lists(self) -> Mapping[ProjectName, tuple[str, ...]]:
+        """The list in which each dependency stands."""
+        return self._read().lists
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Write wheels into its file; see `Project`."""
@@ -161,8 +162,7 @@ class PyprojectProject:
 
     def _read(self) -> PyprojectEditor:
         pyproject = self.pyproject.read(self.path)
-        if self.group:
-            pyproject.choose_group(self.group)
+        pyproject.choose_list(self.list_keys)
         return pyproject
 
 
@@ -214,6 +214,8 @@ class LockedProject(ToolProject):
     """True if locking creates the tool's environment where there is none."""
     group_option: ClassVar[str] = "--group"
     """Installs a dependency group beside the default ones."""
+    extra_option: ClassVar[str] = "--extra"
+    """Installs an extra."""
 
     @property
     def lock(self) -> Path:
@@ -283,11 +285,18 @@ class LockedProject(ToolProject):
             installer_for(python, progress).uninstall(gone)
 
     def _options(self, resolutions: Sequence[Resolution], *, offline: bool, locks: bool) -> list[str]:  # noqa: ARG002 - uv has one
-        """The options for locking, or for installing the groups of the chosen wheels."""
-        known = {} if locks else self.groups
+        """The options for locking, or for installing the groups and extras of chosen and of installed wheels.
+
+        Poetry removes extras that are not named.
+        """
+        if locks:
+            return []
+        read, present = self._read(), installed_in(self.own_python) if self.own_python else {}
+        installed = {canonicalize_name(each.name) for each in read.asked} & present.keys()
         chosen = {choice.candidate.project for each in resolutions for choice in each.choices.values()}
-        groups = {known[project] for project in chosen & known.keys()}
-        return [word for each in sorted(groups) for word in (self.group_option, each)]
+        wanted = {keys for project, keys in read.lists.items() if project in chosen | installed} - {PROJECT_LIST}
+        words = {GROUPS: self.group_option, EXTRAS: self.extra_option}
+        return [word for keys in sorted(wanted) for word in (words[keys[:-1]], keys[-1])]
 
     @property
     def _locked(self) -> set[ProjectName]:

@@ -16,6 +16,7 @@ https://python-poetry.org/docs/dependency-specification/
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,7 +37,10 @@ from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import Index, Pin, read_toml
 from wheelmill.client.project.change import Edit
 from wheelmill.client.project.pyproject import (
+    EXTRAS,
+    GROUPS,
     OURS,
+    PROJECT_LIST,
     IndexTables,
     PyprojectEditor,
     TomlTables,
@@ -184,16 +188,21 @@ def _folders(path: Path, workspace: Mapping[str, Any], key: str) -> set[Path]:
 class PdmPyproject(PyprojectEditor):
     """``pyproject.toml`` of a PDM project, whose indexes list their own packages."""
 
+    names_indexes = True
+
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Add indexes for a project only, and remove those that were added for it before."""
+        wanted = {pin.index.url: pin.index for pin in pins if pin.index}
         sources = self.array_of_tables("tool", "pdm", "source")
         for place in reversed(range(len(sources))):
             source = sources[place]
-            if str(source.get("name")).startswith(OURS) and source.get("include_packages") == [project]:
+            if project in listed(source.get("include_packages")) and source.get("url") in wanted:
+                del wanted[source["url"]]
+            elif str(source.get("name")).startswith(OURS) and source.get("include_packages") == [project]:
                 del sources[place]
         if not sources:
             self.prune("tool", "pdm", "source")
-        for index in dict.fromkeys(pin.index for pin in pins if pin.index):
+        for index in wanted.values():
             added = tomlkit.table()
             added.update(
                 {"name": index.name, "url": index.url, "include_packages": [project], "exclude_packages": ["*"]}
@@ -203,7 +212,7 @@ class PdmPyproject(PyprojectEditor):
                 pdm["source"] = tomlkit.aot()
             pdm["source"].append(added)
 
-    def has_source_by_hand(self, project: ProjectName) -> bool:
+    def has_source_by_hand(self, project: ProjectName, pins: Sequence[Pin]) -> bool:  # noqa: ARG002 - for every machine
         """True if the user set a project's source."""
         sources = self.array_of_tables("tool", "pdm", "source")
         named = [str(each.get("name")) for each in sources if project in listed(each.get("include_packages"))]
@@ -218,6 +227,7 @@ class PdmProject(LockedProject):
     lock_name = "pdm.lock"
     tool = "pdm"
     lock_arguments = ("lock", "--update-reuse")
+    extra_option = "--group"
     install_arguments = ("sync",)
 
     @property
@@ -300,6 +310,8 @@ class HatchProject(ToolProject):
 
 
 _DEPENDENCIES = ("tool", "poetry", "dependencies")
+_TABLE = re.compile(r"^(?=\[\[package\]\]|\[extras\]|\[metadata\])", re.MULTILINE)
+_REFERENCE = re.compile(rf'^reference = "({OURS}[^"]*)"$', re.MULTILINE)
 _WRITTEN = "torch-as-written"
 """The key of tool.wheelmill with the TOML of a dependency on torch."""
 
@@ -320,18 +332,24 @@ class PoetryPyproject(IndexTables):
 
     def _is_own(self, project: ProjectName) -> bool:
         """True if a dependency stands, or will stand, in Poetry's own table."""
-        return self._is_old and self._keys_of(project) == PyprojectEditor.list_keys
+        return self._is_old and self._keys_of(project) == PROJECT_LIST
 
     def _listed(self, keys: tuple[str, ...]) -> Iterator[tuple[int, Requirement]]:
         """Yield the dependencies of a list, only the name of one that PEP 508 cannot express."""
-        if not (self._is_old and keys == PyprojectEditor.list_keys):
+        if not (self._is_old and keys == PROJECT_LIST):
             return super()._listed(keys)
         items = (self.table(*_DEPENDENCIES) or {}).items()
         return enumerate(Requirement(text) for name, value in items if name != "python" for text in _texts(name, value))
 
     def _sources_of(self, project: ProjectName) -> tuple[str, ...]:
-        group = self.groups.get(project)
-        return ("tool", "poetry", "group", group, "dependencies") if group else _DEPENDENCIES
+        *table, name = self.lists.get(project, self.list_keys)
+        return ("tool", "poetry", "group", name, "dependencies") if tuple(table) == GROUPS else _DEPENDENCIES
+
+    def choose_list(self, keys: tuple[str, ...]) -> None:
+        """Write new dependencies into a list; an extra of ``[project]`` needs that table."""
+        if self._is_old and keys[:-1] == EXTRAS:
+            raise self.unchangeable
+        super().choose_list(keys)
 
     def dependencies_on(self, project: ProjectName) -> list[str]:
         """The dependencies on a project, in the form of PEP 508."""
@@ -380,26 +398,37 @@ class PoetryPyproject(IndexTables):
             self._drop_unused_indexes()
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Name the index in each entry of a project, and remove unused indexes that wheelmill added.
-
-        Entries match pins by position; if the counts differ, every entry gets the index of the last pin with one.
-        """
+        """Name the index in each entry of a project for a target of pins, and remove unused ones of wheelmill's."""
         if not self._is_own(project):
             super().draw_from(project, pins)
+            self._keep_elsewhere(project, pins)
             return
         table, key = self.make_table(*_DEPENDENCIES), self._source_key(project)
         had = table.get(key)
         holder: Any = had if isinstance(had, list) else table
         places = range(len(had)) if isinstance(had, list) else [key] if had is not None else []
-        indexes = [pin.index for pin in pins]
-        if len(indexes) != len(places):
-            indexes = [next(filter(None, reversed(indexes)), None)] * len(places)
-        for place, index in zip(places, indexes, strict=True):
+        for place in places:
             entry = holder[place]
-            changed = self._set_source(entry, index)
+            marker = self._marker_of(entry)
+            pin = next((pin for pin in pins if pin.counts_for(marker)), None)
+            changed = self._set_source(entry, pin.index if pin else None) if pin or not pins else entry
             if changed is not entry:
                 holder[place] = changed
         self._drop_unused_indexes()
+
+    def _keep_elsewhere(self, project: ProjectName, pins: Sequence[Pin]) -> None:
+        """Keep a dependency on machines that its source is not for, where Poetry would leave it out."""
+        entries, marker = self._source_entries(project), pins[0].marker if pins else None
+        is_everywhere = any(Requirement(text).marker is None for text in self.dependencies_on(project))
+        if (
+            is_everywhere
+            and marker
+            and [pin.marker for pin in pins] == [each.get(self.marker_word) for each in entries]
+        ):
+            terms = (f"({term.replace(' and ', ' or ')})" for term in marker.replace("==", "!=").split(" or "))
+            elsewhere = tomlkit.inline_table()
+            elsewhere[self.marker_word] = " and ".join(terms)
+            self._write_sources(project, [*entries, elsewhere])
 
     def _set_source(self, entry: object, index: Index | None) -> object:
         """Name the index in an entry, making a bare version a table; without an index, remove wheelmill's."""
@@ -424,8 +453,18 @@ class PoetryProject(LockedProject):
     lock_name = "poetry.lock"
     tool = "poetry"
     lock_arguments = ("lock", "--no-interaction")
+    extra_option = "--extras"
     install_arguments = ("install", "--no-interaction")
     group_option = "--with"
+
+    def _run(self, progress: Progress, *arguments: str | Path) -> None:
+        """Run Poetry; it reads no lock with a package of a source that the project has no longer."""
+        if self.lock.exists():
+            named = {str(each.get("name")) for each in self._read().array_of_tables("tool", "poetry", "source")}
+            tables = _TABLE.split(self.lock.read_bytes().decode(errors="surrogateescape"))
+            kept = "".join(each for each in tables if named.issuperset(_REFERENCE.findall(each)))
+            Edit.of(self.lock, kept.encode(errors="surrogateescape")).write()
+        super()._run(progress, *arguments)
 
     @cached_property
     def own_python(self) -> Path | None:

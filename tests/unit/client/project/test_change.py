@@ -2,6 +2,7 @@
 
 import os
 import stat
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,7 +120,7 @@ def test_a_torch_that_was_changed_by_hand_stays(tmp_path: Path) -> None:
     add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)]).write()
     path.write_text(path.read_text().replace("torch==2.11.*", "torch>=2.11"))
     remove_packages(UvPyproject.read(path), [project_name("flash-attn")]).write()
-    assert '"torch>=2.11"' in path.read_text()
+    assert '"torch>=2.11 ; sys_platform' in path.read_text()
 
 
 def test_a_wheel_of_torch_that_is_named_by_its_url_stays(tmp_path: Path) -> None:
@@ -171,3 +172,66 @@ def test_a_file_that_is_read_only_is_not_replaced(tmp_path: Path, monkeypatch: p
     with pytest.raises(PermissionError, match=str(path)):
         Edit.of(path, b"new").write()
     assert path.read_bytes() == b"old"
+
+
+DARWIN = "torch==2.8 ; sys_platform == 'darwin'"
+MARKED = f"""\
+[project]
+dependencies = ["{DARWIN}", "torch>=2.9 ; sys_platform == 'linux'", "flash-attn ; os_name == 'posix'"]
+
+[tool.uv.sources]
+torch = [
+    {{index = "near", marker = "sys_platform == 'darwin'"}},
+    {{index = "wheelmill-old", marker = "os_name == 'posix'"}},
+]
+
+[[tool.uv.index]]
+name = "near"
+url = "https://near.example/cpu"
+
+[[tool.uv.index]]
+name = "wheelmill-old"
+url = "https://torch.example/cu128"
+explicit = true
+"""
+
+
+def test_markers_and_sources_for_other_machines_survive_updates(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(MARKED)
+    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
+    chosen = replace(resolution(wheel), torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
+    for _ in range(2):
+        add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [chosen]).write()
+        found = tomllib.loads(path.read_text())
+        assert found["project"]["dependencies"] == [
+            DARWIN,
+            "torch==2.11.* ; sys_platform == 'linux'",
+            "flash-attn==2.8.3+cu130torch2.11 ; os_name == 'posix'",
+        ]
+        assert found["tool"]["uv"]["sources"]["torch"] == [
+            {"index": "near", "marker": "sys_platform == 'darwin'"},
+            {"index": "wheelmill-pytorch-cu130", "marker": "os_name == 'posix'"},
+        ]
+    path.write_text(MARKED.replace("torch>=2.9", "torch==2.9"))
+    with pytest.raises(UsageError, check=coded("dependency-conflict", "sys_platform")):
+        add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [chosen])
+
+
+@pytest.mark.parametrize(("tag", "noted"), [("cp312-cp312", True), ("cp38-abi3", False), ("py3-none", False)])
+def test_a_python_that_a_url_is_not_for_is_named_before_anything_is_written(
+    tag: str, tmp_path: Path, *, noted: bool
+) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[project]\nname = "mine"\nversion = "1"\nrequires-python = ">=3.12"\n')
+    chosen = resolution(candidate(f"flash_attn-2.8.3-{tag}-linux_x86_64.whl"))
+    edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [chosen])
+    assert any("--python 3.12,3.13" in note for note in edit.notes) is noted
+
+
+def test_a_source_with_a_marker_that_is_none_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(MARKED.replace("os_name == 'posix'\"}", 'posix"}'))
+    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl")
+    with pytest.raises(UsageError, check=coded("marker-invalid", "posix")):
+        add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)])

@@ -11,11 +11,12 @@ from tests.refusals import coded
 from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
 from wheelmill.client.lock.files import Pin, pins_of
 from wheelmill.client.project.change import Edit, add_wheels, remove_packages
-from wheelmill.client.project.pyproject import PyprojectEditor, TomlTables, UvPyproject
+from wheelmill.client.project.pyproject import EXTRAS, GROUPS, PROJECT_LIST, PyprojectEditor, TomlTables, UvPyproject
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH, CudaVersion, ProjectName, TorchVersion, project_name
 
 FLASH = project_name("flash-attn")
+MARKER = "sys_platform == 'linux' and platform_machine == 'x86_64'"
 
 COMMENTED = """\
 # about this file
@@ -52,8 +53,8 @@ def test_a_dependency_is_replaced_where_it_stands_and_comments_stay(tmp_path: Pa
 name = "mine"   # ours
 dependencies = [
     # the framework
-    "torch==2.11.*",  # pinned
-    "flash-attn==2.8.3+cu130torch2.11", # fast
+    "torch==2.11.* ; sys_platform == 'linux' and platform_machine == 'x86_64'",  # pinned
+    "flash-attn==2.8.3+cu130torch2.11 ; sys_platform == 'linux' and platform_machine == 'x86_64'", # fast
     "rich",
 ]
 
@@ -86,7 +87,7 @@ def test_several_pins_stand_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("had", "has"),
     [
-        ("flash-attn[test]>=2", "flash-attn[more,test]==2.8.3"),
+        ("flash-attn[test]>=2", f"flash-attn[more,test]==2.8.3 ; {MARKER}"),
         ("flash-attn ; sys_platform == 'linux'", "flash-attn[more]==2.8.3 ; sys_platform == 'linux'"),
     ],
 )
@@ -256,9 +257,12 @@ def test_each_platform_gets_its_wheel_by_a_marker(tmp_path: Path) -> None:
     ]
 
 
-GROUPS = """\
+LISTS = """\
 [project]
 dependencies = ["rich"]
+
+[project.optional-dependencies]
+GPU = ["xformers", "rich>8"]
 
 [dependency-groups]
 Train = ["flash-attn", {include-group = "base"}, "rich<9"]
@@ -267,28 +271,39 @@ base = ["mamba-ssm"]
 
 
 def test_a_dependency_is_changed_in_the_list_where_it_stands(tmp_path: Path) -> None:
-    pyproject = read(tmp_path, GROUPS)
-    assert {each.name for each in pyproject.requirements} == {"rich", "flash-attn", "mamba-ssm"}
-    assert pyproject.groups == {"flash-attn": "train", "mamba-ssm": "base"}
-    for name in ("rich", "flash-attn", "mamba-ssm", "apex"):
+    pyproject = read(tmp_path, LISTS)
+    assert pyproject.lists == {
+        "rich": PROJECT_LIST,
+        "flash-attn": (*GROUPS, "train"),
+        "mamba-ssm": (*GROUPS, "base"),
+        "xformers": (*EXTRAS, "gpu"),
+    }
+    for name in ("rich", "flash-attn", "mamba-ssm", "apex", "xformers"):
         pyproject.pin(project_name(name), [Pin(requirement=f"{name}==1")])
     found = tomllib.loads(pyproject.text)
     assert found["project"]["dependencies"] == ["rich==1", "apex==1"]
+    assert found["project"]["optional-dependencies"] == {"GPU": ["xformers==1", "rich>8"]}
     assert found["dependency-groups"] == {
         "Train": ["flash-attn==1", {"include-group": "base"}, "rich<9"],
         "base": ["mamba-ssm==1"],
     }
 
 
-def test_the_chosen_group_gets_what_stands_nowhere(tmp_path: Path) -> None:
-    pyproject = read(tmp_path, GROUPS)
-    pyproject.choose_group(project_name("train"))
-    assert pyproject.groups == {"flash-attn": "train", "mamba-ssm": "train", "rich": "train"}
+def test_the_chosen_list_gets_what_stands_nowhere(tmp_path: Path) -> None:
+    pyproject = read(tmp_path, LISTS)
+    pyproject.choose_list((*EXTRAS, "gpu"))
+    assert pyproject.lists[project_name("rich")] == (*EXTRAS, "gpu")
+    pyproject.choose_list((*GROUPS, "train"))
+    assert {each for each, keys in pyproject.lists.items() if keys == (*GROUPS, "train")} == {
+        "flash-attn",
+        "mamba-ssm",
+        "rich",
+    }
     pyproject.pin(project_name("apex"), [Pin(requirement="apex==1")])
     assert tomllib.loads(pyproject.text)["dependency-groups"]["Train"][-1] == "apex==1"
-    pyproject.choose_group(project_name("new"))
-    pyproject.pin(project_name("xformers"), [Pin(requirement="xformers==1")])
-    assert tomllib.loads(pyproject.text)["dependency-groups"]["new"] == ["xformers==1"]
+    pyproject.choose_list((*EXTRAS, "new"))
+    pyproject.pin(project_name("numpy"), [Pin(requirement="numpy==1")])
+    assert tomllib.loads(pyproject.text)["project"]["optional-dependencies"]["new"] == ["numpy==1"]
 
 
 def test_what_was_asked_for_is_kept_and_forgotten(tmp_path: Path) -> None:
@@ -310,6 +325,7 @@ def test_what_was_asked_for_is_kept_and_forgotten(tmp_path: Path) -> None:
         ('[project]\ndependencies = "rich"\n', "requirements-invalid", "project.dependencies: "),
         ('[project]\ndependencies = ["rich", "a b c"]\n', "requirement-invalid", "project.dependencies[1]: "),
         ('[project]\ndynamic = ["dependencies"]\n', "dependencies-dynamic", "project.dynamic: "),
+        ("[project.optional-dependencies]\na = 3\n", "requirements-invalid", "project.optional-dependencies.a: "),
         ("[dependency-groups]\na = 3\n", "requirements-invalid", "dependency-groups.a: "),
         ("[dependency-groups]\na = ['a b']\n", "requirement-invalid", "dependency-groups.a[0]: "),
     ],
@@ -339,7 +355,7 @@ def test_torch_for_another_cuda_comes_from_its_index(tmp_path: Path, dependency:
     path.write_text(f'[project]\nname = "mine"\nversion = "1"\ndependencies = ["{dependency}"]\n')
     add_for_another_cuda(path)
     uv = tomllib.loads(path.read_text())["tool"]["uv"]
-    assert uv["sources"]["torch"] == {"index": "wheelmill-pytorch-cu126"}
+    assert uv["sources"]["torch"] == {"index": "wheelmill-pytorch-cu126", "marker": MARKER}
     assert uv["index"] == [{"name": "wheelmill-pytorch-cu126", "url": TORCH_INDEX, "explicit": True}]
 
 

@@ -31,7 +31,9 @@ def test_what_is_added_stands_between_marks_and_goes_again(tmp_path: Path) -> No
         content = found.path.read_bytes().decode()
         assert content.startswith(BY_HAND + "\r\n# >>> wheelmill add")
         assert content.count("\n") == content.count("\r\n")
-        assert f"#sha256={SHA}\r\ntorch==2.11.*\r\n" in content
+        assert (
+            f"#sha256={SHA} ; sys_platform == 'linux' and platform_machine == 'x86_64'\r\ntorch==2.11.* ; " in content
+        )
         assert content.count("flash-attn @ https://wheels.example/simple/") == 1
     assert [str(each) for each in found.asked] == ["flash-attn>=2"]
     found.remove([project_name("flash-attn")]).write()
