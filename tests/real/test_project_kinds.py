@@ -262,6 +262,22 @@ def test_a_project_is_changed_by_its_own_tool_or_not_at_all(
     project.check()
 
 
+def test_a_script_runs_with_what_was_added(variables: dict[str, str], tmp_path: Path) -> None:
+    """uv keeps its environment in its cache."""
+    text = "#!/usr/bin/env python3\nimport demo_gpu\n"
+    script = ("--script", "train.py")
+    project = Project(Kind(files={"train.py": text}, sound=(("uv", "run", "train.py"),)), tmp_path, variables)
+    project.run("add", "demo-gpu==1.0", *TARGET, *script)
+    project.check()
+    project.check(("uv", "lock", *script))
+    project.run("add", "demo-gpu", *TARGET, *script, "--no-sync")
+    project.check(("uv", "lock", "--check", *script), ("uv", "run", "train.py"))
+    project.run("add", "more-gpu", *TARGET, *script, "--group", "train", exit_code=2)
+    project.run("remove", "demo-gpu", *script)
+    assert "demo-gpu" not in (tmp_path / "train.py").read_text()
+    assert (tmp_path / "train.py").read_text().endswith(text.partition("\n")[2])
+
+
 @sampled("kind", [*KINDS, "poetry elsewhere", "hatch elsewhere"], "uv", "poetry elsewhere", "hatch elsewhere")
 def test_every_command_reads_and_changes_the_same_environment(
     kind: str, variables: dict[str, str], tmp_path: Path

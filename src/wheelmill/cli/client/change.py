@@ -179,8 +179,9 @@ class ProjectOptions(TargetOptions):
     project: Annotated[
         Path | None,
         typer.Option(
+            "--script",
             "--project",
-            help="The project: its file, folder or environment; by default the nearest, else a new one here.",
+            help="The project: its file, folder, script or environment; by default the nearest, else a new one here.",
             metavar="PATH",
         ),
     ] = None
@@ -220,7 +221,7 @@ class GroupOptions(ProjectOptions):
         project = super().find_project()
         if self.part is None:
             return project
-        if isinstance(project, LockedProject):
+        if isinstance(project, LockedProject) and project.group_option:
             table = GROUPS if self.group else EXTRAS
             return replace(project, list_keys=(*table, projects_of([self.part])[0]))
         raise UsageError(

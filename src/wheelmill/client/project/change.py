@@ -70,6 +70,10 @@ def complete_project_table(pyproject: PyprojectEditor, pythons: Collection[Pytho
     had = pyproject.table("project")
     if had is None and pyproject.table("tool", "poetry") is not None:
         return ()  # Poetry 1 has no [project]
+    if not pyproject.has_project_table:
+        if not (script := pyproject.make_table()):
+            script["requires-python"] = _range_of(pythons)
+        return ()
     project = pyproject.make_table("project")
     dynamic = project.get("dynamic", ())
     if "name" not in project:

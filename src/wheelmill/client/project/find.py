@@ -15,6 +15,7 @@ from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.project.change import Edit
 from wheelmill.client.project.pyproject import TomlTables
 from wheelmill.client.project.requirements import RequirementsProject, source_of
+from wheelmill.client.project.script import UvScript
 from wheelmill.client.project.tool_project import PlainProject, tool_absent
 from wheelmill.client.project.tools import (
     HatchProject,
@@ -128,6 +129,8 @@ def find_project(given: Path | None, python: Path | None = None) -> Project:
         if prefix and _is_environment(prefix) and (python or not _is_conda_base(prefix)):
             return _bare_environment(prefix, python)
         path = Path.cwd() / "pyproject.toml"
+    if path.suffix == ".py":
+        return _script(path, python)
     if path.suffix in (".txt", ".in"):
         return RequirementsProject(
             kind="requirements file", path=source_of(path), environment=_environment_beside(path.parent), python=python
@@ -189,6 +192,14 @@ def _pyproject(path: Path, python: Path | None) -> Project:
     if uv and (environment is None or is_made_by_uv(environment)):
         return UvProject(path=path, python=python, uv=uv)
     return PlainProject(path=path, python=python, environment=environment)
+
+
+def _script(path: Path, python: Path | None) -> Project:
+    if not path.is_file():
+        raise UsageError("script-absent", f"there is no script {path}")
+    if uv := find_uv():
+        return UvScript(path=path, python=python, uv=uv)
+    raise tool_absent(path, "uv")
 
 
 def _bare_environment(prefix: Path, python: Path | None) -> Project:

@@ -56,13 +56,21 @@ class TomlTables:
             text = content.decode()
             mark = _MARK if text.startswith(_MARK) else ""
             line_end = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
-            found = cls(path, tomlkit.parse(text.removeprefix(mark).replace(line_end, "\n")))
+            found = cls(path, tomlkit.document())
+            found._load(text.removeprefix(mark).replace(line_end, "\n"))
         except FileNotFoundError:
             return cls.empty(path)
         except (TOMLKitError, UnicodeDecodeError) as error:
             raise UsageError("not-toml", f"{path} is not TOML: {error}") from None
         found._line_end, found._mark = line_end, mark
         return found
+
+    def _load(self, text: str) -> None:
+        self._document = tomlkit.parse(text)
+
+    def _wrap(self, text: str) -> str:
+        """Return the content of the file with its new document; only a script has more than that."""
+        return text
 
     @classmethod
     def empty(cls, path: Path) -> Self:
@@ -82,7 +90,7 @@ class TomlTables:
             is_true = False
         if not is_true:
             raise self.unchangeable
-        return self._mark + text.replace("\n", self._line_end)
+        return self._mark + self._wrap(text).replace("\n", self._line_end)
 
     def table(self, *keys: str) -> MutableMapping[str, Any] | None:
         """The table under some keys; None if there is none."""
@@ -175,6 +183,8 @@ class PyprojectEditor(TomlTables):
 
     names_indexes: ClassVar[bool] = False
     """True if it can name an index for one dependency; otherwise every wheel is named by its URL."""
+    has_project_table: ClassVar[bool] = True
+    """False if the file has its keys at the top."""
     list_keys: tuple[str, ...] = PROJECT_LIST
     """The list that gets a dependency which stands in none yet."""
 

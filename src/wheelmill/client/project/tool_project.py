@@ -213,7 +213,7 @@ class LockedProject(ToolProject):
     makes_environment_to_lock: ClassVar[bool] = True
     """True if locking creates the tool's environment where there is none."""
     group_option: ClassVar[str] = "--group"
-    """Installs a dependency group beside the default ones."""
+    """Installs a dependency group beside the default ones; empty if there are none."""
     extra_option: ClassVar[str] = "--extra"
     """Installs an extra."""
 

@@ -130,7 +130,7 @@ class UvProject(LockedProject):
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Write wheels into its file; see `Project`."""
-        tables = TomlTables.read(self.path)
+        tables = self._read()
         if tables.table("tool", "uv", "workspace") is not None and tables.table("project") is None:
             raise UsageError(
                 "workspace-without-project",

@@ -1,0 +1,107 @@
+"""Scripts with inline metadata (PEP 723), whose environments uv keeps in its cache.
+
+Everything outside the block of metadata stays as it is, byte for byte.
+
+https://packaging.python.org/en/latest/specifications/inline-script-metadata/
+https://docs.astral.sh/uv/guides/scripts/
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from wheelmill.client.project.pyproject import UvPyproject
+from wheelmill.client.project.tools import UvProject
+from wheelmill.client.records import Resolution
+from wheelmill.client.target.detect import find_interpreter
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.installers.uv import installer_environment, run_installer
+from wheelmill.system import process
+from wheelmill.system.progress import Progress
+
+_BLOCK: Final = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
+"""The grammar of PEP 723."""
+_HEAD: Final = re.compile(r"(#!.*\n)?(#.*coding[:=].*\n)?")
+"""Lines that must stay the first: the interpreter, and the encoding (PEP 263)."""
+
+
+class ScriptEditor(UvPyproject):
+    """The metadata in a script, with tables as in the ``pyproject.toml`` of a uv project."""
+
+    list_keys = ("dependencies",)
+    has_project_table = False
+    _around: tuple[str, str] = ("", "")
+
+    def _load(self, text: str) -> None:
+        """Read the block in a script; a script without one has empty metadata."""
+        blocks = [each for each in _BLOCK.finditer(text) if each["type"] == "script"]
+        if len(blocks) > 1:
+            raise UsageError("script-blocks", f"{self.path} has {len(blocks)} blocks '# /// script', of one allowed")
+        lines = blocks[0]["content"].split("\n") if blocks else []  # not splitlines: TOML may have U+2028
+        start, end = blocks[0].span() if blocks else [_HEAD.match(text).end()] * 2  # type: ignore[union-attr]  # of any text
+        self._around = text[:start], text[end:] if blocks else f"\n{text[end:]}"
+        super()._load("\n".join(line.removeprefix("#").removeprefix(" ") for line in lines))
+
+    def _wrap(self, text: str) -> str:
+        before, after = self._around
+        lines = (f"# {line}" if line else "#" for line in text.rstrip().split("\n"))
+        return "\n".join((f"{before}# /// script", *lines, f"# ///{after}"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class UvScript(UvProject):
+    """Script that ``uv run`` starts; see `Project`."""
+
+    pyproject = ScriptEditor
+    group_option = ""
+
+    @property
+    def kind(self) -> str:
+        """Its kind, in words."""
+        return "script"
+
+    @property
+    def lock(self) -> Path:
+        """Its lock, which uv makes only if it is told to."""
+        return self.path.with_name(f"{self.path.name}.lock")
+
+    @property
+    def own_python(self) -> Path | None:
+        """The interpreter of its environment in uv's cache."""
+        found = self.found_python
+        return found if found and found.parents[2].name.startswith("environments-v") else None
+
+    @property
+    def found_python(self) -> Path | None:
+        """The interpreter that uv finds for it."""
+        try:
+            with installer_environment() as variables:
+                return Path(process.run([self.uv, "python", "find", "--script", self.path], env=variables).strip())
+        except ProcessError:  # it has no metadata yet
+            return None
+
+    @property
+    def environment(self) -> Path:
+        """The folder of its environment; until it exists, one that nothing uses, as uv alone knows its name."""
+        return self.own_python.parent.parent if self.own_python else self.path.with_suffix(".venv")
+
+    def find_python(self) -> Path | None:
+        """The interpreter that uv takes."""
+        return self.python or self.found_python or find_interpreter(self.root, None)
+
+    def _lock_and_install(
+        self, progress: Progress, resolutions: Sequence[Resolution] = (), *, offline: bool = False
+    ) -> None:
+        """Install it, and lock it if it has a lock; uv compares the hashes in its URLs."""
+        is_locked = self.lock.exists()
+        if is_locked:
+            self.relock(progress, resolutions, offline=offline)
+        self._run(progress, "sync", *self._options(resolutions, offline=offline, locks=not is_locked))
+
+    def _run(self, progress: Progress, *arguments: str | Path) -> None:
+        command, *options = arguments
+        run_installer([self.uv, command, "--script", self.path, *options], progress, cwd=self.root)
