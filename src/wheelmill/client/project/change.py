@@ -21,7 +21,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 
 from wheelmill.client.lock.files import Pin, pins_of
-from wheelmill.client.project.declared import given_sources, read_declared, torch_indexes
+from wheelmill.client.project.declared import given_sources, sources_in, torch_indexes
 from wheelmill.client.project.pyproject import PyprojectEditor, UvPyproject
 from wheelmill.client.records import Links, Resolution
 from wheelmill.errors import UsageError
@@ -238,7 +238,7 @@ def _pin_torch(pyproject: PyprojectEditor, pins: Sequence[Pin], resolutions: Seq
     if not pyproject.has_source_by_hand(TORCH, pins):
         pyproject.draw_from(TORCH, pins)
         return
-    named = torch_indexes(read_declared([pyproject.path.parent]))
+    named = torch_indexes(sources_in([pyproject]))
     cudas = {str(resolution.environment.cuda) for resolution in resolutions}
     is_special = any(pin.index for pin in pins) or any(url.rstrip("/").endswith("/cpu") for url in named)
     if is_special and cudas != {str(find_declared_cuda((), named))}:

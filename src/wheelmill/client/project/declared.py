@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -40,7 +40,11 @@ SETTINGS: Final = dict.fromkeys(("i", "index-url", "extra-index-url"), "simple")
 
 def read_declared(folders: Iterable[Path]) -> tuple[Source, ...]:
     """Read the sources that a project, and its workspace, declare for their tool and for wheelmill."""
-    files = [TomlTables.read(folder / name) for folder in folders for name in ("pyproject.toml", "uv.toml")]
+    return sources_in([TomlTables.read(folder / name) for folder in folders for name in ("pyproject.toml", "uv.toml")])
+
+
+def sources_in(files: Sequence[TomlTables]) -> tuple[Source, ...]:
+    """Read the sources that files declare together."""
     tied: dict[str, set[ProjectName]] = {}
     for file in files:
         groups = (

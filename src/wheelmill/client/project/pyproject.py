@@ -66,7 +66,7 @@ class TomlTables:
         return found
 
     def _load(self, text: str) -> None:
-        self._document = tomlkit.parse(text)
+        self._document, self._before = tomlkit.parse(text), text
 
     def _wrap(self, text: str) -> str:
         """Return the content of the file with its new document; only a script has more than that."""

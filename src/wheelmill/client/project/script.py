@@ -9,24 +9,26 @@ https://docs.astral.sh/uv/guides/scripts/
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
-from wheelmill.client.project.pyproject import UvPyproject
+from wheelmill.client.project.declared import sources_in
+from wheelmill.client.project.pyproject import TomlTables, UvPyproject
 from wheelmill.client.project.tools import UvProject
-from wheelmill.client.records import Resolution
+from wheelmill.client.records import Resolution, Source
 from wheelmill.client.target.detect import find_interpreter
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.uv import installer_environment, run_installer
 from wheelmill.system import process
 from wheelmill.system.progress import Progress
 
-_BLOCK: Final = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
-"""The grammar of PEP 723."""
-_HEAD: Final = re.compile(r"(#!.*\n)?(#.*coding[:=].*\n)?")
-"""Lines that must stay the first: the interpreter, and the encoding (PEP 263)."""
+_FIRST: Final = "# /// script"
+_LAST: Final = "# ///"
+_HEAD: Final = re.compile(r"#!|#.*coding[:=]")
+"""Lines that must stay the first two: the interpreter, and the encoding (PEP 263)."""
 
 
 class ScriptEditor(UvPyproject):
@@ -34,22 +36,40 @@ class ScriptEditor(UvPyproject):
 
     list_keys = ("dependencies",)
     has_project_table = False
-    _around: tuple[str, str] = ("", "")
+    _around: tuple[Sequence[str], Sequence[str]] = (), ()
 
     def _load(self, text: str) -> None:
         """Read the block in a script; a script without one has empty metadata."""
-        blocks = [each for each in _BLOCK.finditer(text) if each["type"] == "script"]
+        lines = text.split("\n")  # not splitlines: TOML may have U+2028
+        blocks = [*_blocks_in(lines)]
         if len(blocks) > 1:
-            raise UsageError("script-blocks", f"{self.path} has {len(blocks)} blocks '# /// script', of one allowed")
-        lines = blocks[0]["content"].split("\n") if blocks else []  # not splitlines: TOML may have U+2028
-        start, end = blocks[0].span() if blocks else [_HEAD.match(text).end()] * 2  # type: ignore[union-attr]  # of any text
-        self._around = text[:start], text[end:] if blocks else f"\n{text[end:]}"
-        super()._load("\n".join(line.removeprefix("#").removeprefix(" ") for line in lines))
+            raise UsageError("script-blocks", f"{self.path} has {len(blocks)} blocks '{_FIRST}', of one allowed")
+        if blocks:
+            start, end = blocks[0]
+            self._around = lines[:start], lines[end + 1 :]
+            super()._load("\n".join(line[2:] for line in lines[start + 1 : end]))
+        else:
+            start = len([*takewhile(_HEAD.match, lines[:2])])
+            self._around = lines[:start], lines[start:]
 
     def _wrap(self, text: str) -> str:
         before, after = self._around
         lines = (f"# {line}" if line else "#" for line in text.rstrip().split("\n"))
-        return "\n".join((f"{before}# /// script", *lines, f"# ///{after}"))
+        return "\n".join((*before, _FIRST, *lines, _LAST, *after))
+
+
+def _blocks_in(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last line of each block: the last ``# ///`` of the comments below its first line."""
+    place = 0
+    while place < len(lines):
+        first, last = place, 0
+        place += 1
+        if lines[first] == _FIRST:
+            while place < len(lines) and (lines[place] == "#" or lines[place].startswith("# ")):
+                last = place if lines[place] == _LAST else last
+                place += 1
+        if last:
+            yield first, last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +88,11 @@ class UvScript(UvProject):
     def lock(self) -> Path:
         """Its lock, which uv makes only if it is told to."""
         return self.path.with_name(f"{self.path.name}.lock")
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources in its metadata, and in a ``uv.toml`` beside it."""
+        return sources_in([self._read(), TomlTables.read(self.root / "uv.toml")])
 
     @property
     def own_python(self) -> Path | None:
