@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,6 +46,13 @@ def read_declared(folders: Iterable[Path]) -> tuple[Source, ...]:
 
 def sources_in(files: Sequence[TomlTables]) -> tuple[Source, ...]:
     """Read the sources that files declare together."""
+    tied = _packages_of_indexes(files)
+    readers = (_remembered_in, partial(_indexes_in, tied=tied), _settings_in)
+    return tuple(source for file in files for read in readers for source in read(file))
+
+
+def _packages_of_indexes(files: Iterable[TomlTables]) -> Mapping[str, Collection[ProjectName]]:
+    """Map the names of indexes to the packages that name them."""
     tied: dict[str, set[ProjectName]] = {}
     for file in files:
         groups = (
@@ -54,21 +62,31 @@ def sources_in(files: Sequence[TomlTables]) -> tuple[Source, ...]:
             for name, value in (file.table(*keys) or {}).items():
                 for entry in entries_of(value):
                     tied.setdefault(str(entry.get("index", entry.get("source"))), set()).add(canonicalize_name(name))
-    return tuple(source for file in files for source in _sources_in(file, tied))
+    return tied
 
 
-def _sources_in(file: TomlTables, tied: Mapping[str, Collection[ProjectName]]) -> Iterator[Source]:
+def _remembered_in(file: TomlTables) -> Iterator[Source]:
+    """Yield the sources that were named when packages were added."""
     for name, texts in (file.table("tool", "wheelmill", "sources") or {}).items():
         for text in listed(texts):
             yield from declare(file.path, f"tool.wheelmill.sources.{name}", text, "", [canonicalize_name(name)])
+
+
+def _indexes_in(file: TomlTables, tied: Mapping[str, Collection[ProjectName]]) -> Iterator[Source]:
     for keys, prefix in _INDEXES.items():
         for number, index in enumerate(file.array_of_tables(*keys)):
-            place = with_index_variables(str(index.get("url")), prefix, str(index.get("name", "")))
+            if "url" not in index:  # an index that Poetry knows by its name
+                continue
+            place = with_index_variables(str(index["url"]), prefix, str(index.get("name", "")))
             keep_credential(place)  # even if a remembered source has taken the place of its name
             is_page = {str(index.get("format")), str(index.get("type"))} & {"flat", "find_links"}
             kind = "find-links" if is_page else "simple"
-            for packages in _ties_of(index, tied) if "url" in index else ():  # Poetry knows that of PyPI
+            for packages in _ties_of(index, tied):
                 yield from declare(file.path, f"{'.'.join(keys)}[{number}].url", place, kind, packages)
+
+
+def _settings_in(file: TomlTables) -> Iterator[Source]:
+    """Yield the sources in uv's settings for all packages."""
     for keys in (("tool", "uv"), ()):
         for word, kind in SETTINGS.items():
             for url in listed((file.table(*keys) or {}).get(word)):
