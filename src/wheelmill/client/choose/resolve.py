@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,40 +15,26 @@ from packaging.utils import canonicalize_name
 from platformdirs import user_cache_path
 
 from wheelmill.client.choose.choice import Candidates, choose, targets_of, without_aliases
-from wheelmill.client.choose.fit import TorchPlace, group_fits, is_for_other_torch, mismatches_inside
+from wheelmill.client.choose.finder import Finder
+from wheelmill.client.choose.fit import TorchPlace, is_for_other_torch, mismatches_inside
+from wheelmill.client.choose.required import RequiredWheels
 from wheelmill.client.records import (
     Candidate,
     Choice,
-    LookupOutcome,
     Resolution,
     Source,
-    SourceKind,
-    SourceOutcome,
     TargetEnvironment,
-    Unresolved,
     WheelInspection,
-    messages_of,
-)
-from wheelmill.client.sources.forms import LinkGroup
-from wheelmill.client.sources.listing import (
-    ListingPlace,
-    candidates_of,
-    count_variant_wheels,
-    known_projects,
-    outcomes_of,
-    places_of,
 )
 from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.client.sources.sources import newer_list, read_sources
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError, WheelmillError
-from wheelmill.names import TORCH, ProjectName, words_like
+from wheelmill.names import TORCH, ProjectName
 from wheelmill.system import own_installation
-from wheelmill.system.progress import QUIET, Progress, number_of
+from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.records import plain_of, record_of
 from wheelmill.web.budget import Budget
-from wheelmill.wheel.name import wheel_behind
-from wheelmill.wheel.platforms import platforms_of
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -56,8 +42,6 @@ if TYPE_CHECKING:
 _ROUNDS: Final = 10
 """The most wheels of a project that are inspected."""
 
-_MOST_REQUIRED: Final = 200
-"""The most required projects that sources are searched for: METADATA may name any number."""
 _UNREAD: Final = WheelInspection(requires_dist=())
 """Contents of a wheel that could not be inspected."""
 
@@ -181,9 +165,6 @@ def _with_notes(choice: Choice, seen: Inspections, target: TargetEnvironment) ->
         notes.append("its compiled code was not read")
     candidate = replace(choice.candidate, inside=inside, size=choice.candidate.size or inside.size)
     return replace(choice, candidate=candidate, requires_dist=inside.requires_dist, notes=tuple(notes))
-
-
-_EXPLAIN_HINT: Final = "run 'wheelmill explain --variants {}' to see the one for this machine"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,212 +320,3 @@ def open_finder(projects: Iterable[ProjectName], environment: TargetEnvironment,
         )
         found.read(projects)
         yield found
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finder:
-    """The wheels of projects in sources, for certain targets or for all."""
-
-    sources: Sequence[Source]
-    facts: Compatibility
-    pages: Pages
-    targets: Sequence[TargetEnvironment]
-    homes: dict[ProjectName, str] = field(default_factory=dict)
-    """The name of the source to look in first, whether its projects are known or not, for some projects."""
-    _known: dict[tuple[object, ...], bool] = field(default_factory=dict)
-
-    def read(self, projects: Iterable[ProjectName]) -> None:
-        """Bring the pages that may list projects up to date."""
-        places = [place for project in projects for place in self.places(project)]
-        self.pages.update(place.url for place in places)
-        # A user's own source, which names no projects, may just have been corrected.
-        absent = [each.url for each in places if not each.source.projects and self.pages.is_absent(each.url)]
-        if absent:
-            self.pages.ask_again(absent)
-
-    def places(self, project: ProjectName) -> list[ListingPlace]:
-        """The pages that may list a project."""
-        home = [each for each in self.sources if each.name == self.homes.get(project)]
-        first = [replace(each, projects=frozenset(), distribution=None) for each in home]
-        others = [each for each in self.sources if each not in home]
-        return places_of(project, [*first, *others], self.targets, self.facts)
-
-    def fitting_candidates(self, project: ProjectName) -> list[Candidate]:
-        """The wheels of a project whose tags and labels fit one of the targets."""
-        return candidates_of(project, self.places(project), self.pages, self._fits)
-
-    def all_candidates(self, project: ProjectName) -> list[Candidate]:
-        """Every wheel of a project."""
-        return candidates_of(project, self.places(project), self.pages)
-
-    def with_platforms(self, choice: Choice) -> Choice:
-        """Add the platforms for which the simple index of a choice has the same version."""
-        chosen, local = choice.candidate, choice.candidate.version.local or ""
-        if chosen.source.kind is not SourceKind.SIMPLE:
-            return choice
-        places = [each for each in self.places(chosen.project) if each.filled == chosen.source]
-        same = candidates_of(chosen.project, places, self.pages, lambda _place, group: group.local == local)
-        tags = [tag for each in same if each.version == chosen.version for tag in each.tags]
-        return replace(choice, platforms=platforms_of(tags))
-
-    def ask_again(self, *projects: ProjectName) -> bool:
-        """Ask servers for the pages of projects that came from the cache; False if there are none."""
-        return self.pages.ask_again(place.url for project in projects for place in self.places(project))
-
-    def outcomes(self, project: ProjectName) -> Mapping[Source, SourceOutcome]:
-        """The outcome of each source for a project."""
-        return outcomes_of(project, self.places(project), self.pages)
-
-    def _similar_names(self, project: ProjectName) -> str | None:
-        """Suggest similar names for a misspelt project; None if a source has it, or no name is similar."""
-        outcomes = self.outcomes(project)
-        if any(each.outcome is LookupOutcome.FOUND for each in outcomes.values()):
-            return None
-        answers = (LookupOutcome.HAS_NONE, LookupOutcome.ABSENT)
-        answering = [source for source, each in outcomes.items() if each.outcome in answers]
-        asked = () if self.pages.offline else answering
-        known = known_projects(self.sources, self.pages.cache, answering=asked, budget=self.pages.budget)
-        meant = [] if project in known else words_like(project, known)
-        return f"did you mean {' or '.join(meant)}?" if meant else None
-
-    def warnings(self, *projects: ProjectName) -> tuple[str, ...]:
-        """List the problems of the sources and their pages, each once."""
-        outcomes = (each for project in projects for each in self.outcomes(project).items())
-        of_sources = messages_of(
-            outcome
-            for source, outcome in outcomes
-            if not outcome.is_usual_for(source) and (outcome.outcome.is_open or outcome.project not in self.homes)
-        )
-        return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
-
-    def refine(self, absence: Unresolved) -> Unresolved:
-        """Give a better reason if a project has only variant wheels, and a suggestion if its name may be misspelt.
-
-        Sources that have it for other platforms only were not asked.
-        """
-        project = absence.project
-        of_project = (source.platforms for source in self.sources if project in source.projects)
-        if not self.places(project) and (platforms := {str(each) for known in of_project for each in known}):
-            return replace(absence, reason=f"its sources have wheels for {', '.join(sorted(platforms))} only")
-        if (count := self._variants(project)) and not self.all_candidates(project):
-            variants = number_of(count, "variant wheel")
-            reason = f"sources have {variants} of it (PEP 825) and no plain one"
-            return replace(absence, reason=reason, suggestion=_EXPLAIN_HINT.format(project))
-        return replace(absence, suggestion=self._similar_names(project) or absence.suggestion)
-
-    def variant_warnings(self, project: ProjectName) -> tuple[str, ...]:
-        """Warn about variant wheels, which are never candidates; empty if there are none."""
-        count, hint = self._variants(project), _EXPLAIN_HINT.format(project)
-        return (f"{project}: ignoring {number_of(count, 'variant wheel')} (PEP 825); {hint}",) if count else ()
-
-    def _variants(self, project: ProjectName) -> int:
-        return count_variant_wheels(project, self.places(project), self.pages)
-
-    def _fits(self, place: ListingPlace, group: LinkGroup) -> bool:
-        key = place.source.torch, place.source.gpus, place.built_for, group.local, group.tags
-        if key not in self._known:  # many pages have the same groups
-            self._known[key] = any(group_fits(place, group, target, self.facts) for target in self.targets)
-        return self._known[key]
-
-
-@dataclass(kw_only=True)
-class RequiredWheels:
-    """The requested projects, and those of sources that the wheels chosen for them require."""
-
-    asked: Mapping[ProjectName, Requirement]
-    found: Finder
-    candidates: dict[ProjectName, Sequence[Candidate]]
-    """Fitting wheels of each project that comes from sources."""
-    wanted: Mapping[ProjectName, Requirement]
-    """Everything that is required of each project; at first as ``asked``."""
-    of_sources: dict[ProjectName, bool]
-    """False for a project whose wheels are not chosen here; sources are searched for one that is missing."""
-
-    def update(self, resolution: Resolution) -> bool:
-        """Take the requirements of the chosen wheels; False if they are the same as before."""
-        required = _requirements(resolution)
-        homes = {name: choice.candidate.source.name for name, choice, _ in required}
-        labelled = {name for name, _, requirement in required if "+" in str(requirement.specifier)}
-        self._look_for(homes, labelled, resolution)
-        wanted = {name: Requirement(str(each)) for name, each in self.asked.items()}
-        for name, _, requirement in required:
-            if self.of_sources.get(name):
-                whole = wanted.setdefault(name, Requirement(name))
-                whole.specifier &= requirement.specifier
-                whole.extras |= requirement.extras
-        is_new, self.wanted = wanted != self.wanted, wanted
-        return is_new
-
-    def _look_for(
-        self, homes: Mapping[ProjectName, str], labelled: Collection[ProjectName], resolution: Resolution
-    ) -> None:
-        """Find out which projects sources have; the home of a wheel is searched first for what it requires.
-
-        A source may mirror the package index, which has no labels: a project without any counts if that lacks it.
-        """
-        new = [name for name in homes if name not in self.of_sources][: _MOST_REQUIRED - len(self.found.homes)]
-        self.found.homes.update({name: homes[name] for name in new})
-        self.found.read(new)
-        for name in new:
-            self.candidates[name] = self.found.fitting_candidates(name)
-            is_sure = name in self.asked or name in labelled
-            self.of_sources[name] = is_sure or self._is_of_sources(name, resolution)
-
-    def _is_of_sources(self, project: ProjectName, resolution: Resolution) -> bool:
-        candidates = self.found.all_candidates(project)
-        is_own = any(project in source.projects for source in self.found.sources)
-        is_own |= any(candidate.version.local for candidate in candidates)
-        return bool(candidates) and (is_own or not self._is_on_index(Requirement(project), resolution))
-
-    def _is_on_index(self, requirement: Requirement, resolution: Resolution) -> bool:
-        """True if the package index has a wheel that fits, or is not asked."""
-        from wheelmill.installers.package_index import files_of, open_index  # for few requirements
-
-        if self.found.pages.offline:
-            return True
-        tags = resolution.environment.tag_places.keys()
-        with suppress(WheelmillError), open_index() as web:
-            wheels = (wheel_behind(each.url) for each in files_of(canonicalize_name(requirement.name), web))
-            return any(each and each.tags & tags and each.version in requirement.specifier for each in wheels)
-        return False
-
-    def finish(self, resolution: Resolution) -> Resolution:
-        """Name the wheels that require others; the package index may have what does not fit in any source."""
-        parents: dict[ProjectName, list[Choice]] = {}
-        for name, choice, _ in _requirements(resolution):
-            parents.setdefault(name, []).append(choice)
-        choices = {
-            name: replace(choice, required_by=tuple(each.candidate.project for each in parents.get(name, ())))
-            for name, choice in resolution.choices.items()
-            if name in self.asked or name in parents
-        }
-        unresolved = {
-            name: self._explain(absence, parents[name]) if name in parents else absence
-            for name, absence in resolution.unresolved.items()
-            if name in self.asked or (name in parents and not self._is_on_index(self.wanted[name], resolution))
-        }
-        return replace(resolution, choices=choices, unresolved=unresolved)
-
-    def _explain(self, absence: Unresolved, parents: Sequence[Choice]) -> Unresolved:
-        """Name the wheels that require a project without a fitting one, and the extras that may be the cause."""
-        words = " and ".join(choice.name_with_extras for choice in parents)
-        extras = [
-            f"leave out the extra of {each.name_with_extras}, for which it would be compiled"
-            for each in parents
-            if each.extras and absence.project not in self.asked
-        ]
-        return replace(
-            absence,
-            reason=f"required by {words} as {self.wanted[absence.project]}: {absence.reason}",
-            suggestion=", or ".join(filter(None, (absence.suggestion, *extras))) or None,
-        )
-
-
-def _requirements(resolution: Resolution) -> list[tuple[ProjectName, Choice, Requirement]]:
-    """List what chosen wheels require by name: each project, the wheel, and its requirement."""
-    return [
-        (canonicalize_name(requirement.name), choice, requirement)
-        for choice in resolution.choices.values()
-        for requirement in choice.requirements(resolution.environment)
-        if not requirement.url
-    ]

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from wheelmill.client.choose.finder import Finder
 from wheelmill.client.choose.fit import mismatches
-from wheelmill.client.choose.resolve import Finder, Search, inspect_wheels, open_finder
+from wheelmill.client.choose.resolve import Search, inspect_wheels, open_finder
 from wheelmill.client.records import Aspect, Mismatch, SourceKind, SourceOutcome, TargetEnvironment, WheelInspection
 from wheelmill.client.sources.listing import VariantList, VariantWheel, variant_wheels
 from wheelmill.client.sources.pages import PageCache
