@@ -113,7 +113,11 @@ def test_an_update_is_proposed_once_and_names_what_holds_torch_back(host: Host, 
 
     (patch,) = (path.read_bytes() for path in host.artifacts.rglob("update.patch"))
     assert propose_again(host, b"", tmp_path / "unchanged") == []
-    (edited,) = propose_again(host, patch, tmp_path / "open")
+    workflow = host.repository / ".github" / "workflows" / "update.yml"
+    workflow.write_text(f"{workflow.read_text()}# changed by code of a package\n")
+    changed = git(host.repository, "diff", "--", ".github").encode()
+    assert b"+# changed" in changed
+    (edited,) = propose_again(host, patch + changed, tmp_path / "open")
     assert edited.startswith("gh pr edit 8 ")
     _, own = json.loads(pulls.read_text())
     pulls.write_text(json.dumps([fork]))
