@@ -18,7 +18,8 @@ from typing import Any, Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.project.pyproject import OURS, TomlTables, entries_of, listed
+from wheelmill.client.project.pyproject import OURS
+from wheelmill.client.project.toml_tables import TomlTables, entries_of, listed
 from wheelmill.client.records import Resolution, Source
 from wheelmill.client.sources.sources import sources_at
 from wheelmill.names import TORCH, ProjectName

@@ -13,9 +13,9 @@ from packaging.requirements import Requirement
 
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.project.change import Edit
-from wheelmill.client.project.pyproject import TomlTables
 from wheelmill.client.project.requirements import RequirementsProject, source_of
 from wheelmill.client.project.script import UvScript
+from wheelmill.client.project.toml_tables import TomlTables
 from wheelmill.client.project.tool_project import PlainProject, tool_absent
 from wheelmill.client.project.tools import (
     HatchProject,

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.client.project.declared import sources_in
-from wheelmill.client.project.pyproject import TomlTables, UvPyproject
+from wheelmill.client.project.pyproject import UvPyproject
+from wheelmill.client.project.toml_tables import TomlTables
 from wheelmill.client.project.tools import UvProject
 from wheelmill.client.records import Resolution, Source
 from wheelmill.client.target.detect import find_interpreter

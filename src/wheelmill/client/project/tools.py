@@ -43,11 +43,9 @@ from wheelmill.client.project.pyproject import (
     PROJECT_LIST,
     IndexTables,
     PyprojectEditor,
-    TomlTables,
     UvPyproject,
-    listed,
-    set_key,
 )
+from wheelmill.client.project.toml_tables import TomlTables, listed, set_key
 from wheelmill.client.project.tool_project import LockedProject, ToolProject
 from wheelmill.client.records import Resolution
 from wheelmill.client.target.detect import find_interpreter, python_in
