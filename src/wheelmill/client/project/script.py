@@ -9,11 +9,11 @@ https://docs.astral.sh/uv/guides/scripts/
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from wheelmill.client.project.declared import sources_in
 from wheelmill.client.project.pyproject import UvPyproject
@@ -35,9 +35,16 @@ _HEAD: Final = re.compile(r"#!|#.*coding[:=]")
 class ScriptEditor(UvPyproject):
     """The metadata in a script, with tables as in the ``pyproject.toml`` of a uv project."""
 
-    list_keys = ("dependencies",)
     has_project_table = False
     _around: tuple[Sequence[str], Sequence[str]] = (), ()
+
+    def table(self, *keys: str) -> MutableMapping[str, Any] | None:
+        """The table under some keys; those of ``project`` are at the top of the metadata."""
+        return super().table(*_in_script(keys))
+
+    def make_table(self, *keys: str) -> MutableMapping[str, Any]:
+        """Return the table under some keys, creating it if it is missing."""
+        return super().make_table(*_in_script(keys))
 
     def _load(self, text: str) -> None:
         """Read the block in a script; a script without one has empty metadata."""
@@ -57,6 +64,10 @@ class ScriptEditor(UvPyproject):
         before, after = self._around
         lines = (f"# {line}" if line else "#" for line in text.rstrip().split("\n"))
         return "\n".join((*before, _FIRST, *lines, _LAST, *after))
+
+
+def _in_script(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return keys[1:] if keys[:1] == ("project",) else keys
 
 
 def _blocks_in(lines: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -69,6 +69,8 @@ class LockedPackage:
     """With the label of the wheel's file name; None for what is built from a source tree."""
     hashes: frozenset[str]
     """``sha256:`` and the hash, of each of its files."""
+    index: str = ""
+    """The name of its index in Poetry's lock; empty if there is none."""
 
 
 def read_tool_lock(path: Path) -> tuple[LockedPackage, ...]:
@@ -86,6 +88,7 @@ def _package(entry: _LockEntry) -> LockedPackage:
         project=canonicalize_name(entry.name),
         version=None if is_source else wheel.version if wheel else Version(entry.version),
         hashes=frozenset(file.hash for file in (*entry.wheels, *entry.files)),
+        index=entry.source.get("reference", ""),
     )
 
 

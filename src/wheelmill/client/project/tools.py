@@ -16,7 +16,6 @@ https://python-poetry.org/docs/dependency-specification/
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,7 +45,7 @@ from wheelmill.client.project.pyproject import (
     UvPyproject,
 )
 from wheelmill.client.project.toml_tables import TomlTables, listed, set_key
-from wheelmill.client.project.tool_project import LockedProject, ToolProject
+from wheelmill.client.project.tool_project import LockedProject, ToolProject, read_tool_lock
 from wheelmill.client.records import Resolution
 from wheelmill.client.target.detect import find_interpreter, python_in
 from wheelmill.errors import ProcessError, UsageError
@@ -308,8 +307,6 @@ class HatchProject(ToolProject):
 
 
 _DEPENDENCIES = ("tool", "poetry", "dependencies")
-_TABLE = re.compile(r"^(?=\[\[package\]\]|\[extras\]|\[metadata\])", re.MULTILINE)
-_REFERENCE = re.compile(rf'^reference = "({OURS}[^"]*)"$', re.MULTILINE)
 _WRITTEN = "torch-as-written"
 """The key of tool.wheelmill with the TOML of a dependency on torch."""
 
@@ -456,13 +453,20 @@ class PoetryProject(LockedProject):
     group_option = "--with"
 
     def _run(self, progress: Progress, *arguments: str | Path) -> None:
-        """Run Poetry; it reads no lock with a package of a source that the project has no longer."""
         if self.lock.exists():
-            named = {str(each.get("name")) for each in self._read().array_of_tables("tool", "poetry", "source")}
-            tables = _TABLE.split(self.lock.read_bytes().decode(errors="surrogateescape"))
-            kept = "".join(each for each in tables if named.issuperset(_REFERENCE.findall(each)))
-            Edit.of(self.lock, kept.encode(errors="surrogateescape")).write()
+            self._unlock_removed_sources()
         super()._run(progress, *arguments)
+
+    def _unlock_removed_sources(self) -> None:
+        """Take packages of sources that the project has no longer out of its lock, which Poetry cannot read else."""
+        named = {str(each.get("name")) for each in self._read().array_of_tables("tool", "poetry", "source")}
+        locked = enumerate(read_tool_lock(self.lock))
+        gone = [place for place, each in locked if each.index.startswith(OURS) and each.index not in named]
+        if gone:
+            lock = tomlkit.parse(self.lock.read_bytes().decode())
+            for place in reversed(gone):
+                del lock["package"][place]
+            Edit.of(self.lock, tomlkit.dumps(lock).encode()).write()
 
     @cached_property
     def own_python(self) -> Path | None:
