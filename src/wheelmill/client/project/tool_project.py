@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import shutil
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Final
@@ -56,8 +57,13 @@ class _LockEntry(Struct):
     files: tuple[_LockedFile, ...] = ()
 
 
+class _LockMetadata(Struct, frozen=True):
+    groups: tuple[str, ...] = ()
+
+
 class _ToolLock(Struct):
     package: tuple[_LockEntry, ...] = ()
+    metadata: _LockMetadata = _LockMetadata()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +80,21 @@ class LockedPackage:
 
 
 def read_tool_lock(path: Path) -> tuple[LockedPackage, ...]:
-    """Read a lock of uv, Poetry or PDM."""
-    try:
+    """Read the packages in a lock of uv, Poetry or PDM."""
+    with _readable(path):
         return tuple(map(_package, msgspec.convert(read_toml(path), _ToolLock).package))
+
+
+def read_locked_groups(path: Path) -> tuple[str, ...]:
+    """Read the groups in a lock of PDM."""
+    with _readable(path):
+        return msgspec.convert(read_toml(path), _ToolLock).metadata.groups
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError("lock-unreadable", f"{path} cannot be read as a lock: {error}") from None
 

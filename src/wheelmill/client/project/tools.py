@@ -33,7 +33,7 @@ from tomlkit.items import Array, InlineTable, String
 
 from wheelmill.client.install.installer import installer_for
 from wheelmill.client.install.wheel_cache import WheelCache
-from wheelmill.client.lock.files import Index, Pin, read_toml
+from wheelmill.client.lock.files import Index, Pin
 from wheelmill.client.project.change import Edit
 from wheelmill.client.project.pyproject import (
     EXTRAS,
@@ -45,7 +45,7 @@ from wheelmill.client.project.pyproject import (
     UvPyproject,
 )
 from wheelmill.client.project.toml_tables import TomlTables, listed, set_key
-from wheelmill.client.project.tool_project import LockedProject, ToolProject, read_tool_lock
+from wheelmill.client.project.tool_project import LockedProject, ToolProject, read_locked_groups, read_tool_lock
 from wheelmill.client.records import Resolution
 from wheelmill.client.target.detect import find_interpreter, python_in
 from wheelmill.errors import ProcessError, UsageError
@@ -242,8 +242,7 @@ class PdmProject(LockedProject):
     def _options(self, resolutions: Sequence[Resolution], *, offline: bool, locks: bool) -> list[str]:
         """A lock keeps its selection of groups, so a new one is named beside these."""
         options = super()._options(resolutions, offline=offline, locks=False)
-        metadata = read_toml(self.lock).get("metadata") if locks and options and self.lock.exists() else None
-        known = metadata.get("groups", ()) if isinstance(metadata, Mapping) else ()
+        known = read_locked_groups(self.lock) if locks and options and self.lock.exists() else ()
         return options + [word for each in known if each != "default" for word in (self.group_option, each)]
 
     def make_environment(self, python: Path, progress: Progress) -> None:
