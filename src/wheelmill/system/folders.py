@@ -23,7 +23,7 @@ from typing import Final
 
 from platformdirs import user_cache_path, user_state_path
 
-from wheelmill.system.files import is_mine, write_bytes
+from wheelmill.system.files import is_mine, write_durably
 from wheelmill.system.locks import hold, open_locked, wait_silently
 
 _SUFFIX: Final = ".wheelmill-lock"
@@ -104,10 +104,10 @@ def _secret() -> str:
     """The line of this user's locks; of this process's alone where the user's state cannot be written."""
     path = user_state_path("wheelmill") / "locks-of-folders"
     line = f"{secrets.token_hex(16)}\n"
-    with suppress(OSError):
-        if not path.exists():
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_bytes(path, line.encode(), mode=0o600)
+    with suppress(OSError, UnicodeDecodeError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists() or path.stat().st_size != len(line):  # also one that a full disk or a crash cut off
+            write_durably(path, line.encode(), mode=0o600)
         line = path.read_text(encoding="ascii")
     return line
 

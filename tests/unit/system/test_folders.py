@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.trees import content_of, environment_tree
+from wheelmill.system import folders
 from wheelmill.system.folders import (
     claim_folder,
     count_entries,
@@ -125,6 +126,24 @@ def test_a_folder_beside_a_lock_of_another_program_is_not_swept(tmp_path: Path, 
         (tmp_path / f".{name}.wheelmill-lock").write_text(content)
     assert sweep(tmp_path) == 0
     assert len(list(tmp_path.iterdir())) == 4
+
+
+@pytest.mark.parametrize("secret", [b"", b"\n", b"0123", b"\xff" * 33])
+def test_a_secret_that_a_full_disk_cut_off_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secret: bytes
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "state/wheelmill").mkdir(parents=True)
+    (tmp_path / "state/wheelmill/locks-of-folders").write_bytes(secret)
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / ".thesis.wheelmill-lock").write_text("")
+    forget = folders._secret.cache_clear  # noqa: SLF001 - a process reads it once
+    forget()
+    try:
+        assert sweep(tmp_path) == 0
+        assert (tmp_path / "thesis").is_dir()
+    finally:
+        forget()
 
 
 def test_what_others_left_in_a_shared_place_is_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
