@@ -51,6 +51,11 @@ def project_name(text: str) -> ProjectName:
         raise ValueError(f"expected a project name of letters, digits, '-', '_' and '.', not {text!r}") from None
 
 
+def is_named_after(project: ProjectName, name: str) -> bool:
+    """True for a project's name, also with further words: ``demo-run`` and ``demo.exe``, but not ``demolish``."""
+    return not {"/", "\\"} & {*name} and f"{canonicalize_name(name)}-".startswith(f"{project}-")
+
+
 def project_version(text: str) -> ProjectVersion:
     """Bring a version into its canonical form, or raise ValueError."""
     try:

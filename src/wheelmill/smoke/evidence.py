@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from packaging.metadata import Metadata
@@ -36,7 +36,7 @@ class Contents:
     dist_info: str
     """The name of its ``.dist-info`` folder."""
     metadata_file: bytes
-    entry_points: Mapping[str, tuple[str, ...]]
+    entry_points: Mapping[str, Sequence[str]]
     """The names of its entry points, by their groups."""
     members: tuple[zipfile.ZipInfo, ...]
     record_findings: tuple[Finding, ...]
@@ -78,7 +78,8 @@ class Contents:
         if self.provenance:
             return self.provenance.expectations
         paths = (member.filename.split("/") for member in self.members)
-        return Expectations(imports=tuple(sorted(package for package, *rest in paths if rest == ["__init__.py"])))
+        imports = tuple(sorted(package for package, *rest in paths if rest == ["__init__.py"]))
+        return Expectations(imports=imports, allow={Code.TOP_LEVEL: "no entry of packages.yml can name its modules"})
 
     @property
     def pythons(self) -> tuple[PythonVersion | None, ...]:

@@ -9,8 +9,9 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from wheelmill.names import TORCH, ProjectName, StableTorch, TorchVersion
+from wheelmill.names import TORCH, StableTorch, TorchVersion, is_named_after
 from wheelmill.smoke.evidence import Contents
+from wheelmill.wheel.archive import folded
 from wheelmill.wheel.findings import Code, Finding, some_of, with_reasons
 from wheelmill.wheel.libraries import cuda_majors_of, is_in_stable_abi, is_of_toolkit, is_provided, original_name
 from wheelmill.wheel.metadata import faults_of, is_reserved, torch_bound
@@ -24,6 +25,7 @@ _STARTED: Final = ("sitecustomize", "usercustomize")
 """Python imports these modules whenever it starts; https://docs.python.org/3/library/site.html"""
 _MODULES_OF_OTHERS: Final = {
     "_distutils_hack": "setuptools",
+    "_virtualenv": "virtualenv",
     "_yaml": "pyyaml",
     "cuda": "cuda-bindings",
     "functorch": "torch",
@@ -46,39 +48,68 @@ _COMMANDS: Final = ("console_scripts", "gui_scripts")
 
 https://packaging.python.org/en/latest/specifications/entry-points/#use-for-scripts
 """
-_OF_A_SOURCE: Final = frozenset(
-    (
-        *("test", "tests", "conftest", "doc", "docs", "example", "examples", "benchmark", "benchmarks"),
-        *("src", "build", "dist", "setup", "scripts", "tools"),
-    )
-)
-"""Folders that sources have beside their packages, and that must not become modules of an environment."""
+_RUN_AT_START: Final = (".pth", ".start")
+"""Suffixes of files that Python obeys whenever it starts; https://peps.python.org/pep-0829/"""
+_SINGLE_MODULES: Final = (".py", ".pyi", ".so", ".pyd")
+"""Suffixes of modules without a package."""
+_OF_ONE_PROJECT: Final = (".dist-info", ".egg-info", ".data")
+"""Folders that installers or importlib.metadata read for a project, in any case."""
+_BY_INSTALLERS: Final = frozenset(("installer", "requested", "direct_url.json", "provenance_url.json", "uv_cache.json"))
+"""Files that installers add to a ``.dist-info``: ``pip freeze`` believes the URL in a wheel's own ``direct_url.json``.
+
+https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+"""
 
 
-def runs_nothing_at_start(contents: Contents) -> Iterator[Finding]:
-    """Find files that run at every start of Python, imported or not."""
-    started = (
-        file.member
-        for file in _in_library(contents)
-        if file.top in _STARTED or (len(file.path.parts) == 1 and file.path.name.endswith(".pth"))
-    )
-    yield from _finding(Code.STARTUP, started, "{names} is run whenever Python starts")
+def has_only_files_of_its_own(contents: Contents) -> Iterator[Finding]:
+    """Find files outside of the project's packages and metadata: a ``torch/__init__.py`` would replace torch's.
 
-
-def has_no_files_of_others(contents: Contents) -> Iterator[Finding]:
-    """Find files of other projects: installers overwrite the original, so a ``torch/__init__.py`` replaces torch's."""
+    Its packages are those with its name, and the modules of ``test_import``.
+    """
     own = contents.name.project
+    data = f"{contents.dist_info.removesuffix('.dist-info')}.data"
     required = {canonicalize_name(requirement.name) for requirement in contents.metadata.requires_dist or ()} - {own}
+    imports = contents.provenance.expectations.imports if contents.provenance else ()
+    declared = {module.partition(".")[0] for module in imports}
 
-    def is_of_others(file: InstalledFile) -> bool:
-        if file.top.endswith((".dist-info", ".egg-info")):
-            return not file.member.startswith(f"{contents.dist_info}/")
-        module = file.top.partition(".")[0].lower()  # also of numpy.libs, and on systems to which "Torch." is torch
+    def fault_of(file: InstalledFile) -> Code | None:
+        folder, top = file.member.partition("/")[0], folded(file.path.parts[0])
+        if folder == contents.dist_info:
+            return Code.FOREIGN_FILES if folded(file.path.parts[1]) in _BY_INSTALLERS else None
+        if top.endswith(_OF_ONE_PROJECT) or (folder != data and folded(folder).endswith(_OF_ONE_PROJECT)):
+            return Code.FOREIGN_FILES
+        if file.place != "library":
+            return None
+        is_alone = len(file.path.parts) == 1
+        module = folded(file.top).partition(".")[0]  # also of numpy.libs
         project = canonicalize_name(_MODULES_OF_OTHERS.get(module, module))
-        return project != own and (project in required or (is_reserved(project) and not is_reserved(own)))
+        if module in _STARTED or (is_alone and top.endswith(_RUN_AT_START)):
+            return Code.STARTUP
+        if project != own and (project in required or (is_reserved(project) and not is_reserved(own))):
+            return Code.FOREIGN_FILES
+        is_own = project == own or file.top in declared or is_named_after(own, file.top.lstrip("_"))
+        return None if is_own and (file.path.suffix in _SINGLE_MODULES or not is_alone) else Code.TOP_LEVEL
 
-    foreign = (file.member for file in _in_library(contents) if is_of_others(file))
+    faults = [(fault_of(file), file) for file in contents.installed]
+    started = (file.member for fault, file in faults if fault is Code.STARTUP)
+    yield from _finding(Code.STARTUP, started, "{names} is run whenever Python starts")
+    foreign = (file.member for fault, file in faults if fault is Code.FOREIGN_FILES)
     yield from _finding(Code.FOREIGN_FILES, foreign, "{names} belongs to another project")
+    unnamed = dict.fromkeys(file.path.parts[0] for fault, file in faults if fault is Code.TOP_LEVEL)
+    yield from _finding(
+        Code.TOP_LEVEL,
+        unnamed,
+        "{names} is not named after the project: its entry names it in test_import, or says allow: {{top-level: WHY}}",
+    )
+
+
+def installs_each_file_once(contents: Contents) -> Iterator[Finding]:
+    """Find files that replace others of the wheel, such as ``demo/x.py`` and ``demo-1.0.data/purelib/demo/x.py``."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for file in contents.installed:
+        places.setdefault((file.place, folded(str(file.path))), []).append(file.member)
+    twice = (" and ".join(members) for members in places.values() if len(members) > 1)
+    yield from _finding(Code.RECORD, twice, "{names} are installed as one file")
 
 
 def has_no_files_of_the_environment(contents: Contents) -> Iterator[Finding]:
@@ -92,7 +123,7 @@ def has_no_files_of_the_environment(contents: Contents) -> Iterator[Finding]:
             case ["share", folder, _, *_] if folder in _READ_BY_PEOPLE:
                 return True
             case ["share" | "include", folder, _, *_]:
-                return _is_named_after(contents.name.project, folder)
+                return is_named_after(contents.name.project, folder)
             case _:
                 return False
 
@@ -106,33 +137,20 @@ def replaces_no_command(contents: Contents) -> Iterator[Finding]:
         return
     programs = [str(file.path) for file in contents.installed if file.place == "programs"]
     commands = [name for group in _COMMANDS for name in contents.entry_points.get(group, ())]
-    others = (name for name in (*commands, *programs) if not _is_named_after(contents.name.project, name))
+    others = (name for name in (*commands, *programs) if not is_named_after(contents.name.project, name))
     yield from _finding(Code.COMMAND, others, "{names} may replace another program")
 
 
 def extends_no_other_project(contents: Contents) -> Iterator[Finding]:
     """Find entry points of other projects, which import them unasked: pytest does so with its group ``pytest11``."""
     own = contents.name.project
-    groups = (each for each in contents.entry_points if each not in _COMMANDS and not _is_named_after(own, each))
+    groups = (each for each in contents.entry_points if each not in _COMMANDS and not is_named_after(own, each))
     yield from _finding(Code.ENTRY_POINT, groups, "{names} is a group of entry points of another project")
-
-
-def _is_named_after(project: ProjectName, name: str) -> bool:
-    """True for a project's name, also with further words: ``demo-run`` and ``demo.exe``, but not ``demolish``."""
-    return not {"/", "\\"} & {*name} and f"{canonicalize_name(name)}-".startswith(f"{project}-")
-
-
-def has_no_files_of_a_source(contents: Contents) -> Iterator[Finding]:
-    """Find top-level folders such as ``tests``: two wheels that have one overwrite each other's files."""
-    own = contents.name.project
-    files = (file for file in _in_library(contents) if file.top in _OF_A_SOURCE and file.top != own)
-    tops = dict.fromkeys(file.path.parts[0] for file in files)
-    yield from _finding(Code.TOP_LEVEL, tops, "{names} lies beside all packages of the environment")
 
 
 def has_no_bytecode(contents: Contents) -> Iterator[Finding]:
     """Find bytecode: Python may run it without checking the source beside it (PEP 552)."""
-    compiled = (file.member for file in contents.installed if file.path.suffix in (".pyc", ".pyo"))
+    compiled = (file.member for file in contents.installed if file.path.suffix.lower() in (".pyc", ".pyo"))
     yield from _finding(Code.BYTECODE, compiled, "{names} is bytecode, which need not be that of its source")
 
 
@@ -146,10 +164,6 @@ def is_written_by_its_owner(contents: Contents) -> Iterator[Finding]:
     """Find world-writable files: installers ignore these modes today, but other tools that unpack wheels may not."""
     open_to_all = (m.filename for m in contents.members if m.external_attr >> 16 & stat.S_IWOTH)
     yield from _finding(Code.WORLD_WRITABLE, open_to_all, "{names} can be written by all users")
-
-
-def _in_library(contents: Contents) -> Iterator[InstalledFile]:
-    return (file for file in contents.installed if file.place == "library")
 
 
 def _finding(code: Code, names: Iterable[str], detail: str) -> Iterator[Finding]:
@@ -371,12 +385,11 @@ RULES: Final = (
     requirements_are_of_an_index,
     is_compiled,
     architectures_are_complete,
-    runs_nothing_at_start,
-    has_no_files_of_others,
+    has_only_files_of_its_own,
+    installs_each_file_once,
     has_no_files_of_the_environment,
     replaces_no_command,
     extends_no_other_project,
-    has_no_files_of_a_source,
     has_no_bytecode,
     has_no_special_modes,
     is_written_by_its_owner,

@@ -14,6 +14,7 @@ import os
 import shutil
 import stat
 import struct
+import unicodedata
 import zipfile
 import zlib
 from collections import Counter
@@ -305,11 +306,13 @@ def check_list(archive: zipfile.ZipFile, size: int) -> tuple[Finding, ...]:
 
 
 def _refusals(members: list[zipfile.ZipInfo], size: int) -> Iterator[Finding]:
-    names = Counter(str(PurePosixPath(member.filename)) for member in members)
+    names = Counter(folded(member.filename.removesuffix("/")) for member in members)
     for name, count in names.items():
         if count > 1:
-            yield Finding(code=Code.ARCHIVE, detail=f"{name!r} is in it {count} times")
-    files = {str(PurePosixPath(member.filename)) for member in members if not member.is_dir()}
+            yield Finding(
+                code=Code.ARCHIVE, detail=f"{name!r} is in it {count} times, as some file systems compare names"
+            )
+    files = {folded(member.filename.removesuffix("/")) for member in members if not member.is_dir()}
     for name in files.intersection(str(parent) for each in names for parent in PurePosixPath(each).parents[:-1]):
         yield Finding(code=Code.ARCHIVE, detail=f"{name!r} is a file, and a folder with others")
     for member in members:
@@ -320,22 +323,47 @@ def _refusals(members: list[zipfile.ZipInfo], size: int) -> Iterator[Finding]:
 
 
 def _refusals_of(member: zipfile.ZipInfo) -> Iterator[Finding]:
-    if not _is_safe(member.orig_filename):
-        yield Finding(code=Code.PATH, detail=f"{member.orig_filename!r} leads out of its folder")
-    if len(member.filename) > MAX_PATH or any(len(part.encode()) > MAX_FILENAME for part in member.filename.split("/")):
-        yield Finding(code=Code.PATH, detail=f"{member.filename!r:.40}... is a longer name than disks hold")
-    if stat.S_ISLNK(member.external_attr >> 16):
-        yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is a symbolic link")
+    name = member.orig_filename
+    if not is_portable(name):
+        detail = f"{name!r:.80} is no name that every file system holds and every installer unpacks alike"
+        yield Finding(code=Code.PATH, detail=detail)
+    elif not (name.isascii() or member.flag_bits & _UTF8):
+        yield Finding(code=Code.PATH, detail=f"{name!r:.80} is not marked as UTF-8, which pip guesses and uv refuses")
+    if stat.S_IFMT(member.external_attr >> 16) not in _KINDS:
+        yield Finding(code=Code.ARCHIVE, detail=f"{name!r} is a symbolic link or a device")
     if member.flag_bits & 0x1:
-        yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is encrypted")
+        yield Finding(code=Code.ARCHIVE, detail=f"{name!r} is encrypted")
     if member.compress_type not in COMPRESSIONS:
-        yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is neither stored nor deflated")
+        yield Finding(code=Code.ARCHIVE, detail=f"{name!r} is neither stored nor deflated")
 
 
-def _is_safe(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    is_plain = not any(character in "\\:\x7f" or character < " " for character in name)
-    return bool(parts) and not name.startswith("/") and ".." not in parts and is_plain
+_KINDS: Final = (0, stat.S_IFREG, stat.S_IFDIR)
+"""Kinds of members in their modes; 0 if a zip has none."""
+_OF_WINDOWS: Final = frozenset('<>:"|?*\\')
+_DEVICES: Final = frozenset(
+    ("con", "conin$", "conout$", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)))
+)
+"""Devices of Windows, whatever the extension: https://learn.microsoft.com/windows/win32/fileio/naming-a-file"""
+
+
+def folded(name: str) -> str:
+    """Form of a name by which file systems that ignore case, or forms of Unicode, compare it."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def is_portable(name: str) -> bool:
+    """True if a member's name is a path of printable names below its folder, all of which every file system holds."""
+    return len(name) <= MAX_PATH and all(map(_is_portable_part, name.removesuffix("/").split("/")))
+
+
+def _is_portable_part(part: str) -> bool:
+    return (
+        part.isprintable()
+        and part[-1:] not in ("", ".", " ")
+        and _OF_WINDOWS.isdisjoint(part)
+        and len(part.encode()) <= MAX_FILENAME
+        and folded(part).partition(".")[0].rstrip() not in _DEVICES
+    )
 
 
 SOURCE_DATE_EPOCH: Final = 315_532_800

@@ -37,7 +37,7 @@ class Code(StrEnum):
     ARCHIVE = "archive", Level.ALWAYS
     """Not a readable zip, or one made to harm: duplicates, links, bombs."""
     PATH = "path", Level.ALWAYS
-    """A member that would be unpacked outside its folder."""
+    """A member with a name that some system cannot hold, or that leads out of its folder."""
     FILENAME = "filename", Level.ALWAYS
     """A file name that is not a wheel's."""
     METADATA = "metadata", Level.ALWAYS
@@ -95,6 +95,8 @@ class Code(StrEnum):
     """Has a file that Python runs whenever it starts."""
     FOREIGN_FILES = "foreign-files", Level.REFUSE
     """Has files of another project or of the environment itself."""
+    TOP_LEVEL = "top-level", Level.REFUSE
+    """Has modules or files beside all packages, without the project's name and not in ``test_import``."""
     COMMAND = "command", Level.REFUSE
     """Has a program that may replace another one: its name is not the project's."""
     ENTRY_POINT = "entry-point", Level.REFUSE
@@ -112,8 +114,6 @@ class Code(StrEnum):
     """Nearly too large for a release asset."""
     GROWN = "grown", Level.WARN
     """Much larger than the published wheel before it."""
-    TOP_LEVEL = "top-level", Level.WARN
-    """Has files of its source, such as tests, beside all packages."""
     WORLD_WRITABLE = "world-writable", Level.WARN
     """Has files that all users may write to."""
     SYNTAX = "syntax", Level.WARN

@@ -10,10 +10,9 @@ wheel with the name of a requirement of torch or of a build.
 from __future__ import annotations
 
 import functools
+import re
 import zipfile
 from collections.abc import Collection, Iterable, Iterator
-from configparser import ConfigParser
-from configparser import Error as ConfigParserError
 from email.parser import BytesParser
 from fnmatch import fnmatchcase
 from itertools import takewhile
@@ -31,7 +30,7 @@ from packaging.version import InvalidVersion, Version
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import TORCH, ProjectName, TorchNeed, TorchVersion
-from wheelmill.wheel.archive import MAX_CONTENT_TYPE, MAX_FIELDS, MAX_METADATA, open_archive, read_member
+from wheelmill.wheel.archive import MAX_CONTENT_TYPE, MAX_FIELDS, MAX_METADATA, folded, open_archive, read_member
 from wheelmill.wheel.name import read_tags
 
 _SHOWN: Final = 200
@@ -118,21 +117,30 @@ def _is_before_2_4(metadata_version: str) -> bool:
         return False
 
 
-def entry_points_of(archive: zipfile.ZipFile, dist_info: str) -> dict[str, tuple[str, ...]]:
+_GROUP: Final = re.compile(r"\[([^\[\]]+)\]")
+
+
+def entry_points_of(archive: zipfile.ZipFile, dist_info: str) -> dict[str, list[str]]:
     """Names of a wheel's entry points, by their groups; raises UnreadableError if they cannot be read.
+
+    Python and pip strip each line first: to them, what configparser takes for the rest of a value may be a group.
 
     https://packaging.python.org/en/latest/specifications/entry-points/#file-format
     """
-    name = f"{dist_info}/entry_points.txt"
-    if name not in archive.namelist():
+    path = f"{dist_info}/entry_points.txt"
+    if (member := next((name for name in archive.namelist() if folded(name) == folded(path)), None)) is None:
         return {}
-    parser = ConfigParser(delimiters=("=",), interpolation=None, strict=False)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]  # as the specification says: names keep their case
-    try:
-        parser.read_string(read_member(archive, name, MAX_METADATA).decode("utf-8"))
-    except (ConfigParserError, UnicodeDecodeError) as error:
-        raise UnreadableError("metadata-unreadable", f"{name} cannot be read: {error}") from None
-    return {group: tuple(parser.options(group)) for group in parser.sections()}
+    groups: dict[str, list[str]] = {}
+    names: list[str] | None = None
+    for line in map(str.strip, read_member(archive, member, MAX_METADATA).decode("utf-8", "replace").splitlines()):
+        if group := _GROUP.fullmatch(line):
+            names = groups.setdefault(group[1], [])
+        elif line and not line.startswith("#"):
+            name, equals, _ = line.partition("=")
+            if names is None or not equals or line.startswith("["):
+                raise UnreadableError("metadata-unreadable", f"{member} cannot be read: {line!r:.80} is no entry point")
+            names.append(name.strip())
+    return groups
 
 
 def _check_fields(content: bytes, name: str) -> None:

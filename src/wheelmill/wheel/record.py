@@ -119,7 +119,12 @@ def is_as_listed(path: Path, row: RecordRow) -> bool:
 Place = Literal["library", "programs", "environment", "elsewhere"]
 """Folder of packages, of commands, of the whole environment, or any other place in it."""
 
-_SCHEMES: Final[Mapping[str, Place]] = {"purelib": "library", "platlib": "library", "scripts": "programs"}
+_SCHEMES: Final[Mapping[str, Place]] = {
+    "purelib": "library",
+    "platlib": "library",
+    "scripts": "programs",
+    "headers": "elsewhere",
+}
 _PROGRAMS: Final = ("bin", "Scripts")
 LIBRARIES: Final = ("site-packages", "dist-packages")
 """Names of folders with installed packages."""
@@ -149,10 +154,10 @@ def installed_files(members: Iterable[str]) -> Iterator[InstalledFile]:
 
 def _place_of(parts: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
     match parts:
-        case (data, scheme, *below) if data.endswith(".data") and below:
-            if scheme == "data":
-                return _place_in_prefix(tuple(below))
-            return _SCHEMES.get(scheme, "elsewhere"), tuple(below)
+        case (data, "data", *below) if data.endswith(".data") and below:
+            return _place_in_prefix(tuple(below))
+        case (data, scheme, *below) if data.endswith(".data") and below and scheme in _SCHEMES:
+            return _SCHEMES[scheme], tuple(below)
         case _:
             return "library", parts
 

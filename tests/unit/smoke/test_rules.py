@@ -24,7 +24,7 @@ SITE = f"{DATA}/data/lib/python3.11/site-packages"
     "name",
     [
         *("demo.pth", ".pth", f"{DATA}/purelib/demo.pth", f"{SITE}/demo.pth"),
-        *("sitecustomize.py", "usercustomize/__init__.py", f"{DATA}/platlib/sitecustomize.so"),
+        *("sitecustomize.py", "usercustomize/__init__.py", f"{DATA}/platlib/sitecustomize.so", "demo.start"),
     ],
 )
 def test_a_file_that_runs_whenever_python_starts_is_found(name: str, opened: Opened) -> None:
@@ -48,9 +48,14 @@ def test_such_a_file_inside_a_package_is_run_by_nobody(opened: Opened) -> None:
             "cuda/bindings/x.py",
             "nvidia/nccl/x.so",
             "numpy.libs/x.so",
-            "torch./x.py",
+            "_virtualenv.py",
+            "\uff54\uff4f\uff52\uff43\uff48/x.py",
         ),
-        *(f"{DATA}/purelib/pip-99.dist-info/METADATA", "torch.egg-info/PKG-INFO", f"{SITE}/{STEM}.dist-info/RECORD"),
+        *(f"{DATA}/purelib/pip-99.dist-info/METADATA", "torch.egg-info/PKG-INFO", f"{SITE}/{STEM}.dist-info/x"),
+        *("torch-99.Dist-Info/METADATA", "demo_x-1.DIST-INFO/entry_points.txt", "demo-0.egg-info", "demo-0.Egg-Info/x"),
+        *("other-1.0.data/purelib/x.py", "other-1.0.data/scripts/demo", f"{SITE}/{DATA}/scripts/git"),
+        *(f"{DATA}/PURELIB/torch/x.py", f"{DATA}/x.py"),
+        *(f"{STEM}.dist-info/{name}" for name in ("direct_url.json", "Direct_URL.json", "INSTALLER", "REQUESTED")),
     ],
 )
 def test_files_of_another_project_are_found(name: str, opened: Opened) -> None:
@@ -147,21 +152,81 @@ def test_an_entry_point_is_of_the_project_s_own_groups(group: str, codes: list[C
     assert codes_of(opened(files={f"{STEM}.dist-info/entry_points.txt": points})) == codes
 
 
-def test_entry_points_that_cannot_be_read_refuse_the_wheel(tmp_path: Path) -> None:
-    files = {f"{STEM}.dist-info/entry_points.txt": b"pip = demo:main"}
+@pytest.mark.parametrize("name", ["entry_points.txt", "Entry_Points.TXT"])
+@pytest.mark.parametrize("space", ["  ", "\t", "\x0b", "\x1c"])
+def test_an_indented_group_is_one_as_it_is_for_python_and_pip(space: str, name: str, opened: Opened) -> None:
+    points = f"[demo]\nx = demo:main\n{space}[console_scripts]\n{space}git = demo:main\n{space}[pytest11]\n"
+    assert codes_of(opened(files={f"{STEM}.dist-info/{name}": points.encode()})) == [Code.COMMAND, Code.ENTRY_POINT]
+
+
+@pytest.mark.parametrize("points", ["pip = demo:main", "[demo]\nx", "[demo]\n[a]b = c", "\ufeff[demo]\nx = y"])
+def test_entry_points_that_cannot_be_read_refuse_the_wheel(points: str, tmp_path: Path) -> None:
+    files = {f"{STEM}.dist-info/entry_points.txt": points.encode()}
     findings = open_wheel(WheelFile.at(write_wheel(tmp_path / LABELLED, metadata=METADATA, files=files)), None)
     assert not isinstance(findings, Contents)
     assert [finding.code for finding in findings] == [Code.METADATA]
 
 
-@pytest.mark.parametrize("name", ["tests/__init__.py", "test/x.py", "src/demo/x.py", "setup.py", "docs/conf.py"])
-def test_files_of_the_source_beside_all_packages_are_a_warning(name: str, opened: Opened) -> None:
-    (finding,) = findings_of(opened(files={name: b""}))
-    assert finding.code == Code.TOP_LEVEL
-    assert not finding.refuses
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "tests/__init__.py",
+            "src/demo/x.py",
+            "setup.py",
+            "conftest.py",
+            "evaluate/__init__.py",
+            "google/__init__.py",
+        ),
+        *("demolish/x.py", "demolish.abi3.so", "__pycache__/x.txt", f"{DATA}/purelib/requests/__init__.py", "bin/git"),
+        *("LICENSE", "demo.egg-link", "demo.txt", "libdemo.so.1", ".hidden"),  # no modules, but beside all of them
+    ],
+)
+def test_what_is_not_named_after_the_project_is_found(name: str, opened: Opened) -> None:
+    contents = opened(files={name: b""})
+    assert codes_of(contents) == [Code.TOP_LEVEL]
+    assert name.removeprefix(f"{DATA}/purelib/").partition("/")[0] in details_of(contents)
 
 
-@pytest.mark.parametrize("name", ["demo/__pycache__/__init__.cpython-311.pyc", "demo/hidden.pyc"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("demo.py", "demo.pyi", "demo_2_cuda.cpython-311-x86_64-linux-gnu.so", "_demo_c.abi3.so", "demo-stubs/x.pyi"),
+        *("demo.libs/libx-1a2b.so.1", "demo_kernels/x.cu", f"{DATA}/platlib/demo/y.py", "Demo/y.py"),
+        *("helper_C/x.py", "selective_scan.abi3.so"),  # which test_import names
+        *(f"{STEM}.dist-info/{name}" for name in ("licenses/INSTALLER", "sboms/x.json", "top_level.txt")),
+    ],
+)
+def test_what_is_named_after_the_project_or_in_its_entry_passes(name: str, opened: Opened) -> None:
+    imports = ("torch", "demo", "helper_C.ops", "selective_scan")
+    assert codes_of(opened(files={name: b""}, expects={"imports": imports})) == []
+
+
+@pytest.mark.parametrize(("imports", "codes"), [(("demo",), [Code.TOP_LEVEL]), (("demo", "google.demo"), [])])
+def test_a_namespace_of_many_projects_is_named_by_its_entry(
+    imports: tuple[str, ...], codes: list[Code], opened: Opened
+) -> None:
+    assert codes_of(opened(files={"google/demo/x.py": b""}, expects={"imports": imports})) == codes
+
+
+def test_modules_of_a_wheel_without_an_entry_are_shown_and_do_not_refuse_it(opened: Opened) -> None:
+    (finding,) = findings_of(opened(files={"tests/x.py": b""}, built_here=False))
+    assert (finding.code, finding.refuses) == (Code.TOP_LEVEL, False)
+    assert [f.refuses for f in findings_of(opened(files={"torch/x.py": b""}, built_here=False))] == [True]
+
+
+def test_torch_is_not_the_project_s_own_for_being_imported_before_it(opened: Opened) -> None:
+    assert codes_of(opened(files={"torch/x.py": b""}, expects={"imports": ("torch", "demo")})) == [Code.FOREIGN_FILES]
+
+
+@pytest.mark.parametrize(
+    "name", [f"{DATA}/purelib/demo/__init__.py", f"{SITE}/demo/__INIT__.py", f"{SITE}/{STEM}.dist-info/RECORD"]
+)
+def test_a_file_that_is_installed_over_another_one_is_found(name: str, opened: Opened) -> None:
+    assert Code.RECORD in codes_of(opened(files={name: b""}))
+
+
+@pytest.mark.parametrize("name", ["demo/__pycache__/__init__.cpython-311.pyc", "demo/hidden.pyc", "demo/x.PYC"])
 def test_bytecode_is_found(name: str, opened: Opened) -> None:
     assert codes_of(opened(files={name: b"\xa7\r\r\n"})) == [Code.BYTECODE]
 
@@ -189,11 +254,15 @@ def test_a_cuda_runtime_is_held_as_said(machine_code: str, kept: str, broken: st
         {"machine_code": "from the future", "name": LABELLED.replace("manylinux_2_17", "linux"), "built_here": False},
         {"machine_code": "that calls torch's C++"},  # which a wheel for one torch is made of
         {"machine_code": "linked to what others bring", "built_here": False},
-        {"second": "libtorch_cpu.so", "name": TORCH, "metadata": OF_TORCH, "built_here": False},  # the first copy
     ],
 )
 def test_what_the_tags_of_a_wheel_allow_passes(wheel: dict[str, Any], opened: Opened) -> None:
     assert codes_of(opened(**wheel)) == []
+
+
+def test_torch_s_own_library_is_the_first_copy(opened: Opened) -> None:
+    contents = opened(TORCH, second="libtorch_cpu.so", metadata=OF_TORCH, built_here=False)
+    assert Code.SECOND_COPY not in codes_of(contents)
 
 
 def test_every_platform_tag_of_a_wheel_must_hold(opened: Opened) -> None:
@@ -290,7 +359,8 @@ def test_metadata_or_its_folder_that_disagrees_with_the_name_is_found(wheel: dic
 
 def test_a_dist_info_folder_may_be_spelled_as_the_file_is(opened: Opened) -> None:
     metadata = METADATA.replace("Name: demo", "Name: de-mo")
-    assert codes_of(opened(LABELLED.replace("demo", "De.Mo"), metadata=metadata, built_here=False)) == []
+    contents = opened(LABELLED.replace("demo", "De.Mo"), metadata=metadata, built_here=False)
+    assert codes_of(contents) == [Code.TOP_LEVEL]  # of its package demo
 
 
 @pytest.mark.parametrize("requirement", ["", "Requires-Dist: torch\n"])

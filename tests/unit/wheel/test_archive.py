@@ -74,11 +74,37 @@ def test_a_sound_wheel_is_let_through(wheel: Path) -> None:
     "name",
     [
         *("../x", "demo/../../x", "demo/..", "/etc/x", "//x", "demo\\x", "..\\x", "C:x", "."),
-        *("demo/" + "x" * 256, "x/" * 600 + "x"),  # which no disk holds
+        *("demo/" + "x" * 256, "demo/" + "ä" * 128, "x/" * 600 + "x"),  # which no disk holds
+        *("demo//__init__.py", "demo/./__init__.py", "torch./x.py", "torch /x.py", "demo/x.", "demo/x "),
+        *("demo/CON", "demo/con.py", "aux/x.py", "demo/Com1.tar.gz", "demo/lpt¹", "demo/nul .txt", "demo/prn/"),
+        *(f"demo/{character}" for character in '<>:"|?*\x7f\t\x85\xa0\xad\u200b\u2028\u202e\u2066\ue000'),
     ],
 )
-def test_a_name_that_leads_out_of_its_folder_is_refused(wheel: Path, name: str) -> None:
+def test_a_name_that_leads_out_or_that_some_system_does_not_hold_is_refused(wheel: Path, name: str) -> None:
     assert codes_of(add(wheel, name)) == [Code.PATH]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("demo/console.py", "demo/com10", "demo/.hidden", "demo/ x", "demo/x..y", "demo/a+b@c,d;e=f!.txt", "folder/"),
+        *("demo/größe.txt", "demo/データ.json", "demo/😀.txt", "demo/" + "x" * 255),
+    ],
+)
+def test_a_name_that_every_system_holds_passes(wheel: Path, name: str) -> None:
+    assert codes_of(add(wheel, name)) == []
+
+
+def test_a_name_that_is_not_marked_as_utf_8_is_refused(wheel: Path) -> None:
+    add(wheel, "demo/ä.py")
+
+    def without_flag(content: bytes) -> bytes:
+        for signature, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+            at = content.rindex(signature) + flags
+            content = content[:at] + b"\0\0" + content[at + 2 :]
+        return content
+
+    assert codes_of(rewritten(wheel, without_flag)) == [Code.PATH]
 
 
 def test_a_name_that_ends_early_is_refused(wheel: Path) -> None:
@@ -90,8 +116,11 @@ def test_a_name_that_ends_early_is_refused(wheel: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "mode", "method"),
     [
-        *((name, 0o100644, 0) for name in ("demo/__init__.py", "demo//__init__.py", "demo/./__init__.py")),
-        ("demo/link", stat.S_IFLNK | 0o777, 0),
+        *(
+            (name, 0o100644, 0)
+            for name in ("demo/__init__.py", "Demo/__INIT__.py", "\uff44emo/__init__.py", "demo/A B.TXT/x")
+        ),
+        *((f"demo/{kind}", kind | 0o777, 0) for kind in (stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFSOCK)),
         *(("demo/x", 0o100644, method) for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)),  # which installers lack
     ],
 )

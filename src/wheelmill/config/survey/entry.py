@@ -25,7 +25,7 @@ from wheelmill.config.survey.scripts import SETUP
 from wheelmill.config.survey.sources import SourceOrigin, SourcePlace, fetch_origin, released
 from wheelmill.config.yaml import validate
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName, project_name, project_version
+from wheelmill.names import ProjectName, is_named_after, project_name, project_version
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.metadata import reservation
 
@@ -315,6 +315,16 @@ def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     return [package], facts.native.operators, f"{why}: the package stands for it"
 
 
+def _top_level(facts: Facts) -> Iterator[Guess]:
+    """Guess packages beside the project's own: ``find_packages()`` takes them into its wheel."""
+    tops = fnmatch.filter(facts.tree.files, f"{facts.folder}*/__init__.py")
+    known = {module.partition(".")[0] for module in _modules(facts)[0]}
+    project = canonicalize_name(facts.declared.name or "")
+    folders = {name.removeprefix(facts.folder).removesuffix("/__init__.py") for name in tops} - known
+    if others := sorted(each for each in folders if "/" not in each and not is_named_after(project, each)):
+        yield Guess(says=f"has {', '.join(others)} beside its package: wheels with them need allow: {{top-level: WHY}}")
+
+
 def _package(facts: Facts) -> str:
     """Return the package to import: the one named like the project, else the first with an __init__.py."""
     folders = [name.split("/")[-2] for name in facts.tree.own("/__init__.py")]
@@ -336,6 +346,7 @@ _RULES: Final[tuple[Callable[[Facts], Iterator[Guess]], ...]] = (
     _standard,
     _download,
     _imports,
+    _top_level,
 )
 
 

@@ -90,6 +90,14 @@ def test_operators_of_torch_are_no_module(source: Source) -> None:
     assert entry(facts)["test_import"] == ["torch", "demo"]
 
 
+def test_packages_beside_the_project_s_own_are_named_with_the_line_that_allows_them(source: Source) -> None:
+    files = {"setup.py": CUDA_SETUP, "csrc/ops.cu": KERNEL, "demo/__init__.py": "", "demo_tools/__init__.py": ""}
+    assert not [line for line in said(source(**files)) if "top-level" in line]
+    others = {f"{name}/__init__.py": "" for name in ("evaluate", "tests", "demo/evaluate", "demo/kernels")}
+    (line,) = [line for line in said(source(**files, **others)) if "top-level" in line]
+    assert "has evaluate, tests beside" in line
+
+
 def test_cuda_without_torch_says_which_components_it_includes(source: Source) -> None:
     build = '[build-system]\nrequires = ["scikit-build-core"]\nbuild-backend = "scikit_build_core.build"\n'
     cmake = (
