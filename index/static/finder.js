@@ -12,7 +12,7 @@ class Finder {
     this.form = section.querySelector("#choices");
     this.verdict = section.querySelector(".verdict");
     this.answer = section.querySelector("#answer");
-    this.root = new URL("./", document.baseURI.split("#")[0]).href;
+    this.root = plainAddress("./");
     this.fill("project", wheels.data.projects);
     this.fill("python", wheels.data.pythons);
     this.fill("cuda", [...wheels.data.cudas].reverse());

@@ -63,7 +63,7 @@ function fromHereAlone(row, choice, wheels, index) {
   return [...first, `${index} --no-deps ${pins.join(" ")}`];
 }
 
-// For a shell, where it is not plain.
+// For a shell, where it is not plain. IPython puts a value in place of $name, also in quotes: no name follows its "$".
 function quote(text) {
-  return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''").replaceAll("$", "$$''")}'`;
 }

@@ -33,10 +33,16 @@ async function copy(code, button) {
 
 function nameAddresses() {
   for (const block of document.querySelectorAll("[data-address]")) {
-    const address = new URL(block.dataset.address, document.baseURI).href;
+    const address = plainAddress(block.dataset.address);
     const code = block.querySelector("code");
     code.textContent = code.textContent.replaceAll("ADDRESS", address);
   }
+}
+
+// Address without the characters that mean something to a shell, or in Markdown: whoever links here chooses them.
+function plainAddress(address) {
+  const { href } = new URL(address, document.baseURI.split(/[?#]/)[0]);
+  return href.replaceAll(/[^\w@%+=:,./~[\]-]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 // A line for each file on a page of wheels, from the address and hash that the page already has.

@@ -88,11 +88,13 @@ def _range_near(text: str) -> str:
 def read_requirement(text: str) -> Requirement:
     """Read a requirement, or raise ValueError, also for a marker that is nested too deep."""
     try:
-        return Requirement(bounded(text))
+        if text.replace("\t", " ").isprintable():  # packaging takes U+2028 in a URL, where pip begins a new line
+            return Requirement(bounded(text))
     except InvalidRequirement:
-        raise ValueError(f"expected a requirement such as 'ninja>=1.11' (PEP 508), not {text!r:.80}") from None
+        pass
     except RecursionError:
         raise ValueError(f"expected a requirement that is not nested deeply, not '{text:.40}...'") from None
+    raise ValueError(f"expected a requirement such as 'ninja>=1.11' (PEP 508), not {text!r:.80}")
 
 
 def bounded(text: str) -> str:

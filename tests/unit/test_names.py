@@ -17,6 +17,7 @@ from wheelmill.names import (
     Word,
     project_name,
     project_version,
+    read_requirement,
 )
 
 
@@ -238,3 +239,10 @@ def test_a_version_has_one_spelling(text: str, version: str) -> None:
 def test_other_text_is_no_version(text: str) -> None:
     with pytest.raises(ValueError, match="expected a version"):
         project_version(text)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u202e"])
+def test_no_requirement_has_a_line_break(end: str) -> None:
+    with pytest.raises(ValueError, match="PEP 508"):
+        read_requirement(f"a @ https://h.example/{end}--index-url=https://evil.example/")
+    assert str(read_requirement("a\t>=1 ; python_version < '4'")) == 'a>=1; python_version < "4"'

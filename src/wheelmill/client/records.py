@@ -385,6 +385,8 @@ class Aspect(StrEnum):
     """The target lacks a property of its variant, or may lack it."""
     FILE = "file"
     """Its server no longer has its file."""
+    METADATA = "metadata"
+    """Installers would read another requirement in it, or put a variable of the environment there."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,8 @@ from wheelmill.client.records import Aspect, Candidate, Mismatch, Source, Target
 from wheelmill.client.sources.forms import LinkGroup
 from wheelmill.client.sources.listing import ListingPlace, tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
+from wheelmill.errors import UsageError
+from wheelmill.installers.requirements_line import requirements_line
 from wheelmill.names import (
     Architecture,
     CudaTag,
@@ -233,6 +235,11 @@ def mismatches_inside(inside: WheelInspection, label: BuiltFor, target: TargetEn
         yield Mismatch(aspect=Aspect.FILE, reason=str(inside))
     if not within(inside.requires_python, target.full_python):
         yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {inside.requires_python}")
+    for text in inside.requires_dist:  # uv expands variables also in METADATA
+        try:
+            requirements_line(text)
+        except UsageError as error:
+            yield Mismatch(aspect=Aspect.METADATA, reason=f"its METADATA is not safe: {error}")
     wanted = torch_requirement(inside.requires_dist)
     if wanted is not None and target.torch and not admits_torch(wanted, target):
         yield Mismatch(aspect=Aspect.TORCH, reason=f"requires torch{wanted}, the target has {target.torch}")

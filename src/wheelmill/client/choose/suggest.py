@@ -41,6 +41,7 @@ _SHOWN: Final = {
     Aspect.VERSION: "for another version",
     Aspect.YANKED: "yanked",
     Aspect.FILE: "no longer on their server",
+    Aspect.METADATA: "with METADATA that is not safe",
 }
 
 ELSEWHERE: Final = "'wheelmill search' lists the sources; --extra-source names another one, which no project remembers"

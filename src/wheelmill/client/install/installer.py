@@ -20,6 +20,7 @@ from wheelmill.client.install.wheel_cache import CachedWheel, WheelCache
 from wheelmill.client.records import Resolution, TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import NoWheelError, UsageError
+from wheelmill.installers.requirements_line import requirements_line
 from wheelmill.installers.uv import find_uv, run_installer, torch_options
 from wheelmill.names import CudaVersion, ProjectName
 from wheelmill.system.folders import temporary_folder
@@ -46,7 +47,8 @@ class Installer(ABC):
         options += self._torch_options(torch_place)
         with temporary_folder() as folder:
             path = folder / "requirements.txt"
-            path.write_text("".join(f"{line}\n" for line in (*(wheel.reference for wheel in wheels), *requirements)))
+            lines = map(requirements_line, (*(wheel.reference for wheel in wheels), *requirements))
+            path.write_text("".join(f"{line}\n" for line in lines))
             self._pip("install", *options, "-r", path)
 
     def install_file(self, path: Path) -> None:

@@ -23,6 +23,7 @@ from wheelmill.client.install.distributions import InstalledPackage
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.records import Candidate, Choice, Resolution, SourceKind, TargetEnvironment
 from wheelmill.errors import InstallError, IntegrityError, UsageError, WheelmillError
+from wheelmill.installers.requirements_line import requirements_line
 from wheelmill.installers.uv import compile_requirements, find_uv, run_installer, torch_options
 from wheelmill.names import Platform, ProjectName
 from wheelmill.system.progress import QUIET, Progress
@@ -225,7 +226,7 @@ def _requirements(resolution: Resolution, beside: Iterable[Requirement]) -> list
     if torch := resolution.torch:
         found.append(f"torch{torch.pin}")
     for choice in resolution.choices.values():
-        found += map(str, choice.requirements(resolution.environment))
+        found += (requirements_line(str(each)) for each in choice.requirements(resolution.environment))
     chosen = {choice.candidate.project for choice in resolution.choices.values()}
     return [text for text in found if canonicalize_name(Requirement(text).name) not in chosen]
 

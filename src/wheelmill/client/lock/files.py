@@ -42,6 +42,7 @@ from wheelmill.client.lock.environments import (
 )
 from wheelmill.client.records import Choice, Resolution, SourceKind, TargetEnvironment, WantedWheel
 from wheelmill.errors import NoWheelError, UsageError
+from wheelmill.installers.requirements_line import requirements_line
 from wheelmill.names import TORCH, Platform, ProjectName, Sha256, TorchVersion
 from wheelmill.system.progress import Progress
 from wheelmill.web.credentials import keep_credential
@@ -56,8 +57,6 @@ _MAX_LOCK: Final = 64 << 20
 """Bytes. A thousand packages with all their wheels have 10 MB."""
 _INDEX_WORDS: Final = re.compile("[a-z0-9._-]+")
 """Characters that uv allows in the name of an index."""
-_JOINT: Final = " \\\n    "
-"""The separator between the parts of a line of requirements."""
 
 
 def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
@@ -94,8 +93,11 @@ def _one_of(packages: Sequence[Package], marker: Marker | None) -> Package:
 
 
 def pylock_text(lock: Pylock) -> bytes:
-    """Serialize a lock as TOML, deterministically."""
-    return tomlkit.dumps(lock.to_dict()).encode()
+    """Serialize a lock as TOML, deterministically, and read it back."""
+    text = tomlkit.dumps(lock.to_dict())
+    if Pylock.from_dict(tomllib.loads(text)) != lock:
+        raise UsageError("lock-unwritable", "TOML cannot express a text in this lock")
+    return text.encode()
 
 
 def requirements_text(locks: Sequence[EnvironmentLock]) -> bytes:
@@ -103,7 +105,7 @@ def requirements_text(locks: Sequence[EnvironmentLock]) -> bytes:
 
     Where environments differ, each has a line with its marker.
     """
-    found: dict[str, dict[int, tuple[str, str]]] = {}
+    found: dict[str, dict[int, tuple[str, tuple[str, ...]]]] = {}
     for place, lock in enumerate(locks):
         for name, line in _lines(lock):
             found.setdefault(name, {})[place] = line
@@ -111,15 +113,16 @@ def requirements_text(locks: Sequence[EnvironmentLock]) -> bytes:
     for name in sorted(found):
         lines = found[name]
         if len(lines) == len(locks) and len(set(lines.values())) == 1:
-            written.append(_JOINT.join(part for part in lines[0] if part))
+            requirement, hashes = lines[0]
+            written.append(requirements_line(requirement, *hashes))
         else:
             markers = distinguishing_markers([lock.resolution.environment for lock in locks])
             for place, (requirement, hashes) in sorted(lines.items()):
-                written.append(_JOINT.join([f"{requirement} ; {markers[place]}", hashes]))
+                written.append(requirements_line(f"{requirement} ; {markers[place]}", *hashes))
     return "".join(f"{line}\n" for line in written).encode()
 
 
-def _lines(lock: EnvironmentLock) -> Iterator[tuple[str, tuple[str, str]]]:
+def _lines(lock: EnvironmentLock) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
     """Yield the name of every package, with its requirement and its hashes."""
     for choice in lock.resolution.choices.values():
         package = package_of(choice.candidate)
@@ -128,9 +131,9 @@ def _lines(lock: EnvironmentLock) -> Iterator[tuple[str, tuple[str, str]]]:
         yield package.name, (f"{package.name}=={package.version}", _hashes(package))
 
 
-def _hashes(package: Package) -> str:
+def _hashes(package: Package) -> tuple[str, ...]:
     hashes = {f"--hash={name}:{value}" for wheel in package.wheels or () for name, value in wheel.hashes.items()}
-    return _JOINT.join(sorted(hashes))
+    return (*sorted(hashes),)
 
 
 def check_name(path: Path) -> None:
@@ -253,7 +256,7 @@ class Pin:
     @property
     def dependency(self) -> str:
         """The line in ``project.dependencies``; a space separates a URL from its marker (PEP 508)."""
-        return f"{self.requirement} ; {self.marker}" if self.marker else self.requirement
+        return requirements_line(f"{self.requirement} ; {self.marker}" if self.marker else self.requirement)
 
     def with_extras(self, extras: set[str]) -> Pin:
         """Return the pin with further extras."""

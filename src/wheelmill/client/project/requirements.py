@@ -25,6 +25,7 @@ from wheelmill.client.project.declared import SETTINGS, asked_with_pins, declare
 from wheelmill.client.records import Links, Resolution, Source
 from wheelmill.client.target.detect import find_interpreter
 from wheelmill.errors import UsageError
+from wheelmill.installers.requirements_line import requirements_line
 from wheelmill.names import TORCH, ProjectName, read_requirement
 from wheelmill.system.process import command_line
 from wheelmill.system.progress import Progress
@@ -89,6 +90,8 @@ class RequirementsFile:
             before += end
         begin, close = _marks_of(self.command)
         block = "".join(f"{line}{end}" for line in (begin, *lines, close)) if lines else ""
+        if lines and [line.strip() for line in block.splitlines()] != [begin, *map(str.strip, lines), close]:
+            raise UsageError("line-break", f"{self.path}: a name or a path has a line break, which would end a comment")
         return f"{before}{block}{after}".encode()
 
     @property
@@ -163,7 +166,7 @@ def block(
     yield from (f"{_ASKED}{each}" for each in asked)
     yield from (f"{_TORCH_FOR}{each}" for each in sorted(torch_for))
     yield from (f"{_LINK}{parent} requires {project}" for parent, project in sorted(links))
-    yield from (f"{_INDEX}{each}" for each in indexes)
+    yield from (requirements_line("", f"{_INDEX}{each}") for each in indexes)
     yield from pins
 
 

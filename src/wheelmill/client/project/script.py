@@ -46,8 +46,8 @@ class ScriptEditor(UvPyproject):
         """Return the table under some keys, creating it if it is missing."""
         return super().make_table(*_in_script(keys))
 
-    def _load(self, text: str) -> None:
-        """Read the block in a script; a script without one has empty metadata."""
+    def _toml_in(self, text: str) -> str:
+        """Return the block in a script; a script without one has empty metadata."""
         lines = text.split("\n")  # not splitlines: TOML may have U+2028
         blocks = [*_blocks_in(lines)]
         if len(blocks) > 1:
@@ -55,10 +55,10 @@ class ScriptEditor(UvPyproject):
         if blocks:
             start, end = blocks[0]
             self._around = lines[:start], lines[end + 1 :]
-            super()._load("\n".join(line[2:] for line in lines[start + 1 : end]))
-        else:
-            start = len([*takewhile(_HEAD.match, lines[:2])])
-            self._around = lines[:start], lines[start:]
+            return "\n".join(line[2:] for line in lines[start + 1 : end])
+        start = len([*takewhile(_HEAD.match, lines[:2])])
+        self._around = lines[:start], lines[start:]
+        return ""
 
     def _wrap(self, text: str) -> str:
         before, after = self._around

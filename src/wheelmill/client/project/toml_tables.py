@@ -52,10 +52,15 @@ class TomlTables:
         return found
 
     def _load(self, text: str) -> None:
-        self._document, self._before = tomlkit.parse(text), text
+        self._before = self._toml_in(text)
+        self._document = tomlkit.parse(self._before)
+
+    def _toml_in(self, text: str) -> str:
+        """Return the TOML of a file; only a script has more than that."""
+        return text
 
     def _wrap(self, text: str) -> str:
-        """Return the content of the file with its new document; only a script has more than that."""
+        """Return the content of the file with its new TOML."""
         return text
 
     @classmethod
@@ -67,16 +72,17 @@ class TomlTables:
     def text(self) -> str:
         """The new content of the file, with its original byte order mark and line endings.
 
-        It is refused if it differs from the document: tomlkit moves some additions if there are dotted keys.
+        It is read back, and refused if it differs from the document: tomlkit moves some additions if there are dotted
+        keys.
         """
-        text = _space_headings(tomlkit.dumps(self._document), self._before)
+        text = self._wrap(_space_headings(tomlkit.dumps(self._document), self._before))
         try:
-            is_true = _comparable(tomlkit.parse(text)) == _comparable(self._document)
+            is_true = _comparable(tomlkit.parse(self._toml_in(text))) == _comparable(self._document)
         except TOMLKitError:
             is_true = False
         if not is_true:
             raise self.unchangeable
-        return self._mark + self._wrap(text).replace("\n", self._line_end)
+        return self._mark + text.replace("\n", self._line_end)
 
     def table(self, *keys: str) -> MutableMapping[str, Any] | None:
         """The table under some keys; None if there is none."""

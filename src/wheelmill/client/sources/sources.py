@@ -72,6 +72,8 @@ def keep_credentials(named: Sequence[str], extra: Sequence[str]) -> None:
 
 def sources_at(text: str, cache: PageCache | None, given_by: str = "--source") -> tuple[Source, ...]:
     """Read the sources that one word names; a URL alone is a page of links, or an index if it ends with ``simple``."""
+    if not text.isprintable():  # the files of a project keep it, in a line
+        raise UsageError("source-invalid", f"{given_by}: {text!r} has characters that cannot be printed")
     kind, _, rest = text.partition(":")
     match kind:
         case "simple" | "find-links" | "github" | "huggingface":

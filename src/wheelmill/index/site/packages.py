@@ -42,7 +42,8 @@ def _requirements_of(requires_dist: tuple[str, ...]) -> tuple[tuple[ProjectName,
             continue
         name = canonicalize_name(required.name)
         if name != TORCH and "extra" not in str(required.marker or ""):
-            found.append((name, str(required)))
+            # Hatch, IPython and uv put values in place of braces, which URLs do not have (RFC 3986).
+            found.append((name, str(required).replace("{", "%7B").replace("}", "%7D")))
     return tuple(found)
 
 

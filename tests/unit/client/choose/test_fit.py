@@ -118,6 +118,12 @@ LACKING = "_ZN3c105ErrorC2ENS_14SourceLocationESs"
     ("aspect", "against", "fits", "target"),
     [
         (Aspect.FILE, {"gone": "404 Not Found"}, {}, {}),
+        (
+            Aspect.METADATA,
+            {"requires_dist": ("a @ https://h/${SECRET}/a.whl",)},
+            {"requires_dist": ("a @ https://h/a.whl",)},
+            {},
+        ),
         (Aspect.PYTHON, {"requires_python": ">=3.13"}, {"requires_python": ">=3.12.4"}, {}),
         (Aspect.PYTHON, {"requires_python": "<3.12.4"}, {"requires_python": "no range"}, {}),
         (Aspect.TORCH, {"requires_dist": ("torch<2.8",)}, {"requires_dist": ("torch>=2.8",)}, {}),

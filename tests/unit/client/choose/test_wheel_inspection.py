@@ -227,8 +227,9 @@ def test_every_reason_is_given() -> None:
         cuda_major=13,
         cxx11_abi=False,
     )
-    assert aspects(inside, cxx11_abi=True) == [Aspect.PYTHON, Aspect.TORCH, Aspect.GLIBC, Aspect.CUDA, Aspect.ABI]
-    assert aspects(inside, libc=Libc("glibc", 2, 35), torch=None, cuda=None) == [Aspect.PYTHON]
+    first = [Aspect.PYTHON, Aspect.METADATA]
+    assert aspects(inside, cxx11_abi=True) == [*first, Aspect.TORCH, Aspect.GLIBC, Aspect.CUDA, Aspect.ABI]
+    assert aspects(inside, libc=Libc("glibc", 2, 35), torch=None, cuda=None) == first
     assert aspects(WheelInspection(requires_dist=("torch==2.8.1",), requires_python=None)) == []
     assert aspects(
         WheelInspection(requires_dist=("torch==2.8.1",), requires_python=None), torch_release="2.8.0+cu128"

@@ -130,3 +130,11 @@ def test_who_adds_to_a_source_is_told_of_what_is_compiled_from_it(tmp_path: Path
         assert any("requirements.txt" in note for note in each.notes)
     compiled.path.write_text("rich==1\n")
     assert not any("requirements.txt" in note for note in source.add([], []).notes)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\f", "\x85", "\u2028"])
+def test_a_comment_stays_one_line(end: str) -> None:
+    file = RequirementsFile(path=Path("requirements.txt"), command="add")
+    with pytest.raises(UsageError, check=coded("line-break", "requirements.txt")):
+        file.with_ours([f"# source of demo: a{end}--index-url=https://evil.example/"])
+    assert b"# source of demo: a b\n" in file.with_ours(["# source of demo: a b"])

