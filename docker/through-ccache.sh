@@ -45,6 +45,12 @@ raise() {
     if [ "$year" -lt "$standard" ]; then echo "${1%%++*}++$standard"; else echo "$1"; fi
 }
 
+# portable WORD: flags for the processor that compiles become those for every one of its kind.
+portable() {
+    case $(uname -m) in aarch64) baseline=armv8-a ;; *) baseline=x86-64 ;; esac
+    printf '%s' "$1" | sed "s/-march=native/-march=$baseline/g; s/-mtune=native/-mtune=generic/g; s/-mcpu=native/-mcpu=generic/g"
+}
+
 # is_of_another_part UNIT: whether another job compiles a source file. Its place in the list decides, which spreads files of
 # one kind evenly; a file that the build generates is not listed, and its name decides.
 is_of_another_part() {
@@ -105,6 +111,11 @@ for word; do
         overflow=given
         continue
         ;;
+    esac
+    # The machine that compiles must not decide which machines run the wheel.
+    case $previous,$word in
+    *,*-march=native* | *,*-mtune=native* | *,*-mcpu=native*) word=$(portable "$word") ;;
+    *,-arch=native | *,--gpu-architecture=native | -arch,native | --gpu-architecture,native) word=${word%native}all-major ;;
     esac
     case $previous in -o | --output-file) output=$word ;; esac
     # A flag of the host compiler may stand among others: -Xcompiler=-fPIC,-std=c++17

@@ -68,6 +68,7 @@ def shared_object(
     undefined: Mapping[str, str | None] = MappingProxyType({}),
     defined: Sequence[str] = (),
     soname: str = "",
+    search_path: str = "",
     machine: int = 62,
     sm: int = 0,
 ) -> bytes:
@@ -78,6 +79,7 @@ def shared_object(
         undefined: the symbols that it leaves open, with the version of each, ``GLIBC_2.34`` of libc.so.6, or None.
         defined: the symbols that it defines.
         soname: the name that others need it by.
+        search_path: the folders in which its libraries are looked for.
         machine: the number of its processor: 62 is x86_64, 183 aarch64.
         sm: the GPU that it says to have machine code for, such as 90; 0 for none.
     """
@@ -99,7 +101,8 @@ def shared_object(
         for version, number in versions.items()
     )
     head = struct.pack("<HHIII", 1, len(versions), text("libc.so.6"), 16, 0) if versions else b""
-    links = [(1, text(name)) for name in needed] + ([(14, text(soname))] if soname else []) + [(0, 0)]
+    links = [(1, text(name)) for name in needed] + [(14, text(soname))] * bool(soname)
+    links += [(29, text(search_path))] * bool(search_path) + [(0, 0)]
     fatbin = (
         text(".nv_fatbin"),
         1,

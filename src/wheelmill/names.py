@@ -439,3 +439,8 @@ class StableTorch:
 
 TorchNeed = TorchVersion | StableTorch
 """Torch that a linked wheel needs: the minor release that it was built against, or any of a range."""
+
+
+def admits(needed: TorchNeed, torch: TorchVersion) -> bool:
+    """True if a torch is the needed one, or in the needed range."""
+    return torch in needed if isinstance(needed, StableTorch) else torch == needed

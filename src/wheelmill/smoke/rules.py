@@ -9,7 +9,7 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from wheelmill.names import TORCH, StableTorch, TorchVersion, is_named_after
+from wheelmill.names import TORCH, Platform, StableTorch, TorchVersion, is_named_after
 from wheelmill.smoke.evidence import Contents
 from wheelmill.wheel.archive import folded
 from wheelmill.wheel.findings import Code, Finding, some_of, with_reasons
@@ -18,7 +18,7 @@ from wheelmill.wheel.metadata import faults_of, is_reserved, torch_bound
 from wheelmill.wheel.name import written_parts
 from wheelmill.wheel.platforms import policy_of, promised_glibc, symbols_newer_than
 from wheelmill.wheel.record import InstalledFile
-from wheelmill.wheel.shared_objects import open_symbols
+from wheelmill.wheel.shared_objects import by_names, loaded_with, open_symbols
 from wheelmill.wheel.torch_symbols import beyond_stable_abi, shims_in
 
 _STARTED: Final = ("sitecustomize", "usercustomize")
@@ -221,12 +221,13 @@ def libraries_are_found(contents: Contents) -> Iterator[Finding]:
     for platform in contents.name.platforms:
         if (policy := policy_of(platform)) is None:
             continue
+        machine = built_for.machine if (built_for := Platform.of_tag(platform)) else None
         lost = [
             library
             for library in contents.evidence.needed
             if library not in policy.libraries
             and not library.startswith(("ld-linux", "ld64."))
-            and not (is_provided(library) or is_of_toolkit(library))
+            and not (is_provided(library, contents.torch, machine) or is_of_toolkit(library))
         ]
         if lost:
             where = f"which are not in it, nor part of {platform}, torch, CUDA or the driver"
@@ -234,14 +235,24 @@ def libraries_are_found(contents: Contents) -> Iterator[Finding]:
             return
 
 
+def search_paths_stay_inside(contents: Contents) -> Iterator[Finding]:
+    """Find shared objects that load libraries from outside of their environment: from a builder's /tmp, for example."""
+    paths = (
+        f"{so.name} in {folder or 'the working folder'}"
+        for so in contents.shared_objects
+        for folder in so.folders_outside
+    )
+    yield from _finding(Code.SEARCH_PATH, paths, "it looks for libraries outside of its environment: {names}")
+
+
 def brings_no_second_copy(contents: Contents) -> Iterator[Finding]:
-    """Find copies of the CUDA runtime, cuBLAS or torch: two in one process share no state, and crash."""
+    """Find copies of torch's libraries or CUDA's: two in one process share no state, be it a GPU's or OpenMP's."""
     if is_reserved(contents.name.project):  # its own copy is the first one
         return
     copies = (
         so.name
         for so in contents.shared_objects
-        if any(is_provided(original_name(name)) for name in (so.name, so.soname) if name)
+        if any(is_provided(original_name(name), contents.torch, so.machine) for name in (so.name, so.soname) if name)
     )
     yield from _finding(Code.SECOND_COPY, copies, "{names}: torch or the driver brings the first one")
 
@@ -255,6 +266,21 @@ def is_for_the_machine(contents: Contents) -> Iterator[Finding]:
     ]
     if foreign:
         yield Finding(code=Code.MACHINE, detail=f"tagged {contents.evidence.policy}, but it holds {some_of(foreign)}")
+
+
+def runs_on_every_processor(contents: Contents) -> Iterator[Finding]:
+    """Find functions with instructions such as AVX that run without a question: an older processor ends with SIGILL.
+
+    A library in the wheel may ask for those that need it.
+    """
+    own = by_names(contents.shared_objects)
+    functions = (
+        f"{so.name}: {function}"
+        for so in contents.shared_objects
+        if so.processor.later and not any(each.processor.asks for each in loaded_with(so, own))
+        for function in so.processor.later
+    )
+    yield from _finding(Code.PROCESSOR, functions, "not every x86-64 processor runs {names}")
 
 
 def abi_is_stable(contents: Contents) -> Iterator[Finding]:
@@ -398,8 +424,10 @@ RULES: Final = (
     glibc_is_old_enough,
     symbol_versions_are_old_enough,
     libraries_are_found,
+    search_paths_stay_inside,
     brings_no_second_copy,
     is_for_the_machine,
+    runs_on_every_processor,
     abi_is_stable,
     torch_abi_is_stable,
     stack_is_not_executable,

@@ -77,6 +77,10 @@ class Code(StrEnum):
     """Needs a newer libstdc++ or libgcc than its platform tag promises."""
     LIBRARY = "library", Level.REFUSE
     """Needs a library that it neither brings nor may expect."""
+    PROCESSOR = "processor", Level.REFUSE
+    """Has functions that some processors of its platform cannot run, and does not ask before it calls them."""
+    SEARCH_PATH = "search-path", Level.REFUSE
+    """Looks for libraries outside of its environment, where others may put some."""
     SECOND_COPY = "second-copy", Level.REFUSE
     """Brings a library of torch, CUDA or the driver once more."""
     MACHINE = "machine", Level.REFUSE

@@ -7,6 +7,7 @@ https://docs.python.org/3/c-api/stable.html
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -16,23 +17,16 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from wheelmill.errors import UsageError
-from wheelmill.names import PythonVersion
-from wheelmill.system import process
+from wheelmill.names import PythonVersion, TorchNeed, admits
+from wheelmill.system import own_installation, process
+from wheelmill.wheel.torch_symbols import TABLE, TableSummary
 
 _DIGITS: Final = 8
 """Digits of the hash in the name of a copied library."""
 
 DRIVER: Final = "libcuda.so.1"
 
-PROVIDED_BY_OTHERS: Final = (
-    *("libtorch.so*", "libtorch_cpu.so*", "libtorch_cuda*.so*", "libtorch_nvshmem.so*", "libtorch_python.so*"),
-    *("libtorch_global_deps.so*", "libcaffe2_nvrtc.so*", "libc10*.so*", "libshm.so*"),
-    *("libcuda.so.*", "libnvidia-ml.so.*"),
-    *("libcudart.so.*", "libcublas*.so.*", "libcudnn*.so.*", "libcufft*.so.*", "libcufile*.so.*"),
-    *("libcupti.so.*", "libcurand.so.*", "libcusolver*.so.*", "libcusparse*.so.*", "libnccl.so.*", "libnvJitLink.so.*"),
-    *("libnvrtc*.so.*", "libnvToolsExt.so.*", "libnvshmem*.so.*"),
-)
-"""Libraries of torch, CUDA and the driver: torch brings them, and two copies in one process would clash."""
+_OF_DRIVER: Final = ("libcuda", "libnvidia-ml")
 
 _TOOLKIT: Final[Mapping[str, Mapping[int, tuple[int, ...]] | None]] = {
     **dict.fromkeys(("libcudart", "libcublas", "libcublasLt", "libnvblas", "libnvrtc", "libnvrtc-builtins*")),
@@ -71,9 +65,28 @@ def is_of_toolkit(library: str) -> bool:
     return any(fnmatchcase(library.partition(".so")[0], pattern) for pattern in _TOOLKIT)
 
 
-def is_provided(library: str) -> bool:
-    """True if torch, one of its requirements, or else the driver brings the library."""
-    return any(fnmatchcase(library, pattern) for pattern in PROVIDED_BY_OTHERS)
+@functools.cache
+def provided_libraries(torch: TorchNeed | None, machine: str | None) -> frozenset[str]:
+    """Libraries that a torch, NVIDIA's wheels that it requires, or the driver bring: ``libgomp``, without ``.so.1``.
+
+    A second copy of one in the same process would clash. Of a range of torches these are the libraries that all of them
+    hold; without a torch, that all known ones hold. An unknown torch counts as the newest known one.
+    """
+    builds = TableSummary.read(own_installation.CONFIG / TABLE).builds
+    torches = {build.torch for build in builds if torch is None or admits(torch, build.torch)} or {builds[-1].torch}
+    fitting = [build for build in builds if build.torch in torches]
+    own = [{name for each in build.libraries if each.machine == machine for name in each.names} for build in fitting]
+    of_all = set.intersection(*({_stem(name) for name in names} for names in own))
+    return frozenset({*of_all, *(_stem(name) for build in fitting for name in build.nvidia), *_OF_DRIVER})
+
+
+def is_provided(library: str, torch: TorchNeed | None, machine: str | None) -> bool:
+    """True if torch, one of its requirements, or else the driver brings the library; see `provided_libraries`."""
+    return _stem(library) in provided_libraries(torch, machine)
+
+
+def _stem(library: str) -> str:
+    return PurePosixPath(library).name.partition(".so")[0]
 
 
 def is_bundled(member: str) -> bool:

@@ -9,16 +9,17 @@ https://refspecs.linuxfoundation.org/LSB_5.0.0/LSB-Core-generic/LSB-Core-generic
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shutil
 import struct
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from mmap import ACCESS_READ, mmap
 from operator import itemgetter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Final, Self, cast
 
 from elftools.common.utils import struct_parse
@@ -29,6 +30,8 @@ from wheelmill.errors import UnreadableError
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.archive import MAX_READS, MAX_SECTIONS, MAX_SYMBOL_NAME, MAX_SYMBOLS, open_archive, open_member
 from wheelmill.wheel.gpu_code import DeviceCode, read_device_code
+from wheelmill.wheel.processor import INSTRUCTIONS_UNREAD, Function, ProcessorUse, processor_use
+from wheelmill.wheel.record import installed_files
 
 _NEEDED, _SONAME, _RPATH, _TEXTREL, _RUNPATH, _FLAGS = 1, 14, 15, 22, 29, 30
 _TEXTREL_FLAG: Final = 4
@@ -170,16 +173,24 @@ _LOADED: Final = 0x2
 """SHF_ALLOC."""
 _EMPTY: Final = ("SHT_NULL", "SHT_NOBITS")
 """Types of sections without bytes in the file."""
+_INSTRUCTIONS: Final = 0x4
+"""SHF_EXECINSTR."""
+_FUNCTION, _IFUNC = 2, 10
+"""STT_FUNC and STT_GNU_IFUNC."""
+_SYMBOL: Final = struct.Struct("<IBxHQQ")
+"""Name, type, section, address and size of a symbol of x86-64."""
 _EXECUTABLE: Final = 1
 """PF_X."""
 
 
 @dataclass(kw_only=True)
 class Budget:
-    """Remaining reads and symbols for the shared objects of one wheel."""
+    """Remaining reads, symbols and bytes of code for the shared objects of one wheel."""
 
     symbols: int = MAX_SYMBOLS
     reads: int = MAX_READS
+    code: int = 0
+    """Bytes to disassemble, about eight million a second."""
 
 
 class Metered:
@@ -219,6 +230,24 @@ class Sections:
         """Bytes of all sections that are not loaded into memory; at most the size of the file."""
         kept = (header for header in self.headers if header["sh_type"] not in _EMPTY)
         return min(len(self.content), sum(header["sh_size"] for header in kept if not header["sh_flags"] & _LOADED))
+
+    def code(self, budget: Budget) -> Iterator[tuple[int, bytes]]:
+        """Yield the address and the bytes of each section with instructions, using up `budget`."""
+        for number, header in enumerate(self.headers):
+            if header["sh_type"] == "SHT_PROGBITS" and header["sh_flags"] & _INSTRUCTIONS:
+                start, end = self._place(header, f"section {number}")
+                budget.code -= end - start
+                if budget.code < 0:
+                    return
+                yield header["sh_addr"], self.content[start:end]
+
+    def functions(self) -> Iterator[Function]:
+        """Yield the functions; of a stripped object, only those that others may call."""
+        key = "SHT_SYMTAB" if "SHT_SYMTAB" in self.found else "SHT_DYNSYM"
+        table, texts = self.read(key), self.read_texts(key)
+        for name, kind, section, start, size in _SYMBOL.iter_unpack(table[: len(table) // _SYMBOL.size * _SYMBOL.size]):
+            if section and (kind := kind & 0xF) in (_FUNCTION, _IFUNC):
+                yield Function(start, start + size, texts.at(name), kind == _IFUNC)
 
     def read(self, key: str) -> bytes:
         """Bytes of a section."""
@@ -306,11 +335,31 @@ class SharedObject(Links):
     """Bytes of it that nothing loads: names of symbols and debug information."""
     compilers: tuple[str, ...] = ()
     """Compilers in their own words: ``GCC: (Debian 12.2.0-14) 12.2.0``."""
+    processor: ProcessorUse = INSTRUCTIONS_UNREAD
+    """See `processor_use`; as if without instructions if they were not read."""
 
     @property
     def is_module(self) -> bool:
         """True if its name is that of a module, not of a library."""
         return not self.name.rpartition("/")[2].startswith("lib")
+
+    @property
+    def folders_outside(self) -> tuple[str, ...]:
+        """Folders of its search path that are not below the environment in which it is installed.
+
+        An absolute one may belong to anyone on another machine; an empty or relative one is below the working folder.
+        https://man7.org/linux/man-pages/man8/ld.so.8.html
+        """
+        (file,) = installed_files([self.name])
+        own = PurePosixPath("bin" if file.place == "programs" else "", file.path).parent
+
+        def is_inside(folder: str) -> bool:
+            origin, _, below = folder.replace("${ORIGIN}", "$ORIGIN").partition("/")
+            return origin == "$ORIGIN" and posixpath.normpath(f"{own}/{below}").split("/")[0] != ".."
+
+        return (
+            tuple(folder for folder in self.search_path.split(":") if not is_inside(folder)) if self.search_path else ()
+        )
 
     @property
     def links_to_torch(self) -> bool:
@@ -350,6 +399,12 @@ class SharedObject(Links):
             needed_versions=sections.read("SHT_GNU_verneed"),
         )
         machine = _MACHINES.get(elf["e_machine"])
+        code = sections.code(file.budget) if machine == "x86_64" and file.budget.code > 0 else None
+        use = (
+            processor_use(code, sections.functions(), (symbol.name for symbol in undefined))
+            if code
+            else INSTRUCTIONS_UNREAD
+        )
         links = form.read_links(sections.read("SHT_DYNAMIC"), sections.read_texts("SHT_DYNAMIC"))
         return cls(
             name=name,
@@ -364,12 +419,28 @@ class SharedObject(Links):
             device_code=read_device_code(file.content, *sections.place(FATBIN)),
             unloaded=sections.unloaded,
             compilers=_compilers_in(sections.read(COMMENT)),
+            processor=use,
         )
 
 
 _NUMBER: Final = re.compile(r"\d+")
 _MAX_LOADED: Final = 100
 """Most files of a package that are followed from one of them."""
+
+
+def by_names(code: Iterable[SharedObject]) -> dict[str, SharedObject]:
+    """Shared objects of a wheel by the names by which others of it can need them."""
+    return {name: so for so in code for name in (so.name.rpartition("/")[2], so.soname) if name}
+
+
+def loaded_with(first: SharedObject, own: Mapping[str, SharedObject]) -> Sequence[SharedObject]:
+    """A shared object and those of its wheel that it needs, directly or through others; `own` is as of `by_names`."""
+    loaded, names = [first], {first.name}
+    for user in islice(loaded, _MAX_LOADED):
+        more = {own[library].name: own[library] for library in user.needed if library in own}
+        loaded += (so for name, so in more.items() if name not in names)
+        names.update(more)
+    return loaded
 
 
 def lost_on_import(code: Sequence[SharedObject], is_there: Callable[[str, SharedObject], bool]) -> dict[str, str]:
@@ -379,32 +450,36 @@ def lost_on_import(code: Sequence[SharedObject], is_there: Callable[[str, Shared
     ``ops5.so``, a package loads the one that it can, and torchcodec 0.17 can do without all of its ``libtorchcodec``.
     ``is_there`` is called for the libraries that the package lacks.
     """
-    own = {name: so for so in code for name in (so.name.rpartition("/")[2], so.soname) if name}
+    own = by_names(code)
     choices: dict[tuple[bool, str], list[dict[str, str]]] = {}
     for so in code:
         if so.is_module or so.links_to_torch:
-            loaded, following, lost = {so.name}, [so], dict[str, str]()
-            for user in islice(following, _MAX_LOADED):
-                foreign = [library for library in user.needed if library not in own]
-                lost |= {library: user.name for library in foreign if not is_there(library, user)}
-                more = [own[library] for library in user.needed if library in own and own[library].name not in loaded]
-                following += more
-                loaded.update(each.name for each in more)
+            lost = {
+                library: user.name
+                for user in loaded_with(so, own)
+                for library in user.needed
+                if library not in own and not is_there(library, user)
+            }
             choices.setdefault((so.is_module, _NUMBER.sub("", so.name)), []).append(lost)
     needed = [users for (is_module, _), users in choices.items() if all(users) and (is_module or len(users) == 1)]
     return {library: user for users in needed for library, user in users[0].items()}
 
 
-def shared_objects_of(wheel: Path) -> tuple[SharedObject, ...]:
-    """Read every shared object in a wheel whose archive was checked; raises as `read_members` does."""
+def shared_objects_of(wheel: Path, *, code: int = 0) -> tuple[SharedObject, ...]:
+    """Read every shared object in a wheel whose archive was checked; raises as `read_members` does.
+
+    At most `code` bytes of instructions are disassembled.
+    """
     with wheel.open("rb") as file, open_archive(file) as archive:
-        return read_members(archive, archive.infolist())
+        return read_members(archive, archive.infolist(), code=code)
 
 
-def read_members(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -> tuple[SharedObject, ...]:
+def read_members(
+    archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo], *, code: int = 0
+) -> tuple[SharedObject, ...]:
     """Read the shared objects among members of an archive; raises UnreadableError, which names the unreadable one."""
     shared_objects: list[SharedObject] = []
-    budget = Budget()
+    budget = Budget(code=code)
     with temporary_folder() as folder:
         unpacked = folder / "member"
         for member in members:

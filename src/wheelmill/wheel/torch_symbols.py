@@ -55,6 +55,16 @@ def may_be_torchs(symbol: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MachineLibraries:
+    """Libraries in torch's wheel for one processor."""
+
+    machine: str
+    """``x86_64`` or ``aarch64``."""
+    names: tuple[str, ...]
+    """File names, ascending: ``libgomp.so.1``."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TorchBuild:
     """One wheel of torch whose symbols were read."""
 
@@ -66,6 +76,10 @@ class TorchBuild:
     """True if it has the new C++ ABI: the names of symbols with strings in them differ."""
     symbols: int
     """Count of torch's symbols that it exports."""
+    libraries: tuple[MachineLibraries, ...]
+    """Libraries in its own wheels, by processor."""
+    nvidia: tuple[str, ...]
+    """Libraries in NVIDIA's wheels that it requires on x86_64, ascending: ``libcublas.so.13``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +113,7 @@ def _needs_cuda(library: str) -> bool:
 class TableSummary:
     """The first line of the table."""
 
-    schema: str = "wheelmill.torch-symbols/1"
+    schema: str = "wheelmill.torch-symbols/2"
     checked: str
     """The day that a wheel was read last: ``2026-11-22``."""
     source: str

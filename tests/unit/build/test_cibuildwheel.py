@@ -16,11 +16,11 @@ from tests.fake_docker import FakeDocker, Reply
 from tests.unit.build.conftest import MACHINE, TARGET
 from wheelmill.build.builder import BuildTask
 from wheelmill.build.docker import ContainerBuild, run_cibuildwheel, settings_of
+from wheelmill.build.local import repair_arguments
 from wheelmill.config.model import BuildArguments, LockedCommit
 from wheelmill.errors import ProcessError
 from wheelmill.system import process
 from wheelmill.system.progress import Progress
-from wheelmill.wheel.libraries import PROVIDED_BY_OTHERS
 
 IDENTIFIER = f"cp311-manylinux_{MACHINE}"
 IMAGE = "wheelmill/build:0123"
@@ -123,9 +123,10 @@ def test_settings_for_the_backend_arrive_as_they_are(tmp_path: Path) -> None:
 def test_auditwheel_runs_in_the_container_and_leaves_out_what_others_provide(
     policy: str, platform: str, tmp_path: Path
 ) -> None:
+    cell = BUILD.task.target.cell
     command = shlex.split(as_read(replace(BUILD, policy=policy), tmp_path).repair_command)
     assert command[:6] == ["env", "--unset=PYTHONPATH", "auditwheel", "repair", "--plat", platform]
-    assert command[6:-3] == [word for pattern in PROVIDED_BY_OTHERS for word in ("--exclude", pattern)]
+    assert command[6:-3] == list(repair_arguments(policy, cell.platform, cell.torch)[3:])
     assert command[-3:] == ["-w", "{dest_dir}", "{wheel}"]
 
 

@@ -1,6 +1,7 @@
 """Compilers that go through the cache: what they are called with, and what they find again."""
 
 import os
+import platform
 import shutil
 import stat
 import subprocess
@@ -88,6 +89,7 @@ def test_a_cuda_home_of_links_has_all_of_the_toolkit(home: Path) -> None:
     assert called(home / "bin" / "ptxas", "--version") == ["--version"]
 
 
+BASELINE = {"x86_64": "x86-64", "aarch64": "armv8-a"}[platform.machine()]
 PLAN = "-gencode=arch=compute_90,code=sm_90 -gencode=arch=compute_90,code=compute_90"
 RAISED, REPLACED = {"WHEELMILL_CXX_STANDARD": "20"}, {"WHEELMILL_GENCODE": PLAN}
 CACHED, HOST = {"WHEELMILL_COMPILERS": "/compilers"}, {"NVCC_CCBIN": "/opt/g++"}
@@ -120,6 +122,15 @@ ALL_FLAGS = {"NVCC_PREPEND_FLAGS": "-O1", "NVCC_APPEND_FLAGS": "--threads=2 -O3"
         ("a.cpp", RAISED, "-std=c++20 a.cpp"),
         ("-std=gnu++14 a.cu", RAISED, "-std=gnu++20 a.cu"),
         ("a.c", RAISED, "a.c"),
+        # A compiling machine's own processor and GPU are nobody else's.
+        ("-O3 -march=native a.cu", {}, f"-O3 -march={BASELINE} a.cu"),
+        ("-mtune=native -mcpu=native", {}, "-mtune=generic -mcpu=generic"),
+        ("-Xcompiler=-fPIC,-march=native,-O3", {}, f"-Xcompiler=-fPIC,-march={BASELINE},-O3"),
+        ("-Xcompiler -march=native", {}, f"-Xcompiler -march={BASELINE}"),
+        ("-march=x86-64-v3 -mavx2", {}, "-march=x86-64-v3 -mavx2"),
+        ("-arch=native a.cu", {}, "-arch=all-major a.cu"),
+        ("--gpu-architecture native a.cu", {}, "--gpu-architecture all-major a.cu"),
+        ("-o native", {}, "-o native"),
         # The plan's architectures take the place of the source's, also of those in variables of nvcc.
         (
             "-c -gencode arch=compute_75,code=sm_75 -gencode arch=compute_121,code=sm_121 -O2 a.cu",
@@ -195,6 +206,16 @@ def compile_with(compiler: Path, source: Path, cache: CompilerCache, *arguments:
     variables = {"PATH": path, "NVCC_CCBIN": shutil.which("g++") or ""} | dict(cache.variables())
     subprocess.run([compiler, *arguments, "-c", source, "-o", output], env=variables, check=True)
     return output.read_bytes()
+
+
+def test_an_object_does_not_depend_on_the_processor_that_compiles(cache: CompilerCache, tmp_path: Path) -> None:
+    source = tmp_path / "a.cpp"
+    source.write_text("void twice(float *x) { for (int i = 0; i < 1024; ++i) x[i] *= 2; }\n")
+    compiler = cache.compilers / "bin" / "g++"
+    native = compile_with(compiler, source, cache, "-O3", "-march=native")
+    assert native == compile_with(compiler, source, cache, "-O3")
+    if platform.machine() == "x86_64":
+        assert native != compile_with(compiler, source, cache, "-O3", "-march=x86-64-v3")
 
 
 def test_objects_are_found_again_and_counted(cache: CompilerCache, tmp_path: Path) -> None:

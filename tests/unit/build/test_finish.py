@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.refusals import Coded, coded
+from tests.shared_objects import compile_once
 from tests.unit.build.conftest import (
     CALLS_THE_FUTURE,
     CELL,
@@ -22,12 +23,13 @@ from wheelmill.build.builder import check_built, facts_of, finish_wheel
 from wheelmill.build.local import repair_wheel
 from wheelmill.config.model import RequiresDist
 from wheelmill.errors import BuildError
-from wheelmill.names import Sha256
+from wheelmill.names import Sha256, TorchVersion
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.platforms import AUTO_POLICY
 from wheelmill.wheel.record import check_record
+from wheelmill.wheel.shared_objects import shared_objects_of
 
 RAW = f"demo-1.0-cp311-cp311-linux_{MACHINE}.whl"
 DIST_INFO = "demo-1.0+cu130torch2.11.dist-info"
@@ -63,7 +65,7 @@ def repair(tmp_path_factory: pytest.TempPathFactory) -> Repair:
         key = (raw.read_bytes(), policy)
         if key not in known:
             folder = tmp_path_factory.mktemp("repaired")
-            known[key] = repair_wheel(raw, policy, CELL.platform, folder / "wheels", log=folder / "log")
+            known[key] = repair_wheel(raw, policy, CELL, folder / "wheels", log=folder / "log")
         return known[key]
 
     return run
@@ -108,6 +110,35 @@ def test_name_and_metadata_and_record_carry_the_label_and_the_platforms_that_the
     assert {line for line in tags.splitlines() if line.startswith("Tag: ")} == {
         f"Tag: cp311-cp311-{platform}" for platform in name.platforms
     }
+
+
+@pytest.mark.parametrize(("torch", "copied"), [(TorchVersion(2, 6), 1), (TorchVersion(2, 11), 0), (None, 1)])
+def test_openmp_is_copied_in_where_torch_does_not_bring_it(
+    torch: TorchVersion | None, copied: int, tmp_path: Path
+) -> None:
+    code = "#include <omp.h>\nint threads(void) { return omp_get_max_threads(); }"
+    openmp = compile_once(tmp_path / "_C.so", ["gcc", "-shared", "-fPIC", "-fopenmp", "source.c"], {"source.c": code})
+    raw = write_wheel(tmp_path / "raw" / RAW, files={"demo/__init__.py": b"", "demo/_C.so": openmp.read_bytes()})
+    repaired = repair_wheel(raw, AUTO_POLICY, replace(CELL, torch=torch), tmp_path / "wheels", log=tmp_path / "log")
+    with zipfile.ZipFile(repaired) as archive:
+        assert len([name for name in archive.namelist() if "libgomp" in name]) == copied
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("/tmp/wheelmill/cuda/lib64", ""),
+        ("$ORIGIN/../torch/lib:/tmp/wheelmill/cuda/lib64:", "$ORIGIN/../torch/lib"),
+        ("$ORIGIN/../torch/lib", "$ORIGIN/../torch/lib"),
+    ],
+)
+def test_search_paths_of_the_build_are_left_out(written: str, kept: str, tmp_path: Path, finish: Finish) -> None:
+    code = compile_shared_object(tmp_path / "_C.so", linker=["-rpath", written]).read_bytes()
+    files = {"demo/__init__.py": b"", "demo-1.0.data/platlib/demo/_D.so": code, "demo/_C.so": code}
+    finished = finish(write_wheel(tmp_path / "raw" / RAW, files=files))
+    assert {each.search_path for each in shared_objects_of(finished.path)} == {kept}
+    with zipfile.ZipFile(finished.path) as archive:
+        assert list(check_record(archive, DIST_INFO)) == []
 
 
 def test_a_policy_that_was_asked_for_is_the_platform_and_without_torch_the_label_has_cuda_alone(
@@ -169,7 +200,7 @@ def test_a_hundred_thousand_requirements_are_refused_at_once(raw: Path) -> None:
 def test_repairing_and_finishing_again_gives_equal_bytes(
     raw: Path, finish: Finish, repair: Repair, tmp_path: Path
 ) -> None:
-    again = repair_wheel(raw, AUTO_POLICY, CELL.platform, tmp_path / "again", log=tmp_path / "log")
+    again = repair_wheel(raw, AUTO_POLICY, CELL, tmp_path / "again", log=tmp_path / "log")
     assert again.read_bytes() == repair(raw, AUTO_POLICY).read_bytes()
     first = finish(raw).sha256
     shutil.rmtree(tmp_path / "workspace")

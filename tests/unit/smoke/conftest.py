@@ -75,6 +75,14 @@ void call(void) { inside(); outside(); if (optional) optional(); }
 """
 
 
+WITH_AVX: Final = (
+    '__attribute__((target("avx2"))) void twice(float *x) { *x *= 2; }'
+    if MACHINE == "x86_64"
+    else "void twice(void) {}"
+)
+ASKS: Final = 'void ask(void) { int a = 0, b, c, d; __asm__("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d)); }'
+
+
 @pytest.fixture(scope="session")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     """Shared objects by what there is to say of them."""
@@ -100,6 +108,12 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
         "with relocations in its code": compile_shared_object(
             folder / "_C.so", WRITTEN_CODE, linker=["-z,notext"]
         ).read_bytes(),
+        "with a path of $ORIGIN": compile_shared_object(
+            folder / "_C.so", linker=["-rpath,$ORIGIN/../torch/lib"]
+        ).read_bytes(),
+        "with a path of its builder": compile_shared_object(folder / "_C.so", linker=["-rpath,/tmp/lib"]).read_bytes(),
+        "with AVX for some": compiled(WITH_AVX + ASKS),
+        "with AVX for all": compiled(WITH_AVX),
         "for another processor": on_machine(compiled(""), {"x86_64": 183, "aarch64": 62}[MACHINE]),
         "for a GPU alone": on_machine(compiled(""), 190),
         "for a new libstdc++": compile_shared_object(folder / "_C.so", CALLS_THE_FUTURE, needs=[cxx]).read_bytes(),

@@ -296,7 +296,9 @@ def test_a_library_in_the_wheel_is_found_by_its_file_and_by_its_soname(
         assert codes_of(opened(machine_code="linked to its helper", files=files, built_here=False)) == []
 
 
-@pytest.mark.parametrize("name", ["demo.libs/libcudart-0a1b2c3d.so.13", "demo/_runtime.so"])
+@pytest.mark.parametrize(
+    "name", ["demo.libs/libcudart-0a1b2c3d.so.13", "demo/_runtime.so", "demo.libs/libgomp-0a1b2c3d.so.1.0.0"]
+)
 def test_a_second_copy_of_the_cuda_runtime_is_found(name: str, opened: Opened, objects: Mapping[str, bytes]) -> None:
     contents = opened(files={name: objects["libcudart.so.13"]})
     assert codes_of(contents) == [Code.SECOND_COPY]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.names import PythonVersion
+from wheelmill.names import PythonVersion, StableTorch, TorchNeed, TorchVersion
 from wheelmill.wheel.libraries import (
     compile_stub,
     cuda_major_of,
@@ -16,6 +16,7 @@ from wheelmill.wheel.libraries import (
     is_of_toolkit,
     is_provided,
     original_name,
+    provided_libraries,
 )
 
 
@@ -40,13 +41,38 @@ def test_a_library_of_two_majors_does_not_say_which_one_a_wheel_is_for() -> None
 
 @pytest.mark.parametrize("library", ["libtorch.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libcuda.so.1"])
 def test_torch_and_the_driver_bring_libraries(library: str) -> None:
-    assert is_provided(library)
+    assert is_provided(library, None, "x86_64")
+    assert is_provided(library, TorchVersion(2, 11), "x86_64")
 
 
 @pytest.mark.parametrize("library", ["libtorch_scatter.so", "libtorchvision.so", "libcudart_of_ours.so", "libm.so.6"])
 def test_other_names_are_nobodys(library: str) -> None:
-    assert not is_provided(library)
+    assert not is_provided(library, None, "x86_64")
+    assert not is_provided(library, TorchVersion(2, 11), "x86_64")
     assert not is_of_toolkit(library)
+
+
+@pytest.mark.parametrize(
+    ("torch", "machine", "is_torchs"),
+    [
+        (TorchVersion(2, 6), "x86_64", False),  # its own has a hash in its name
+        (TorchVersion(2, 7), "x86_64", True),
+        (TorchVersion(2, 9), "aarch64", False),
+        (TorchVersion(2, 10), "aarch64", True),
+        (TorchVersion(9, 9), "x86_64", True),
+        (StableTorch(oldest=TorchVersion(2, 10)), "x86_64", True),
+        (StableTorch(oldest=TorchVersion(2, 9)), "aarch64", False),
+        (None, "x86_64", False),
+    ],
+)
+def test_openmp_is_torchs_where_its_wheel_holds_it(torch: TorchNeed | None, machine: str, *, is_torchs: bool) -> None:
+    assert is_provided("libgomp.so.1", torch, machine) == is_torchs
+
+
+def test_libraries_of_nvidias_wheels_are_provided() -> None:
+    provided = provided_libraries(TorchVersion(2, 11), "x86_64")
+    assert {"libcublas", "libcudart", "libcudnn_ops", "libnccl", "libnvJitLink"} <= provided
+    assert not provided & {"libm", "libgfortran", "libjpeg", "libnvjpeg"}
 
 
 @pytest.mark.parametrize(

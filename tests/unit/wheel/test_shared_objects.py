@@ -3,6 +3,7 @@ import platform
 import random
 import struct
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -39,6 +40,30 @@ def test_a_shared_object_names_itself_and_what_it_needs(read: SharedObject) -> N
     assert read.needed == ("libcudart.so.13", "libc.so.6")
     assert "own" in read.defined
     assert (read.device_code.sass, read.device_code.ptx) == (("sm_90",), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "search_path", "outside"),
+    [
+        ("demo/_C.so", "", []),
+        ("demo/_C.so", "$ORIGIN", []),
+        ("demo/_C.so", "$ORIGIN/../demo.libs:${ORIGIN}/../torch/lib", []),
+        ("demo-1.0.data/platlib/demo/_C.so", "$ORIGIN/../nvidia/cu13/lib", []),
+        ("demo-1.0.data/scripts/demo", "$ORIGIN/../lib", []),
+        ("demo-1.0.data/data/lib/libdemo.so", "$ORIGIN/../lib64", []),
+        ("demo/_C.so", "/tmp/wheelmill/cuda/lib64", ["/tmp/wheelmill/cuda/lib64"]),
+        ("demo/_C.so", "$ORIGIN:/home/builder/lib", ["/home/builder/lib"]),
+        ("demo/_C.so", "$ORIGIN:", [""]),
+        ("demo/_C.so", "lib:$LIB", ["lib", "$LIB"]),
+        ("demo/_C.so", "$ORIGIN/../..", ["$ORIGIN/../.."]),
+        ("demo/_C.so", "$ORIGIN/x/../../../tmp", ["$ORIGIN/x/../../../tmp"]),
+        ("demo/_C.so", "$ORIGINAL/lib", ["$ORIGINAL/lib"]),
+    ],
+)
+def test_a_search_path_that_leads_out_of_the_environment_is_known(
+    name: str, search_path: str, outside: list[str], read: SharedObject
+) -> None:
+    assert list(replace(read, name=name, search_path=search_path).folders_outside) == outside
 
 
 def test_compilers_say_who_they_are(read: SharedObject) -> None:

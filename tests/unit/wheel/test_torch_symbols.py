@@ -35,6 +35,8 @@ def build(minor: int) -> TorchBuild:
         wheel=f"torch-2.{minor}.0-cp312-cp312-manylinux_2_28_x86_64.whl",
         cxx11_abi=True,
         symbols=2,
+        libraries=(),
+        nvidia=(),
     )
 
 
@@ -137,6 +139,8 @@ def table_of_torch_window() -> TorchSymbols:
                 wheel="torch.whl",
                 cxx11_abi=minor > 6,
                 symbols=len(symbols),
+                libraries=(),
+                nvidia=(),
             ): Exported(everywhere=frozenset(symbols), with_cuda=frozenset({"_ZN3c104cudaEv"}))
             for minor, symbols in OF_MINOR.items()
         },

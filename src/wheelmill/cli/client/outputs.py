@@ -209,6 +209,8 @@ class CodeInside(TypedDict):
     gpus: dict[str, OnGpu]
     needed: Sequence[str]
     """Libraries from outside."""
+    folders_outside: Sequence[str]
+    """Folders outside of the environment in which it looks for them; an empty one is the working folder."""
     glibc: str | None
     cuda_major: int | None
     cxx11_abi: bool | None

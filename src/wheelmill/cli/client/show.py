@@ -171,6 +171,9 @@ def _code_lines(code: CodeSummary) -> Iterator[tuple[str, str]]:
     if code.gpus:
         yield "GPUs", "; ".join(f"{gpu} ({found}) {', '.join(CARDS[gpu])}" for gpu, found in code.gpus.items())
     yield "needs", ", ".join(code.needed) or "no library from outside"
+    if code.folders_outside:
+        folders = ", ".join(folder or "the working folder" for folder in code.folders_outside)
+        yield "looks in", f"{folders}, outside of its environment"
     if code.holds_cuda_runtime:
         yield "CUDA runtime", "linked in"
     if code.compilers:
@@ -234,6 +237,7 @@ def _code_content(code: CodeSummary) -> CodeInside:
         "ptx": inside.ptx,
         "gpus": {gpu.capability: {"runs": found, "cards": CARDS[gpu]} for gpu, found in code.gpus.items()},
         "needed": code.needed,
+        "folders_outside": code.folders_outside,
         "glibc": inside.glibc,
         "cuda_major": inside.cuda_major,
         "cxx11_abi": inside.cxx11_abi,

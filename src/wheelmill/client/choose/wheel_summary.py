@@ -52,6 +52,8 @@ class CodeSummary:
     shared_objects: int
     needed: tuple[str, ...]
     """Libraries that are not in the wheel: ``libcudart.so.13``."""
+    folders_outside: tuple[str, ...]
+    """Folders of their search paths outside of the environment."""
     holds_cuda_runtime: bool
     """True if the CUDA runtime is linked into one of them."""
     compilers: tuple[str, ...]
@@ -198,6 +200,7 @@ def _code(shared_objects: tuple[SharedObject, ...]) -> CodeSummary:
         inside=describe_code(shared_objects, window_of(shared_objects)),
         shared_objects=len(shared_objects),
         needed=tuple(sorted(needed - own)),
+        folders_outside=tuple(sorted({folder for each in shared_objects for folder in each.folders_outside})),
         holds_cuda_runtime=any(each.holds_cuda_runtime for each in shared_objects),
         compilers=tuple(sorted({text for each in shared_objects for text in each.compilers})),
     )

@@ -53,6 +53,7 @@ _RULES: Final = (
     rules.cuda_majors_agree,
     rules.libraries_are_there,
     rules.imports_find_libraries,
+    rules.search_paths_are_safe,
     rules.one_runtime_is_installed,
     rules.modules_are_for_this_python,
     rules.code_fits_the_machine,

@@ -22,9 +22,8 @@ from wheelmill.names import (
     TORCH,
     CudaVersion,
     ProjectName,
-    StableTorch,
-    TorchNeed,
     TorchVersion,
+    admits,
     project_name,
 )
 from wheelmill.system.process import command_line
@@ -37,7 +36,7 @@ def torch_for_wheels(examined: Examined) -> TorchPlace:
     installed = [each.distribution for each in examined.by_project.values()]
     needs = [each.torch for each in installed if each.torch]
     exact = [need for need in needs if isinstance(need, TorchVersion) and need in examined.facts.torch]
-    allowed = [torch for torch in examined.facts.torch if all(_admits(need, torch) for need in needs)]
+    allowed = [torch for torch in examined.facts.torch if all(admits(need, torch) for need in needs)]
     own = examined.environment.torch
     torch = max(exact, default=own if own in allowed else max(allowed or examined.facts.torch))
     majors = {each.label.cuda_major for each in installed if each.label.cuda_major}
@@ -79,10 +78,6 @@ def _published_cudas(torch: TorchVersion, examined: Examined) -> list[CudaVersio
         for cuda in (cudas_of(release, examined.environment.platform) if release else ())
         if not newer_driver(cuda, examined.environment, examined.facts)
     ]
-
-
-def _admits(need: TorchNeed, torch: TorchVersion) -> bool:
-    return torch in need if isinstance(need, StableTorch) else torch == need
 
 
 Command = tuple[str, ...]
@@ -153,12 +148,16 @@ class Remedies:
             DefectCode.CORRUPT: self._reinstalled,
             DefectCode.DUPLICATE: self._one_of_two,
             DefectCode.ALIAS: self._without_alias,
+            DefectCode.SEARCH_PATH: self._reported,
             DefectCode.RUNTIMES: self._one_runtime,
             DefectCode.LIBRARY: self._libraries,
             DefectCode.LOCK: self._as_named,
             DefectCode.UNLABELLED: self._as_named,
         }
         return known.get(defect.code, self._chosen_anew)(defect)
+
+    def _reported(self, _defect: Defect) -> Remedy:
+        return Remedy(advice="take another wheel, and report it to those who built this one")
 
     def _chosen_anew(self, defect: Defect) -> Remedy:
         if defect.project == TORCH:

@@ -5,6 +5,7 @@ Rules check files, versions, and compiled code against torch, CUDA, Python and t
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -16,12 +17,12 @@ from packaging.version import InvalidVersion, Version
 from wheelmill.client.choose.fit import mismatches_inside, mismatches_of_tags, newer_driver
 from wheelmill.client.doctor.inventory import USER_SITE, Examined, Installed, needs_torch
 from wheelmill.client.records import Aspect, TargetEnvironment
-from wheelmill.names import TORCH, ProjectName, PythonVersion, StableTorch
+from wheelmill.names import TORCH, ProjectName, PythonVersion, admits
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.label import BuiltFor, words_for
 from wheelmill.wheel.libraries import cuda_majors_of, is_of_toolkit, is_provided
 from wheelmill.wheel.metadata import is_reserved
-from wheelmill.wheel.shared_objects import lost_on_import
+from wheelmill.wheel.shared_objects import SharedObject, lost_on_import
 from wheelmill.wheel.torch_symbols import describe_symbol
 
 
@@ -50,6 +51,8 @@ class DefectCode(StrEnum):
     """A wheel has no code that runs on a GPU of this machine."""
     LIBRARY = "library"
     """A library that a wheel needs is missing."""
+    SEARCH_PATH = "search-path"
+    """A library is looked for where any user of this machine may put one."""
     RUNTIMES = "runtimes"
     """The runtimes of two CUDA majors are installed."""
     IMPORT_PATH = "import-path"
@@ -277,8 +280,7 @@ def labels_agree(examined: Examined) -> Iterator[Defect]:
         distribution = each.distribution
         label, needed, torch = distribution.label, distribution.torch, environment.torch
         window = examined.windows.get(distribution.project)
-        beside = torch in needed if torch and isinstance(needed, StableTorch) else needed == torch
-        if distribution.project != TORCH and torch and needed and not beside:
+        if distribution.project != TORCH and torch and needed and not admits(needed, torch):
             told = f"; {window}" if window else ""
             detail = f"built for {words_for(needed)}, but {torch} is installed{told}"
             yield against(each, DefectCode.TORCH, detail)
@@ -350,7 +352,7 @@ def libraries_are_there(examined: Examined) -> Iterator[Defect]:
         lost = [
             f"{library} ({user})"
             for library, user in each.needed.items()
-            if _is_shared(library)
+            if _is_shared(library, environment)
             and not examined.has(library)
             and not (chooses and _is_for_other_cuda(library, environment))
         ]
@@ -361,19 +363,40 @@ def libraries_are_there(examined: Examined) -> Iterator[Defect]:
 def imports_find_libraries(examined: Examined) -> Iterator[Defect]:
     """Check that the other libraries that an import loads are there, if those of the system were found."""
     has_libc = any(name.startswith("libc.") for name in examined.libraries)
+
+    def is_found(library: str, user: SharedObject) -> bool:
+        return _is_shared(library, examined.environment) or examined.has(library, user)
+
     for each in examined.by_project.values():
         if not has_libc or is_reserved(each.distribution.project) or not _concerns_torch(each):
             continue
-        lost = lost_on_import(each.code, lambda name, user: _is_shared(name) or examined.has(name, user))
+        lost = lost_on_import(each.code, is_found)
         if lost and each.distribution.folder:
             names = some_of([f"{name} ({user})" for name, user in lost.items()])
             place = each.distribution.folder.parent / next(iter(lost.values()))
             yield replace(against(each, DefectCode.LIBRARY, f"{_NOWHERE}: {names}"), place=place)
 
 
-def _is_shared(library: str) -> bool:
+def search_paths_are_safe(examined: Examined) -> Iterator[Defect]:
+    """Check that no library is looked for in the working folder, or where every user of this machine may write."""
+    for each in examined.by_project.values():
+        folders = {folder: so.name for so in each.code for folder in so.folders_outside if _is_open(folder)}
+        if folders:
+            named = some_of([f"{folder or 'the working folder'} ({name})" for folder, name in folders.items()])
+            yield against(each, DefectCode.SEARCH_PATH, f"looks for libraries where others may put them: {named}")
+
+
+def _is_open(folder: str) -> bool:
+    """True if the working folder decides, or others may make the folder or write to it."""
+    if not folder.startswith("/"):
+        return not folder.startswith("$")
+    nearest = next(each for each in (Path(folder), *Path(folder).parents) if each.exists())
+    return bool(nearest.stat().st_mode & stat.S_IWOTH)
+
+
+def _is_shared(library: str, environment: TargetEnvironment) -> bool:
     """True if the library is torch's, CUDA's or the driver's."""
-    return is_provided(library) or is_of_toolkit(library)
+    return is_of_toolkit(library) or is_provided(library, environment.torch, environment.platform.machine)
 
 
 def _is_for_other_cuda(library: str, environment: TargetEnvironment) -> bool:

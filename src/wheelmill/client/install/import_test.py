@@ -177,7 +177,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "torch is missing, or has no CUDA": ("torch-missing", "torch-build", "torch-library"),
     "Another project is installed": ("unlabelled", "shadowed"),
     "A wheel for another machine": ("python", "platform"),
-    "Something else is imported": ("import-path",),
+    "Something else is imported": ("import-path", "search-path"),
     "A broken installation": ("missing-files", "changed-files", "corrupt", "metadata", "duplicate", "import", "crash"),
     "Not what was locked": ("lock", "alias", "hash", "size", "url"),
 }

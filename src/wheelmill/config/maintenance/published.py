@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from wheelmill.config.maintenance.torch_libraries import MARKERS, TORCH_LIB, nvidia_libraries, own_libraries
 from wheelmill.config.model import Compatibility, TorchFacts, TorchRelease
 from wheelmill.errors import IntegrityError, UnreadableError, UsageError
 from wheelmill.installers.package_index import files_of, open_index
@@ -44,13 +45,6 @@ _CUDA_RUNTIMES: Final = frozenset(
 """Projects with the version of a CUDA release that torch's wheels pin."""
 
 LINUX_X86_64: Final = Platform("linux", "x86_64")
-_MARKERS: Final = {
-    "os_name": "posix",
-    "sys_platform": "linux",
-    "platform_system": "Linux",
-    "platform_machine": "x86_64",
-}
-"""The values of environment markers on linux_x86_64 (PEP 508)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +175,7 @@ def _pinned_cuda(requirements: Iterable[Requirement]) -> CudaVersion | None:
         CudaVersion.parse(pin.version)
         for requirement in requirements
         if canonicalize_name(requirement.name) in _CUDA_RUNTIMES
-        and (requirement.marker is None or requirement.marker.evaluate(_MARKERS))
+        and (requirement.marker is None or requirement.marker.evaluate(MARKERS))
         for pin in requirement.specifier
         if pin.operator == "=="
     }
@@ -293,7 +287,6 @@ def _as_published(version: Version, builds: OwnBuilds, torch: TorchFacts) -> Pub
     )
 
 
-_FOLDER: Final = PurePosixPath("torch/lib")
 _LIBRARIES: Final = ("libtorch*.so", "libc10*.so")
 _PIECE: Final = 8 << 20
 """Bytes of one request."""
@@ -323,32 +316,37 @@ def read_symbols(
             raise UsageError("torch-not-in-index", f"the package index has no project {TORCH}")
         for torch in stale:
             release = facts.torch[torch]
-            if (file := _wheel_of(release, files)) is None:
+            wheels = _wheels_of(release, files)
+            if (file := wheels.get(LINUX_X86_64)) is None:
                 tell(f"torch {torch}: the index has no wheel of {release.release} for {LINUX_X86_64}")
                 continue
             found = _exported_by(file, web)
-            exported[_build_of(torch, release, file, found)] = found
+            exported[_build_of(torch, release, wheels, found, web)] = found
             tell(f"torch {torch}: {number_of(len(found.all), 'symbol')} in {file.filename}")
     if table and exported.keys() == set(table.summary.builds):
         return table
     return TorchSymbols.of(exported, checked=today.isoformat(), source=_SOURCE) if exported else None
 
 
-def _build_of(torch: TorchVersion, release: TorchRelease, file: Link, exported: Exported) -> TorchBuild:
+def _build_of(
+    torch: TorchVersion, release: TorchRelease, wheels: Mapping[Platform, Link], exported: Exported, web: Web
+) -> TorchBuild:
+    file = wheels[LINUX_X86_64]
     return TorchBuild(
         torch=torch,
         release=ProjectVersion(release.release),
         wheel=file.filename,
+        libraries=own_libraries(wheels, web),
+        nvidia=nvidia_libraries(file, web),
         cxx11_abi=release.default_cuda not in release.old_cxx_abi,
         symbols=len(exported.all),
     )
 
 
-def _wheel_of(release: TorchRelease, files: Iterable[Link]) -> Link | None:
-    """Return the wheel to read for a release: the symbols used by extensions are the same for every Python."""
-    wheels = (wheel for wheel in wheels_among(files) if str(wheel.version) == release.release)
-    found = (wheel.file for wheel in wheels if wheel.platform == LINUX_X86_64)
-    return min(found, key=lambda file: file.filename, default=None)
+def _wheels_of(release: TorchRelease, files: Iterable[Link]) -> Mapping[Platform, Link]:
+    """Return the wheel to read for each platform: what extensions use of it is the same for every Python."""
+    wheels = [wheel for wheel in wheels_among(files) if str(wheel.version) == release.release]
+    return {wheel.platform: wheel.file for wheel in sorted(wheels, key=lambda each: each.file.filename, reverse=True)}
 
 
 def _exported_by(file: Link, web: Web) -> Exported:
@@ -358,9 +356,9 @@ def _exported_by(file: Link, web: Web) -> Exported:
         members = [member for member in archive.infolist() if _is_library(PurePosixPath(member.filename))]
         libraries = read_members(archive, members)
     if not libraries:
-        raise UnreadableError("torch-without-libraries", f"{file.filename} has no libraries of torch in {_FOLDER}")
+        raise UnreadableError("torch-without-libraries", f"{file.filename} has no libraries of torch in {TORCH_LIB}")
     return Exported.of(libraries)
 
 
 def _is_library(path: PurePosixPath) -> bool:
-    return path.parent == _FOLDER and any(path.match(pattern) for pattern in _LIBRARIES)
+    return path.parent == TORCH_LIB and any(path.match(pattern) for pattern in _LIBRARIES)

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from packaging.version import Version
 
 from wheelmill.index.site.wheels import SiteWheel, Trees, WheelGroup, wheels_folder
-from wheelmill.names import CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
+from wheelmill.names import CudaVersion, ProjectName, PythonVersion, TorchNeed, TorchVersion, admits
 from wheelmill.plan.targets import Cell, KnownFailure, Plan, Skip
 from wheelmill.wheel.label import age_of
 from wheelmill.wheel.platforms import PLATFORMS
@@ -257,7 +257,7 @@ def _cell(torch: TorchVersion, groups: Sequence[WheelGroup], planned: Sequence[t
 
 def _is_for(needed: TorchNeed | None, torch: TorchVersion) -> bool:
     """Return whether wheels with this torch requirement are for a torch; those without one are for all."""
-    return needed is None or (torch in needed if isinstance(needed, StableTorch) else needed == torch)
+    return needed is None or admits(needed, torch)
 
 
 _SHOWN: Final = 20

@@ -315,6 +315,18 @@ CASES = {
         names="nvidia-cuda-runtime-cu12",
         mends="uninstall --python /env/bin/python nvidia-cuda-runtime-cu12",
     ),
+    "libraries-in-the-folder-of-a-builder": Broken(
+        change=extension(shared_object(search_path="$ORIGIN:/usr/lib:/tmp/builder/lib")),
+        code=DefectCode.SEARCH_PATH,
+        names="where others may put them: /tmp/builder/lib (demo/",
+        mends="take another wheel",
+    ),
+    "libraries-in-the-working-folder": Broken(
+        change=extension(shared_object(search_path="/usr/lib:")),
+        code=DefectCode.SEARCH_PATH,
+        names="the working folder (demo/",
+        mends="take another wheel",
+    ),
     "code-for-another-gpu": Broken(
         change=extension(shared_object(needed=["libtorch.so"], sm=90)),
         environment=replace(TARGET, gpus=(Gpu(capability=Architecture(12, 0)),)),

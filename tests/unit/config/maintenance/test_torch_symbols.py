@@ -17,7 +17,7 @@ from wheelmill.config.model import Compatibility
 from wheelmill.errors import UnreadableError, UsageError
 from wheelmill.names import TorchVersion
 from wheelmill.system import own_installation
-from wheelmill.wheel.torch_symbols import TorchSymbols
+from wheelmill.wheel.torch_symbols import MachineLibraries, TorchSymbols
 
 TODAY, LATER = dt.date(2026, 11, 22), dt.date(2026, 12, 24)
 NAME = "torch-{}-cp312-cp312-manylinux_2_28_x86_64.whl"
@@ -40,17 +40,41 @@ def facts() -> Compatibility:
     return replace(known, torch=replace(known.torch, releases=releases))
 
 
-def offer(index: Server, folder: Path, **libraries: str) -> None:
+def offer(index: Server, folder: Path, *, requires: str = "filelock", **libraries: str) -> None:
     """Put a wheel of torch on the index for each release: ``r2_11_0="_ZN2at1aEv"`` is what it exports."""
     names = []
     for number, (release, symbol) in enumerate(libraries.items()):
         code = compiled(folder / f"{number}.so", f"void {symbol}(void) {{}}").read_bytes()
         name = NAME.format(release.removeprefix("r").replace("_", "."))
-        wheel = write_wheel(folder / name, files={"torch/lib/libtorch_cpu.so": code, "torch/bin/tool": b"\x7fELF"})
+        metadata = f"Metadata-Version: 2.1\nName: torch\nVersion: {name.split('-')[1]}\nRequires-Dist: {requires}\n"
+        wheel = write_wheel(
+            folder / name, metadata=metadata, files={"torch/lib/libtorch_cpu.so": code, "torch/bin/tool": b"\x7fELF"}
+        )
         index.html[f"/files/{name}"] = Answer(content=wheel.read_bytes())
         names.append(name)
     links = "".join(f'<a href="/files/{name}">{name}</a>' for name in names)
     index.html["/simple/torch/"] = Answer(content=f"<!DOCTYPE html>{links}".encode(), content_type="text/html")
+
+
+def offer_nvidia(index: Server, folder: Path) -> None:
+    """Let torch require cuBLAS through ``cuda-toolkit``, and put wheels of both on the index."""
+    wheels = {
+        "cuda-toolkit": write_wheel(
+            folder / "cuda_toolkit-13.0.2-py3-none-any.whl",
+            metadata="Metadata-Version: 2.1\nName: cuda-toolkit\nVersion: 13.0.2\n"
+            'Requires-Dist: nvidia-cublas==13.*; extra == "cublas"\nRequires-Dist: nvidia-nvjpeg; extra == "nvjpeg"\n',
+            files={},
+        ),
+        "nvidia-cublas": write_wheel(
+            folder / "nvidia_cublas-13.1.0-py3-none-manylinux_2_27_x86_64.whl",
+            metadata="Metadata-Version: 2.1\nName: nvidia-cublas\nVersion: 13.1.0\n",
+            files={"nvidia/cu13/lib/libcublas.so.13": b"", "nvidia/cu13/include/cublas.h": b""},
+        ),
+    }
+    for project, wheel in wheels.items():
+        index.html[f"/files/{wheel.name}"] = Answer(content=wheel.read_bytes())
+        link = f'<!DOCTYPE html><a href="/files/{wheel.name}">{wheel.name}</a>'
+        index.html[f"/simple/{project}/"] = Answer(content=link.encode(), content_type="text/html")
 
 
 def read(facts: Compatibility, table: TorchSymbols | None = None, *, today: dt.date = TODAY) -> TorchSymbols:
@@ -67,6 +91,15 @@ def test_the_libraries_of_each_torch_are_read(index: Server, facts: Compatibilit
     assert [build.wheel for build in table.summary.builds] == [NAME.format("2.10.0"), NAME.format("2.11.0")]
     assert table.summary.checked == "2026-11-22"
     assert stale_torches(facts, table.summary) == []
+    assert [build.libraries for build in table.summary.builds] == [
+        (MachineLibraries(machine="x86_64", names=("libtorch_cpu.so",)),)
+    ] * 2
+
+
+def test_libraries_of_nvidia_are_those_of_required_wheels(index: Server, facts: Compatibility, tmp_path: Path) -> None:
+    offer(index, tmp_path, r2_10_0="_ZN2at1aEv", r2_11_0="_ZN2at1bEv", requires="cuda-toolkit[cublas]==13.0.2")
+    offer_nvidia(index, tmp_path)
+    assert [build.nvidia for build in read(facts).summary.builds] == [("libcublas.so.13",)] * 2
 
 
 def test_what_is_current_is_not_read_again(index: Server, facts: Compatibility, tmp_path: Path) -> None:
