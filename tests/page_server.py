@@ -47,7 +47,7 @@ class PageServer:
 
 
 @contextmanager
-def page_server(tls: ssl.SSLContext | None = None) -> Iterator[PageServer]:
+def page_server(tls: ssl.SSLContext | None = None, *, address: str = "127.0.0.1") -> Iterator[PageServer]:
     """Serve until the context is left; over https where there is a certificate."""
     served = PageServer()
 
@@ -70,11 +70,11 @@ def page_server(tls: ssl.SSLContext | None = None) -> Iterator[PageServer]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer((address, 0), Handler) as server:
         server.daemon_threads = True
         if tls:
             server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-        served.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
+        served.url = f"{'https' if tls else 'http'}://{address}:{server.server_port}"
         thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield served

@@ -114,6 +114,7 @@ class Sigstore:
         workflow: str = WHEELS_WORKFLOW,
         ref: str = MAIN,
         workflow_ref: str | None = None,
+        workflow_sha: str = "0" * 40,
         issuer: str = ISSUER,
         runner: str = "github-hosted",
         signed: datetime = SIGNED_AT,
@@ -127,6 +128,7 @@ class Sigstore:
             workflow: the path of the workflow.
             ref: the branch or tag that it runs on.
             workflow_ref: that of the workflow, where it is another one.
+            workflow_sha: the commit of the workflow.
             issuer: who says all of this of the job.
             runner: whose machine it runs on.
             signed: when the log of signatures saw it.
@@ -143,7 +145,9 @@ class Sigstore:
         home = f"https://github.com/{repository}"
         signer = f"https://github.com/{workflows or repository}/{workflow}@{workflow_ref or ref}"
         build = f"{home}/.github/workflows/wheels.yml@{ref}"
-        certificate = self._certificate(key, {8: issuer, 9: signer, 11: runner, 12: home, 14: ref, 18: build})
+        certificate = self._certificate(
+            key, {8: issuer, 9: signer, 10: workflow_sha, 11: runner, 12: home, 14: ref, 18: build}
+        )
         signature = key.sign(f"DSSEv1 {len(kind)} {kind} {len(payload)} ".encode() + payload, _ECDSA)
         bundle = {
             "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",

@@ -39,6 +39,9 @@ Sha256 = NewType("Sha256", str)
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
+RUN_NUMBER: Final = re.compile(r"^[0-9]+\Z")
+"""The number that a host gave a run; it reaches URLs and outputs of workflows."""
+
 MAX_TEXT: Final = 4096
 """Characters of a version, a range or a requirement; Python converts no number of more than 4,300 digits."""
 

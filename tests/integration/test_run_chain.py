@@ -41,3 +41,6 @@ def test_a_run_takes_up_what_another_one_left(start: Start, tmp_path: Path) -> N
     unknown = wheelmill("plan", "--run", "4", "--continue", "9")
     assert unknown.returncode == 2
     unknown.check_refused("run-unknown", "run 9")
+    for command in (["plan", *WANTED], ["summary", str(tmp_path), "--plan", str(tmp_path / "plan.json")]):
+        named = wheelmill(*command, "--run", "1\nnotice=forged")
+        named.check_refused("run-invalid", r"'1\nnotice=forged'")

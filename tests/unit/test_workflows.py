@@ -1,5 +1,6 @@
 """What the workflow files promise: whoever opens a pull request reaches no token and no machine of ours."""
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -199,7 +200,11 @@ def test_what_is_released_and_listed_is_attested_by_the_default_branch() -> None
     }
     assert steps_that_require.keys() == {"wheels-shard.release", "index.index"}
     assert len(set(steps_that_require.values())) == 1
-    assert "github.event.repository.default_branch" in next(iter(steps_that_require.values()))
+    (required,) = set(steps_that_require.values())
+    assert "github.event.repository.default_branch" in required
+    # Of a workflow that another repository calls, this commit counts, and those that a file of the caller names.
+    assert "format('{0}:{1}@{2}{3}', github.repository, job.workflow_repository, job.workflow_sha" in required
+    assert "wheelmill.commits" in required
 
 
 def test_the_token_of_a_pull_request_reads_the_repository_and_nothing_else() -> None:
@@ -292,13 +297,61 @@ def test_a_release_waits_for_the_rules_of_its_environment() -> None:
     assert read("wheels-shard")["jobs"]["release"]["environment"] == "release"
 
 
-@needs("jq")
+def outputs_in(text: str) -> dict[str, str]:
+    """Outputs of a step, as the host reads the file that it writes."""
+    found, lines = {}, iter(text.splitlines())
+    for line in lines:
+        name, multiline, end = line.partition("<<")
+        if multiline:
+            found[name] = "\n".join(iter(lambda: next(lines), end))
+        else:
+            name, _, value = line.partition("=")
+            found[name] = value
+    return found
+
+
+def write_output(content: bytes, file: Path) -> None:
+    """Hand on a value as workflows do."""
+    argv = [str(ROOT / "scripts" / "output"), "value"]
+    subprocess.run(argv, input=content, env={**os.environ, "GITHUB_OUTPUT": str(file)}, check=True)
+
+
+def test_outputs_have_one_writer() -> None:
+    assert [where for where, step in steps() if re.search("GITHUB_(OUTPUT|ENV|PATH|STATE)", step.get("run", ""))] == []
+
+
 @pytest.mark.parametrize(
-    ("summary", "line"), [("{}", "continues=\n"), ('{"continues": ["1", "2"]}', "continues=1 2\n")]
+    ("content", "value"),
+    [
+        ("a\nEND-OF-NOTICE\ncontinues=666\nother<<END-OF-NOTICE\nx", None),
+        ("notice=forged\n\nnotice<<x\nforged\nx", None),
+        ("a\nvalue\n", "a\nvalue"),
+        ('{"shards": []}\n', '{"shards": []}'),
+        ("x" * 1_000_000, None),
+        ("\n", ""),
+        ("", ""),
+    ],
 )
+def test_a_text_that_ends_its_output_and_begins_another(content: str, value: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "output"
+    file.write_text("earlier=1\n")
+    write_output(content.encode(), file)
+    assert outputs_in(file.read_text()) == {"earlier": "1", "value": content if value is None else value}
+
+
+def test_the_end_of_an_output_cannot_be_foreseen(tmp_path: Path) -> None:
+    ends = set()
+    for number in range(3):
+        write_output(b"x", tmp_path / str(number))
+        ends.add((tmp_path / str(number)).read_text().splitlines()[0].partition("<<")[2])
+    assert sorted(map(len, ends)) == [32, 32, 32]
+
+
+@needs("jq")
+@pytest.mark.parametrize(("summary", "line"), [("{}", "\n"), ('{"continues": ["1", "2"]}', "1 2\n")])
 def test_which_runs_are_taken_up_is_handed_on_and_after_a_rehearsal_none(summary: str, line: str) -> None:
     scripts = [step["run"] for where, step in steps() if where == "wheels.summary" and "run" in step]
-    (expression,) = re.findall(r"jq --raw-output '(\"continues=.+)' out/summary.json", "\n".join(scripts))
+    (expression,) = re.findall(r"jq --raw-output '(.continues.+)' out/summary.json", "\n".join(scripts))
     jq = ["jq", "--raw-output", expression]
     assert subprocess.run(jq, input=summary, capture_output=True, text=True, check=True).stdout == line
 

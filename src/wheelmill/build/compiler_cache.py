@@ -14,6 +14,7 @@ import re
 import shutil
 import stat
 import sysconfig
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,16 +23,19 @@ from typing import Final, Self
 
 from platformdirs import user_cache_path
 
-from wheelmill.build.provenance import COMPILERS, BuildPlace, CacheCounts, identity_of
+from wheelmill.build.provenance import COMPILERS, BuildPlace, CacheCounts, identity_of, source_identity
 from wheelmill.errors import IntegrityError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import own_installation, process
 from wheelmill.system.files import atomic_write
+from wheelmill.system.folders import remove_tree
 from wheelmill.system.progress import Progress, number_of
 from wheelmill.system.sandbox import Sandbox
 
 MAX_SIZE: Final = 10 << 30
 """Bytes of one cache."""
+_UNUSED_S: Final = 30 * 24 * 3600
+"""Seconds after which an unused cache is removed: each change of a source begins another."""
 _PATHS: Final = 2
 """Raised when builds see sources under another path: nvcc names symbols by it, and ccache ignores it."""
 
@@ -68,7 +72,8 @@ class CompilerCache:
         return CacheCounts(found=found, compiled=numbers["cache_miss"] + numbers["recache"])
 
     def _ccache(self, option: str) -> str:
-        return process.run([self.compilers / "ccache", option], env={"CCACHE_DIR": str(self.folder)})
+        own = {"CCACHE_DIR": str(self.folder), "CCACHE_CONFIGPATH": os.devnull}  # none that foreign code wrote
+        return process.run([self.compilers / "ccache", option], env=own)
 
 
 def caches() -> Path:
@@ -81,11 +86,17 @@ def cache_of(
 ) -> CompilerCache:
     """Open the cache of a target's group, with compilers in the build's workspace.
 
-    `toolkit` and `place` are part of its name: ccache sees the bytes of nvcc and of compilers, but not of programs that
-    they call. `python_include` has the headers of the build's Python, as the build will see them.
+    Foreign code may write into it, so only builds of the same source and patches open it. `toolkit` and `place` are
+    part of its name, too: ccache sees the bytes of nvcc and of compilers, but not of programs that they call.
+    `python_include` has the headers of the build's Python, as the build will see them.
     """
-    folder = caches() / f"{target.cell.group}-{toolkit}-{identity_of(place)[:16]}-{_PATHS}"
+    identities = f"{source_identity(target)[:32]}-{identity_of(place)[:16]}"
+    folder = caches() / f"{target.cell.group}-{toolkit}-{identities}-{_PATHS}"
     folder.mkdir(parents=True, exist_ok=True)
+    os.utime(folder)
+    for other in caches().iterdir():
+        if time.time() - other.lstat().st_mtime > _UNUSED_S:
+            remove_tree(other)
     compilers = workspace / "compilers"
     (compilers / "bin").mkdir(parents=True)
     shutil.copy2(Path(sysconfig.get_path("scripts")) / "ccache", compilers / "ccache")
@@ -169,7 +180,7 @@ def part_in(cache: CompilerCache) -> CompiledPart:
 
     def count(name: str) -> int:
         listed = cache.folder / name  # by ``docker/through-ccache.sh``
-        units = len(listed.read_bytes().splitlines()) if listed.exists() else 0
+        units = len(listed.read_bytes().splitlines()) if listed.is_file() and not listed.is_symlink() else 0
         listed.unlink(missing_ok=True)
         return units
 

@@ -158,6 +158,12 @@ def inputs_of(target: BuildTarget, place: BuildPlace | None = None, policy: str 
     return BuildInputs(target=target, files=files, wheelmill=version, place=place, policy=policy)
 
 
+def source_identity(target: BuildTarget) -> Sha256:
+    """Hash the source of a target and its patches; equal ones have equal hashes on every machine."""
+    inputs = inputs_of(target)
+    return sha256_of_bytes(repr((inputs.target.source, inputs.files)).encode())
+
+
 def identity_of(record: BuildInputs | BuildPlace) -> Sha256:
     """Hash inputs or a place; equal records have equal hashes on every machine."""
     content = asdict(record)

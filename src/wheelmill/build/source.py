@@ -42,6 +42,8 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
             except ProcessError as error:
                 message = f"{locked.git} does not give {locked.commit} ({locked.ref}):\n{error.tail}"
                 raise BuildError("source-unavailable", message) from None
+            except UnreadableError as error:
+                raise BuildError("source-too-large", str(error)) from None
             try:
                 locked.folder_in(folder)
             except ValueError as error:

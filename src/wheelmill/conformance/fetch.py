@@ -48,7 +48,8 @@ class Politeness:
 class Fetcher:
     """Client for one index; a context manager that keeps connections open. Threads may share it.
 
-    The URL may hold a user and a password. `mounts` are httpx transports by server; a request may take `seconds`.
+    The URL may hold a user and a password; pages of a public one lead to no inner address. `mounts` are httpx
+    transports by server; a request may take `seconds`.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Fetcher:
             mounts=mounts,
             retries=Retries(sleep),
             seconds=seconds,
+            start=None if url == ORIGIN else url,  # a folder of this machine may lead anywhere
         )
 
     def __enter__(self) -> Self:

@@ -4,6 +4,9 @@ Some hosts in front of a bucket serve ``index.html`` for a folder. Others serve 
 a domain that R2 gives a bucket. So a page is sent under both names. A page in JSON also gets its own address, as such
 hosts do not negotiate content types.
 
+The metadata of a site's objects names its place, and only such objects are removed: whoever can write the list of a
+site's keys must not choose what its owner deletes.
+
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/WebsiteEndpoints.html#WebsiteRestEndpointDiff
 https://packaging.python.org/en/latest/specifications/simple-repository-api/#endpoint-configuration
 """
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
+from urllib.parse import quote
 
 from wheelmill.errors import ReleaseError, SiteError
 from wheelmill.release.ledger.records import is_date_tag
@@ -66,7 +70,8 @@ def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
     progress.step(f"sending {len(differing)} of {number_of(len(paths), 'object')} to {bucket}")
     for sent in begin(partial(_send, bucket, paths), differing, threads=_AT_ONCE):
         sent.result()
-    gone = sorted(key for key in {*before} - paths.keys() if not _is_of_releases(key))
+    listed = ((key, bucket.find(key)) for key in sorted({*before} - paths.keys()))
+    gone = [key for key, found in listed if found and found.owner == quote(str(bucket))]
     for key in gone:
         bucket.remove(key)
     _write_record(bucket, paths, etag)
@@ -130,4 +135,4 @@ def _etag_of(content: bytes) -> str:
 
 
 def _send(bucket: Bucket, paths: Mapping[str, Path], key: str) -> None:
-    bucket.ensure(key, Asset.of_bytes(key, _content_of(key, paths[key])), cache=_CACHE)
+    bucket.ensure(key, Asset.of_bytes(key, _content_of(key, paths[key])), cache=_CACHE, owner=quote(str(bucket)))

@@ -11,7 +11,7 @@ from typing import Final
 from wheelmill.names import ProjectName
 from wheelmill.pipeline.chain import MAX_ATTEMPTS, RunEnd
 from wheelmill.pipeline.summary import GroupOutcome, ReportedFailure, State, Summary, clip
-from wheelmill.system.process import fenced
+from wheelmill.system.process import fenced, printable
 from wheelmill.system.progress import number_of
 
 MAX_ROWS: Final = 300
@@ -77,7 +77,7 @@ def markdown_of(summary: Summary, run: RunText | None = None) -> str:
     ]
     if not summary.outcomes and not summary.waiting:
         sections.insert(0, ["Nothing to build."])
-    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+    return printable("\n\n".join("\n".join(lines) for lines in sections if lines)) + "\n"
 
 
 def notice_of(summary: Summary, run: RunText) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from wheelmill.errors import ProcessError
+from wheelmill.errors import ProcessError, UnreadableError
 from wheelmill.system import process
 
 _GIT: Final = (
@@ -19,6 +19,11 @@ _GIT: Final = (
 )
 _SUBMODULE: Final = "160000"
 """The mode of another repository's commit in an index: https://git-scm.com/docs/index-format"""
+
+MAX_SUBMODULES: Final = 512
+"""Submodules of a source, nested ones too; PyTorch has about 100."""
+MAX_CHECKOUT: Final = 16 << 30
+"""Bytes of all files of a source."""
 
 _clones: Final[dict[str, Path]] = {}
 """Folders on this disk to fetch from, by URL; see `use_clones`."""
@@ -57,20 +62,25 @@ def find_tags(url: str, pattern: str) -> tuple[str, ...]:
 def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> None:
     """Fetch the files of one commit into a new folder, without ``.git``: a ``setup.py`` that finds it may fetch more.
 
-    Raises ProcessError if the repository does not answer, or it or a submodule lacks the commit.
+    Raises ProcessError if the repository does not answer, or it or a submodule lacks the commit; UnreadableError if the
+    source has too many submodules or bytes.
     """
     files = _is_file(url)  # submodules of a remote repository must not be folders of this machine
-    left = [(url, commit, folder)]
-    while left:
-        address, wanted, place = left.pop()
+    found, size = [(url, commit, folder)], 0
+    for address, wanted, place in found:  # submodules are added meanwhile
         origin = _place_of(address)
         try:
-            _check_out(address, origin, wanted, place, files=files or origin != address)
+            _fetch(address, origin, wanted, place, files=files or origin != address)
+            size += _size_of(wanted, place)
+            if len(found) > 1 + MAX_SUBMODULES or size > MAX_CHECKOUT:
+                most = f"{MAX_SUBMODULES} submodules or {MAX_CHECKOUT >> 30} GiB"
+                raise UnreadableError("source-too-large", f"{url} has more than {most}, as {origin} shows")
+            _git("checkout", "--quiet", "--detach", wanted, cwd=place)
         except ProcessError as error:  # name the submodule or clone, unknown to the caller
             tail = f"{origin}: {error.tail}"
             raise ProcessError("git-failed", str(error), returncode=error.returncode, tail=tail) from None
         if submodules:
-            left.extend(_submodules_in(place))
+            found.extend(_submodules_in(place))
     for own in list(folder.rglob(".git")):
         if own.is_dir():
             shutil.rmtree(own)
@@ -78,14 +88,19 @@ def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> No
             own.unlink(missing_ok=True)
 
 
-def _check_out(url: str, origin: str, commit: str, folder: Path, *, files: bool) -> None:
+def _fetch(url: str, origin: str, commit: str, folder: Path, *, files: bool) -> None:
     _git("init", "--quiet", "--template=", folder)
     _git("remote", "add", "origin", url, cwd=folder)  # the base of relative URLs of submodules
     try:
         _git("fetch", "--quiet", "--depth=1", "--", origin, commit, cwd=folder, files=files)
     except ProcessError:  # some servers provide only commits that a ref names
         _git("fetch", "--quiet", "--", origin, "+refs/*:refs/remotes/origin/*", cwd=folder, files=files)
-    _git("checkout", "--quiet", "--detach", commit, cwd=folder)
+
+
+def _size_of(commit: str, folder: Path) -> int:
+    """Bytes of the files of a commit, as they will be on disk."""
+    sizes = (line.split(maxsplit=4)[3] for line in _git("ls-tree", "-r", "--long", commit, cwd=folder).splitlines())
+    return sum(int(size) for size in sizes if size != "-")  # of submodules
 
 
 def _submodules_in(checkout: Path) -> Iterator[tuple[str, str, Path]]:

@@ -25,6 +25,7 @@ from httpx_retries import RetryTransport
 
 from wheelmill.errors import IntegrityError, NetworkError, UsageError
 from wheelmill.names import Sha256
+from wheelmill.web.addresses import Addresses
 from wheelmill.web.credentials import Credentials, Origin, authorization_for, without_credentials
 from wheelmill.web.transport import (
     BYTES_PER_SECOND,
@@ -112,7 +113,9 @@ class Web:
     """Client for any number of servers, which threads may share; a context manager.
 
     `before` is called with the URL before each request, redirects and retries included; its exception stops the
-    request. `mounts` are httpx's transports for some servers. `seconds` limits a request; see `SECONDS`.
+    request. `mounts` are httpx's transports for some servers. `seconds` limits a request; see `SECONDS`. No redirect
+    leads from a public server to an inner address; with `start`, nor do other requests than those for its own server,
+    if that is public.
     """
 
     def __init__(
@@ -125,8 +128,11 @@ class Web:
         before: Callable[[str], None] = lambda _url: None,
         mounts: Mapping[str, httpx.BaseTransport] | None = None,
         seconds: float = SECONDS,
+        start: str | None = None,
     ) -> None:
         self._credentials = credentials
+        self._start = start
+        self._addresses = Addresses()
         self._seconds = seconds
         self._retries = retries
         try:
@@ -299,9 +305,11 @@ class Web:
         at = shown
         try:
             credential = headers.get("Authorization") or self._credentials(url)
+            leader = httpx.URL(self._start) if self._start else None
             for _ in range(_REDIRECTS + 1):
                 own = {"Authorization": credential} if credential else {}
                 request = self._client.build_request(method, at, headers={**sent, **own}, content=body)
+                request.extensions["trace"] = self._addresses.guard(request.url, leader)
                 exchange.tries = 0
                 answer = RetryTransport(exchange, self._retries).handle_request(request)
                 if answer.status_code in FAILED or self._retries.is_retryable_status_code(answer.status_code):
@@ -309,6 +317,7 @@ class Web:
                     raise _no_answer(shown, outcome, exchange.tries, status=answer.status_code)
                 if not answer.has_redirect_location:
                     return answer
+                leader = request.url
                 before, at = at, without_credentials(urljoin(at, answer.headers["Location"]))
                 if urlsplit(at).scheme not in ("https", urlsplit(before).scheme) or method not in SAFE:
                     raise NetworkError(

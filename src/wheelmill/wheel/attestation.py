@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -40,6 +41,9 @@ _SERVER: Final = "https://github.com"
 _ISSUER: Final = "https://token.actions.githubusercontent.com"
 _FULCIO: Final = "1.3.6.1.4.1.57264.1"
 """The authority's own extensions."""
+_RELEASED: Final = r"refs/tags/(v|wheelmill-)[0-9]+(\.[0-9]+){0,2}"
+"""Tags of wheelmill's releases. Other refs may be commits of a fork, which GitHub has under the parent's name, too."""
+_COMMIT: Final = re.compile("[0-9a-f]{40}")
 _STATEMENT: Final = "application/vnd.in-toto+json"
 
 
@@ -52,20 +56,25 @@ class Signer:
     branch: str = "main"
     """Its runs on this branch count, where the workflows are its own."""
     workflows: str | None = None
-    """The repository whose workflows it calls; then, its runs on tags count."""
+    """The repository whose workflows it calls, in a release; then, its runs on tags count."""
+    commits: tuple[str, ...] = ()
+    """Commits of the called workflows that count beside their releases."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``OWNER/REPO``, ``OWNER/REPO@BRANCH``, or ``OWNER/REPO:OWNER/REPO``, the second with called workflows.
+        """Read ``OWNER/REPO[@BRANCH]``, or ``OWNER/REPO:OWNER/REPO[@COMMIT,...]``, the second with called workflows.
 
         Raises ValueError for anything else.
         """
-        repository, at, branch = text.partition("@")
+        repository, at, ref = text.partition("@")
         repository, calls, workflows = repository.partition(":")
-        right = not (at and calls) and bool(branch) == bool(at) and _is_repository(workflows) == bool(calls)
+        commits = tuple(ref.split(",")) if at and calls else ()
+        right = (
+            bool(ref) == bool(at) and _is_repository(workflows) == bool(calls) and all(map(_COMMIT.fullmatch, commits))
+        )
         if not right or not _is_repository(repository):
-            raise ValueError(f"expected OWNER/REPO, OWNER/REPO@BRANCH or OWNER/REPO:OWNER/REPO, not {text!r}")
-        return cls(repository, branch or "main", workflows or None)
+            raise ValueError(f"expected OWNER/REPO[@BRANCH] or OWNER/REPO:OWNER/REPO[@COMMIT,...], not {text!r:.200}")
+        return cls(repository, "main" if calls else ref or "main", workflows or None, commits)
 
     def policy(self, workflow: str) -> VerificationPolicy:
         """Required values in a certificate (https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md)."""
@@ -76,8 +85,10 @@ class Signer:
             policy.OIDCBuildSignerURI(f"{repository}/{workflow}@{ref}"),
             policy.OIDCSourceRepositoryRef(ref),
         ]
-        if self.workflows:  # any release of the called workflows, any tag of its own
-            signed = [_Beginning(9, f"{_SERVER}/{self.workflows}/{workflow}@"), _Beginning(14, "refs/tags/")]
+        if self.workflows:
+            called = re.escape(f"{_SERVER}/{self.workflows}/{workflow}@")
+            named = [policy.AllOf([_Matching(9, f"{called}.+"), policy.OIDCBuildSignerDigest(c)]) for c in self.commits]
+            signed = [policy.AnyOf([_Matching(9, called + _RELEASED), *named]), _Matching(14, "refs/tags/.+")]
         others = policy.OIDCSourceRepositoryURI(repository), policy.OIDCRunnerEnvironment("github-hosted")
         return policy.AllOf([policy.OIDCIssuerV2(_ISSUER), *signed, *others])
 
@@ -91,12 +102,12 @@ def _is_repository(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Beginning:
-    """Policy on the beginning of a value in a certificate; the library's own policies compare all of it."""
+class _Matching:
+    """Policy on the form of a value in a certificate; the library's own policies compare it."""
 
     number: int
     """Number of the extension below Fulcio's."""
-    text: str
+    pattern: str
 
     def verify(self, cert: Certificate) -> None:
         """Check a certificate; raises VerificationError, as the policies of sigstore do."""
@@ -109,8 +120,8 @@ class _Beginning:
         except ExtensionNotFound:
             raise VerificationError(f"the certificate lacks {_FULCIO}.{self.number}") from None
         value = asn1.decode_der(str, extension.value.public_bytes())
-        if not value.startswith(self.text):
-            raise VerificationError(f"the certificate has {value}, which does not begin with {self.text}")
+        if not re.fullmatch(self.pattern, value):
+            raise VerificationError(f"the certificate has {value}, not {self.pattern}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ import platform
 import shutil
 import stat
 import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,9 +31,11 @@ from wheelmill.build.compiler_cache import (
 from wheelmill.build.environment import complete_toolkit, provide_toolkit
 from wheelmill.build.local import LocalBuilder
 from wheelmill.build.provenance import BuildPlace, CacheCounts, identity_of, inputs_of
+from wheelmill.config.model import LockedCommit, LockedSdist
 from wheelmill.errors import IntegrityError
 from wheelmill.installers.environments import PackageFolder
-from wheelmill.names import PythonVersion
+from wheelmill.names import PythonVersion, Sha256
+from wheelmill.plan.targets import BuildTarget, Source
 from wheelmill.system import own_installation
 from wheelmill.system.sandbox import Sandbox
 
@@ -253,6 +256,66 @@ def test_another_toolkit_has_another_cache(cache: CompilerCache, tmp_path: Path)
     assert cache_of(other_python, "13.0.2", PLACE, tmp_path / "third", Path("/usr/include")).folder == cache.folder
     newer = replace(PLACE, compilers=("g++ 15.1",))
     assert cache_of(TARGET, "13.0.2", newer, tmp_path / "fourth", Path("/usr/include")).folder != cache.folder
+
+
+def folder_of(target: BuildTarget, workspace: Path) -> Path:
+    return cache_of(target, "13.0.2", PLACE, workspace, Path("/usr/include")).folder
+
+
+def test_another_source_of_the_same_name_has_another_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hostile setup.py leaves an object where the build of the trusted source would look for it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    sources: dict[str, Source] = {
+        "sdist": LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("1" * 64)),
+        "other sdist": LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("2" * 64)),
+        "commit": LockedCommit(git="https://host.example/demo", ref="v1.0", commit="1" * 40),
+        "other commit": LockedCommit(git="https://host.example/demo", ref="v1.0", commit="2" * 40),
+        "fork": LockedCommit(git="https://host.example/fork", ref="v1.0", commit="1" * 40),
+        "folder": tmp_path / "folder",
+        "other folder": tmp_path / "hostile",
+    }
+    for name, text in (("folder", "trusted"), ("hostile", "hostile")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "setup.py").write_text(text)
+    targets = {name: replace(TARGET, source=source) for name, source in sources.items()}
+    for text in ("a", "b"):
+        (tmp_path / f"{text}.patch").write_text(text)
+        package = replace(TARGET.package, directory=tmp_path, patches=(tmp_path / f"{text}.patch",))
+        targets[f"patched with {text}"] = replace(targets["sdist"], package=package)
+    folders = {name: folder_of(target, tmp_path / "work" / name) for name, target in targets.items()}
+    assert len(set(folders.values())) == len(targets)
+    assert folder_of(targets["sdist"], tmp_path / "again") == folders["sdist"]
+    copy = replace(TARGET, source=Path(shutil.copytree(tmp_path / "folder", tmp_path / "copy")))
+    assert folder_of(copy, tmp_path / "of the copy") == folders["folder"]
+
+
+def test_a_cache_with_settings_for_the_machine_outside(cache: CompilerCache, tmp_path: Path) -> None:
+    """Foreign code writes them, and the counts are read without a sandbox."""
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (cache.folder / "ccache.conf").write_text(f"log_file = {victim}\ntemporary_dir = {tmp_path / 'theirs'}\n")
+    cache.reset_counts()
+    assert cache.counts() == CacheCounts(found=0, compiled=0)
+    assert victim.read_text() == "mine"
+    assert not (tmp_path / "theirs").exists()
+
+
+def test_a_cache_whose_lists_of_units_are_something_else(cache: CompilerCache) -> None:
+    (cache.folder / "ours").symlink_to("/dev/zero")
+    os.mkfifo(cache.folder / "others")
+    assert part_in(cache) == CompiledPart(ours=0, others=0)
+    (cache.folder / "ours").write_text("a.cu\nb.cu\n")
+    assert part_in(cache) == CompiledPart(ours=2, others=0)
+
+
+def test_a_cache_that_no_build_opened_for_a_month_is_removed(cache: CompilerCache, tmp_path: Path) -> None:
+    old, recent = (cache.folder.with_name(name) for name in ("old", "recent"))
+    for folder, days in ((old, 31), (recent, 29), (cache.folder, 365)):
+        folder.mkdir(exist_ok=True)
+        (folder / "object").touch()
+        os.utime(folder, (time.time() - days * 24 * 3600,) * 2)
+    assert folder_of(TARGET, tmp_path / "later") == cache.folder
+    assert [(folder / "object").exists() for folder in (old, recent, cache.folder)] == [False, True, True]
 
 
 @pytest.mark.real

@@ -222,6 +222,54 @@ def test_exactly_the_locked_commit_is_fetched_without_anything_of_git(upstream: 
     assert other != sha256
 
 
+def fan(width: int, depth: int) -> Repository:
+    """A repository whose submodules have submodules: few commits, many checkouts."""
+    made = repository(Commit({"leaf": ""}), name="leaf")
+    for _ in range(depth):
+        made = repository(
+            Commit({"setup.py": ""}, submodules={f"s{number}": made for number in range(width)}), name="fan"
+        )
+    return made
+
+
+def fetches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Commands of git that fetch, as they are run."""
+    run, seen = process.run, list[str]()
+
+    def watched(argv: Any, **options: Any) -> str:
+        seen.extend(word for word in argv if word == "fetch")
+        return run(argv, **options)
+
+    monkeypatch.setattr(process, "run", watched)
+    return seen
+
+
+@pytest.mark.parametrize(("width", "depth"), [(3, 3), (30, 1), (1, 30)])
+def test_a_fan_of_submodules(width: int, depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wheelmill.system.git.MAX_SUBMODULES", 12)
+    seen = fetches(monkeypatch)
+    with pytest.raises(BuildError, check=coded("source-too-large", "fan", "more than 12 submodules")):
+        fetch_source(at(fan(width, depth), submodules=True), tmp_path)
+    assert len(seen) <= 14
+
+
+def test_as_many_submodules_as_a_source_may_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wheelmill.system.git.MAX_SUBMODULES", 12)
+    source, _ = fetch_source(at(fan(3, 2), submodules=True), tmp_path)
+    assert len(list(source.rglob("leaf"))) == 9
+
+
+def test_a_submodule_that_is_small_until_it_is_checked_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = repository(Commit({f"zeros{number}": "0" * 1_000_000 for number in range(3)}), name="bomb")
+    upstream = repository(Commit({"setup.py": ""}, submodules={"third_party": bomb}))
+    monkeypatch.setattr("wheelmill.system.git.MAX_CHECKOUT", 2_999_999)
+    with pytest.raises(BuildError, check=coded("source-too-large", "bomb")):
+        fetch_source(at(upstream, submodules=True), tmp_path / "refused")
+    assert not list(tmp_path.rglob("zeros*"))
+    monkeypatch.setattr("wheelmill.system.git.MAX_CHECKOUT", 3_001_000)  # and .gitmodules
+    fetch_source(at(upstream, submodules=True), tmp_path / "taken")
+
+
 def test_all_of_a_repository_is_the_source_of_what_lies_in_a_folder_of_it(tmp_path: Path) -> None:
     upstream = repository(Commit({"README.md": "", "python/setup.py": ""}, links={"bindings": "python"}))
     for subdirectory in ("python", "bindings"):

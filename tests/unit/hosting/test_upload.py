@@ -1,6 +1,7 @@
 """Sites that are sent to buckets."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -133,14 +134,44 @@ def test_a_site_has_nothing_where_releases_are(name: str, site: Path, bucket: Bu
     assert s3.objects == {}
 
 
-def test_a_record_that_names_releases_removes_none(site: Path, bucket: Bucket, s3: S3) -> None:
+THEIRS = ["files/a/x.whl", "v2026-11-21/manifest.json", "ledger.tar.gz", "simple/theirs/index.html", "thesis.pdf"]
+
+
+def list_also(s3: S3, *keys: str) -> None:
+    """Add keys to the site's list, as whoever may write that one object could."""
+    record = s3.keys["cuda/.site.json"]
+    record.value = json.dumps({"schema": "wheelmill.uploaded-site/1", "keys": keys}).encode()
+
+
+def test_a_list_that_names_what_is_not_the_sites_removes_none(site: Path, bucket: Bucket, s3: S3) -> None:
     upload_site(site, bucket, QUIET)
-    theirs = ["files/a/x.whl", "v2026-11-21/manifest.json", "ledger.tar.gz"]
-    for key in theirs:
-        s3.keys[f"cuda/{key}"] = s3.keys["cuda/404.html"]
-    s3.keys["cuda/.site.json"].value = json.dumps({"schema": "wheelmill.uploaded-site/1", "keys": theirs}).encode()
+    for key in THEIRS:
+        bucket.write_verified(key, b"theirs", cache="no-cache", over=None)
+    list_also(s3, "simple/gone.html", *THEIRS)
+    assert str(upload_site(site, bucket, QUIET)) == "0 objects sent, 8 the same, 0 removed"
+    assert {f"cuda/{key}" for key in THEIRS} <= set(s3.keys)
+
+
+def test_a_list_of_a_bucket_does_not_remove_the_site_of_a_prefix(site: Path, s3: S3, clock: FakeClock) -> None:
+    whole, below = replace(store_on(clock).bucket, prefix=""), replace(store_on(clock).bucket, prefix="staging/")
+    upload_site(site, below, QUIET)
+    write(site / "simple" / "gone" / "index.html", "gone")
+    upload_site(site, whole, QUIET)
+    (site / "simple" / "gone" / "index.html").unlink()
+    record = json.loads(s3.keys[".site.json"].value)
+    record["keys"] += ["staging/404.html", "../wheels/staging/404.html"]
+    s3.keys[".site.json"].value = json.dumps(record).encode()
+    assert "2 removed" in str(upload_site(site, whole, QUIET))  # a page has two names
+    assert "staging/404.html" in s3.keys
+
+
+def test_a_page_that_another_wrote_over_is_not_removed(site: Path, bucket: Bucket, s3: S3) -> None:
+    upload_site(site, bucket, QUIET)
+    (found,) = (etag for key, etag in bucket.keys("404.html"))
+    bucket.write_verified("404.html", b"theirs", cache="no-cache", over=found)
+    (site / "404.html").unlink()
     assert "0 removed" in str(upload_site(site, bucket, QUIET))
-    assert {f"cuda/{key}" for key in theirs} <= set(s3.keys)
+    assert pages(s3)["404.html"] == "theirs"
 
 
 def test_a_record_of_something_else_is_named(site: Path, bucket: Bucket, s3: S3) -> None:

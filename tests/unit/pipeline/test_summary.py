@@ -173,6 +173,14 @@ def test_a_log_cannot_end_the_fence_around_it(tmp_path: Path) -> None:
     assert lines[lines.index("`````text") :].count("`````") == 1
 
 
+def test_a_report_that_reads_backwards(tmp_path: Path) -> None:
+    found = summary_in(tmp_path, {"demo": {"failures": [failure("demo-cp312\u202e", "a\u202eb\u200bc\n##[error]x")]}})
+    text = markdown_of(found)
+    assert {r"demo-cp312\u202e", r"a\u202eb\u200bc"} <= {word.strip("`:") for word in text.split()}
+    assert not {"\u202e", "\u200b"} & set(text)
+    assert "##[" not in text
+
+
 def test_what_the_compiler_said_is_shown_once(tmp_path: Path) -> None:
     refused = failure("bad", "demo does not build:\nx.cu(7): error: no type") | {"compiler": "x.cu(7): error: no type"}
     lines = markdown_of(summary_in(tmp_path, {"bad": {"failures": [refused]}})).splitlines()

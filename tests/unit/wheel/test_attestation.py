@@ -64,12 +64,59 @@ def test_nobody_elses_signature_counts(sigstore: Sigstore, who: dict[str, Any]) 
     assert "VerificationError" in fault_of(sigstore.attest({WHEEL: SHA256}, **who))
 
 
-@pytest.mark.parametrize("called", ["refs/tags/v1", "refs/heads/main", "0" * 40])
+COMMIT, OTHER, FORKS = "1" * 40, "2" * 40, "f" * 40
+
+
+@pytest.mark.parametrize("called", ["v1", "v1.2", "v1.2.3", "wheelmill-1.2.3"])
 def test_a_package_that_calls_our_workflow_signs_on_its_tags_with_any_release_of_ours(
     sigstore: Sigstore, called: str
 ) -> None:
-    bundle = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": called})
+    bundle = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": f"refs/tags/{called}"})
     assert verify_bundles([bundle], CALLER, WHEELS_WORKFLOW).files == {(WHEEL, SHA256): bundle}
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        *(
+            FORKS,
+            f"refs/heads/{FORKS}",
+            "refs/heads/main",
+            "refs/heads/v1.2.3",
+            "refs/pull/7/merge",
+            "refs/pull/7/head",
+        ),
+        *("refs/tags/v2026-11-21", "refs/tags/v1.2.3-rc", "refs/tags/latest", "refs/tags/v1.2.3/../v1"),
+        *("refs/tags/v1.2.3\n", "refs/tags/v1@refs/heads/x", "x@refs/tags/v1.2.3"),
+    ],
+)
+@pytest.mark.parametrize("signer", ["me/demo:owner/wheelmill", f"me/demo:owner/wheelmill@{COMMIT},{OTHER}"])
+def test_a_commit_of_a_fork_under_the_name_of_its_parent(sigstore: Sigstore, called: str, signer: str) -> None:
+    """GitHub runs ``owner/wheelmill/...@COMMIT`` for a commit of any fork."""
+    bundle = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": called, "workflow_sha": FORKS})
+    found = verify_bundles([bundle], Signer.parse(signer), WHEELS_WORKFLOW)
+    assert found.files == {}
+    assert "VerificationError" in found.faults[0]
+
+
+@pytest.mark.parametrize("called", [COMMIT, "refs/heads/main"])
+def test_a_commit_that_is_named_counts_whatever_leads_to_it(sigstore: Sigstore, called: str) -> None:
+    signer = Signer.parse(f"me/demo:owner/wheelmill@{OTHER},{COMMIT}")
+    bundle = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": called, "workflow_sha": COMMIT})
+    assert verify_bundles([bundle], signer, WHEELS_WORKFLOW).files == {(WHEEL, SHA256): bundle}
+    released = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_sha": FORKS})
+    assert verify_bundles([released], signer, WHEELS_WORKFLOW).faults == ()
+    for who in ({"workflows": "owner/wheelmill-fork"}, {"workflow": "x.yml"}, {"ref": "refs/heads/main"}):
+        other = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": called, "workflow_sha": COMMIT} | who)
+        assert verify_bundles([other], signer, WHEELS_WORKFLOW).files == {}
+
+
+def test_a_ref_that_names_a_commit_is_not_the_commit(sigstore: Sigstore) -> None:
+    """A branch may be called like a commit that is named; the digest counts."""
+    signer = Signer.parse(f"me/demo:owner/wheelmill@{COMMIT}")
+    for called in (COMMIT, f"refs/heads/{COMMIT}"):
+        bundle = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": called, "workflow_sha": FORKS})
+        assert verify_bundles([bundle], signer, WHEELS_WORKFLOW).files == {}
 
 
 @pytest.mark.parametrize(
@@ -151,8 +198,26 @@ def test_a_signer_is_a_repository_and_a_branch(text: str, branch: str) -> None:
     assert Signer.parse(text) == Signer("owner/repo", branch)
 
 
+def test_a_signer_may_name_commits_of_the_workflows_it_calls() -> None:
+    signer = Signer.parse(f"me/demo:owner/wheelmill@{COMMIT},{OTHER}")
+    assert signer == Signer("me/demo", workflows="owner/wheelmill", commits=(COMMIT, OTHER))
+
+
 @pytest.mark.parametrize(
-    "text", ["", "owner", "owner/", "owner/repo/x", "owner/repo@", "owner/repo:", "me/demo:owner/repo@main"]
+    "text",
+    [
+        "",
+        "owner",
+        "owner/",
+        "owner/repo/x",
+        "owner/repo@",
+        "owner/repo:",
+        "me/demo:owner/repo@main",
+        "me/demo:owner/repo@",
+        f"me/demo:owner/repo@{'1' * 40},",
+        f"me/demo:owner/repo@{'1' * 39}",
+        f"me/demo:o/r@{'A' * 40}",
+    ],
 )
 def test_a_signer_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected OWNER/REPO"):

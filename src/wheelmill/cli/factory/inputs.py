@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar, get_args
 import typer
 
 from wheelmill.cli.shared.commands import say, say_warning
-from wheelmill.cli.shared.options import CONFIG_VARIABLE, attestation_option, of_a_size
+from wheelmill.cli.shared.options import CONFIG_VARIABLE, attestation_option, of_a_run, of_a_size
 from wheelmill.config.load import OWN, PACKAGES, is_file_of_packages, load_config
 from wheelmill.config.model import Config, Topic
 from wheelmill.errors import ReleaseError, TimeOverError, UsageError
@@ -287,8 +287,8 @@ def artifacts_of(runs: Sequence[str]) -> JobArtifacts:
     """Open the artifacts of runs, in the repository that this job runs in."""
     from wheelmill.release.github import JobArtifacts, Repository  # needs the factory extra
 
-    if wrong := [run for run in runs if not run.isdecimal()]:
-        raise UsageError("run-invalid", f"--run: expected the number of a run, not {wrong[0]!r}")
+    for run in runs:
+        of_a_run(run)
     if not (name := os.environ.get("GITHUB_REPOSITORY")):
         raise UsageError(
             "run-without-repository",

@@ -25,7 +25,7 @@ from wheelmill.cli.factory.inputs import (
     store_at,
 )
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
-from wheelmill.cli.shared.options import with_groups
+from wheelmill.cli.shared.options import of_a_run, with_groups
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.config.maintenance.amend import added_torches, changed_since
 from wheelmill.config.model import Config
@@ -225,7 +225,7 @@ class ChainOptions:
 
     run: Annotated[
         str | None,
-        typer.Option("--run", help="Claim the groups for this run, so that no other run builds them.", metavar="N"),
+        typer.Option("--run", help="Claim the groups for this run and no other.", metavar="N", callback=of_a_run),
     ] = None
     continues: Annotated[
         str | None,

@@ -13,7 +13,7 @@ import typer
 
 from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, PlaceOptions, StoreOption, config_at, store_at
 from wheelmill.cli.shared.commands import JsonOption, print_json, say_warning
-from wheelmill.cli.shared.options import with_groups
+from wheelmill.cli.shared.options import of_a_run, with_groups
 from wheelmill.release.ledger.releases import published
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class RunOptions:
     run: Annotated[
         str | None,
         typer.Option(
-            help="Free what this run claimed in the store's ledger, and keep there what it leaves.", metavar="N"
+            help="Free what this run claimed in the ledger, and keep what it leaves.", metavar="N", callback=of_a_run
         ),
     ] = None
     store: StoreOption = DEFAULT_STORE

@@ -20,8 +20,10 @@ from packaging.utils import canonicalize_name
 from wheelmill.cli.shared.commands import say
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.detect import NamedTorch, Overrides, detect_environment, python_in
+from wheelmill.config.fields import is_commit
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import (
+    RUN_NUMBER,
     TORCH,
     CudaVersion,
     Platform,
@@ -54,12 +56,20 @@ def of_a_size(value: float | None) -> float | None:
     raise typer.BadParameter(f"expected a number up to {_MOST:,.0f}, not {value}.")
 
 
+def of_a_run(value: str | None) -> str | None:
+    """Refuse a run that is no number."""
+    if value and not RUN_NUMBER.fullmatch(value):
+        raise UsageError("run-invalid", f"--run: expected the number of a run, not {value!r}")
+    return value
+
+
 def attestation_option(variable: str | None = None) -> Any:  # noqa: ANN401 - as typer.Option itself
     """Make the option that requires attestations; `variable` is its environment variable."""
     return typer.Option(
         "--require-attestation",
         help="Take only wheels that this repository's own workflow attested, on this branch (main by default). For a "
-        "package that calls package.yml: its repository, a colon, and the repository of the workflow.",
+        "package that calls package.yml: its repository, a colon, and the repository of the workflow, whose releases "
+        "count; behind an @, commits of it that do, too, or a file that lists them.",
         metavar="OWNER/REPO[@BRANCH]",
         envvar=variable,
     )
@@ -69,11 +79,22 @@ SignerOption = Annotated[str | None, attestation_option()]
 
 
 def signer_of(option: str | None) -> Signer | None:
-    """Parse the signer whose attestations are required."""
+    """Parse the signer whose attestations are required, also with a file of commits."""
+    repositories, at, ref = (option or "").partition("@")
     try:
-        return Signer.parse(option) if option else None
-    except ValueError as error:
+        if ":" in repositories:
+            ref = ",".join(commit for word in ref.split(",") for commit in _commits_in(word))
+        return Signer.parse(f"{repositories}{at}{ref}") if option else None
+    except (OSError, ValueError) as error:
         raise UsageError("signer-invalid", f"--require-attestation: {error}") from None
+
+
+def _commits_in(word: str) -> list[str]:
+    """Return a commit itself, or those that a file lists, with comments behind ``#``."""
+    if is_commit(word) or not Path(word).is_file():
+        return [word]
+    lines = Path(word).read_text(encoding="utf-8").splitlines()
+    return [commit for line in lines for commit in line.partition("#")[0].split()]
 
 
 def with_groups(command: Callable[..., Result]) -> Callable[..., Result]:

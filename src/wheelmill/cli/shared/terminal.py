@@ -5,16 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
+from rich.text import Text
 
+from wheelmill.system.process import printable
 from wheelmill.system.progress import Progress
 
 
 class _Console(Console):
+    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - rich's own
+        """Make text printable, also in cells of tables."""
+        return super().render_str(printable(text), **options)
+
     def on_broken_pipe(self) -> NoReturn:
         """Let the command line end the program; rich would exit with 1."""
         raise BrokenPipeError

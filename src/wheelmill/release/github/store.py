@@ -204,8 +204,6 @@ class GitHubStore:
 
         https://docs.github.com/en/rest/actions/workflow-runs#get-a-workflow-run
         """
-        if not run.isdecimal():
-            return None
         with Calls(self.repository, self.pace, QUIET) as calls:
             try:
                 status = calls.read(f"asking for run {run}", lambda: calls.repository.get_workflow_run(int(run)).status)

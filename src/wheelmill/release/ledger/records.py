@@ -12,9 +12,10 @@ from typing import Annotated, Final, Protocol, runtime_checkable
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
-from wheelmill.names import ProjectName, PythonVersion, ReleaseTag, Sha256
+from wheelmill.names import RUN_NUMBER, ProjectName, PythonVersion, ReleaseTag, Sha256
 from wheelmill.plan.targets import Cell, KnownFailures, PastBuild, PastBuilds
 from wheelmill.release.manifest import WHEEL_FILENAME
+from wheelmill.system.process import printable
 from wheelmill.wheel.name import WheelName
 
 AN_HOUR: Final = timedelta(hours=1)
@@ -23,6 +24,9 @@ TRIED_AGAIN: Final = timedelta(days=30)
 """After this, a failed build is tried again even with the same inputs."""
 LONGEST_RUN: Final = timedelta(days=35)
 """The host ends a run after this time (https://docs.github.com/en/actions/reference/limits)."""
+
+RunNumber = Annotated[str, Field(pattern=RUN_NUMBER)]
+"""The number that the host gave a run."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,26 +59,28 @@ class LedgerRelease:
     wheels: tuple[ReleasedWheel, ...]
 
 
-def _with_zones(failures: KnownFailures) -> KnownFailures:
-    """Refuse times without a time zone; plan owns the record and does not use pydantic."""
+def _checked(failures: KnownFailures) -> KnownFailures:
+    """Refuse times without a time zone, and make text printable; plan owns the record and does not use pydantic."""
     if any(failure.failed_at.tzinfo is None for failure in failures.values()):
         raise ValueError("expected 'failed_at' with a time zone")
-    return failures
+    return {
+        inputs: replace(each, id=printable(each.id), reason=printable(each.reason), log=printable(each.log))
+        for inputs, each in failures.items()
+    }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failures:
     """Builds whose source the compiler refused."""
 
-    by_inputs: Annotated[KnownFailures, AfterValidator(_with_zones)]
+    by_inputs: Annotated[KnownFailures, AfterValidator(_checked)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
     """Claim: a run builds this group, so no other run does."""
 
-    run: str
-    """The number that the host gave the run."""
+    run: RunNumber
     attempt: int
     since: AwareDatetime
     cell: Cell
@@ -106,7 +112,7 @@ class Reservation:
 class UnreleasedGroup:
     """Wheels that passed but are in no release yet; they are artifacts of the run that built them."""
 
-    run: str
+    run: RunNumber
     wheels: Mapping[str, Sha256]
     """Their hashes, by file name."""
 
@@ -124,7 +130,7 @@ class LedgerRun:
     unreleased: Mapping[str, UnreleasedGroup] = field(default_factory=dict)
     """Groups that are built and only have to be released."""
     since: AwareDatetime
-    continues: str | None = None
+    continues: RunNumber | None = None
     """The run whose work it goes on with."""
     waits_for: tuple[str, ...] = ()
     """Groups of other runs whose wheels some of its own require."""
@@ -139,8 +145,7 @@ class Work:
     leases: Mapping[str, Lease] = field(default_factory=dict)
     """By name; publishers share one."""
     changes: tuple[Reservation, ...] = ()
-    runs: Mapping[str, LedgerRun] = field(default_factory=dict)
-    """By the number that the host gave the run."""
+    runs: Mapping[RunNumber, LedgerRun] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -211,6 +211,8 @@ _MOST: Final = 5 << 40
 _PAGES: Final = 10_000
 """Pages of a listing, a thousand keys each."""
 _TRIES: Final = 3
+_OWNER: Final = "wheelmill-owner"
+"""Name of the metadata with the mark of an object."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,6 +224,8 @@ class Found:
     size: int
     sha256: Sha256 | None
     """None if the server does not say."""
+    owner: str | None
+    """Mark that `Bucket.write` was given for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,7 +315,8 @@ class Bucket:
         """Look for an object; None if there is none."""
         with suppress(AbsentError), self._asking(f"looking for {self}/{key}") as ask:
             answer = ask.head_object(Bucket=self.name, Key=self.prefix + key, ChecksumMode="ENABLED")
-            return Found(etag=etag_of(answer), size=answer["ContentLength"], sha256=sha256_in(answer))
+            owner = answer.get("Metadata", {}).get(_OWNER)
+            return Found(etag=etag_of(answer), size=answer["ContentLength"], sha256=sha256_in(answer), owner=owner)
         return None
 
     def read(self, key: str, *, seen: str | None = None) -> tuple[str | None, bytes | None]:
@@ -356,11 +361,12 @@ class Bucket:
                 raise NetworkError("answer-cut-short", f"{what}: {len(piece)} bytes came instead of {size}")
             yield piece
 
-    def write(self, key: str, asset: Asset, *, cache: str, over: str | None) -> str | None:
+    def write(self, key: str, asset: Asset, *, cache: str, over: str | None, owner: str = "") -> str | None:
         """Create an object, or replace the one with the ETag `over`, without a retry.
 
-        The key also gives its Content-Type; `cache` is its Cache-Control header. The result is its ETag; None if
-        another object than `over` is there. After a NetworkError it may have been written.
+        The key also gives its Content-Type; `cache` is its Cache-Control header, `owner` a mark of ASCII characters.
+        The result is its ETag; None if another object than `over` is there. After a NetworkError it may have been
+        written.
         """
         condition = {"IfMatch": over} if over else {"IfNoneMatch": "*"}
         try:
@@ -372,13 +378,14 @@ class Bucket:
                     ContentType=type_of(key),
                     CacheControl=cache,
                     ChecksumSHA256=base64.b64encode(bytes.fromhex(asset.sha256)).decode(),
+                    Metadata={_OWNER: owner} if owner else {},
                     **condition,
                 )
                 return etag_of(answer)
         except (AbsentError, TakenError):
             return None
 
-    def ensure(self, key: str, asset: Asset, *, cache: str) -> None:
+    def ensure(self, key: str, asset: Asset, *, cache: str, owner: str = "") -> None:
         """Write a file under a key, replacing any object, with retries; see `write`."""
         failure = NetworkError("write-lost", f"{self}/{key} is not there although it was written")
         for pause in (0.0, 0.0, *PATIENT):
@@ -387,7 +394,7 @@ class Bucket:
                 found = self.find(key)
                 if found and self.holds(key, found, asset):
                     return
-                self.write(key, asset, cache=cache, over=found.etag if found else None)
+                self.write(key, asset, cache=cache, over=found.etag if found else None, owner=owner)
             except NetworkError as error:
                 failure = error
         raise failure

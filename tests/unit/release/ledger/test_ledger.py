@@ -2,11 +2,13 @@
 
 import gzip
 import io
+import json
 import tarfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +58,44 @@ def claim(group: str, run: str = "1") -> Callable[[LedgerState], LedgerState]:
         return replace(state, work=replace(state.work, claims=claims))
 
     return edit
+
+
+@pytest.mark.parametrize("name", ["1\nnotice=forged", "7\n", "../7", "by hand", "", "\u0663", "-1"])
+@pytest.mark.parametrize("place", ["runs", "claims", "unreleased", "continues"])
+def test_a_run_that_is_named_with_line_breaks(name: str, place: str, tmp_path: Path) -> None:
+    """Names of runs reach the outputs of workflows, and URLs."""
+    claimed = {"run": name, "attempt": 1, "since": "2026-11-21T00:00:00Z", "cell": json.loads(record_bytes(CELL))}
+    work = {
+        "runs": {"runs": {name: RUN}},
+        "claims": {"claims": {"demo": claimed}},
+        "unreleased": {"runs": {"1": RUN | {"unreleased": {"demo": {"run": name, "wheels": {}}}}}},
+        "continues": {"runs": {"1": RUN | {"continues": name}}},
+    }
+    with pytest.raises(ReleaseError, check=coded("not-a-ledger", "pattern")):
+        ledger_with(work[place], tmp_path).read()
+
+
+def test_a_failure_that_reads_backwards(tmp_path: Path) -> None:
+    """Its text is shown by 'release ledger', in plans and on pages."""
+    failure = {"id": "demo\u202e", "target": "0" * 64, "failed_at": "2026-11-21T00:00:00Z", "reason": "a\u202eb\u00e9"}
+    content = json.dumps({"by_inputs": {"1" * 64: failure | {"log": "x\u200b\ny"}}}).encode()
+    (tmp_path / "ledger.tar.gz").write_bytes(write_archive({"failures.json": content}))
+    (found,) = store_in(tmp_path).ledger.read().failures.values()
+    assert (found.id, found.reason, found.log) == (r"demo\u202e", r"a\u202ebé", "x\\u200b\ny")
+
+
+def test_a_run_that_is_a_number_is_read(tmp_path: Path) -> None:
+    ledger = ledger_with({"runs": {"7": RUN | {"continues": "16234567890"}}}, tmp_path)
+    assert ledger.read().work.runs["7"].continues == "16234567890"
+
+
+RUN: dict[str, Any] = {"attempt": 1, "filters": {}, "groups": [], "since": "2026-11-21T00:00:00Z"}
+
+
+def ledger_with(work: dict[str, Any], folder: Path) -> Ledger:
+    """A ledger of this work."""
+    (folder / "ledger.tar.gz").write_bytes(write_archive({"work.json": json.dumps(work).encode()}))
+    return store_in(folder).ledger
 
 
 def add_release(state: LedgerState) -> LedgerState:
