@@ -36,6 +36,7 @@ MAX_SIZE: Final = 10 << 30
 """Bytes of one cache."""
 _UNUSED_S: Final = 30 * 24 * 3600
 """Seconds after which an unused cache is removed: each change of a source begins another."""
+_CCACHE: Final = Path(sysconfig.get_path("scripts"), "ccache")
 _PATHS: Final = 2
 """Raised when builds see sources under another path: nvcc names symbols by it, and ccache ignores it."""
 
@@ -72,8 +73,10 @@ class CompilerCache:
         return CacheCounts(found=found, compiled=numbers["cache_miss"] + numbers["recache"])
 
     def _ccache(self, option: str) -> str:
-        own = {"CCACHE_DIR": str(self.folder), "CCACHE_CONFIGPATH": os.devnull}  # none that foreign code wrote
-        return process.run([self.compilers / "ccache", option], env=own)
+        """Run our own ccache: a build may have replaced the one among its compilers, and written settings."""
+        sandbox = Sandbox(writable={self.folder: self.folder}, readable=[_CCACHE])
+        variables = {"CCACHE_DIR": str(self.folder), "CCACHE_CONFIGPATH": os.devnull}
+        return sandbox.run([_CCACHE, option], cwd=self.folder, env=variables)
 
 
 def caches() -> Path:
@@ -99,7 +102,7 @@ def cache_of(
             remove_tree(other)
     compilers = workspace / "compilers"
     (compilers / "bin").mkdir(parents=True)
-    shutil.copy2(Path(sysconfig.get_path("scripts")) / "ccache", compilers / "ccache")
+    shutil.copy2(_CCACHE, compilers / "ccache")
     (compilers / "python-include").symlink_to(python_include)
     for name in COMPILERS:
         shutil.copy(own_installation.DOCKER / "through-ccache.sh", compilers / "bin" / name)

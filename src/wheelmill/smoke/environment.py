@@ -185,7 +185,8 @@ def _environment(
     python: PythonVersion | None, torch: TorchVersion | None, torch_place: str | None, index: CandidateIndex
 ) -> Iterator[SmokeEnvironment]:
     with temporary_folder() as folder:
-        venv = environments.create(folder, python=python, with_pip=True)
+        # Not the folder itself, which is closed to the user that foreign code of root runs as.
+        venv = environments.create(folder / "environment", python=python, with_pip=True)
         prefix = venv.evaluate("import json, sys; print(json.dumps(sys.base_prefix))")
         yield LocalEnvironment(
             venv=venv,

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_KEYCTL: Final = {"x86_64": 250, "aarch64": 219}
+"""Number of a system call that the C library has no name for; https://man7.org/linux/man-pages/man2/keyctl.2.html."""
+_JOIN_SESSION_KEYRING: Final = 1
 _NO_SUCH_PROGRAM: Final = 127
 """As shells say it."""
 
@@ -40,6 +43,8 @@ def main(parent: int, argv: list[str]) -> NoReturn:
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if number := _KEYCTL.get(os.uname().machine):
+        libc.syscall(number, _JOIN_SESSION_KEYRING, None)  # a new one: the session's may have a password or a ticket
     signal.signal(signal.SIGTERM, _end)
     if os.getppid() != parent:  # the parent died before PR_SET_PDEATHSIG was set
         sys.exit(1)

@@ -25,7 +25,7 @@ from typing import Any, Final
 from wheelmill.errors import ProcessError, UnreadableError
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.process import environment_for_foreign_code
-from wheelmill.system.sandbox import Sandbox
+from wheelmill.system.sandbox import Sandbox, own_interpreter
 
 if sys.platform == "win32":
     from wheelmill.system import windows
@@ -89,11 +89,10 @@ def _answers(calls: Sequence[Path], limits: CallLimits) -> Iterator[Any | Unread
 def _run(folder: Path, limits: CallLimits) -> UnreadableError | None:
     """Make the calls in a folder; the result is the error that ended the process early, None if it finished."""
     roots = [Path(__file__).parents[2], *([Path(site.getusersitepackages())] if site.ENABLE_USER_SITE else [])]
-    readable = [path for path in (Path(sys.prefix), Path(sys.base_prefix), *roots) if path.is_dir()]
     environment = environment_for_foreign_code() | {"PYTHONPATH": os.pathsep.join(map(str, roots))}
     numbers = (str(limits.seconds), str(limits.memory))
     try:
-        Sandbox(writable={folder: folder}, readable=readable).run(
+        Sandbox(writable={folder: folder}, readable=[*own_interpreter(), *roots]).run(
             [sys.executable, "-P", "-m", __name__, *numbers, folder],
             cwd=folder,
             env=environment,

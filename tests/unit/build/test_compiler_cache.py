@@ -528,6 +528,18 @@ def test_a_header_that_an_installer_links_once_more_has_not_changed(
     assert cache.counts() == CacheCounts(found=1, compiled=1)
 
 
+def test_neither_a_ccache_nor_its_settings_that_a_build_left_have_any_effect(
+    open_cache: OpenCache, tmp_path: Path
+) -> None:
+    """Both lie in folders that foreign code may write to."""
+    cache = open_cache("machine")
+    write_program(cache.compilers / "ccache", f"#!/bin/sh\ntouch {tmp_path}/outside\n")
+    (cache.folder / "ccache.conf").write_text(f"log_file = {tmp_path}/outside\n")
+    cache.reset_counts()
+    assert cache.counts() == CacheCounts(found=0, compiled=0)
+    assert not (tmp_path / "outside").exists()
+
+
 def test_how_many_jobs_compile_a_wheel_does_not_change_what_it_is() -> None:
     divided = replace(TARGET, package=replace(TARGET.package, shards_per_wheel=4))
     assert identity_of(inputs_of(divided)) == identity_of(inputs_of(TARGET))

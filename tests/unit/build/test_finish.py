@@ -207,6 +207,25 @@ def test_repairing_and_finishing_again_gives_equal_bytes(
     assert finish(raw).sha256 == first
 
 
+def test_a_library_of_another_user_that_a_wheel_names_by_its_folder_is_not_grafted(tmp_path: Path) -> None:
+    """RUNPATH names any folder of this machine, and auditwheel copies what it finds there."""
+    library = compile_shared_object(tmp_path / "theirs" / "libsecret.so.1", linker=["-soname=libsecret.so.1"])
+    code = compile_shared_object(tmp_path / "_C.so", needs=[library], linker=[f"-rpath={library.parent}"])
+    hostile = write_wheel(tmp_path / "raw" / RAW, files={"demo/__init__.py": b"", "demo/_C.so": code.read_bytes()})
+    with pytest.raises(BuildError, check=coded("auditwheel-refused", "libsecret.so.1")):
+        repair_wheel(hostile, AUTO_POLICY, CELL.platform, tmp_path / "wheels", log=tmp_path / "log")
+    for left in tmp_path.glob("wheels/*.whl"):
+        assert not [name for name in zipfile.ZipFile(left).namelist() if "libsecret" in name]
+
+
+def test_a_wheel_of_another_user_that_a_build_links_to_is_not_repaired(raw: Path, tmp_path: Path) -> None:
+    link = tmp_path / "linked" / RAW
+    link.parent.mkdir()
+    link.symlink_to(raw)
+    with pytest.raises(BuildError, check=coded("auditwheel-refused")):
+        repair_wheel(link, AUTO_POLICY, CELL.platform, tmp_path / "wheels", log=tmp_path / "log")
+
+
 def test_programs_stay_executable_and_data_moves_with_the_version(
     raw: Path, machine_code: bytes, finish: Finish
 ) -> None:

@@ -14,6 +14,7 @@ from tests.progress import RecordedProgress
 from tests.refusals import coded
 from tests.unit.build.conftest import CELL, TARGET, write_toolkit
 from tests.unit.build.test_compiler_cache import write_program
+from tests.unit.system.test_sandbox import confined
 from tests.wheels import write_wheel
 from wheelmill.build import local
 from wheelmill.build.builder import BuildTask
@@ -198,6 +199,33 @@ def test_the_build_is_told_what_to_compile_for_and_with_and_no_secret(
         str(toolkit / "bin"),
     ]
     assert Path(variables["TMPDIR"]).is_relative_to(workspace)
+
+
+@confined
+def test_a_hook_replaces_neither_the_python_nor_the_packages_that_are_used_after_it(workspace: Path) -> None:
+    """uv calls the Python outside, and its cache has the same files as the packages."""
+    environment = prepare_environment(
+        replace(WITHOUT_TORCH, source=Path("project")), PLACE, workspace, log=workspace / "log"
+    )
+    code = """
+import os, sys
+for name in ("venv/bin/python", "venv/bin/new", "packages/new", "tmp/new"):
+    try:
+        os.close(os.open(os.path.join(sys.argv[1], name), os.O_WRONLY | os.O_CREAT))
+    except OSError:
+        continue
+    print(name)
+"""
+    words: list[str | Path] = [environment.python, "-c", code, workspace]
+    assert environment.sandbox.run(words, cwd=workspace, env=environment.variables) == "tmp/new\n"
+
+
+def test_programs_outside_of_the_system_keep_what_is_beside_them_and_a_home_its_secrets(tmp_path: Path) -> None:
+    for name in ("bin", "lib64/gcc", "include", "share/cmake-4.0", "share/keyrings", "etc"):
+        (tmp_path / name).mkdir(parents=True)
+    variables = {"PATH": f"{tmp_path}/bin:relative", "LD_LIBRARY_PATH": f"{tmp_path}/etc"}
+    given = {str(path.relative_to(tmp_path)) for path in local._tools(variables)}  # noqa: SLF001
+    assert given == {"bin", "lib64", "include", "share/cmake-4.0", "etc"}
     assert "secret" not in variables.values()
 
 
