@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from wheelmill.errors import InstallError, IntegrityError, NetworkError, Process
 from wheelmill.installers.package_index import UV_CONFIG_FILE, configured_index, index_only_variables, uv_index_settings
 from wheelmill.system import process
 from wheelmill.system.folders import temporary_folder
+from wheelmill.system.programs import find_program
 from wheelmill.system.progress import Progress
 from wheelmill.web.credentials import (
     Credential,
@@ -69,7 +69,7 @@ def own_uv() -> Path:
 
 def find_uv() -> Path | None:
     """Return uv on PATH, else the one installed with this program; None if there is neither."""
-    if program := shutil.which("uv"):
+    if program := find_program("uv"):
         return Path(program)
     try:
         return own_uv()

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
-from wheelmill.errors import ProcessError
+from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import Sha256
 from wheelmill.system.git import files_of_checkout
 from wheelmill.system.locks import open_locked, wait_silently
@@ -32,6 +32,8 @@ _EXCHANGE: Final = 2
 PUBLIC_FILE: Final = 0o644
 PUBLIC_FOLDER: Final = 0o755
 
+MAX_FILE_BYTES: Final = 1 << 20
+"""Bytes of a file that people write; tomlkit takes two seconds for them."""
 MAX_FILENAME: Final = 255
 """Characters of a file name; no file system of today keeps more."""
 MAX_ENTRIES: Final = 100_000
@@ -47,6 +49,24 @@ def sha256_of(path: Path) -> Sha256:
 def sha256_of_bytes(content: bytes) -> Sha256:
     """Hash bytes in memory."""
     return Sha256(hashlib.sha256(content).hexdigest())
+
+
+def read_start(path: Path, most: int) -> bytes:
+    """Read a regular file up to one byte past a limit, so that the caller can detect a longer one; no other exists."""
+    if not path.is_file():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    with path.open("rb") as file:
+        return file.read(most + 1)
+
+
+def read_bounded(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
+    """Read a user's file; a pipe, a device, a folder or too long a file is refused, and a missing one not found."""
+    if path.exists() and not path.is_file():
+        raise UsageError("not-a-file", f"{path} is no regular file")
+    content = read_start(path, most)
+    if len(content) > most:
+        raise UsageError("file-too-large", f"{path} has more than {most} bytes")
+    return content
 
 
 def behind_links(path: Path) -> Path:

@@ -7,7 +7,6 @@ https://docs.astral.sh/uv/guides/integration/pytorch/#automatic-backend-selectio
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -18,6 +17,7 @@ from packaging.version import Version
 from wheelmill.errors import UsageError, WheelmillError
 from wheelmill.names import Architecture, Gpu
 from wheelmill.system import process
+from wheelmill.system.programs import find_program
 
 _SYSFS: Final = Path("/sys/module/nvidia/version")
 _PROCFS: Final = Path("/proc/driver/nvidia/version")
@@ -72,7 +72,7 @@ def device_files() -> list[Path]:
 
 
 def _nvidia_smi(query: str) -> list[list[str]]:
-    program = shutil.which("nvidia-smi")
+    program = find_program("nvidia-smi")
     if program is None:
         return []
     try:

@@ -23,6 +23,7 @@ from platformdirs import user_config_path
 
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 from wheelmill.system import process
+from wheelmill.system.programs import find_program
 
 _PORTS: Final = {"http": 80, "https": 443}
 _IN_HOSTS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.:")
@@ -254,7 +255,7 @@ def ask_keyring(origin: Origin, username: str) -> str | None:
 
     As in uv and pip, the query is for the URL and for the host (https://pypi.org/project/keyring/).
     """
-    program = shutil.which("keyring") or shutil.which("keyring", path=Path(sys.executable).parent)
+    program = find_program("keyring") or shutil.which("keyring", path=Path(sys.executable).parent)
     if program is None or not origin.is_secure:
         return None
     with _asking:
@@ -276,7 +277,7 @@ def _password_in_keyring(program: str, origin: Origin, username: str) -> str | N
 def ask_github(api: Origin) -> Credential | None:
     """Return the token for GitHub's REST API, from ``GITHUB_TOKEN`` or else from the gh command."""
     token = os.environ.get("GITHUB_TOKEN")
-    if not token and (program := shutil.which("gh")):
+    if not token and (program := find_program("gh")):
         with _asking:
             token = _token_of_gh(program, api.host.removeprefix("api."))
     try:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.files import umask
+from tests.refusals import coded
+from wheelmill.errors import UsageError
 from wheelmill.system.files import (
     PUBLIC_FILE,
     PUBLIC_FOLDER,
@@ -14,6 +16,7 @@ from wheelmill.system.files import (
     behind_links,
     link_or_copy,
     make_public_folder,
+    read_bounded,
     sha256_of,
     write_bytes,
 )
@@ -101,3 +104,26 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert os.read(reader, 10) == b"content"
     os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_a_file_of_a_user_is_read_up_to_a_limit(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"1234")
+    (tmp_path / "link").symlink_to("file")
+    assert read_bounded(tmp_path / "link", 4) == b"1234"
+    with pytest.raises(UsageError, check=coded("file-too-large", tmp_path / "file")):
+        read_bounded(tmp_path / "file", 3)
+    with pytest.raises(FileNotFoundError):
+        read_bounded(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_regular_file_is_not_opened(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+    with pytest.raises(UsageError, check=coded("not-a-file", path)):
+        read_bounded(path)

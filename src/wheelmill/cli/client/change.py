@@ -19,12 +19,13 @@ from packaging.utils import canonicalize_name
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.resolve import SearchOptions, demand_attestations, no_wheel_error, print_resolution
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
-from wheelmill.cli.shared.options import TargetOptions, projects_of, with_declared_torch
+from wheelmill.cli.shared.options import TargetOptions, check_project, projects_of, with_declared_torch
 from wheelmill.client.choose.resolve import resolve
 from wheelmill.client.choose.suggest import ELSEWHERE
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
 from wheelmill.names import TORCH
+from wheelmill.system.files import read_bounded
 from wheelmill.system.process import command_line
 from wheelmill.system.progress import size
 
@@ -86,7 +87,7 @@ def _diffs_of(contents: Mapping[Path, bytes]) -> dict[str, str]:
     """Return a unified diff between each file and its new content, by path."""
     diffs = {}
     for path, content in contents.items():
-        texts = ((path.read_bytes() if path.exists() else b""), content)
+        texts = ((read_bounded(path) if path.exists() else b""), content)
         old, new = (text.decode(errors="replace").splitlines() for text in texts)
         diffs[str(path)] = "\n".join(unified_diff(old, new, fromfile=str(path), tofile=str(path), lineterm=""))
     return diffs
@@ -192,6 +193,7 @@ class ProjectOptions(TargetOptions):
         from wheelmill.client.project.journal import roll_back_interrupted
 
         found = find_project(self.project, self.python_path)
+        check_project(found)
         is_restored = roll_back_interrupted(found.root, say)
         return find_project(self.project, self.python_path) if is_restored else found
 

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
-from wheelmill.cli.shared.commands import Command, verbosity_option
+from wheelmill.cli.shared.commands import Command, say, verbosity_option
 from wheelmill.errors import UsageError
+from wheelmill.system.files import read_bounded
 
 if TYPE_CHECKING:
     from typer._click.core import Context  # typer has no public name for it
 
-_MAX_TOML: Final = 1 << 20
-"""Bytes of a file that is read here."""
 _RECORDS: Final = frozenset({"extra", "packages", "required", "sources", "torch-for", "torch-was"})
 """Keys with which ``PyprojectEditor`` records what was asked for."""
 _SOURCES: Final = ("source", "index")
@@ -60,15 +59,18 @@ def _settings(path: Path) -> dict[str, Any]:
     import tomllib  # help reads no project
 
     try:
-        with path.open("rb") as file:
-            table = dict(tomllib.loads(file.read(_MAX_TOML).decode("utf-8-sig"))["tool"]["wheelmill"])
-    except (OSError, ValueError, RecursionError, LookupError, TypeError):
+        table = dict(tomllib.loads(read_bounded(path).decode("utf-8-sig"))["tool"]["wheelmill"])
+    except (OSError, UsageError, ValueError, RecursionError, LookupError, TypeError):
         return {}
     import msgspec
 
     from wheelmill.cli.client.resolve import SearchOptions
     from wheelmill.cli.shared.options import TargetOptions
+    from wheelmill.client.target.interpreter import find_distrust
 
+    if reason := find_distrust(path):
+        say(f"note: the settings in tool.wheelmill are ignored, as others may change them: {reason}")
+        return {}
     target, found = get_type_hints(TargetOptions), dict[str, Any]()
     hints = {name.replace("_", "-"): hint for name, hint in (target | get_type_hints(SearchOptions)).items()}
     del hints["python-path"]

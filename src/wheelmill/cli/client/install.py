@@ -126,7 +126,7 @@ def _place_to_change(
 
     if target.python_path:
         return target, install_place_of(target)
-    project = project_here(given)
+    project = project_here(given, changes=True)
     found = replace(target, python_path=project.find_python())
     place, own, active = install_place_of(found), project.environment, active_environment()
     base, has_tool = os.path.realpath(place.base), isinstance(project, ToolProject)

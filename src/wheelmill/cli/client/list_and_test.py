@@ -42,7 +42,7 @@ def test(
     from wheelmill.config.load import load_config
     from wheelmill.system import own_installation
 
-    project = project_here()
+    project = project_here(changes=target.python_path is None)
     is_own = target.python_path is None or target.python_path.absolute() == project.find_python()
     target = target.here(project)
     roll_back_interrupted(target)

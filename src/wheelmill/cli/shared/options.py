@@ -19,7 +19,16 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.cli.shared.commands import say
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.client.target.detect import NamedTorch, Overrides, detect_environment, python_in
+from wheelmill.client.target.detect import (
+    ENVIRONMENTS,
+    NamedTorch,
+    Overrides,
+    active_environment,
+    detect_environment,
+    python_in,
+    python_of,
+)
+from wheelmill.client.target.interpreter import check_trusted
 from wheelmill.config.fields import is_commit
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import (
@@ -267,8 +276,16 @@ def projects_of(texts: Iterable[str]) -> list[ProjectName]:
         raise UsageError("project-name-invalid", str(error)) from None
 
 
-def project_here(given: Path | None = None) -> Project:
-    """Find the project whose environment is meant: the named or the nearest one.
+def check_project(project: Project) -> None:
+    """Refuse to run the tool or the interpreter of a project that others may change; an active one was chosen."""
+    active, environments = active_environment(), [project.root / name for name in ENVIRONMENTS]
+    for path in (project.path, *(each / "pyvenv.cfg" for each in environments), *map(python_of, environments)):
+        if active is None or not path.is_relative_to(active):
+            check_trusted(path)
+
+
+def project_here(given: Path | None = None, *, changes: bool = False) -> Project:
+    """Find the project whose environment is meant: the named or the nearest one; see `check_project` for ``changes``.
 
     Of one that wheelmill does not change, or whose tool fails, only the folder and the environment in it are known.
     """
@@ -282,7 +299,9 @@ def project_here(given: Path | None = None) -> Project:
             raise
         if error.code != "project-unsupported":
             say(f"note: {error}")
-        return project_unread(Path.cwd())
+        project = project_unread(Path.cwd())
+    if changes:
+        check_project(project)
     return project
 
 

@@ -19,11 +19,13 @@ from typing import Final
 from packaging.tags import Tag
 
 from wheelmill.client.choose.wheel_inspection import describe_code
-from wheelmill.client.install.distributions import Distribution, ask, read_distributions, read_start
+from wheelmill.client.install.distributions import Distribution, read_distributions
 from wheelmill.client.records import TargetEnvironment, WheelInspection
+from wheelmill.client.target.interpreter import ask
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import ProcessError, UnreadableError, UsageError
 from wheelmill.names import TORCH, ProjectName
+from wheelmill.system.files import read_start
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.archive import MAX_METADATA, MAX_RECORD
 from wheelmill.wheel.label import torch_requirement

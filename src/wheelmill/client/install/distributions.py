@@ -8,15 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from zlib import crc32
 
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.target.detect import python_of
+from wheelmill.client.target.interpreter import ask
 from wheelmill.errors import ProcessError, UnreadableError, UsageError
 from wheelmill.names import ProjectName, TorchNeed, project_name
-from wheelmill.system import process
+from wheelmill.system.files import read_start
 from wheelmill.wheel.archive import MAX_DISTRIBUTIONS, MAX_METADATA
 from wheelmill.wheel.label import BuiltFor, needed_torch
 from wheelmill.wheel.metadata import read_fields
@@ -119,14 +120,6 @@ def _read(metadata: Path) -> Distribution | None:
     )
 
 
-def read_start(path: Path, most: int) -> bytes:
-    """Read a file up to one byte past a limit, so that the caller can detect a longer one."""
-    if not path.is_file():
-        raise FileNotFoundError(path)
-    with path.open("rb") as file:
-        return file.read(most + 1)
-
-
 def _origin_in(folder: Path) -> tuple[str | None, bool]:
     """The URL in ``direct_url.json``, and True if it is a folder's; None if the file is missing or malformed."""
     try:
@@ -160,12 +153,6 @@ def modules_of(interpreter: Path, project: ProjectName) -> tuple[str, ...]:
         return tuple(ask(interpreter, _MODULES, project))
     except ProcessError:
         raise UsageError("not-installed", f"{project} is not installed for {interpreter}") from None
-
-
-def ask(interpreter: Path, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
-    """Run our code in an interpreter and parse its last output line as JSON; startup files may print before it."""
-    command = [str(interpreter.absolute()), "-I", "-c", code, *arguments]
-    return json.loads(process.run(command, env=process.environment_for_foreign_code()).splitlines()[-1])
 
 
 class ChangeKind(StrEnum):

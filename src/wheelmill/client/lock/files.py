@@ -30,7 +30,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.install.distributions import InstalledPackage, installed_in, read_start
+from wheelmill.client.install.distributions import InstalledPackage, installed_in
 from wheelmill.client.install.installer import Installation, Installer, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.environments import (
@@ -44,6 +44,7 @@ from wheelmill.client.records import Choice, Resolution, SourceKind, TargetEnvir
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.installers.requirements_line import requirements_line
 from wheelmill.names import TORCH, Platform, ProjectName, Sha256, TorchVersion
+from wheelmill.system.files import read_bounded
 from wheelmill.system.progress import Progress
 from wheelmill.web.credentials import keep_credential
 from wheelmill.wheel.name import WheelName, wheel_behind
@@ -148,10 +149,7 @@ def check_name(path: Path) -> None:
 
 def read_toml(path: Path) -> Mapping[str, object]:
     """Read a lock in any TOML format."""
-    content = read_start(path, _MAX_LOCK)
-    if len(content) > _MAX_LOCK:
-        raise ValueError(f"it has more than {_MAX_LOCK} bytes")
-    return tomllib.loads(content.decode())
+    return tomllib.loads(read_bounded(path, _MAX_LOCK).decode())
 
 
 def read_lock(path: Path) -> Pylock:

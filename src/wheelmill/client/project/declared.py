@@ -22,6 +22,7 @@ from wheelmill.client.project.pyproject import OURS
 from wheelmill.client.project.toml_tables import TomlTables, entries_of, listed
 from wheelmill.client.records import Resolution, Source
 from wheelmill.client.sources.sources import sources_at
+from wheelmill.client.target.interpreter import find_distrust
 from wheelmill.names import TORCH, ProjectName
 from wheelmill.web.credentials import keep_credential, with_index_variables
 from wheelmill.wheel.name import wheel_behind
@@ -78,7 +79,8 @@ def _indexes_in(file: TomlTables, tied: Mapping[str, Collection[ProjectName]]) -
         for number, index in enumerate(file.array_of_tables(*keys)):
             if "url" not in index:  # an index that Poetry knows by its name
                 continue
-            place = with_index_variables(str(index["url"]), prefix, str(index.get("name", "")))
+            name = "" if find_distrust(file.path) else str(index.get("name", ""))  # others get no password
+            place = with_index_variables(str(index["url"]), prefix, name)
             keep_credential(place)  # even if a remembered source has taken the place of its name
             is_page = {str(index.get("format")), str(index.get("type"))} & {"flat", "find_links"}
             kind = "find-links" if is_page else "simple"

@@ -26,7 +26,7 @@ from wheelmill.client.project.tools import (
     is_made_by_uv,
 )
 from wheelmill.client.records import Links, Resolution, Source
-from wheelmill.client.target.detect import active_environment
+from wheelmill.client.target.detect import ENVIRONMENTS, active_environment
 from wheelmill.errors import UsageError
 from wheelmill.installers.uv import find_uv
 from wheelmill.names import ProjectName
@@ -209,7 +209,7 @@ def _bare_environment(prefix: Path, python: Path | None) -> Project:
 
 def _environment_beside(folder: Path) -> Path | None:
     """The environment in a folder, else the active one."""
-    beside = (folder / name for name in (".venv", "venv", "env"))
+    beside = (folder / name for name in ENVIRONMENTS)
     return next(filter(_is_environment, beside), None) or active_environment()
 
 

@@ -27,6 +27,7 @@ from wheelmill.client.target.detect import find_interpreter
 from wheelmill.errors import UsageError
 from wheelmill.installers.requirements_line import requirements_line
 from wheelmill.names import TORCH, ProjectName, read_requirement
+from wheelmill.system.files import read_bounded
 from wheelmill.system.process import command_line
 from wheelmill.system.progress import Progress
 
@@ -56,7 +57,7 @@ class RequirementsFile:
     def read(cls, path: Path, command: str = "add") -> Self:
         """Read a file; a missing one is empty."""
         try:
-            lines = path.read_bytes().decode().splitlines(keepends=True) if path.exists() else []
+            lines = read_bounded(path).decode().splitlines(keepends=True) if path.exists() else []
         except UnicodeDecodeError as error:
             raise UsageError("not-utf-8", f"{path} is not UTF-8: {error}") from None
         begin, end = _marks_of(command)

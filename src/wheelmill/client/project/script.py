@@ -20,7 +20,7 @@ from wheelmill.client.project.pyproject import UvPyproject
 from wheelmill.client.project.toml_tables import TomlTables
 from wheelmill.client.project.tools import UvProject
 from wheelmill.client.records import Resolution, Source
-from wheelmill.client.target.detect import find_interpreter
+from wheelmill.client.target.detect import declared_request, find_interpreter
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.uv import installer_environment, run_installer
 from wheelmill.system import process
@@ -115,6 +115,7 @@ class UvScript(UvProject):
     @property
     def found_python(self) -> Path | None:
         """The interpreter that uv finds for it."""
+        declared_request(self.root)  # uv would start a path
         try:
             with installer_environment() as variables:
                 return Path(process.run([self.uv, "python", "find", "--script", self.path], env=variables).strip())
@@ -141,4 +142,5 @@ class UvScript(UvProject):
 
     def _run(self, progress: Progress, *arguments: str | Path) -> None:
         command, *options = arguments
+        declared_request(self.root)
         run_installer([self.uv, command, "--script", self.path, *options], progress, cwd=self.root)

@@ -13,11 +13,9 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import InlineTable, Table
 from tomlkit.toml_document import TOMLDocument
 
-from wheelmill.client.install.distributions import read_start
 from wheelmill.errors import UsageError
+from wheelmill.system.files import read_bounded
 
-_MAX_TOML: Final = 1 << 20
-"""Bytes of a file, which take tomlkit two seconds."""
 _MARK: Final = "\ufeff"
 """Byte order mark that some editors write before the first line; uv reads such files."""
 
@@ -36,10 +34,7 @@ class TomlTables:
     def read(cls, path: Path) -> Self:
         """Read a file; a missing one is an empty document."""
         try:
-            content = read_start(path, _MAX_TOML)
-            if len(content) > _MAX_TOML:
-                raise UsageError("file-too-large", f"{path} has more than {_MAX_TOML} bytes")
-            text = content.decode()
+            text = read_bounded(path).decode()
             mark = _MARK if text.startswith(_MARK) else ""
             line_end = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
             found = cls(path, tomlkit.document())

@@ -6,7 +6,6 @@ environment themselves. Without a lock, pip or uv install the dependencies (PEP 
 
 from __future__ import annotations
 
-import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,9 +28,11 @@ from wheelmill.client.project.declared import asked_with_pins, read_declared
 from wheelmill.client.project.pyproject import EXTRAS, GROUPS, PROJECT_LIST, PyprojectEditor
 from wheelmill.client.records import Candidate, Links, Resolution, Source
 from wheelmill.client.target.detect import find_interpreter
+from wheelmill.client.target.interpreter import check_trusted
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.installers.uv import run_installer
 from wheelmill.names import TORCH, ProjectName
+from wheelmill.system.programs import find_program
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import wheel_behind
 
@@ -202,7 +203,8 @@ class ToolProject(PyprojectProject):
     @property
     def program(self) -> str:
         """The path of the tool."""
-        if program := shutil.which(self.tool):
+        check_trusted(self.path)
+        if program := find_program(self.tool):
             return program
         raise tool_absent(self.path, self.tool)
 

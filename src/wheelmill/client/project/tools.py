@@ -47,11 +47,13 @@ from wheelmill.client.project.pyproject import (
 from wheelmill.client.project.toml_tables import TomlTables, listed, set_key
 from wheelmill.client.project.tool_project import LockedProject, ToolProject, read_locked_groups, read_tool_lock
 from wheelmill.client.records import Resolution
-from wheelmill.client.target.detect import find_interpreter, python_in
+from wheelmill.client.target.detect import declared_request, find_interpreter, python_in
+from wheelmill.client.target.interpreter import is_virtual
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.uv import installer_environment, run_installer
 from wheelmill.names import TORCH, ProjectName, read_requirement
 from wheelmill.system import process
+from wheelmill.system.files import read_bounded
 from wheelmill.system.progress import Progress
 
 
@@ -138,6 +140,7 @@ class UvProject(LockedProject):
 
     def _run(self, progress: Progress, *arguments: str | Path) -> None:
         command, *options = arguments
+        declared_request(self.path.parent)  # uv would start a path
         run_installer([self.uv, command, "--directory", self.path.parent, *options], progress)
 
     def _options(self, resolutions: Sequence[Resolution], *, offline: bool, locks: bool) -> list[str]:
@@ -155,8 +158,7 @@ class UvProject(LockedProject):
 
 def is_made_by_uv(environment: Path) -> bool:
     """True if uv created an environment: it writes its version into ``pyvenv.cfg``."""
-    configuration = environment / "pyvenv.cfg"
-    return configuration.exists() and "\nuv = " in configuration.read_text(encoding="utf-8", errors="replace")
+    return is_virtual(environment) and b"\nuv = " in read_bounded(environment / "pyvenv.cfg")
 
 
 def find_workspace(folder: Path) -> Path | None:
@@ -234,10 +236,11 @@ class PdmProject(LockedProject):
 
     @property
     def own_python(self) -> Path | None:
-        """The interpreter in ``.pdm-python``, else that of the ``.venv``."""
+        """The interpreter in ``.pdm-python`` if it is that of a virtual environment, else that of the ``.venv``."""
         kept = self.root / ".pdm-python"
-        named = Path(kept.read_text(encoding="utf-8").strip()) if kept.exists() else None
-        return named if named and named.exists() else python_in(self.root / ".venv")
+        named = Path(read_bounded(kept).decode(errors="replace").strip()) if kept.exists() else None
+        is_kept = named and named.exists() and is_virtual(named.parent.parent)
+        return named if is_kept else python_in(self.root / ".venv")
 
     def _options(self, resolutions: Sequence[Resolution], *, offline: bool, locks: bool) -> list[str]:
         """A lock keeps its selection of groups, so a new one is named beside these."""
@@ -469,7 +472,12 @@ class PoetryProject(LockedProject):
 
     @cached_property
     def own_python(self) -> Path | None:
-        """The output of ``poetry env info``; None if there is no environment."""
+        """The interpreter of the ``.venv``, which Poetry would start, else the output of ``poetry env info``.
+
+        None if there is no environment.
+        """
+        if is_virtual(self.root / ".venv") and (python := python_in(self.root / ".venv")):
+            return python
         try:
             with installer_environment() as variables:
                 argv = [self.program, "env", "info", "--executable", "--no-ansi"]

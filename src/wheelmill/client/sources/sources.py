@@ -17,7 +17,7 @@ from wheelmill.config.model.sources import listing_url
 from wheelmill.errors import IntegrityError, UsageError, WheelmillError
 from wheelmill.names import bounded
 from wheelmill.system import own_installation
-from wheelmill.system.files import sha256_of, sha256_of_bytes, write_bytes
+from wheelmill.system.files import read_bounded, sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
 from wheelmill.system.records import plain_of, record_of
@@ -106,7 +106,7 @@ def _keep_credential(given_by: str, text: str) -> str:
 def _read_file(path: Path, cache: PageCache | None, given_by: str = "--source") -> SourceList:
     """Read a file, or its content from the cache: reading YAML takes longer than choosing."""
     try:
-        content = path.read_bytes()
+        content = read_bounded(path)
     except OSError as error:
         raise UsageError(
             "source-unreadable",

@@ -14,6 +14,7 @@ from wheelmill.config.model.sources import SourceDescription, SourceEntry, Sourc
 from wheelmill.config.yaml import read_file
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name, read_range
+from wheelmill.system.files import read_bounded
 from wheelmill.web.credentials import without_credentials
 
 
@@ -60,7 +61,7 @@ class _Registry(BaseModel):
 
 def _read_registry(path: Path) -> tuple[Source, ...]:
     try:
-        registry = _Registry.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        registry = _Registry.model_validate(tomllib.loads(read_bounded(path).decode()))
     except ValidationError as error:
         raise ConfigurationError(
             tuple(f"{path.name}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())

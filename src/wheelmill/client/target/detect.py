@@ -16,20 +16,32 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
-from msgspec import Struct, json
+import msgspec
+from msgspec import Struct
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.records import TargetEnvironment
+from wheelmill.client.target.interpreter import ask, is_virtual
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import Architecture, CudaVersion, Gpu, Platform, PythonVersion, TorchVersion
 from wheelmill.system import process
+from wheelmill.system.files import read_bounded
 from wheelmill.system.hardware import driver_version, find_gpus
+from wheelmill.system.programs import find_program, program_folders
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc
 
 _PROBE: Final = Path(__file__).with_name("probe.py")
-_DECLARATIONS: Final = ("pyproject.toml", ".python-version")
+_REQUESTS: Final = (".python-version", ".python-versions")
+_DECLARATIONS: Final = ("pyproject.toml", *_REQUESTS)
 """Files that declare the Python of a folder and of those below it."""
+ENVIRONMENTS: Final = (".venv", "venv", "env")
+"""Folders of environments beside a project."""
+_REQUEST: Final = re.compile(
+    r"(?:(?:cpython|cp|pypy|pp|graalpy|gp)[-@]?)?(?P<release>[0-9]{1,4}(?:\.[0-9]{1,3})?)(?:\.[0-9]{1,3})?"
+    r"(?:(?:a|b|rc)[0-9]{1,2})?(?:t|\+[a-z]+)?(?:-[a-z0-9_]+(?:\.[0-9]+)*)*"
+)
+"""Versions as uv and pyenv write them: ``3.12.4``, ``pypy@3.10``, ``cpython-3.13.0+freethreaded-linux-x86_64-gnu``."""
 _MUSL_VERSION: Final = re.compile(r"^Version ([0-9]{1,9})\.([0-9]{1,9})", re.MULTILINE)
 """Line that musl's loader prints after ``musl libc (x86_64)``: ``Version 1.2.5``."""
 
@@ -55,6 +67,8 @@ class _InterpreterFacts(Struct):
     torch: _TorchFacts | None
     driver_cuda: int | None
     """13000 is CUDA 13.0."""
+    base: str = ""
+    """Interpreter that a virtual environment was made with, whose loader may be started; empty if unknown."""
 
 
 def find_interpreter(folder: Path, environment: Path | None) -> Path | None:
@@ -64,12 +78,18 @@ def find_interpreter(folder: Path, environment: Path | None) -> Path | None:
     """
     named = os.environ.get("UV_PYTHON")
     if not named and environment and (python := python_in(environment)):
+        if python.exists() and environment != active_environment() and not is_virtual(environment):
+            raise UsageError(
+                "python-of-project",
+                f"{python} may come with the project: no pyvenv.cfg names another Python that tells about it",
+                hint=f"if you trust it, activate the environment, or give --python-path {environment}",
+            )
         return python
     from wheelmill.installers.uv import find_uv  # not where an environment has one
 
     uv, declarations = find_uv(), (path / name for path in (folder, *folder.parents) for name in _DECLARATIONS)
     if not named and not any(map(Path.exists, declarations)):
-        names = ((name, place) for place in os.get_exec_path() for name in ("python3", "python"))
+        names = ((name, place) for place in program_folders() for name in ("python3", "python"))
         found = (Path(program) for name, place in names if (program := shutil.which(name, path=place)))
         python = next((each for each in found if not is_ours(each)), None)
         if python or uv is None:
@@ -84,26 +104,42 @@ def active_environment() -> Path | None:
 
 
 def _declared_python(folder: Path, uv: Path | None) -> Path | None:
-    """Find uv's Python for a project: by ``UV_PYTHON``, its ``.venv``, ``.python-version`` and ``requires-python``.
+    """Find uv's Python for a project: by ``UV_PYTHON``, ``.python-version`` or ``requires-python``.
 
     Without uv, the first Python on PATH of the named version. None if no Python on this machine fits.
     """
-    request = os.environ.get("UV_PYTHON")
+    named = os.environ.get("UV_PYTHON")
+    request = named or declared_request(folder)
     if uv:
         active = ("VIRTUAL_ENV", "CONDA_PREFIX")  # not the project's
-        elsewhere = (each for each in os.get_exec_path() if not is_ours(Path(each, "python")))
+        elsewhere = (each for each in program_folders() if not is_ours(Path(each, "python")))
         variables = {name: value for name, value in os.environ.items() if name not in active}
-        variables["PATH"] = os.pathsep.join(elsewhere)
+        variables["PATH"] = os.pathsep.join(map(str, elsewhere))
         argv: list[str | Path] = [uv, "python", "find", "--directory", folder, "--no-python-downloads"]
+        argv += [named] if named else ["--system"]  # it would start the Python of a .venv
         for cache in ((), ("--no-cache",)):  # a read-only cache must not hide a Python
             with suppress(ProcessError, IndexError):
-                return Path(process.run([*argv, *cache, *filter(None, [request])], env=variables).splitlines()[-1])
+                return Path(process.run([*argv, *cache], env=variables, timeout=60).splitlines()[-1])
         return None
-    if request is None:
-        files = (path / ".python-version" for path in (folder, *folder.parents))
-        request = next((file.read_text(encoding="utf-8").strip() for file in files if file.exists()), "3")
-    found = shutil.which(request) or shutil.which(f"python{'.'.join(request.split('.')[:2])}")
+    version = _REQUEST.fullmatch(request)
+    found = (named and shutil.which(named)) or (version and find_program(f"python{version['release']}"))
     return Path(found) if found else None
+
+
+def declared_request(folder: Path) -> str:
+    """Read the nearest ``.python-version``, 3 if there is none; a path, which uv would start, is refused."""
+    folders = (folder, *folder.parents)
+    for settings in (each / name for each in folders for name in ("uv.toml", "pyproject.toml")):
+        if settings.exists():
+            read_bounded(settings)  # uv waits for a pipe
+    places = (each / name for each in folders for name in _REQUESTS)
+    if (path := next(filter(Path.exists, places), None)) is None:
+        return "3"
+    lines = (line.strip() for line in read_bounded(path).decode(errors="replace").splitlines())
+    request = next((line for line in lines if line and not line.startswith("#")), "3")
+    if not _REQUEST.fullmatch(request):
+        raise UsageError("request-invalid", f"{path}: expected a version such as 3.12 or 3.13t, not {request[:80]!r}")
+    return request
 
 
 def python_in(environment: Path) -> Path | None:
@@ -144,7 +180,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
         python_release=facts.python,
         interpreter=executable,
         platform=platform,
-        libc=libc_of(facts.glibc, executable, platform),
+        libc=libc_of(facts.glibc, Path(facts.base or executable), platform),
         torch=torch_version,
         torch_release=release,
         cuda=cuda,
@@ -161,12 +197,10 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
 def _probe(interpreter: Path) -> _InterpreterFacts:
     """Run `probe` with an interpreter."""
     try:
-        # Its own folder is the working directory: a torch.py in this one must not be found.
-        printed = process.run(
-            [interpreter.absolute(), "-I", _PROBE], env=process.environment_for_foreign_code(), timeout=60
-        )
-        return json.decode(printed.splitlines()[-1], type=_InterpreterFacts)
+        return msgspec.convert(ask(interpreter, _PROBE.read_text(encoding="utf-8")), _InterpreterFacts)
     except UsageError as error:  # a broken link, or no program
+        if error.code != "program-not-started":
+            raise
         raise UsageError(
             "python-unusable", str(error), hint="make one with 'uv venv --clear', or name one with --python-path"
         ) from None

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import ctypes
-import importlib.util
 import json
 import os
 import platform
 import sys
 import sysconfig
+from importlib.machinery import PathFinder
 
 CMAKE = ("share", "cmake", "Torch", "TorchConfig.cmake")
 
@@ -25,6 +25,7 @@ def main() -> None:
             {
                 "implementation": sys.implementation.name,
                 "executable": sys.executable,
+                "base": getattr(sys, "_base_executable", ""),
                 "python": platform.python_version(),
                 "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
                 "platform": sysconfig.get_platform().replace("-", "_").replace(".", "_"),
@@ -47,15 +48,14 @@ def glibc() -> str | None:
 
 def torch() -> dict[str, object] | None:
     """Read ``torch/version.py``, and the C++ ABI in torch's CMake file."""
-    spec = importlib.util.find_spec("torch")
+    spec = PathFinder.find_spec("torch")
     folder = next(iter((spec and spec.submodule_search_locations) or ()), None)
     if folder is None:
         return None
     facts: dict[str, object] = {"folder": folder}
     try:
-        with open(os.path.join(folder, "version.py"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
-            tree = ast.parse(file.read())
-    except (OSError, SyntaxError):
+        tree = ast.parse(read(folder, "version.py"))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     for node in tree.body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
@@ -63,12 +63,20 @@ def torch() -> dict[str, object] | None:
         if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
             facts[target.id] = value.value
     try:
-        with open(os.path.join(folder, *CMAKE), encoding="utf-8") as file:  # noqa: PTH118, PTH123
-            _, named, rest = file.read().partition("_GLIBCXX_USE_CXX11_ABI=")
+        _, named, rest = read(folder, *CMAKE).partition("_GLIBCXX_USE_CXX11_ABI=")
     except OSError:
         named, rest = "", ""
     facts["cxx11_abi"] = rest.startswith("1") if named else None
     return facts
+
+
+def read(*names: str) -> str:
+    """Read the beginning of a regular file."""
+    path = os.path.join(*names)  # noqa: PTH118
+    if not os.path.isfile(path):  # noqa: PTH113
+        raise OSError(path)
+    with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+        return file.read(1 << 20)
 
 
 def driver_cuda() -> int | None:
