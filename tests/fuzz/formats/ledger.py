@@ -67,6 +67,7 @@ def read(content: bytes) -> None:
         else:
             sound += 1
             assert state_of(files_of(state, {}, LedgerState())) == state
+            assert all(run.isdecimal() for run in state.work.runs)
     if refused and not sound:
         raise refused
 
