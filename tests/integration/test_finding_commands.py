@@ -139,7 +139,7 @@ def test_a_wheel_without_an_attestation_beside_it_is_refused(wheelmill: Command,
 
 def test_whose_attestations_are_asked_for_must_be_a_repository(wheelmill: Command) -> None:
     done = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--require-attestation", "nobody", exit_code=2)
-    done.check_refused("signer-invalid", "--require-attestation", "OWNER/REPO@BRANCH", "nobody")
+    done.check_refused("signer-invalid", "--require-attestation", "OWNER/REPO[@BRANCH]", "nobody")
 
 
 def test_a_lock_is_not_asked_for_attestations(wheelmill: Command, tmp_path: Path) -> None:

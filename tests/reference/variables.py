@@ -16,7 +16,6 @@ COMPILERS = ROOT / "docker" / "through-ccache.sh"
 
 AS_A_WHOLE: Mapping[str, set[str]] = {
     "wheelmill/build/docker.py": {"DOCKER_*"},
-    "wheelmill/build/local.py": set(),  # for auditwheel, with another PATH
     "wheelmill/cli/factory/hosting.py": set(),  # `Repository.parse` asks for those that it wants
     "wheelmill/cli/factory/index.py": set(),
     "wheelmill/cli/factory/inputs.py": set(),
@@ -32,6 +31,7 @@ BY_LIBRARIES = {
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),  # httpx
     *("AWS_*", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"),  # botocore, platformdirs
     *("NO_COLOR", "COLUMNS"),  # rich
+    "PATH",  # shutil
 }
 """What libraries read for us, and people set for wheelmill, too."""
 

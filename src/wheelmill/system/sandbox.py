@@ -196,7 +196,8 @@ def _can_be_given(path: Path) -> bool:
 
 
 def _secrets_in(binds: Mapping[Path, object]) -> list[Path]:
-    named = [*filter(None, map(os.environ.get, _SECRETS)), os.path.join(sys.prefix, "pip.conf")]  # noqa: PTH118
+    named = [path for name in _SECRETS if (path := os.environ.get(name))]
+    named += [os.path.join(sys.prefix, "pip.conf")]  # noqa: PTH118
     paths = (path for name in named for path in (Path(name).absolute(), Path(name).resolve()))
     return [path for path in paths if path.is_file() and not binds.keys().isdisjoint(path.parents)]
 

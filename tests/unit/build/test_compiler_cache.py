@@ -3,7 +3,6 @@
 import os
 import platform
 import shutil
-import stat
 import subprocess
 import time
 from collections.abc import Callable
@@ -55,7 +54,7 @@ __global__ void kernel(int *out) {{ *out = VALUE; }}
 def write_program(path: Path, text: str = ARGUMENTS) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    path.chmod(path.stat().st_mode | 0o755)
     return path
 
 

@@ -213,7 +213,7 @@ def test_a_library_of_another_user_that_a_wheel_names_by_its_folder_is_not_graft
     code = compile_shared_object(tmp_path / "_C.so", needs=[library], linker=[f"-rpath={library.parent}"])
     hostile = write_wheel(tmp_path / "raw" / RAW, files={"demo/__init__.py": b"", "demo/_C.so": code.read_bytes()})
     with pytest.raises(BuildError, check=coded("auditwheel-refused", "libsecret.so.1")):
-        repair_wheel(hostile, AUTO_POLICY, CELL.platform, tmp_path / "wheels", log=tmp_path / "log")
+        repair_wheel(hostile, AUTO_POLICY, CELL, tmp_path / "wheels", log=tmp_path / "log")
     for left in tmp_path.glob("wheels/*.whl"):
         assert not [name for name in zipfile.ZipFile(left).namelist() if "libsecret" in name]
 
@@ -223,7 +223,7 @@ def test_a_wheel_of_another_user_that_a_build_links_to_is_not_repaired(raw: Path
     link.parent.mkdir()
     link.symlink_to(raw)
     with pytest.raises(BuildError, check=coded("auditwheel-refused")):
-        repair_wheel(link, AUTO_POLICY, CELL.platform, tmp_path / "wheels", log=tmp_path / "log")
+        repair_wheel(link, AUTO_POLICY, CELL, tmp_path / "wheels", log=tmp_path / "log")
 
 
 def test_programs_stay_executable_and_data_moves_with_the_version(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from tests.source_code import ROOT, modules
 
 CONFINED = {
+    "build/builder.py: _keep_search_paths_inside": "patchelf reads and writes libraries of the wheel",
     "build/compiler_cache.py: CompilerCache._ccache": "ccache reads a folder that builds write to",
     "build/compiler_cache.py: link_toolkit": "bash goes through a toolkit that was installed for the build",
     "build/local.py: build_raw_wheel.run": "hooks of a build backend",
@@ -42,13 +43,12 @@ INSTALLER = {
 OWN = {
     "build/local.py: _answer": "dpkg and rpm read their databases",
     "build/provenance.py: _describe_program": "this machine's compilers tell their versions",
-    "client/install/distributions.py: ask": "the user's own environment",
     "client/install/import_test.py: _run": "the user's own environment, into which the user has installed the wheel",
     "client/project/script.py: UvScript.found_python": "uv finds the user's interpreter",
     "client/project/tools.py: HatchProject.environment": "the user's own project",
     "client/project/tools.py: PoetryProject.own_python": "the user's own project",
     "client/target/detect.py: _declared_python": "the user's own project",
-    "client/target/detect.py: _probe": "the user's own interpreter",
+    "client/target/interpreter.py: ask": "our code, in the interpreter that an environment was made with",
     "client/target/detect.py: musl_of": "the loader of the user's own interpreter",
     "installers/environments.py: VirtualEnvironment.evaluate": "our code in an environment that is still empty",
     "system/git.py: run_git": "git in a checkout of the user",
