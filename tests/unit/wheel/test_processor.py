@@ -9,7 +9,7 @@ from tests.shared_objects import compiled
 from wheelmill.wheel.processor import ProcessorUse
 from wheelmill.wheel.shared_objects import Budget, SharedObject
 
-pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="of x86-64")
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="no Linux with such a processor")
 
 AVX = '__attribute__((target("avx2,fma"))) float scale(float x, float y) { return __builtin_fmaf(x, y, 1) * x; }\n'
 ASM = '__asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(7), "c"(0));'
