@@ -6,7 +6,7 @@
 # WHEELMILL_CXX_STANDARD is the C++ standard, such as 20, that older ones are raised to. Without it they stay.
 # WHEELMILL_GENCODE, such as -gencode=arch=compute_90,code=sm_90, takes the place of the targets that nvcc is given, unless
 # all of them are for one kind of GPU alone, such as sm_90a: the source is written for it; nor where the output is of one
-# target (-ptx, -cubin). Without it the source decides.
+# target (-ptx, -cubin, -optix-ir). Without it the source decides.
 # WHEELMILL_PART, such as 2/4, is the part of the source in WHEELMILL_SOURCE that is compiled: every other unit comes out
 # as an empty object. $WHEELMILL_COMPILERS/units lists what there is to divide. Without it everything is compiled.
 set -eu
@@ -15,7 +15,7 @@ name=${0##*/}
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
 # The compiler itself: of the toolkit that this folder is made of, or the next one on PATH.
-real=$here/../toolkit/bin/$name
+real=$here/../toolkit/$name
 if [ "$name" != nvcc ]; then
     real=
     old_ifs=$IFS IFS=:
@@ -92,7 +92,7 @@ for word; do
     fi
     case $word in
     -c | --compile) compile=yes ;;
-    -ptx | --ptx | -cubin | --cubin) one_target=yes ;;
+    -ptx | --ptx | -cubin | --cubin | -optix-ir | --optix-ir) one_target=yes ;;
     -ccbin | -ccbin=* | --compiler-bindir | --compiler-bindir=*) host=given ;;
     -MD | -MMD | --generate-*dependencies-with-compile) dependencies=given ;;
     *.cpp | *.cc | *.cxx | *.cu) cxx=yes unit=$word ;;

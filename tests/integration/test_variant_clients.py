@@ -107,7 +107,7 @@ def test_uv_takes_the_variant_of_the_driver_and_the_gpu(
 
 @pytest.mark.parametrize(
     ("driver", "sm", "label"),
-    [("13.0", "9.0", "cu130"), ("12.8", "9.0", "cu128"), ("12.8", "12.0", "null"), (None, None, "null")],
+    [("13.0", "9.0", "cu130"), ("12.8", "9.0", "cu128"), (None, None, "null")],
 )
 def test_the_client_names_what_uv_takes(
     site: str, wheelmill: Command, driver: str | None, sm: str | None, label: str
@@ -124,6 +124,22 @@ def test_the_client_names_what_uv_takes(
     other = json.loads(wheelmill("explain", "--variants", "demo", *target, "--torch", "2.10", *place, **forced).stdout)
     assert other["gets"] is None
     assert other["uv_takes"] == content["uv_takes"]
+
+
+@pytest.mark.parametrize(("driver", "sm"), [("12.8", "12.0"), ("11.8", "9.0"), ("13.0", "7.5")])
+def test_the_null_variant_that_uv_takes_for_a_gpu_that_cannot_run_it_is_not_named(
+    site: str, wheelmill: Command, driver: str, sm: str
+) -> None:
+    forced = {"NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION": driver, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH": sm}
+    target = ("--python-path", sys.executable, "--torch", "2.11", "--cuda", "12.8")
+    place = ("--source", f"simple:{site}torch2.11/variants/simple/", "--no-cache")
+    content = json.loads(wheelmill("explain", "--variants", "demo", *target, *place, "--json", **forced).stdout)
+    (taken,) = (each for each in content["wheels"] if each["filename"] == content["uv_takes"])
+    assert (taken["variant"], content["gets"], content["command"]) == ("null", None, None)
+    assert [refusal["stage"] for refusal in taken["refusals"]] == ["gpu"]
+    printed = wheelmill("explain", "--variants", "demo", *target, *place, **forced).stdout
+    assert "this machine gets none of them" in printed
+    assert f"uv takes {taken['filename']}" in printed
 
 
 @pytest.mark.parametrize(("sm", "label"), [("9.0", "cu128"), ("12.0", "cu130")])

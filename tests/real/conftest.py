@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.machine_folders import BASE, alone, environment_with, wheels_of
 from tests.real.stand_in_images import with_stand_ins
 from tests.reference.exits import check_documented
-from wheelmill.build.docker import check_free_disk
+from wheelmill.build.docker import check_disks
 from wheelmill.config.load import load_images
 from wheelmill.errors import BuildError
 from wheelmill.installers.uv import own_uv
@@ -123,7 +123,7 @@ def room_for_builds(request: pytest.FixtureRequest) -> None:
     """As much disk as a build in a container asks for; with less, each test says so, before an image is made."""
     request.getfixturevalue("docker")
     try:
-        check_free_disk(ROOT)
+        check_disks(ROOT)
     except BuildError as error:
         raise pytest.fail.Exception(error.explained, pytrace=False) from None
 

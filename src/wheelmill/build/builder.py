@@ -11,7 +11,7 @@ import importlib.metadata
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -335,14 +335,25 @@ class Builder(Protocol):
         """Compile a part of the units into the compiler cache."""
 
 
-def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: Path, progress: Progress) -> BuiltWheel:
+def build_wheel(
+    target: BuildTarget,
+    builder: Builder,
+    *,
+    policy: str,
+    output: Path,
+    progress: Progress,
+    check: Callable[[BuildTask], None] | None = None,
+) -> BuiltWheel:
     """Build one target; write the wheel, its provenance and ``<target>.log`` to `output`.
 
-    `policy` is as in `Builder.compile`. Raises BuildError with the first error of the log.
+    `policy` is as in `Builder.compile`; `check` may refuse the patched source before it is compiled. Raises BuildError
+    with the first error of the log.
     """
     cell = target.cell
     started = time.monotonic()
     with _patched_source(target, _log_in(output, cell.id), progress) as (task, source_sha256):
+        if check:
+            check(task)
         compiled = builder.compile(task, policy)
         facts = facts_of(
             target,

@@ -37,8 +37,8 @@ MAX_SIZE: Final = 10 << 30
 _UNUSED_S: Final = 30 * 24 * 3600
 """Seconds after which an unused cache is removed: each change of a source begins another."""
 _CCACHE: Final = Path(sysconfig.get_path("scripts"), "ccache")
-_PATHS: Final = 2
-"""Raised when builds see sources under another path: nvcc names symbols by it, and ccache ignores it."""
+_PATHS: Final = 3
+"""Raised when builds see sources or the toolkit under another path: it reaches objects, and ccache ignores it."""
 
 
 @dataclass(frozen=True, kw_only=True)

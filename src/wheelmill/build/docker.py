@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -30,6 +29,7 @@ from wheelmill.installers.environments import PackageFolder
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import containers, own_installation, process
 from wheelmill.system.containers import base_image, own_image
+from wheelmill.system.folders import check_free_disk
 from wheelmill.system.hardware import Parallelism, parallelism_for
 from wheelmill.system.progress import Progress, number_of
 
@@ -193,7 +193,7 @@ class DockerBuilder:
         cell = target.cell
         bases = self.images.of_cuda(cell.cuda)
         with containers.claim_run() as run:
-            check_free_disk(workspace)
+            check_disks(workspace)
             image = self._image(target, bases, task.progress)
             task.progress.step(f"{cell.id}: preparing {describe(target, bases.toolkit)}")
             folder = PackageFolder(directory=workspace / "packages", python=cell.python, platform=cell.platform)
@@ -297,13 +297,9 @@ def _restore_owner(folder: Path, image: str, run: containers.Run) -> None:
             container.run(["chown", "--recursive", owner, str(_CACHE)])
 
 
-def check_free_disk(workspace: Path, needed: int = FREE_DISK) -> None:
+def check_disks(workspace: Path, needed: int = FREE_DISK) -> None:
     """Check the free disk space before hours are spent on a build."""
     root = Path(containers.docker("info", "--format", "{{.DockerRootDir}}").strip())
+    hint = "docker system prune --all removes images and containers that nothing uses"
     for folder in (root, workspace):
-        if folder.exists() and (free := shutil.disk_usage(folder).free) < needed:
-            raise BuildError(
-                "disk-too-small",
-                f"{folder} has {free / (1 << 30):.1f} GiB free; a build in a container needs {needed >> 30} GiB",
-                hint="docker system prune --all removes images and containers that nothing uses",
-            )
+        check_free_disk(folder, needed, hint=hint)

@@ -17,9 +17,10 @@ from typing import Final
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.build.builder import Builder, build_wheel
+from wheelmill.build.builder import Builder, BuildTask, build_wheel
 from wheelmill.build.provenance import Provenance, identity_of, inputs_of, provenance_path
-from wheelmill.config.model import Config
+from wheelmill.config.model import Config, RequiresDist, projects_of
+from wheelmill.config.pyproject import Pyproject
 from wheelmill.errors import (
     BuildError,
     CompileError,
@@ -28,13 +29,14 @@ from wheelmill.errors import (
     ReleaseError,
     SmokeError,
     TimeIsOver,
+    UsageError,
     WheelmillError,
 )
 from wheelmill.index.collect import site_of_folder
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
-from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.names import TORCH, ReleaseTag, Sha256
 from wheelmill.pipeline.site import Stores, build_index, catalogue_of
 from wheelmill.plan.targets import BuildTarget, Cell, KnownFailure, Plan
 from wheelmill.release.ledger.records import LedgerState
@@ -116,6 +118,23 @@ def _required_of_others(wheels: Collection[WheelFile]) -> tuple[str, ...]:
     own = {canonicalize_name(each.name) for each in metadata}
     required = {requirement for each in metadata for requirement in each.requires_dist or ()}
     return tuple(sorted(str(each) for each in required if canonicalize_name(each.name) not in own))
+
+
+def check_testable(environments: SmokeEnvironments, task: BuildTask) -> None:
+    """Check, before hours are spent on a build, that this machine can test its wheel; see `SmokeEnvironments.check`.
+
+    Of the wheel's requirements those count that pyproject.toml and packages.yml name: a build may add others.
+    """
+    target, package = task.target, task.target.package
+    changes = package.requires_dist or RequiresDist()
+    declared: tuple[str, ...] = ()
+    with suppress(UsageError):  # for the build backend to judge
+        declared = Pyproject.read(task.source / target.subdirectory).dependencies
+    changed = {*changes.remove, *projects_of(changes.replace)}
+    kept = [text for text in declared if changed.isdisjoint(projects_of([text]))]
+    ours = {TORCH, package.name, *package.requires}
+    known = [text for text in (*kept, *changes.replace, *changes.add) if ours.isdisjoint(projects_of([text]))]
+    environments.check(target, known, task.progress)
 
 
 _MUCH: Final = 1.2
@@ -306,7 +325,12 @@ class _Run:
         """Build and examine a target's wheel; None if it is published already, byte for byte."""
         factory, progress = self.factory, self.factory.progress
         built = build_wheel(
-            target, factory.builder, policy=factory.policy, output=factory.output / "built", progress=progress
+            target,
+            factory.builder,
+            policy=factory.policy,
+            output=factory.output / "built",
+            progress=progress,
+            check=partial(check_testable, factory.environments),
         )
         self.built.append(built.provenance)
         rebuilt = assign_build_number(built, self.published)

@@ -14,21 +14,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
+from platformdirs import user_cache_path
 from pydantic import TypeAdapter, ValidationError
 
 from wheelmill.config.model import Compatibility, ImageReference, Images
-from wheelmill.errors import ProcessError
+from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers import environments
-from wheelmill.installers.environments import VirtualEnvironment, mirror
-from wheelmill.names import Platform, PythonVersion, StableTorch, TorchVersion
-from wheelmill.smoke.evidence import Contents
+from wheelmill.installers.environments import VirtualEnvironment, another_system, mirror
+from wheelmill.installers.package_index import index_only_variables
+from wheelmill.installers.uv import compile_requirements, torch_options
+from wheelmill.names import Platform, PythonVersion, StableTorch, TorchNeed, TorchVersion
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.smoke.evidence import Contents, pythons_to_test
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system import own_installation, process
 from wheelmill.system.containers import Container, base_image, claim_run, own_image, start_container
-from wheelmill.system.folders import temporary_folder
+from wheelmill.system.folders import check_free_disk, temporary_folder
 from wheelmill.system.hardware import device_files
 from wheelmill.system.progress import Progress
 from wheelmill.system.sandbox import Sandbox, certificates
+from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelFile
 
 Answer = TypeVar("Answer")
@@ -39,6 +44,9 @@ TIME_LIMIT: Final = 600.0
 """Seconds that one step in an environment may take."""
 MEMORY_LIMIT: Final = 16 << 30
 """Bytes that a container may use."""
+
+FREE_DISK: Final = 1 << 30
+"""Bytes on this machine: a small build with its toolkit takes half of it. Torch arrives before compilers run."""
 
 _SHOWN: Final = 1000
 """Characters of an unreadable answer that its error shows."""
@@ -63,14 +71,13 @@ ServeIndex = Callable[[Path, Collection[WheelFile]], AbstractContextManager[Cand
 
 
 def torches_for(
-    contents: Contents, python: PythonVersion | None, compatibility: Compatibility
+    torch: TorchNeed | None, label: Label | None, python: PythonVersion | None, compatibility: Compatibility
 ) -> Mapping[TorchVersion | None, str | None]:
-    """Torches that a wheel is tested with, each with its index, a place as `torch_options` takes it.
+    """Torches that a wheel for `torch` is tested with, each with its index, a place as `torch_options` takes it.
 
     They are published for `python`; of a range, the oldest and the newest count. If the wheel names no torch, None maps
     to None.
     """
-    torch, label = contents.torch, contents.name.label
     if torch is None or label is None:
         return {None: None}
     ends: tuple[TorchVersion, ...] = (torch,) if isinstance(torch, TorchVersion) else (torch.oldest,)
@@ -78,6 +85,32 @@ def torches_for(
         served = compatibility.torches_in(torch, label.cuda, THIS_PLATFORM, python)
         ends = (*served[:1], *served[-1:]) or ends
     return {end: compatibility.torch_place(end, label.cuda, THIS_PLATFORM) for end in ends}
+
+
+def check_requirements(
+    target: BuildTarget,
+    python: PythonVersion,
+    requires: Sequence[str],
+    compatibility: Compatibility,
+    *options: str | Path,
+    from_source: bool = False,
+) -> None:
+    """Refuse a build if a Python, for which uv has `options`, cannot have its torches with the requirements `requires`.
+
+    Only uv's verdict counts: an index that does not answer now may do so after the build. If `from_source`, a source
+    distribution is as good as a wheel.
+    """
+    cell = target.cell
+    for torch, place in torches_for(cell.torch, cell.label, python, compatibility).items():
+        wanted = (*requires, *([f"torch{torch.pin}"] if torch else ()))
+        try:
+            if wanted:
+                compile_requirements(wanted, *options, *torch_options(place))
+        except ProcessError as error:
+            if "unsatisfiable" in error.tail and not (from_source and "building from source is disabled" in error.tail):
+                text = f"{cell.id} could not be tested on Python {python}, so it is not built:\n{error.tail}"
+                hint = f"exclude that combination in the entry of {cell.project}, or change its requires_dist"
+                raise BuildError("smoke-unsatisfiable", text, hint=hint) from None
 
 
 class SmokeEnvironment(Protocol):
@@ -112,6 +145,13 @@ class SmokeEnvironments(Protocol):
         `python` is None if they have the version of the running interpreter. What cannot be downloaded raises
         ProcessError or NetworkError, also while an environment is entered. UsageError means that this machine lacks
         what every environment needs.
+        """
+
+    def check(self, target: BuildTarget, requires: Sequence[str], progress: Progress, /) -> None:
+        """Check, before hours are spent on a build, that there can be environments for its wheel.
+
+        `requires` are the known requirements of the wheel, without torch and without wheels of the temporary index.
+        BuildError means that a Python, a torch, a requirement or disk space is missing; UsageError is as in `of`.
         """
 
 
@@ -176,8 +216,25 @@ class LocalEnvironments:
         self, contents: Contents, python: PythonVersion | None, index: CandidateIndex, _progress: Progress, /
     ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
         """List the environments; see `SmokeEnvironments`."""
-        torches = torches_for(contents, python, self.compatibility)
+        torches = torches_for(contents.torch, contents.name.label, python, self.compatibility)
         return [_environment(python, torch, place, index) for torch, place in torches.items()]
+
+    def check(self, target: BuildTarget, requires: Sequence[str], _progress: Progress, /) -> None:
+        """Check for disk space, interpreters, torches and requirements; see `SmokeEnvironments`."""
+        hint = "free space, or name another disk in XDG_CACHE_HOME"
+        check_free_disk(user_cache_path("wheelmill"), FREE_DISK, hint=hint)
+        if {"PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS"} & index_only_variables().keys():
+            requires = ()  # pip finds more there than uv
+        for python in pythons_to_test(target.pythons, target.cell.torch):
+            with temporary_folder() as folder:
+                try:
+                    venv = environments.create(folder, python=python)
+                except ProcessError as error:
+                    text = f"{target.cell.id} could not be tested: no environment with Python {python}:\n{error.tail}"
+                    raise BuildError("no-smoke-python", text, hint=f"install Python {python}") from None
+                # For pip, which installs them, an index of torch does not hide what others have.
+                options = ("--python", venv.python, "--index-strategy", "unsafe-best-match")
+                check_requirements(target, python, requires, self.compatibility, *options, from_source=True)
 
 
 @contextmanager
@@ -268,12 +325,10 @@ class DockerEnvironments:
         """Download what the wheel needs, and list the environments; see `SmokeEnvironments`."""
         label = contents.name.label
         python = python or PythonVersion(*sys.version_info[:2])
-        bases = [*([self.images.of_cuda(label.cuda).runtime] if label else []), self.images.plain.image]
-        with claim_run():  # reports a fault of Docker before images are needed
-            images = [self._image(base, progress) for base in bases]
+        images = self._images(label, progress)
         if index.requires:
             progress.step(f"gathering what {contents.file.filename} needs on Python {python}")
-        torches = torches_for(contents, python, self.compatibility)
+        torches = torches_for(contents.torch, label, python, self.compatibility)
         for torch, place in torches.items():
             mirror(
                 (*index.requires, *([f"torch{torch.pin}"] if torch else [])),
@@ -286,8 +341,20 @@ class DockerEnvironments:
         return [
             _container_environment(base, image, python, torch, index=index, progress=progress)
             for torch in torches
-            for base, image in zip(bases, images, strict=True)
+            for base, image in images.items()
         ]
+
+    def check(self, target: BuildTarget, requires: Sequence[str], progress: Progress, /) -> None:
+        """Check for images, torches and requirements as they will be downloaded; see `SmokeEnvironments`."""
+        self._images(target.cell.label, progress)
+        for python in pythons_to_test(target.pythons, target.cell.torch):
+            check_requirements(target, python, requires, self.compatibility, *another_system(python, THIS_PLATFORM))
+
+    def _images(self, label: Label | None, progress: Progress) -> Mapping[ImageReference, str]:
+        """Make the images of containers for a label, by their base images, in the order of their tests."""
+        bases = [*([self.images.of_cuda(label.cuda).runtime] if label else []), self.images.plain.image]
+        with claim_run():  # reports a fault of Docker before images are needed
+            return {base: self._image(base, progress) for base in bases}
 
     def _image(self, base: ImageReference, progress: Progress) -> str:
         pythons = self.images.manylinux.images[THIS_PLATFORM]

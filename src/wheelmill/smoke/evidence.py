@@ -30,6 +30,11 @@ _MAX_CODE: Final = 1 << 29
 """Bytes of instructions that are disassembled, which take a minute."""
 
 
+def pythons_to_test(pythons: tuple[PythonVersion, ...], torch: TorchNeed | None) -> tuple[PythonVersion, ...]:
+    """Choose the Pythons that a wheel is tested on: all, or for a wheel for many torches the oldest and the newest."""
+    return tuple({min(pythons): None, max(pythons): None}) if isinstance(torch, StableTorch) else pythons
+
+
 @dataclass(frozen=True, kw_only=True)
 class Contents:
     """Contents of a readable wheel."""
@@ -87,10 +92,9 @@ class Contents:
 
     @property
     def pythons(self) -> tuple[PythonVersion | None, ...]:
-        """The Pythons to test it on, or None for any; for a wheel for many torches, the oldest and the newest."""
+        """The Pythons to test it on, or None for any."""
         if self.provenance:
-            pythons = self.provenance.pythons
-            return tuple({min(pythons): None, max(pythons): None}) if isinstance(self.torch, StableTorch) else pythons
+            return pythons_to_test(self.provenance.pythons, self.torch)
         abis = {tag.abi for tag in self.name.tags if tag.interpreter.startswith("cp") and tag.abi.startswith("cp")}
         try:
             return tuple(sorted(map(PythonVersion.parse, abis))) or (None,)

@@ -23,6 +23,7 @@ from typing import Final
 
 from platformdirs import user_cache_path, user_state_path
 
+from wheelmill.errors import BuildError
 from wheelmill.system.files import is_mine, write_durably
 from wheelmill.system.locks import hold, open_locked, wait_silently
 
@@ -32,6 +33,13 @@ _SUFFIX: Final = ".wheelmill-lock"
 def workspaces() -> Path:
     """Parent folder of build workspaces."""
     return user_cache_path("wheelmill") / "build"
+
+
+def check_free_disk(folder: Path, needed: int, *, hint: str) -> None:
+    """Refuse a build whose disk has less than `needed` bytes free; a missing folder counts as free."""
+    if folder.exists() and (free := shutil.disk_usage(folder).free) < needed:
+        text = f"{folder} has {free / (1 << 30):.1f} GiB free; the build and its test need {needed >> 30} GiB"
+        raise BuildError("disk-too-small", text, hint=hint)
 
 
 @contextmanager

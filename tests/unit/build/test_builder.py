@@ -2,14 +2,17 @@
 
 import os
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.refusals import coded
 from tests.unit.build.conftest import CELL, TARGET, target_of
-from wheelmill.build.builder import build_part, workspace_of
+from wheelmill.build.builder import BuildTask, Compiled, build_part, build_wheel, workspace_of
 from wheelmill.build.compiler_cache import BuildPart, CompiledPart
 from wheelmill.build.local import LocalBuilder
+from wheelmill.errors import BuildError
 from wheelmill.system.progress import QUIET, Progress
 
 
@@ -73,3 +76,21 @@ def test_a_source_without_a_cuda_file_is_told_before_it_compiles(
     part = BuildPart(number=1, of=1)
     build_part(target_of(tmp_path / "demo"), LocalBuilder(), part, output=tmp_path / "out", progress=Heard())
     assert ["for the CPU only" in text for text in told[: told.index("compiling")]] == [True] * lines
+
+
+def test_what_the_check_refuses_is_not_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(task: BuildTask) -> None:
+        assert (task.source / "kernel.cu").exists()
+        raise BuildError("smoke-unsatisfiable", "it could not be tested")
+
+    def compile_nothing(*_: object) -> Compiled:
+        raise BuildError("build-failed", "it is compiled")
+
+    monkeypatch.setattr(LocalBuilder, "compile", compile_nothing)
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "kernel.cu").touch()
+    build = partial(build_wheel, target_of(tmp_path / "demo"), LocalBuilder(), policy="auto", output=tmp_path / "out")
+    with pytest.raises(BuildError, check=coded("smoke-unsatisfiable")):
+        build(progress=QUIET, check=refuse)
+    with pytest.raises(BuildError, check=coded("build-failed")):
+        build(progress=QUIET)

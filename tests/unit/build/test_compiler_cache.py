@@ -37,6 +37,7 @@ from wheelmill.names import PythonVersion, Sha256
 from wheelmill.plan.targets import BuildTarget, Source
 from wheelmill.system import own_installation
 from wheelmill.system.sandbox import Sandbox
+from wheelmill.wheel.gpu_code import read_device_code
 
 PLACE = BuildPlace(sandbox="local", compilers=("g++ 14.2",))
 ARGUMENTS = '#!/bin/sh\nprintf "%s\\n" "$0" "$@"\n'
@@ -165,6 +166,7 @@ ALL_FLAGS = {"NVCC_PREPEND_FLAGS": "-O1", "NVCC_APPEND_FLAGS": "--threads=2 -O3"
         # nvcc refuses to write these for several targets.
         ("-ptx -arch=sm_75 a.cu", REPLACED, "-ptx a.cu -arch=sm_75"),
         ("--cubin -arch=sm_75 a.cu", REPLACED, "--cubin a.cu -arch=sm_75"),
+        ("-optix-ir a.cu", REPLACED, "-optix-ir a.cu"),
         # The headers of every Python have one path.
         ("-I /py/include/python3.12 a.o", CACHED, "-I /compilers/python-include a.o"),
         ("-isystem /py/include/python3.12 a.o", CACHED, "-isystem /compilers/python-include a.o"),
@@ -317,11 +319,9 @@ def test_a_cache_that_no_build_opened_for_a_month_is_removed(cache: CompilerCach
     assert [(folder / "object").exists() for folder in (old, recent, cache.folder)] == [False, True, True]
 
 
-@pytest.mark.real
-def test_a_change_that_one_pass_of_nvcc_sees_is_a_miss(
-    cache: CompilerCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """ccache's usual modes key on the pass of one architecture and give back an object of other code."""
+@pytest.fixture
+def real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A CUDA home of links to NVIDIA's own toolkit, from its wheels or of this machine."""
     monkeypatch.setenv("UV_CACHE_DIR", os.environ.get("UV_CACHE_DIR") or str(Path("~/.cache/uv").expanduser()))
     packages = PackageFolder(
         directory=tmp_path / "packages", python=PythonVersion(3, 12), platform=TARGET.cell.platform
@@ -330,16 +330,61 @@ def test_a_change_that_one_pass_of_nvcc_sees_is_a_miss(
     complete_toolkit(toolkit)
     sandbox = Sandbox(writable={tmp_path: tmp_path}, readable=[own_installation.DOCKER])
     link_toolkit(toolkit, tmp_path / "cuda", sandbox)
+    return tmp_path / "cuda"
+
+
+def home_named_by(nvcc: Path, **variables: str) -> Path:
+    """The toolkit that FindCUDA of CMake derives from what nvcc says of itself."""
+    done = subprocess.run(
+        [nvcc, "-v", "__cmake_determine_cuda"],
+        env={"PATH": os.environ["PATH"]} | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (top,) = (line.removeprefix("#$ TOP=") for line in done.stderr.splitlines() if line.startswith("#$ TOP="))
+    return Path(os.path.normpath(top))
+
+
+def test_the_toolkit_that_nvcc_names_has_the_nvcc_of_the_plan(tmp_path: Path) -> None:
+    says = '#!/bin/sh\n[ "$1" = -v ] && echo "#\\$ TOP=${0%/*}/.." >&2\nprintf "%s\\n" "$0" "$@"\n'
+    write_program(tmp_path / "toolkit" / "bin" / "nvcc", says)
+    sandbox = Sandbox(writable={tmp_path: tmp_path}, readable=[own_installation.DOCKER])
+    link_toolkit(tmp_path / "toolkit", tmp_path / "cuda", sandbox)
+    home = home_named_by(tmp_path / "cuda" / "bin" / "nvcc")
+    assert home == tmp_path / "cuda"
+    assert called(home / "bin" / "nvcc", "a.cu", **REPLACED) == ["a.cu", *PLAN.split()]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("words", ["-fatbin", "-fatbin -rdc=true"])
+def test_a_source_that_names_no_target_has_the_code_of_the_plan(words: str, real_home: Path, tmp_path: Path) -> None:
+    nvcc = home_named_by(real_home / "bin" / "nvcc") / "bin" / "nvcc"
+    (tmp_path / "kernel.cu").write_text("__global__ void kernel(int *out) { *out = 1; }")
+    made = tmp_path / "made"
+
+    def code_with(**variables: str) -> tuple[str, ...]:
+        command: list[str | Path] = [nvcc, *words.split(), tmp_path / "kernel.cu", "-o", made]
+        subprocess.run(command, env={"PATH": os.environ["PATH"]} | variables, check=True)
+        return read_device_code(made.read_bytes()).sass
+
+    assert code_with() == ("sm_75",)  # the oldest GPU of this nvcc
+    assert code_with(WHEELMILL_GENCODE="-gencode=arch=compute_120,code=sm_120") == ("sm_120",)
+
+
+@pytest.mark.real
+def test_a_change_that_one_pass_of_nvcc_sees_is_a_miss(cache: CompilerCache, real_home: Path, tmp_path: Path) -> None:
+    """ccache's usual modes key on the pass of one architecture and give back an object of other code."""
     architectures = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in (80, 90, 100)]
     source, objects = tmp_path / "kernel.cu", []
     for host, device in (("1", "2"), ("1", "2"), ("3", "2"), ("1", "(__CUDA_ARCH__ == 1000 ? 4 : 2)")):
         source.write_text(KERNEL.format(host=host, device=device))
-        objects.append(compile_with(tmp_path / "cuda" / "bin" / "nvcc", source, cache, *architectures))
+        objects.append(compile_with(real_home / "bin" / "nvcc", source, cache, *architectures))
     first, again, other_host, other_device = objects
     assert first == again
     assert len({first, other_host, other_device}) == 3
     cache.reset_counts()
-    compile_with(tmp_path / "cuda" / "bin" / "nvcc", source, cache, *architectures)
+    compile_with(real_home / "bin" / "nvcc", source, cache, *architectures)
     assert cache.counts() == CacheCounts(found=1, compiled=0)
 
 

@@ -16,7 +16,7 @@ from tests.wheels import write_wheel
 from wheelmill.build import docker as docker_build
 from wheelmill.build.builder import BuildTask, Compiled
 from wheelmill.build.compiler_cache import BuildPart, CompiledPart, report_hits
-from wheelmill.build.docker import ContainerBuild, ContainerLimits, DockerBuilder, check_free_disk, settings_of
+from wheelmill.build.docker import ContainerBuild, ContainerLimits, DockerBuilder, check_disks, settings_of
 from wheelmill.build.environment import install_packages
 from wheelmill.config.load import load_config
 from wheelmill.config.model import SystemPackages
@@ -71,7 +71,7 @@ Compile = Callable[..., Any]
 def compile_in_docker(docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compile:
     """Compile on a machine that has Docker and the images, without packages and without counting."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(docker_build, "check_free_disk", lambda _workspace: None)
+    monkeypatch.setattr(docker_build, "check_disks", lambda _workspace: None)
     monkeypatch.setattr(docker_build, "install_packages", lambda _target, folder, _workspace, **_: folder)
     monkeypatch.setattr(docker_build, "report_hits", lambda *_: nullcontext())
     docker.answer("image", "inspect", "--format", "{{.Id}}", says="sha256:0")
@@ -309,9 +309,9 @@ def test_too_little_space_is_noticed_before_anything_is_built(place: str, docker
     workspace = nowhere if place == "of Docker" else there
     refusal = coded("disk-too-small", there, f"{1 << 30} GiB", "docker system prune --all")
     with pytest.raises(BuildError, check=refusal):
-        check_free_disk(workspace, needed=1 << 60)
+        check_disks(workspace, needed=1 << 60)
 
 
 def test_enough_space_is_enough(docker: FakeDocker, tmp_path: Path) -> None:
     docker.answer("info", says=f"{tmp_path}\n")
-    check_free_disk(tmp_path, needed=1)
+    check_disks(tmp_path, needed=1)

@@ -4,9 +4,11 @@ import importlib
 import json
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 
@@ -16,9 +18,13 @@ from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import CONFIG
 from tests.unit.release.conftest import certified_wheel
 from wheelmill import pipeline
+from wheelmill.build.builder import BuildTask
 from wheelmill.build.local import LocalBuilder
 from wheelmill.build.provenance import BuiltWheel, identity_of, inputs_of, keep_provenance, provenance_of, this_machine
+from wheelmill.config.model import RequiresDist
 from wheelmill.errors import BuildError, UsageError
+from wheelmill.names import project_name
+from wheelmill.pipeline.run import check_testable
 from wheelmill.plan.targets import BuildTarget, Plan
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
@@ -246,3 +252,58 @@ def test_nothing_is_built_for_a_store_that_cannot_be_written(tmp_path: Path) -> 
         run((FAST,), tmp_path, store=store)
     assert list(tmp_path.iterdir()) == []
     assert len(run((FAST,), tmp_path, store=store, publishes=False).verdicts) == 1
+
+
+def refuse(_environments: LocalEnvironments, target: BuildTarget, *_: object) -> None:
+    raise BuildError("smoke-unsatisfiable", f"{target.cell.id} could not be tested")
+
+
+def test_what_could_not_be_tested_is_not_compiled_and_not_remembered_as_not_building(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = BuildTask(target=FAST, source=tmp_path, workspace=tmp_path, log=tmp_path / "log", progress=Progress())
+
+    def build_checked(built: BuildTarget, *_: object, check: Callable[[BuildTask], None], **__: object) -> BuiltWheel:
+        check(replace(task, target=built))
+        pytest.fail("it is compiled")
+
+    monkeypatch.setattr(importlib.import_module("wheelmill.pipeline.run"), "build_wheel", build_checked)
+    monkeypatch.setattr(LocalEnvironments, "check", refuse)
+    store = store_in(tmp_path / "releases")
+    report = run((FAST,), tmp_path, store=store)
+    assert [(failure.id, failure.error.code) for failure in report.failures] == [(FAST.cell.id, "smoke-unsatisfiable")]
+    assert store.ledger.read().failures == {}
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "changes", "known"),
+    [
+        ("['numpy>=2', 'einops']", None, ["einops", "numpy>=2"]),
+        ("['torch>=2.13', 'demo[gpu]', 'Beside>=1', 'numpy']", None, ["numpy"]),  # those come from elsewhere
+        (
+            "['a<1', 'b<1', 'c']",
+            RequiresDist(remove=(project_name("a"),), replace=("b>2",), add=("d",)),
+            ["c", "b>2", "d"],
+        ),
+        ("'numpy'", None, []),
+        ("['numpy @ https://files.example/numpy.zip']", None, []),
+        (r'["numpy\n--index-url http://127.0.0.1:9/"]', None, []),
+        ("['-r /etc/passwd']", None, []),
+        ("['numpy'", RequiresDist(add=("d",)), ["d"]),
+    ],
+)
+def test_requirements_are_those_that_the_source_and_its_entry_name(
+    dependencies: str, changes: RequiresDist | None, known: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[project]\nname = 'demo'\ndependencies = {dependencies}\n")
+    package = replace(FAST.package, requires_dist=changes, requires=(project_name("beside"),))
+    task = BuildTask(
+        target=replace(FAST, package=package),
+        source=tmp_path,
+        workspace=tmp_path,
+        log=tmp_path / "log",
+        progress=Progress(),
+    )
+    environments = create_autospec(LocalEnvironments, instance=True)
+    check_testable(environments, task)
+    environments.check.assert_called_once_with(task.target, known, task.progress)

@@ -126,6 +126,9 @@ class Folders:
         torch = contents.torch if isinstance(contents.torch, TorchVersion) else None
         return [self.environment(place, index, torch) for place in self.places]
 
+    def check(self, *_: object) -> None:
+        """Check nothing."""
+
     @contextmanager
     def environment(self, place: str, index: CandidateIndex, torch: TorchVersion | None) -> Iterator[SmokeEnvironment]:
         path = self.folder / f"environment {len(self.made)}"

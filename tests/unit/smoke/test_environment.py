@@ -1,7 +1,9 @@
 """The clean environment on this machine."""
 
 import ctypes.util
+import io
 import sys
+import tarfile
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
@@ -12,18 +14,18 @@ from unittest.mock import create_autospec
 import pytest
 
 from tests.refusals import coded
-from tests.unit.build.conftest import MACHINE, PROVENANCE, package_index_of
+from tests.unit.build.conftest import MACHINE, PROVENANCE, TARGET, package_index, package_index_of
 from tests.unit.plan.examples import FACTS
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.wheels import write_wheel
 from wheelmill.build.provenance import Provenance
 from wheelmill.config.load import load_config
-from wheelmill.errors import UsageError
+from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import Platform, PythonVersion, StableTorch, TorchVersion
 from wheelmill.pipeline.run import serve_candidate
 from wheelmill.smoke import environment
 from wheelmill.smoke.environment import CandidateIndex, DockerEnvironment, DockerEnvironments, LocalEnvironments
-from wheelmill.smoke.evidence import Contents, open_wheel
+from wheelmill.smoke.evidence import Contents, open_wheel, pythons_to_test
 from wheelmill.smoke.examine import examine_wheel
 from wheelmill.smoke.verdict import Verdict
 from wheelmill.system import own_installation
@@ -32,6 +34,9 @@ from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code
 from wheelmill.wheel.name import WheelFile
 
+__all__ = ["package_index"]
+
+RUNNING = PythonVersion(*sys.version_info[:2])
 PYTHON = f"cp{sys.version_info.major}{sys.version_info.minor}"
 
 
@@ -215,3 +220,97 @@ def test_no_constraint_of_an_image_chooses_a_version() -> None:
     )
     candidate.install(["demo==1.0"])
     assert (seen["PIP_CONSTRAINT"], seen["PIP_CONFIG_FILE"]) == ("/dev/null", "/dev/null")
+
+
+BUILT = replace(TARGET, cell=replace(TARGET.cell, python=RUNNING), pythons=(RUNNING,))
+WITHOUT_TORCH = replace(BUILT, cell=replace(BUILT.cell, torch=None))
+LOCAL = LocalEnvironments(compatibility=CONFIG.compatibility)
+
+
+@pytest.fixture
+def only_here(package_index: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that uv and pip take wheels from; it has torch 2.11."""
+    for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("wheelmill.installers.package_index.pip_configuration", dict)
+    monkeypatch.setattr(
+        environment, "THIS_PLATFORM", Platform("linux", "x86_64")
+    )  # its torch 2.11 is on the usual index
+    write_wheel(package_index / "torch-2.11.0-py3-none-any.whl")
+    return package_index
+
+
+def write_source_distribution(folder: Path) -> None:
+    with tarfile.open(folder / "helper-2.0.tar.gz", "w:gz") as archive:
+        metadata = tarfile.TarInfo("helper-2.0/PKG-INFO")
+        content = b"Metadata-Version: 2.2\nName: helper\nVersion: 2.0\n"
+        metadata.size = len(content)
+        archive.addfile(metadata, io.BytesIO(content))
+
+
+def test_a_torch_that_no_index_has_is_refused_before_the_build(only_here: Path) -> None:
+    LOCAL.check(BUILT, (), Progress())
+    (only_here / "torch-2.11.0-py3-none-any.whl").unlink()
+    with pytest.raises(BuildError, check=coded("smoke-unsatisfiable", BUILT.cell.id, "torch==2.11", "exclude")):
+        LOCAL.check(BUILT, (), Progress())
+    LOCAL.check(WITHOUT_TORCH, (), Progress())
+
+
+def test_a_requirement_that_no_index_has_is_refused_before_the_build(only_here: Path) -> None:
+    write_wheel(only_here / "helper-1.0-py3-none-any.whl")
+    LOCAL.check(BUILT, ("helper<2",), Progress())
+    with pytest.raises(BuildError, check=coded("smoke-unsatisfiable", BUILT.cell.id, "helper>=2", "requires_dist")):
+        LOCAL.check(BUILT, ("helper>=2",), Progress())
+    write_wheel(only_here / "helper-2.0-cp27-cp27mu-win32.whl")
+    with pytest.raises(BuildError, check=coded("smoke-unsatisfiable", "helper>=2")):
+        LOCAL.check(BUILT, ("helper>=2",), Progress())
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_source_distribution_is_enough_for_pip_and_not_for_a_container(only_here: Path) -> None:
+    write_source_distribution(only_here)
+    docker = DockerEnvironments(images=CONFIG.images, compatibility=CONFIG.compatibility)
+    LOCAL.check(WITHOUT_TORCH, ("helper",), Progress())
+    docker.check(WITHOUT_TORCH, (), Progress())
+    with pytest.raises(BuildError, check=coded("smoke-unsatisfiable", "helper")):
+        docker.check(WITHOUT_TORCH, ("helper",), Progress())
+
+
+@pytest.mark.usefixtures("only_here")
+def test_what_pip_finds_elsewhere_is_left_to_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "http://127.0.0.1:9/simple")
+    LOCAL.check(BUILT, ("helper",), Progress())
+
+
+@pytest.mark.usefixtures("only_here")
+def test_an_index_that_does_not_answer_now_refuses_no_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    LOCAL.check(BUILT, ("helper",), Progress())
+
+
+@pytest.mark.usefixtures("only_here")
+def test_every_python_that_is_tested_must_be_there_and_no_other() -> None:
+    nowhere = PythonVersion(3, 99)
+    with pytest.raises(BuildError, check=coded("no-smoke-python", BUILT.cell.id, "3.99", "install Python 3.99")):
+        LOCAL.check(replace(BUILT, pythons=(RUNNING, nowhere)), (), Progress())
+    three = (RUNNING, nowhere, PythonVersion(3, 100))
+    assert pythons_to_test(three, TorchVersion(2, 11)) == three
+    assert pythons_to_test(three, StableTorch(oldest=TorchVersion(2, 11))) == (RUNNING, three[-1])
+
+
+@pytest.mark.usefixtures("only_here")
+def test_a_disk_without_room_is_noticed_before_the_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "wheelmill").mkdir()
+    LOCAL.check(BUILT, (), Progress())
+    monkeypatch.setattr(environment, "FREE_DISK", 1 << 60)
+    with pytest.raises(BuildError, check=coded("disk-too-small", tmp_path, "XDG_CACHE_HOME")):
+        LOCAL.check(BUILT, (), Progress())
+
+
+@pytest.mark.usefixtures("only_here")
+def test_images_of_a_test_are_there_before_the_build(asked: dict[str, Any]) -> None:
+    DockerEnvironments(images=CONFIG.images, compatibility=CONFIG.compatibility).check(BUILT, (), Progress())
+    assert [base.rpartition(":")[2] for base in asked["bases"]] == ["13.0.2-runtime-ubuntu24.04", "8"]
+    assert asked["mirrored"] == []

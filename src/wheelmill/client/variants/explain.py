@@ -28,6 +28,7 @@ from wheelmill.client.variants.machine import (
     mismatches_of_properties,
     place_of,
     ranks_of,
+    runs_by_cuda,
 )
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import IntegrityError, UnreadableError, WheelmillError
@@ -80,6 +81,11 @@ def compare_variants(metadata: VariantMetadata, target: TargetEnvironment, machi
             notes=tuple(_notes(properties, target, machine)),
             place=() if against else place_of(properties, ranks),
         )
+    of_gpus = [properties for properties in metadata.variants.values() if NAMESPACE in properties]
+    if of_gpus and not any(runs_by_cuda(each, target, machine) for each in of_gpus):
+        reason = f"is for machines without a GPU, and no variant for GPUs runs here; {machine[NAMESPACE].says}"
+        against = (Mismatch(aspect=Aspect.GPU, reason=reason),)  # which installers do not see
+        found |= {label: replace(each, against=against) for label, each in found.items() if not each.properties}
     return found
 
 

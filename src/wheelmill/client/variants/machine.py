@@ -73,15 +73,28 @@ def code_note(values: Iterable[str], taken: Iterable[str], target: TargetEnviron
     ``values`` are the variant's, such as ``90_real`` for machine code and ``90_virtual`` for PTX; ``taken`` are those
     that the provider gives for the target.
     """
-    asked = frozenset(values)
-    sass, ptx = ([*_architectures(asked, kind)] for kind in ("_real", "_virtual"))
-    found = {gpu: code_for(gpu, sass, ptx) for gpu in sorted(_gpus_of(target))}
-    is_taken = not asked.isdisjoint(taken)
+    found = _code_on_gpus(values, target)
+    is_taken = not frozenset(values).isdisjoint(taken)
     if is_taken and (without := [gpu.sm for gpu, code in found.items() if not code]):
         return f"installers take it for this GPU, and CUDA runs none of its code on {' and '.join(without)}"
     if found and not is_taken and all(found.values()):
         return f"CUDA would run its {' and '.join(sorted({*found.values()}))} here; installers do not take it"
     return None
+
+
+def runs_by_cuda(properties: Properties, target: TargetEnvironment, machine: Machine) -> bool:
+    """True if CUDA runs a variant for GPUs, as far as is known: by the major release of the driver, and by its code."""
+    features, driver = properties[NAMESPACE], machine[NAMESPACE].values.get(DRIVER)
+    majors = {bound.partition(".")[0] for bound in features.get(DRIVER, ())}
+    found = _code_on_gpus(features[GPU], target) if GPU in features else {}
+    return not driver or ((not majors or not majors.isdisjoint(driver)) and (not found or any(found.values())))
+
+
+def _code_on_gpus(values: Iterable[str], target: TargetEnvironment) -> Mapping[Architecture, str]:
+    """Kind of a variant's code for each GPU of a target, by CUDA's own rule; empty if none runs there."""
+    asked = frozenset(values)
+    sass, ptx = ([*_architectures(asked, kind)] for kind in ("_real", "_virtual"))
+    return {gpu: code_for(gpu, sass, ptx) for gpu in sorted(_gpus_of(target))}
 
 
 def _cuda_of(target: TargetEnvironment, facts: Compatibility) -> tuple[CudaVersion | None, str]:

@@ -239,3 +239,42 @@ def test_there_is_none_for_a_plain_wheel(server: PageServer, tmp_path: Path) -> 
     found = explained(server)
     assert labels(found) == [None]
     assert (found.is_as_uv, found.command) == (True, None)
+
+
+GPUS = {"cu128": gpu("80_real", "90_real"), "cu130": gpu("90_real", "90_virtual", cuda="13.0"), "null": {}}
+
+
+@pytest.mark.parametrize(
+    ("driver", "capability", "named"),
+    [
+        ("570.86.10", (9, 0), "cu128"),
+        ("570.86.10", (8, 9), "cu128"),
+        ("580.65.06", (10, 0), "null"),  # CUDA compiles the PTX, which installers do not take
+        ("550.54.14", (9, 0), "null"),  # knows CUDA 12.4, and runs what is for 12.8 all the same
+        (None, (7, 5), "null"),
+        ("570.86.10", None, "null"),
+        ("570.86.10", (7, 5), None),
+        ("520.61.05", (9, 0), None),  # knows CUDA 11.8
+    ],
+)
+def test_the_null_variant_is_of_a_machine_whose_gpu_is_unseen_or_may_run_it(
+    driver: str | None, capability: tuple[int, int] | None, named: str | None, server: PageServer, tmp_path: Path
+) -> None:
+    serve_variants(server, tmp_path, GPUS, plain=False)
+    gpus = (Gpu(capability=Architecture(*capability)),) if capability else ()
+    found = explained(server, replace(TARGET, driver=driver, gpus=gpus, origins=GIVEN))
+    assert (found.best and found.best.wheel.label) == named
+    assert found.taken is not None
+    assert found.taken.wheel.label == (named or "null")
+    assert found.is_as_uv == (named is not None)
+    if named is None:
+        assert "no variant for GPUs runs here" in reason(found, "null")
+        assert found.command is None
+
+
+def test_the_null_variant_beside_variants_of_processors_alone_is_for_every_gpu(
+    server: PageServer, tmp_path: Path
+) -> None:
+    serve_variants(server, tmp_path, {"arm": SEVEN["arm"], "null": {}}, plain=False)
+    found = explained(server)
+    assert labels(found) == ["null"]
