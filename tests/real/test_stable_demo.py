@@ -107,6 +107,10 @@ import sys
 from pathlib import Path
 import torch
 from kernels import get_local_kernel, get_loaded_kernels
+from kernels._rust import Digest, Metadata
+(variant,) = (Path(sys.argv[1]) / "build").iterdir()
+digest = Metadata.read_from_file(variant / "metadata.json").digest
+digest.validate(Digest.hash_variant(digest.algorithm, variant))
 kernel = get_local_kernel(Path(sys.argv[1]))
 print(kernel.scale(torch.arange(3.0), 2.0).tolist(), get_loaded_kernels()[0].metadata.backend.archs)
 """

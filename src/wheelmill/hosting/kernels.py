@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import json
 import shutil
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.errors import UnreadableError, UsageError
 from wheelmill.names import TORCH, Architecture, Platform, StableTorch
 from wheelmill.smoke.evidence import Contents, open_wheel
+from wheelmill.system.files import sha256_of
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.archive import open_archive, open_member
 from wheelmill.wheel.findings import some_of
@@ -31,8 +33,8 @@ from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.shared_objects import open_symbols
 from wheelmill.wheel.torch_symbols import beyond_stable_abi, shims_in
 
-_OWN: Final = ("__init__.py", "metadata.json")
-"""Files added to those of a wheel."""
+_OWN: Final = ("__init__.py", "metadata.json", "metadata.json.sigstore")
+"""Files added to those of a wheel; the last one is a signature of the second, by ``kernel-builder sign``."""
 _SHORTEST: Final = 2
 """Characters of a kernel's name."""
 _LOADER: Final = '''"""Loads the package of this folder under its own name, by which its modules import each other."""
@@ -230,4 +232,10 @@ def _write(kernel: Kernel, folder: Path) -> None:
             with open_member(archive, member) as source, (folder / path).open("xb") as target:
                 shutil.copyfileobj(source, target, 1 << 20)
     (folder / "__init__.py").write_text(_LOADER.format(module=kernel.module), encoding="utf-8")
-    (folder / "metadata.json").write_text(json.dumps(kernel.metadata, indent=2) + "\n", encoding="utf-8")
+    verified = {
+        str(path): b64encode(bytes.fromhex(sha256_of(folder / path))).decode()
+        for path in sorted((*kernel.files.values(), PurePosixPath("__init__.py")))
+        if path.suffix != ".pyc" and "__pycache__" not in path.parts  # Python's caches, as ``verify_variant`` has it
+    }
+    metadata = {**kernel.metadata, "digest": {"algorithm": "sha256", "files": verified}}
+    (folder / "metadata.json").write_text(json.dumps(metadata, indent=2) + "\n", encoding="utf-8")

@@ -213,9 +213,11 @@ def sdists_of(project: ProjectName) -> tuple[Link, ...]:
 
 
 def _index() -> str:
+    if index := configured_index():
+        return index
     from pypi_simple import PYPI_SIMPLE_ENDPOINT  # factory extra
 
-    return configured_index() or PYPI_SIMPLE_ENDPOINT
+    return PYPI_SIMPLE_ENDPOINT
 
 
 def _read(answer: Answer) -> Page:

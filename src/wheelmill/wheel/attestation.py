@@ -12,9 +12,11 @@ import functools
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from wheelmill.errors import NetworkError, UsageError
 from wheelmill.names import Sha256
@@ -33,6 +35,9 @@ WHEELS_WORKFLOW: Final = ".github/workflows/wheels-group.yml"
 
 TRUSTED_ROOT: Final = "WHEELMILL_TRUSTED_ROOT"
 """Names the file with the keys of another Sigstore than the public one: ``gh attestation trusted-root`` prints it."""
+
+Publisher: TypeAlias = Mapping[str, Any]
+"""As a simple index and a lock write it (PEP 740, PEP 751), and its signer."""
 
 MAX_BUNDLE: Final = 1 << 20
 """Bytes; a bundle of GitHub's for 32 wheels has 14,000."""
@@ -94,7 +99,8 @@ class Signer:
 
     def __str__(self) -> str:
         """Form that `parse` reads."""
-        return f"{self.repository}:{self.workflows}" if self.workflows else f"{self.repository}@{self.branch}"
+        called = "@".join(filter(None, (self.workflows, ",".join(self.commits))))
+        return f"{self.repository}:{called}" if called else f"{self.repository}@{self.branch}"
 
 
 def _is_repository(text: str) -> bool:
@@ -111,17 +117,42 @@ class _Matching:
 
     def verify(self, cert: Certificate) -> None:
         """Check a certificate; raises VerificationError, as the policies of sigstore do."""
-        from cryptography.hazmat import asn1
-        from cryptography.x509 import ExtensionNotFound, ObjectIdentifier
         from sigstore.errors import VerificationError
 
-        try:
-            extension = cert.extensions.get_extension_for_oid(ObjectIdentifier(f"{_FULCIO}.{self.number}"))
-        except ExtensionNotFound:
-            raise VerificationError(f"the certificate lacks {_FULCIO}.{self.number}") from None
-        value = asn1.decode_der(str, extension.value.public_bytes())
-        if not re.fullmatch(self.pattern, value):
+        if not re.fullmatch(self.pattern, value := _claim(cert, self.number)):
             raise VerificationError(f"the certificate has {value}, not {self.pattern}")
+
+
+def _claim(cert: Certificate, number: int) -> str:
+    """Read one of the authority's own extensions; raises VerificationError if the certificate lacks it."""
+    from cryptography.hazmat import asn1
+    from cryptography.x509 import ExtensionNotFound, ObjectIdentifier
+    from sigstore.errors import VerificationError
+
+    try:
+        extension = cert.extensions.get_extension_for_oid(ObjectIdentifier(f"{_FULCIO}.{number}"))
+    except ExtensionNotFound:
+        raise VerificationError(f"the certificate lacks {_FULCIO}.{number}") from None
+    return asn1.decode_der(str, extension.value.public_bytes())
+
+
+@dataclass
+class _AnySigner:
+    """Policy that admits `WHEELS_WORKFLOW` for any signer, and keeps the publisher."""
+
+    publisher: Publisher = field(default_factory=dict)
+
+    def verify(self, cert: Certificate) -> None:
+        """Check a certificate by the policy of the signer that it names."""
+        repository, (called, _, ref) = _claim(cert, 12).removeprefix(f"{_SERVER}/"), _claim(cert, 9).partition("@")
+        workflows = called.removeprefix(f"{_SERVER}/").removesuffix(f"/{WHEELS_WORKFLOW}")
+        signer = Signer(repository, _claim(cert, 14).removeprefix("refs/heads/"))
+        if workflows != repository:
+            commits = () if re.fullmatch(_RELEASED, ref) else (_claim(cert, 10),)
+            signer = Signer(repository, workflows=workflows, commits=commits)
+        signer.policy(WHEELS_WORKFLOW).verify(cert)
+        workflow = _claim(cert, 18).partition("@")[0].rpartition("/")[2]
+        self.publisher = {"kind": "GitHub", "repository": repository, "workflow": workflow, "signer": str(signer)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,12 +176,28 @@ def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> A
     verifier = _verifier(os.environ.get(TRUSTED_ROOT))
     files: dict[tuple[str, Sha256], bytes] = {}
     faults: list[str] = []
-    for line in dict.fromkeys(line for content in bundles for line in content.splitlines() if line.strip()):
+    for line in _lines_of(bundles):
         try:
             files |= dict.fromkeys(_subjects_of(line, verifier, signer.policy(workflow)), line)
         except ValueError as error:
             faults.append(str(error))
     return Attested(signer=signer, files=files, faults=tuple(faults))
+
+
+def publishers_in(bundles: Iterable[bytes]) -> Mapping[tuple[str, str], Sequence[Publisher]]:
+    """Read the publishers of attested files by name and hash; input and errors are those of `verify_bundles`."""
+    verifier = _verifier(os.environ.get(TRUSTED_ROOT))
+    files = defaultdict[tuple[str, str], list[Publisher]](list)
+    for line in _lines_of(bundles):
+        policy = _AnySigner()
+        with suppress(ValueError):
+            for subject in _subjects_of(line, verifier, policy):
+                files[subject].append(policy.publisher)
+    return files
+
+
+def _lines_of(bundles: Iterable[bytes]) -> Iterable[bytes]:
+    return dict.fromkeys(line for content in bundles for line in content.splitlines() if line.strip())
 
 
 @functools.cache  # making one asks for Sigstore's keys

@@ -56,6 +56,7 @@ def test_a_kernel_is_its_installed_files_and_two_of_ours(tmp_path: Path) -> None
     assert (folder / "demo" / "_C.abi3.so").read_bytes() == STABLE
     said = json.loads((folder / "metadata.json").read_text())
     assert said.pop("id").startswith("_demo_")
+    assert said.pop("digest").keys() == {"algorithm", "files"}
     assert said == {
         "name": "demo",
         "version": 3,
@@ -65,6 +66,17 @@ def test_a_kernel_is_its_installed_files_and_two_of_ours(tmp_path: Path) -> None
     }
     assert list((tmp_path / "hub" / "build").iterdir()) == [folder], "nothing is left over"
     assert folder.stat().st_mode == folder.parent.stat().st_mode, "it follows the umask"
+
+
+def test_the_digest_is_of_every_file_but_the_metadata_and_pythons_caches(tmp_path: Path) -> None:
+    """What ``Digest.hash_variant`` of kernels 0.17.2 hashes, and in its form."""
+    names = ("demo/__pycache__/x.txt", "demo/old.pyc", "demo/metadata.json", "demo/.hidden")
+    found = kernel(tmp_path, files=dict.fromkeys(names, b"hi\n"))
+    (folder,) = write_kernels([found], tmp_path / "hub")
+    digest = json.loads((folder / "metadata.json").read_text())["digest"]
+    assert digest["algorithm"] == "sha256"
+    assert digest["files"].keys() == files_of(folder) - {"metadata.json", *names[:2]}
+    assert digest["files"]["demo/.hidden"] == "mOpuTyFvL7S2n/+bOkSELDhobKaF8/VdxIxdP7EQe+Q="
 
 
 def test_the_same_wheel_gives_the_same_files(tmp_path: Path) -> None:
@@ -115,6 +127,7 @@ def test_one_that_is_imported_from_elsewhere_is_not_taken_for_it(tmp_path: Path)
         (NAME.replace("demo", "x"), {}, "kernel-name-invalid", "'x'"),
         (NAME.replace("demo", "other"), {"files": {"more.py": b""}}, "kernel-module-absent", "--module demo"),
         (NAME, {"files": {"metadata.json": b"{}"}}, "files-collide", "metadata.json"),
+        (NAME, {"files": {"metadata.json.sigstore": b"{}"}}, "files-collide", "metadata.json.sigstore"),
         (NAME, {"files": {"__init__.py/x.py": b""}}, "files-collide", "__init__.py/x.py"),
         (
             NAME,

@@ -17,6 +17,7 @@ from wheelmill.wheel.attestation import (
     TRUSTED_ROOT,
     WHEELS_WORKFLOW,
     Signer,
+    publishers_in,
     verify_bundles,
 )
 
@@ -179,6 +180,54 @@ def test_what_is_no_bundle_is_a_fault_and_holds_up_nothing(sigstore: Sigstore, c
     found = verify_bundles([content, sigstore.attest({WHEEL: SHA256})], SIGNER, WHEELS_WORKFLOW)
     assert len(found.faults) == 1
     assert found.files.keys() == {(WHEEL, SHA256)}
+
+
+@pytest.mark.parametrize(
+    ("who", "repository", "signer"),
+    [
+        ({}, REPOSITORY, f"{REPOSITORY}@main"),
+        ({"ref": "refs/heads/feature"}, REPOSITORY, f"{REPOSITORY}@feature"),
+        (OWN, "me/demo", "me/demo:owner/wheelmill"),
+        (
+            OWN | {"workflow_ref": "refs/heads/main", "workflow_sha": COMMIT},
+            "me/demo",
+            f"me/demo:owner/wheelmill@{COMMIT}",
+        ),
+        (OWN | {"workflow_ref": "refs/heads/v1", "workflow_sha": FORKS}, "me/demo", f"me/demo:owner/wheelmill@{FORKS}"),
+    ],
+)
+def test_a_publisher_is_read_from_the_certificate_and_verified_as_its_signer(
+    sigstore: Sigstore, who: dict[str, Any], repository: str, signer: str
+) -> None:
+    """A commit of the called workflow that is no release, which may be a fork's, is part of the name."""
+    bundle = sigstore.attest({WHEEL: SHA256}, **who)
+    publisher = {"kind": "GitHub", "repository": repository, "workflow": "wheels.yml", "signer": signer}
+    assert publishers_in([bundle]) == {(WHEEL, SHA256): [publisher]}
+    assert verify_bundles([bundle], Signer.parse(signer), WHEELS_WORKFLOW).files == {(WHEEL, SHA256): bundle}
+    assert str(Signer.parse(signer)) == signer
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        {"ref": "refs/tags/main"},
+        {"ref": "refs/pull/7/merge"},
+        {"workflow": ".github/workflows/ci.yml"},
+        {"issuer": "https://token.example"},
+        {"runner": "self-hosted"},
+        OWN | {"ref": "refs/heads/main"},
+    ],
+)
+def test_nobody_else_is_a_publisher(sigstore: Sigstore, who: dict[str, Any]) -> None:
+    good = sigstore.attest({WHEEL: SHA256})
+    assert publishers_in([sigstore.attest({"x.whl": SHA256}, **who) + b"\n" + good]).keys() == {(WHEEL, SHA256)}
+    assert publishers_in([Sigstore(seed=2).attest({WHEEL: SHA256}), b"{}", b"no JSON"]) == {}
+
+
+def test_a_second_publisher_of_the_same_bytes_does_not_hide_the_first(sigstore: Sigstore) -> None:
+    bundles = [sigstore.attest({WHEEL: SHA256}, repository=name) for name in (REPOSITORY, "somebody/else")]
+    (found,) = publishers_in(bundles).values()
+    assert [each["repository"] for each in found] == [REPOSITORY, "somebody/else"]
 
 
 def test_keys_that_cannot_be_read_are_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

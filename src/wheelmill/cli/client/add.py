@@ -19,6 +19,7 @@ from wheelmill.cli.client.change import (
     exclusive,
     forecast,
     in_list,
+    lock_folder,
     packages_of,
     relock,
     requirements_beside,
@@ -27,6 +28,7 @@ from wheelmill.cli.client.change import (
     transaction,
 )
 from wheelmill.cli.client.downloads import download_bars, wheel_cache
+from wheelmill.cli.client.lock import LockFormat
 from wheelmill.cli.client.resolve import RequirementsArgument, SearchOptions, resolution_content
 from wheelmill.cli.shared.commands import say
 from wheelmill.cli.shared.options import SignerOption, projects_of, requirements_of, with_declared_torch, with_groups
@@ -98,13 +100,15 @@ def update(
         newest = _find_newest_torch(again, project, target, search) if upgrade_torch else (target, [], [])
         target, newer, held_back = newest
         resolutions = resolve_for_project(again, project, target, search, require_attestation=require_attestation)
+        lock = lock_folder(project) / LockFormat.PYLOCK.filename(target.part)
+        notes = [*held_back, *_changed_publishers(lock, resolutions, search)]
         outcome, change = _change(project, again, resolutions, target, search, dry_run=output.dry_run)
-    for note in held_back:
+    for note in notes:
         say(f"note: {note}")
     content: Update = {
         "schema": "wheelmill.update/1",
         **change,
-        "notes": [*change["notes"], *held_back],
+        "notes": [*change["notes"], *notes],
         "before": before,
         "newer_torches": [resolution_content(each) for each in newer],
     }
@@ -220,6 +224,21 @@ def _joined(values: Iterable[object], own: object) -> str | None:
     """Return values as an option has them, this machine's own first; None if there is no other, so it is detected."""
     words = [*dict.fromkeys(map(str, sorted(values, key=own.__ne__)))]
     return None if words in ([], [str(own)]) else ",".join(words)
+
+
+def _changed_publishers(lock: Path, resolutions: Iterable[Resolution], search: SearchOptions) -> Sequence[str]:
+    """Compare the publishers of chosen wheels with those in a project's lock, if it has one."""
+    from wheelmill.client.lock.files import read_lock
+    from wheelmill.client.lock.publishers import changed_publishers
+
+    if not lock.exists():
+        return ()
+    chosen = [choice.candidate for each in resolutions for choice in each.choices.values()]
+    try:
+        with wheel_cache(search) as (cache, _):
+            return changed_publishers(read_lock(lock).packages, chosen, cache)
+    except UsageError as error:  # it may be another tool's
+        return [f"publishers are not compared: {error}"]
 
 
 def _declared_versions(project: Project, asked: Sequence[Requirement]) -> dict[str, list[str]]:

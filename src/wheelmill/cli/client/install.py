@@ -69,7 +69,7 @@ def install(
             raise UsageError(
                 "attestation-not-for-locks",
                 "--require-attestation is for wheels that are chosen; those of a lock are known by their hashes",
-                hint="give it to 'wheelmill lock'",
+                hint="give it to 'wheelmill lock'; 'wheelmill sync --require-attestation' takes publishers from a lock",
             )
         outcome, installed = _install_locked(lock, _place_to_change(target), search, dry_run=output.dry_run)
         _report("install", installed, outcome, output)
@@ -98,13 +98,18 @@ def sync(
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; exit with 9 if the environment differs from the lock.")
     ] = False,
+    require_attestation: Annotated[
+        bool, typer.Option("--require-attestation", help="Refuse a lock whose publishers cannot all be verified.")
+    ] = False,
     output: ReportOptions,
 ) -> None:
     """Make an environment hold what a lock holds, and nothing else."""
     path = lock or lock_folder(target.find_project()) / LockFormat.PYLOCK.filename(target.part)
     search.search(target.find_project() if target.project else None)  # its indexes may have credentials
     changed = _place_to_change(target, target.project, exactly=True)
-    outcome, installed = _install_locked(path, changed, search, exactly=True, dry_run=output.dry_run or check)
+    outcome, installed = _install_locked(
+        path, changed, search, exactly=True, attested=require_attestation, dry_run=output.dry_run or check
+    )
     _report("sync", installed, outcome, output)
     if check and outcome.changes:
         raise FindingsError(
@@ -152,6 +157,7 @@ def _install_locked(
     search: SearchOptions,
     *,
     exactly: bool = False,
+    attested: bool = False,
     dry_run: bool,
 ) -> tuple[EnvironmentChange, Installation]:
     from wheelmill.client.install.installer import installer_for, interpreter_of, needs_of_wheels
@@ -185,7 +191,9 @@ def _install_locked(
             return EnvironmentChange.between(present, after, {}), Installation(wheels=())
         with transaction(place.base, (), place) as outcome, wheel_cache(search) as (cache, shown):
             installer = installer_for(interpreter, shown, offline=cache.offline)
-            installed = install_locked(locked, environment, cache, installer, exactly=exactly, progress=shown)
+            installed = install_locked(
+                locked, environment, cache, installer, exactly=exactly, attested=attested, progress=shown
+            )
     return outcome, installed
 
 

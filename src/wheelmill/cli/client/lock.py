@@ -86,6 +86,7 @@ def lock(
     """
     from wheelmill.client.lock.environments import lock_environments
     from wheelmill.client.lock.files import merge
+    from wheelmill.client.lock.publishers import publishers_named_in, read_publishers, with_publishers
     from wheelmill.client.project.change import Edit
 
     project = target.find_project()
@@ -98,7 +99,9 @@ def lock(
     demand_attestations(resolutions, require_attestation)
     with wheel_cache(search) as (cache, shown):
         locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
-    merged = merge(locks)
+        chosen = [choice.candidate for each in resolutions for choice in each.choices.values()]
+        publishers = {**publishers_named_in(known.packages if known else ()), **read_publishers(chosen, cache)}
+    merged = with_publishers(merge(locks), publishers)
     is_only_shown = check or dry_run
     with nullcontext() if is_only_shown else exclusive(project.root):  # which may put an earlier file back
         edit = Edit.of(written, _content_of(written, form, locks, merged))

@@ -6,7 +6,7 @@ The manifest of its release describes it. Without a manifest, METADATA is read, 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.records import Candidate, Resolution, SourceKind, WheelInspection
+from wheelmill.client.records import Candidate, Resolution, SourceKind, WantedWheel, WheelInspection
 from wheelmill.errors import IntegrityError, NetworkError, UnreadableError, WheelmillError
 from wheelmill.names import Architecture, TorchVersion, read_requirement
 from wheelmill.system.files import sha256_of_bytes
@@ -181,37 +181,33 @@ def _driver_of(entry: ListedWheel) -> str | None:
 
 
 def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
-    """Verify the attestation of every chosen wheel from a server, in the file beside it, or raise IntegrityError."""
+    """Verify the attestation of every chosen wheel from a server, or raise IntegrityError."""
     from wheelmill.web.budget import TIMEOUT_S
     from wheelmill.web.client import ATTENDED, Web  # httpx takes longer to import than most commands
 
-    faults = []
+    chosen = {choice.candidate.url: choice.candidate for each in resolutions for choice in each.choices.values()}
+    served = [candidate for url, candidate in chosen.items() if urlsplit(url).scheme != "file"]
     with Web(retries=ATTENDED, seconds=TIMEOUT_S) as web:
-        for url, candidates in _by_attestations(resolutions).items():
-            try:
-                bundles = web.read(url)
-            except NetworkError as error:
-                faults.append(str(error))
-                bundles = b""
-            files = verify_bundles([bundles], signer, WHEELS_WORKFLOW).files
-            faults += [
-                f"{candidate.filename} is not attested by {signer}"
-                for candidate in candidates
-                if any(subject not in files for subject in _subjects_of(candidate))
-            ]
+        files = verify_bundles(read_bundles(served, web), signer, WHEELS_WORKFLOW).files
+    faults = [
+        f"{candidate.filename} is not attested by {signer} in {_attestations_beside(candidate)}"
+        for candidate in served
+        if any(subject not in files for subject in _subjects_of(candidate))
+    ]
     if faults:
         raise IntegrityError(
             "not-attested", "\n".join(faults), hint="leave out --require-attestation, or take wheels of that repository"
         )
 
 
-def _by_attestations(resolutions: Iterable[Resolution]) -> Mapping[str, Collection[Candidate]]:
-    """Group the chosen wheels from servers by the URL of the attestations beside them."""
-    found: dict[str, dict[str, Candidate]] = {}
-    for candidate in (choice.candidate for resolution in resolutions for choice in resolution.choices.values()):
-        if urlsplit(candidate.url).scheme != "file":
-            found.setdefault(urljoin(candidate.url, ATTESTATIONS), {})[candidate.url] = candidate
-    return {url: candidates.values() for url, candidates in found.items()}
+def read_bundles(wheels: Iterable[WantedWheel], web: Web) -> list[bytes]:
+    """Read the files with attestations beside wheels, where there are any; raises NetworkError without an answer."""
+    answers = [web.get(url) for url in sorted({*map(_attestations_beside, wheels)})]
+    return [answer.content for answer in answers if answer.ok]
+
+
+def _attestations_beside(wheel: WantedWheel) -> str:
+    return urljoin(wheel.url, ATTESTATIONS)
 
 
 def _subjects_of(candidate: Candidate) -> Iterable[tuple[str, str | None]]:

@@ -40,6 +40,7 @@ from wheelmill.client.lock.environments import (
     package_of,
     platform_marker,
 )
+from wheelmill.client.lock.publishers import check_publishers
 from wheelmill.client.records import Choice, Resolution, SourceKind, TargetEnvironment, WantedWheel
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.installers.requirements_line import requirements_line
@@ -383,16 +384,24 @@ def install_locked(
     installer: Installer,
     *,
     exactly: bool,
+    attested: bool,
     progress: Progress,
 ) -> Installation:
     """Download, check and install the wheels in a lock, and nothing else.
 
-    Nothing is changed if a wheel does not match its hash in the lock. New wheels stay in the cache. Packages that the
-    lock does not list are removed if ``exactly``.
+    Nothing is changed if a wheel does not match its hash or its publisher in the lock; ``attested`` requires that all
+    publishers can be verified. New wheels stay in the cache. Packages that the lock does not list are removed if
+    ``exactly``.
     """
-    wheels = cache.fetch_all(wheels_for(lock, environment), progress)
+    wanted = wheels_for(lock, environment)
     present = {project: each.version for project, each in installed_in(interpreter_of(environment)).items()}
-    new = [wheel for wheel in wheels if present.get(wheel.project) != str(WheelName.parse(wheel.path.name).version)]
+    names = {wheel.filename: WheelName.parse(wheel.filename) for wheel in wanted}
+    absent = {filename for filename, name in names.items() if present.get(name.project) != str(name.version)}
+    checked = [wheel for wheel in wanted if attested or wheel.filename in absent]
+    if warning := check_publishers(lock, checked, cache, required=attested):
+        progress.step(f"warning: {warning}")
+    wheels = cache.fetch_all(wanted, progress)
+    new = [wheel for wheel in wheels if wheel.path.name in absent]
     kept = _not_locked(lock, environment).union(wheel.project for wheel in wheels)
     surplus = sorted(set(present) - kept) if exactly else []
     installer.uninstall(surplus)
