@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.gpu_code import PTX, SASS, ZSTD, cubin, entry, fatbin
 from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, in_pieces
 from tests.shared_objects import EXTENSION, compiled
@@ -63,6 +64,30 @@ def test_a_file_and_its_url_say_the_same_but_for_the_hash(wheelmill: Command, wh
     assert here["sizes"]["gpu_code"] == {"sm_90": 8}
     assert here["bundled"] == ["demo.libs/libz-0123abcd.so"]
     assert there == here | {"sha256": None}
+
+
+def test_kernels_are_grouped_by_their_architectures(wheelmill: Command, tmp_path: Path) -> None:
+    fat = fatbin(
+        *(entry(SASS, number, cubin("_Z1fPf", "_Z1gPf")) for number in (80, 100)),
+        entry(SASS, 90, cubin("_Z1fPf", "_Z1gPf", "_ZN4demo4lateEPf")),
+        entry(PTX, 120, b"", ZSTD),
+    )
+    code = ", ".join(map(str, fat))
+    section = f'__attribute__((section(".nv_fatbin"), used)) static const unsigned char fat[] = {{{code}}};'
+    files = {"demo/_C.so": compiled(tmp_path / "_C.so", section).read_bytes()}
+    wheel = write_wheel(tmp_path / NAME, metadata=METADATA, files=files)
+    lines = wheelmill("show", wheel, "--kernels").stdout.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.split() == ["kernels", "demo/_C.so"])
+    groups = [line.strip().partition(": ") for line in lines[start + 1 :]]
+    assert groups[:2] == [("sm_80 sm_90 sm_100", ": ", "2 kernels"), ("sm_90", ": ", "1 kernel: demo::late")]
+    assert groups[2][0] == "compute_120"
+    content = json.loads(wheelmill("show", wheel, "--kernels", "--json").stdout)["code"]
+    assert content["kernels"] == [
+        {"file": "demo/_C.so", "code": ["sm_80", "sm_90", "sm_100"], "names": ["_Z1fPf", "_Z1gPf"]},
+        {"file": "demo/_C.so", "code": ["sm_90"], "names": ["_ZN4demo4lateEPf"]},
+        {"file": "demo/_C.so", "code": ["compute_120"], "names": None},
+    ]
+    assert "kernels" not in json.loads(wheelmill("show", wheel, "--json").stdout)["code"]
 
 
 def test_two_wheels_beside_each_other_say_what_makes_each_large(

@@ -17,12 +17,13 @@ from wheelmill.names import PythonVersion, StableTorch, TorchNeed
 from wheelmill.smoke.verdict import Evidence
 from wheelmill.wheel.archive import check_archive, open_archive
 from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.kernels import KernelReader
 from wheelmill.wheel.libraries import cuda_major_of
 from wheelmill.wheel.metadata import dist_info_of, entry_points_of, metadata_in, read_metadata, wheel_file_in
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.platforms import newest
 from wheelmill.wheel.record import InstalledFile, check_record, installed_files
-from wheelmill.wheel.shared_objects import SharedObject, by_names, open_symbols, shared_objects_of
+from wheelmill.wheel.shared_objects import Budget, SharedObject, by_names, open_symbols, shared_objects_of
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_symbols import window_of
 
@@ -122,7 +123,7 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
     except UnreadableError as error:
         return (Finding(code=Code.METADATA, detail=str(error)),)
     try:
-        shared_objects = shared_objects_of(file.path, code=_MAX_CODE)
+        shared_objects = shared_objects_of(file.path, Budget(code=_MAX_CODE, kernels=KernelReader()))
     except ValueError as error:
         return (*record_findings, Finding(code=Code.ARCHIVE, detail=str(error)))
     return Contents(

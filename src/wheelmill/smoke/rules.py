@@ -9,7 +9,7 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from wheelmill.names import TORCH, Platform, StableTorch, TorchVersion, is_named_after
+from wheelmill.names import TORCH, Architecture, Platform, StableTorch, TorchVersion, is_named_after
 from wheelmill.smoke.evidence import Contents
 from wheelmill.wheel.archive import folded
 from wheelmill.wheel.findings import Code, Finding, some_of, with_reasons
@@ -19,7 +19,7 @@ from wheelmill.wheel.name import written_parts
 from wheelmill.wheel.platforms import policy_of, promised_glibc, symbols_newer_than
 from wheelmill.wheel.record import InstalledFile
 from wheelmill.wheel.shared_objects import by_names, loaded_with, open_symbols
-from wheelmill.wheel.torch_symbols import beyond_stable_abi, shims_in
+from wheelmill.wheel.torch_symbols import beyond_stable_abi, name_in, shims_in
 
 _STARTED: Final = ("sitecustomize", "usercustomize")
 """Python imports these modules whenever it starts; https://docs.python.org/3/library/site.html"""
@@ -388,6 +388,20 @@ def architectures_are_complete(contents: Contents) -> Iterator[Finding]:
         yield Finding(code=Code.ARCHITECTURES, detail=lacks if present else none)
 
 
+def kernels_are_complete(contents: Contents) -> Iterator[Finding]:
+    """Find kernels that lack a GPU the wheel was built for: a program ends with "no kernel image" when it calls one."""
+    wanted = contents.provenance.architectures if contents.provenance else ()
+    gpus = dict.fromkeys(Architecture(a.major, a.minor) for a in wanted)
+    for gpu in gpus:
+        lacking = (
+            f"{name_in(kernel)} in {so.name}"
+            for so in contents.shared_objects
+            for kernel in so.device_code.kernels_without(gpu, gpus)
+        )
+        detail = f"no code for {gpu.sm}, which others beside it have: {{names}}"
+        yield from _finding(Code.KERNELS, dict.fromkeys(lacking), detail)
+
+
 def requirements_are_of_an_index(contents: Contents) -> Iterator[Finding]:
     """Find requirements with a URL: they bypass every index and its hashes, and registries refuse them."""
     direct = (str(requirement) for requirement in contents.metadata.requires_dist or () if requirement.url)
@@ -411,6 +425,7 @@ RULES: Final = (
     requirements_are_of_an_index,
     is_compiled,
     architectures_are_complete,
+    kernels_are_complete,
     has_only_files_of_its_own,
     installs_each_file_once,
     has_no_files_of_the_environment,

@@ -71,6 +71,8 @@ class Code(StrEnum):
     """Needs a newer glibc than its platform tag promises."""
     ARCHITECTURES = "architectures", Level.REFUSE
     """Lacks machine code for a GPU architecture it was built for."""
+    KERNELS = "kernels", Level.REFUSE
+    """Has kernels without code for a GPU architecture it was built for, beside others with it."""
     UNDEFINED_SYMBOL = "undefined-symbol", Level.REFUSE
     """Needs a symbol that nothing defines."""
     SYMBOL_VERSION = "symbol-version", Level.REFUSE

@@ -9,14 +9,15 @@ flags at 40.
 from __future__ import annotations
 
 import struct
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from mmap import mmap
 from typing import Final, Literal
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import Architecture, CudaVersion
+from wheelmill.wheel.kernels import MAX_CODE, KernelReader
 
 CARDS: Final = {
     Architecture(7, 0): ("V100", "Titan V"),
@@ -160,6 +161,9 @@ _MAGIC: Final = 0xBA55ED50
 _CONTAINER: Final = struct.Struct("<IHHQ")
 _ENTRY: Final = struct.Struct("<HxxIQ12xI8xQ")
 _PTX, _CUBIN = 1, 2
+_NAMED: Final = {_CUBIN: "sm", _PTX: "compute"}
+_ARCHITECTURES: Final = range(10, 1_000)
+"""Numbers that an `Architecture` can have."""
 _ARCHITECTURE_SPECIFIC: Final = 1 << 20
 _FAMILY_SPECIFIC: Final = 1 << 21
 _PIECE_BYTES: Final = 1 << 16
@@ -175,11 +179,44 @@ class DeviceCode:
     """``compute_120``, in ascending order."""
     sizes: Mapping[str, int]
     """The bytes of the code for each of them, compressed where nvcc did that."""
+    kernels: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Architectures with code of each kernel, of both kinds."""
+    unread: frozenset[str] = frozenset()
+    """Architectures with code whose kernels were not read: it may have any."""
+
+    def kernels_without(self, gpu: Architecture, gpus: Iterable[Architecture]) -> Iterator[str]:
+        """Yield the kernels with code for earlier GPUs and none for this one of `gpus`, for which others have code.
+
+        Code of one architecture or family, such as ``sm_90a``, counts as made for that alone. A kernel that runs on
+        this GPU and on none of another's may be its substitute there: libraries have pairs of them to choose from.
+        """
+        by_code = {code: _gpus_of(code, gpus) for code in self.unread.union(*self.kernels.values())}
+        maybe = frozenset[Architecture]().union(*(by_code[code] for code in self.unread))
+        runs = {codes: maybe.union(*(by_code[code] for code in codes)) for codes in {*self.kernels.values()}}
+        complete = {found for found in runs.values() if gpu in found}
+        lacking = {found for found in {*runs.values()} if gpu not in found and all(found & each for each in complete)}
+        earlier = {code for code in by_code if code[-1].isdigit() and Architecture.of_code(code) < gpu}
+        for kernel, codes in self.kernels.items() if complete else ():
+            if runs[codes] in lacking and not earlier.isdisjoint(codes):
+                yield kernel
 
 
-def read_device_code(content: bytes | mmap, start: int = 0, stop: int | None = None) -> DeviceCode:
-    """List the code in a ``.nv_fatbin`` section, `content` from `start` to `stop`, of which only headers are read."""
+def _gpus_of(code: str, gpus: Iterable[Architecture]) -> frozenset[Architecture]:
+    """The GPUs on which code for an architecture runs: ``sm_90``, or ``compute_90`` for portable assembly."""
+    runs = runs_on if code.startswith("sm") else compiles_for
+    return frozenset(gpu for gpu in gpus if runs(Architecture.of_code(code), gpu))
+
+
+def read_device_code(
+    content: bytes | mmap, start: int = 0, stop: int | None = None, *, kernels: KernelReader | None = None
+) -> DeviceCode:
+    """List the code in a ``.nv_fatbin`` section, `content` from `start` to `stop`.
+
+    Only headers are read, and by `kernels` the names of kernels.
+    """
     found: dict[int, Counter[tuple[int, str]]] = {_PTX: Counter(), _CUBIN: Counter()}
+    table: defaultdict[str, set[str]] = defaultdict(set)
+    unread: set[str] = set()
     at, stop = start, len(content) if stop is None else stop
     while (at := _next_container(content, at, stop)) >= 0:
         _magic, _version, header, size = _CONTAINER.unpack_from(content, at)
@@ -191,14 +228,29 @@ def read_device_code(content: bytes | mmap, start: int = 0, stop: int | None = N
             kind, entry_header, entry_size, architecture, flags = _ENTRY.unpack_from(content, entry)
             if entry_header < _ENTRY.size:
                 raise UnreadableError("fatbin-entry", "the fat binary section has an entry without a header")
-            found.setdefault(kind, Counter())[architecture, _feature(flags)] += entry_size
-            entry += entry_header + entry_size
-        if entry > end:
-            raise UnreadableError("fatbin-entry", "the fat binary section has an entry that leaves its container")
+            code, entry_at = entry + entry_header, entry
+            entry = code + entry_size
+            if entry > end:
+                raise UnreadableError("fatbin-entry", "the fat binary section has an entry that leaves its container")
+            if kind in _NAMED and architecture in _ARCHITECTURES:
+                found[kind][architecture, _feature(flags)] += entry_size
+                name, names = f"{_NAMED[kind]}_{architecture}{_feature(flags)}", None
+                if kernels and kernels.work > 0 and entry_size <= MAX_CODE:
+                    names = kernels.read(content[entry_at:code], content[code:entry], flags, is_ptx=kind == _PTX)
+                if names is None:
+                    unread.add(name)
+                for each in names or ():
+                    table[each].add(name)
         at = end
     sass = {f"sm_{number}{feature}": found[_CUBIN][number, feature] for number, feature in sorted(found[_CUBIN])}
     ptx = {f"compute_{number}{feature}": found[_PTX][number, feature] for number, feature in sorted(found[_PTX])}
-    return DeviceCode(sass=tuple(sass), ptx=tuple(ptx), sizes=sass | ptx)
+    return DeviceCode(
+        sass=tuple(sass),
+        ptx=tuple(ptx),
+        sizes=sass | ptx,
+        kernels={name: frozenset(codes) for name, codes in table.items()},
+        unread=frozenset(unread),
+    )
 
 
 def _next_container(content: bytes | mmap, at: int, stop: int) -> int:

@@ -28,16 +28,15 @@ from elftools.elf.elffile import ELFFile
 
 from wheelmill.errors import UnreadableError
 from wheelmill.system.folders import temporary_folder
-from wheelmill.wheel.archive import MAX_READS, MAX_SECTIONS, MAX_SYMBOL_NAME, MAX_SYMBOLS, open_archive, open_member
+from wheelmill.wheel.archive import MAX_READS, MAX_SECTIONS, MAX_SYMBOLS, open_archive, open_member
 from wheelmill.wheel.gpu_code import DeviceCode, read_device_code
+from wheelmill.wheel.kernels import KernelReader, Texts
 from wheelmill.wheel.processor import INSTRUCTIONS_UNREAD, Function, ProcessorUse, processor_use
 from wheelmill.wheel.record import installed_files
 
 _NEEDED, _SONAME, _RPATH, _TEXTREL, _RUNPATH, _FLAGS = 1, 14, 15, 22, 29, 30
 _TEXTREL_FLAG: Final = 4
 _UNDEFINED, _WEAK = 0, 2
-_SHARED: Final = 4
-"""Most bytes of all names as a multiple of their table: some names are the ends of others."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,28 +62,6 @@ class Links:
     """True if its code is written to when it is loaded."""
     search_path: str = ""
     """Folders of its libraries, with a colon between them; ``$ORIGIN`` is its own."""
-
-
-class Texts:
-    """Bytes of the section ``.dynstr``: texts that end with a zero."""
-
-    def __init__(self, table: bytes) -> None:
-        self._table = table
-        self._left = _SHARED * len(table)
-
-    def at(self, place: int) -> str:
-        """Read the text at an offset, unless it is longer than any real one or the table is read too often."""
-        end = self._table.find(b"\0", place, place + MAX_SYMBOL_NAME + 1)
-        if end < 0:
-            raise UnreadableError(
-                "elf-names", f"it has a name outside of its table, or one of more than {MAX_SYMBOL_NAME} bytes"
-            )
-        self._left -= end - place
-        if self._left < 0:
-            raise UnreadableError(
-                "elf-names", f"its names are together more than {_SHARED} times as long as their table"
-            )
-        return self._table[place:end].decode(errors="replace")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +168,8 @@ class Budget:
     reads: int = MAX_READS
     code: int = 0
     """Bytes to disassemble, about eight million a second."""
+    kernels: KernelReader | None = None
+    """None if no names of kernels are read."""
 
 
 class Metered:
@@ -416,7 +395,7 @@ class SharedObject(Links):
             search_path=links.search_path,
             undefined=undefined,
             defined=defined,
-            device_code=read_device_code(file.content, *sections.place(FATBIN)),
+            device_code=read_device_code(file.content, *sections.place(FATBIN), kernels=file.budget.kernels),
             unloaded=sections.unloaded,
             compilers=_compilers_in(sections.read(COMMENT)),
             processor=use,
@@ -465,21 +444,21 @@ def lost_on_import(code: Sequence[SharedObject], is_there: Callable[[str, Shared
     return {library: user for users in needed for library, user in users[0].items()}
 
 
-def shared_objects_of(wheel: Path, *, code: int = 0) -> tuple[SharedObject, ...]:
-    """Read every shared object in a wheel whose archive was checked; raises as `read_members` does.
-
-    At most `code` bytes of instructions are disassembled.
-    """
+def shared_objects_of(wheel: Path, budget: Budget | None = None) -> tuple[SharedObject, ...]:
+    """Read every shared object in a wheel whose archive was checked; as `read_members` does."""
     with wheel.open("rb") as file, open_archive(file) as archive:
-        return read_members(archive, archive.infolist(), code=code)
+        return read_members(archive, archive.infolist(), budget)
 
 
 def read_members(
-    archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo], *, code: int = 0
+    archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo], budget: Budget | None = None
 ) -> tuple[SharedObject, ...]:
-    """Read the shared objects among members of an archive; raises UnreadableError, which names the unreadable one."""
+    """Read the shared objects among members of an archive; raises UnreadableError, which names the unreadable one.
+
+    Without a `budget` for them, no instructions and no names of kernels are read.
+    """
     shared_objects: list[SharedObject] = []
-    budget = Budget(code=code)
+    budget = budget or Budget()
     with temporary_folder() as folder:
         unpacked = folder / "member"
         for member in members:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import pytest
 
+from tests.gpu_code import PTX, SASS, cubin, entry, fatbin, ptx
 from tests.unit.build.conftest import (
     CALLS_THE_FUTURE,
     MACHINE,
@@ -148,6 +149,8 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
         ),
         "linked to its helper": compiled("", "libhelper.so.1"),
         "helper": libraries["libhelper.so.1"].read_bytes(),
+        "with kernels for all": compiled(kernels_for(second=(90, 120))),
+        "with a kernel for Hopper alone": compiled(kernels_for(second=(90,))),
         "without PTX": compiled(device_code(sass=[90, 120])),
         "without sm_90": compiled(device_code(sass=[120], ptx=[120])),
         "for Hopper": compiled(device_code(sass=[90])),
@@ -168,7 +171,17 @@ def device_code(*, sass: Sequence[int] = (), ptx: Sequence[int] = ()) -> str:
     """C for a ``.nv_fatbin`` section, laid out as `wheelmill.wheel.gpu_code` describes it."""
     kinds = [(1, architecture) for architecture in ptx] + [(2, architecture) for architecture in sass]
     entries = b"".join(struct.pack("<HxxIQ12xI8xQ", kind, 48, 0, architecture, 0) for kind, architecture in kinds)
-    section = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries
+    return _in_fatbin(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries)
+
+
+def kernels_for(*, second: Sequence[int]) -> str:
+    """C for a kernel with code for all GPUs, and another one."""
+    first = [entry(SASS, number, cubin("_Z5firstPf")) for number in (90, 120)]
+    others = [entry(SASS, number, cubin("_ZN4demo6secondEPf")) for number in second]
+    return _in_fatbin(fatbin(*first, entry(PTX, 120, ptx("_Z5firstPf"))) + fatbin(*others))
+
+
+def _in_fatbin(section: bytes) -> str:
     return (
         '__attribute__((section(".nv_fatbin"), used)) '
         f"static const unsigned char fatbin[] = {{{', '.join(str(byte) for byte in section)}}};"

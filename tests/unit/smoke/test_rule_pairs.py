@@ -52,6 +52,12 @@ PAIRS: Final[list[tuple[Code, dict[str, Any], dict[str, Any], str]]] = [
     (Code.TORCH_PIN, {}, {"metadata": METADATA.replace("2.11.*", "2.10.*")}, "torch==2.11.*"),
     (Code.PURE, {"machine_code": None, **PURE, **FOREIGN}, {"machine_code": None, **FOREIGN}, "cu130torch2.11"),
     (Code.ARCHITECTURES, {"machine_code": "linked statically"}, {"machine_code": "without PTX"}, "compute_120"),
+    (
+        Code.KERNELS,
+        {"machine_code": "with kernels for all"},
+        {"machine_code": "with a kernel for Hopper alone"},
+        "no code for sm_120, which others beside it have: demo::second in demo/_C.so",
+    ),
     (Code.DIRECT_URL, says("Requires-Dist: lib"), says("Requires-Dist: lib @ https://wheels.example/lib.whl"), "lib"),
     (Code.METADATA_INVALID, says("Keywords: green"), says("Colour: green"), "'colour'"),
     (Code.STARTUP, holds("demo/demo.pth"), holds("demo.pth"), "demo.pth"),

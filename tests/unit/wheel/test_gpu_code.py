@@ -1,6 +1,7 @@
 """Which GPUs code runs on (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#feature-availability)."""
 
 import struct
+from dataclasses import replace
 
 import pytest
 
@@ -149,14 +150,15 @@ def container(*entries: bytes, header: int = 16) -> bytes:
     ids=["nothing", "zeros", "empty", "SASS", "PTX", "a", "f", "other flags", "other kind", "longer header"],
 )
 def test_a_section_says_what_it_was_compiled_for(section: bytes, device_code: DeviceCode) -> None:
-    assert read_device_code(section) == device_code
+    assert replace(read_device_code(section), unread=frozenset()) == device_code
 
 
 @pytest.mark.parametrize("padding", [0, 4, 8, 60])
 def test_containers_stand_one_after_another_with_zeros_between(padding: int) -> None:
     first = container(entry(SASS, 120), entry(SASS, 90, SPECIFIC), entry(SASS, 90), entry(PTX, 120))
     second = container(entry(SASS, 80), entry(SASS, 120))
-    assert read_device_code(bytes(padding) + first + bytes(padding) + second + bytes(padding)) == DeviceCode(
+    section = bytes(padding) + first + bytes(padding) + second + bytes(padding)
+    assert replace(read_device_code(section), unread=frozenset()) == DeviceCode(
         sass=("sm_80", "sm_90", "sm_90a", "sm_120"),
         ptx=("compute_120",),
         sizes={"sm_80": 8, "sm_90": 8, "sm_90a": 8, "sm_120": 16, "compute_120": 8},

@@ -11,7 +11,7 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from wheelmill.client.choose.explain import Combination
-from wheelmill.client.choose.wheel_summary import WheelFacts
+from wheelmill.client.choose.wheel_summary import Kernels, WheelFacts
 from wheelmill.client.install.distributions import PackageChange
 from wheelmill.client.install.import_test import Trial
 from wheelmill.client.records import SourceKind, SourceOutcome, TargetKeys, WheelInspection
@@ -217,6 +217,8 @@ class CodeInside(TypedDict):
     torch_window: TorchWindow | None
     holds_cuda_runtime: bool
     compilers: Sequence[str]
+    kernels: NotRequired[Sequence[Kernels]]
+    """With ``--kernels``."""
 
 
 class WheelShown(WheelFacts, TorchKeys):

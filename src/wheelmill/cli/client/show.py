@@ -18,8 +18,11 @@ from wheelmill.system.progress import number_of, size
 from wheelmill.wheel.build_facts import BuildFacts, Sbom, SourceFacts
 from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.gpu_code import CARDS
+from wheelmill.wheel.kernels import KernelReader
 from wheelmill.wheel.label import torch_in_json, words_for
 from wheelmill.wheel.name import WHEEL_SUFFIX
+from wheelmill.wheel.shared_objects import Budget
+from wheelmill.wheel.torch_symbols import name_in
 from wheelmill.wheel.variant import Properties
 
 if TYPE_CHECKING:
@@ -66,6 +69,7 @@ def show(
         str | None,
         typer.Option(help="Another wheel, file or URL: show how large each part of both is.", metavar="OTHER"),
     ] = None,
+    kernels: Annotated[bool, typer.Option("--kernels", help="Also name its GPU kernels by their code.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show the content of any wheel, and its metadata, or what an installed package is for; nothing of it is run.
@@ -78,34 +82,35 @@ def show(
 
         print_installed([wheel], TargetOptions(), as_json=as_json)
         return
-    contents = _contents_of(wheel)
-    other = _contents_of(beside) if beside is not None else None
+    contents = _contents_of(wheel, kernels=kernels)
+    other = _contents_of(beside, kernels=kernels) if beside is not None else None
     if as_json:
-        beside_it = {"beside": _content(other)} if other else {}
-        print_json({"schema": "wheelmill.show/1", **_content(contents), **beside_it})
+        beside_it = {"beside": _content(other, kernels=kernels)} if other else {}
+        print_json({"schema": "wheelmill.show/1", **_content(contents, kernels=kernels), **beside_it})
         return
     if other:
         print("\n".join(map(printable, _comparison(contents.facts, other.facts))))
         return
     print(printable(f"{contents.name.project} {contents.name.version}"))
-    for heading, text in _lines(contents):
+    for heading, text in (*_lines(contents), *(_kernel_lines(contents) if kernels else ())):
         print(printable(f"  {heading:<13} {' '.join(text.splitlines())}"))  # no text makes lines of its own
 
 
-def _contents_of(wheel: str) -> WheelContents:
+def _contents_of(wheel: str, *, kernels: bool) -> WheelContents:
+    budget = Budget(kernels=KernelReader() if kernels else None)
     if urlsplit(wheel).scheme in ("http", "https"):
         from wheelmill.web.budget import TIMEOUT_S
         from wheelmill.web.client import ATTENDED, Web
 
         with Web(retries=ATTENDED, seconds=TIMEOUT_S) as web:
-            return contents_behind(wheel, web)
+            return contents_behind(wheel, web, budget)
     if not Path(wheel).is_file():
         raise UsageError(
             "no-wheel-file",
             f"expected a wheel's file or its URL, and there is no file {wheel!r}",
             hint="'wheelmill explain PROJECT' shows a project's wheels, 'wheelmill list' what is installed",
         )
-    return contents_at(Path(wheel))
+    return contents_at(Path(wheel), budget)
 
 
 def _lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
@@ -180,6 +185,20 @@ def _code_lines(code: CodeSummary) -> Iterator[tuple[str, str]]:
         yield "compilers", ", ".join(code.compilers)
 
 
+def _kernel_lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
+    """Yield the groups of kernels: the first of a file, which has the most code, by its number, the others by name."""
+    file = None
+    for group in contents.code.kernels if contents.code else ():
+        is_first, file = group["file"] != file, group["file"]
+        if is_first:
+            yield "kernels", file
+        text = "not read: packed with Zstandard, damaged or too much"
+        if (names := group["names"]) is not None:
+            named = "" if is_first else f": {some_of(list(dict.fromkeys(map(name_in, names))))}"
+            text = f"{number_of(len(names), 'kernel')}{named}"
+        yield "", f"  {' '.join(group['code'])}: {text}"
+
+
 def _build_lines(built: BuildFacts) -> Iterator[tuple[str, str]]:
     yield "source", _source_line(built.source)
     if built.patches:
@@ -212,7 +231,7 @@ def _sbom_line(sbom: Sbom) -> str:
     return f"{sbom.member}: {sbom.form}; inside: {inside}; for the build: {len(sbom.components) - len(contained)}"
 
 
-def _content(contents: WheelContents) -> WheelShown:
+def _content(contents: WheelContents, *, kernels: bool) -> WheelShown:
     """Return a wheel as JSON."""
     name, code = contents.name, contents.code
     label = contents.label
@@ -225,13 +244,13 @@ def _content(contents: WheelContents) -> WheelShown:
         "tags": sorted(map(str, name.tags)),
         "cuda": label.cuda,
         "cuda_major": label.cuda_major,
-        "code": None if code is None else _code_content(code),
+        "code": None if code is None else _code_content(code, kernels=kernels),
     }
 
 
-def _code_content(code: CodeSummary) -> CodeInside:
+def _code_content(code: CodeSummary, *, kernels: bool) -> CodeInside:
     inside = code.inside
-    return {
+    content: CodeInside = {
         "shared_objects": code.shared_objects,
         "sass": inside.sass,
         "ptx": inside.ptx,
@@ -245,3 +264,4 @@ def _code_content(code: CodeSummary) -> CodeInside:
         "holds_cuda_runtime": code.holds_cuda_runtime,
         "compilers": code.compilers,
     }
+    return {**content, "kernels": code.kernels} if kernels else content

@@ -30,7 +30,7 @@ from wheelmill.wheel.label import Label
 if TYPE_CHECKING:
     from wheelmill.release.manifest import ListedWheel
     from wheelmill.web.client import Web
-    from wheelmill.wheel.shared_objects import SharedObject
+    from wheelmill.wheel.shared_objects import Budget, SharedObject
     from wheelmill.wheel.torch_symbols import TorchWindow
 
 
@@ -106,7 +106,9 @@ def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
     return answer.content if answer.ok else None
 
 
-def code_in(archive: zipfile.ZipFile, most: int = _MOST_CODE) -> tuple[SharedObject, ...] | None:
+def code_in(
+    archive: zipfile.ZipFile, most: int = _MOST_CODE, budget: Budget | None = None
+) -> tuple[SharedObject, ...] | None:
     """Read the shared objects of a wheel on a server; None if they are too large (``most`` is in packed bytes)."""
     from wheelmill.wheel.shared_objects import read_members  # not for what the cache has
 
@@ -114,7 +116,7 @@ def code_in(archive: zipfile.ZipFile, most: int = _MOST_CODE) -> tuple[SharedObj
     packed, unpacked = sum(each.compress_size for each in members), sum(each.file_size for each in members)
     if packed > most or unpacked > _MOST_RATIO * most:
         return None
-    return read_members(archive, members)
+    return read_members(archive, members, budget)
 
 
 def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> WheelInspection:

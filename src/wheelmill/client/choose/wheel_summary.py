@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from wheelmill.wheel.label import BuiltFor, needed_torch
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.metadata import dist_info_of, licence_files, licence_in, metadata_in, read_fields, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName, name_without_label
-from wheelmill.wheel.shared_objects import SharedObject, read_members
+from wheelmill.wheel.shared_objects import Budget, SharedObject, read_members
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_symbols import window_of
 from wheelmill.wheel.variant import MAX_VARIANT_METADATA, VARIANT_FILE, Properties, read_variant_metadata
@@ -41,6 +42,16 @@ _MOST_READ: Final = 96 << 20
 """Bytes of a wheel that are read from a server."""
 _PIECE: Final = 1 << 20
 """Bytes of a request."""
+
+
+class Kernels(TypedDict):
+    """Kernels of a shared object that have code for the same architectures."""
+
+    file: str
+    code: Sequence[str]
+    """``sm_90``, or ``compute_120`` for portable assembly."""
+    names: Sequence[str] | None
+    """Their symbols; null for code whose kernels were not read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +69,7 @@ class CodeSummary:
     """True if the CUDA runtime is linked into one of them."""
     compilers: tuple[str, ...]
     """The compilers, by their own names: ``GCC: (Debian 12.2.0-14) 12.2.0``."""
+    kernels: tuple[Kernels, ...]
 
     @property
     def gpus(self) -> Mapping[Architecture, str]:
@@ -114,17 +126,17 @@ class WheelContents:
         return self.label.torch or needed_torch(self.facts["requires_dist"])
 
 
-def contents_at(path: Path) -> WheelContents:
-    """Read a wheel on this disk."""
+def contents_at(path: Path, budget: Budget | None = None) -> WheelContents:
+    """Read a wheel on this disk; `budget` is that of `read_members`."""
     name = name_without_label(path.name)
     _refuse(path.name, check_archive(path))
     file = WheelFile.at(path)
     with path.open("rb") as opened, open_archive(opened) as archive:
-        code = read_members(archive, archive.infolist())
+        code = read_members(archive, archive.infolist(), budget)
         return _contents(archive, path.name, name, code, sha256=file.sha256, size=file.size)
 
 
-def contents_behind(url: str, web: Web) -> WheelContents:
+def contents_behind(url: str, web: Web, budget: Budget | None = None) -> WheelContents:
     """Read a wheel on a server, by ranges of its bytes."""
     from wheelmill.web.ranges import RangeFile  # asks a server
 
@@ -140,7 +152,7 @@ def contents_behind(url: str, web: Web) -> WheelContents:
         file = RangeFile(web, address, piece=_PIECE, budget=_MOST_READ)
         with open_archive(file) as archive:
             _refuse(filename, check_list(archive, file.size))
-            code = code_in(archive, most=_MOST_CODE)
+            code = code_in(archive, most=_MOST_CODE, budget=budget)
             return _contents(archive, filename, name, code, sha256=None, size=file.size)
     except NetworkError as error:
         raise NetworkError(
@@ -203,4 +215,16 @@ def _code(shared_objects: tuple[SharedObject, ...]) -> CodeSummary:
         folders_outside=tuple(sorted({folder for each in shared_objects for folder in each.folders_outside})),
         holds_cuda_runtime=any(each.holds_cuda_runtime for each in shared_objects),
         compilers=tuple(sorted({text for each in shared_objects for text in each.compilers})),
+        kernels=tuple(group for each in shared_objects for group in _kernels(each)),
     )
+
+
+def _kernels(so: SharedObject) -> Iterator[Kernels]:
+    """Yield the kernels of a shared object in groups, those for the most first, and then the code that was not read."""
+    found = so.device_code
+    groups: defaultdict[frozenset[str], list[str]] = defaultdict(list)
+    for name, codes in sorted(found.kernels.items()):
+        groups[codes].append(name)
+    in_order = sorted(groups.items(), key=lambda group: (-len(group[0]), -len(group[1])))
+    for codes, names in (*in_order, *([(found.unread, None)] if found.unread else [])):
+        yield {"file": so.name, "code": [code for code in (*found.sass, *found.ptx) if code in codes], "names": names}
