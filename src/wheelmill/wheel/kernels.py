@@ -1,13 +1,14 @@
 """Names of the kernels in GPU code: in the symbol table of a cubin, which is an ELF file, or in the text of PTX.
 
 nvcc packs PTX, and with ``-Xfatbin -compress-all`` cubins as well: as a block of LZ4, or since CUDA 12.8 as Zstandard,
-which Python cannot unpack before 3.14 and is not read.
+which only the factory reads.
 """
 
 from __future__ import annotations
 
 import re
 import struct
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -41,8 +42,10 @@ class Texts:
         return self._table[place:end].decode(errors="replace")
 
 
-_LZ4, _PACKED = 0x2000, 0xF000
+_LZ4, _ZSTANDARD, _PACKED = 0x2000, 0x8000, 0xF000
 """Flags of an entry of a fat binary; the last are those of all kinds of compression."""
+_MAX_WINDOW: Final = 27
+"""Logarithm of the bytes that a decoder of Zstandard keeps, its own default."""
 _SIZES: Final = struct.Struct("<16xI36xQ")
 """Bytes of an entry's code as it is packed and unpacked, in its header."""
 _HEADER: Final = struct.Struct("<6s34xQ10xHH")
@@ -83,11 +86,14 @@ class KernelReader:
             raise ValueError("its kernels are too much work")
 
     def _unpack(self, header: bytes, code: bytes, kind: int) -> bytes:
-        if kind != _LZ4:
-            raise ValueError("its code is packed in another way")
         packed, size = _SIZES.unpack_from(header)
-        self._use(_PACKED_COST * len(code) + _UNPACKED_COST * size)
-        return _unpack_lz4(code[:packed], size)
+        if kind == _LZ4:
+            self._use(_PACKED_COST * len(code) + _UNPACKED_COST * size)
+            return _unpack_lz4(code[:packed], size)
+        if kind == _ZSTANDARD:
+            self._use(len(code) + size)
+            return _unpack_zstandard(code[:packed], size)
+        raise ValueError("its code is packed in another way")
 
     def _in_ptx(self, code: bytes) -> Iterator[str]:
         self._use(len(code))
@@ -110,6 +116,26 @@ class KernelReader:
             if section and kind & 0xF == _FUNCTION and flags & _KERNEL:
                 self._use(_KERNEL_COST)
                 yield texts.at(name)
+
+
+def _unpack_zstandard(packed: bytes, size: int) -> bytes:
+    """Unpack a frame of at most `size` bytes; raises ValueError without the factory's library."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        try:
+            from backports import zstd
+        except ImportError:
+            raise ValueError("Zstandard is not read") from None
+    try:
+        unpacked = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _MAX_WINDOW}).decompress(
+            packed, max_length=size
+        )
+    except zstd.ZstdError as error:
+        raise ValueError(str(error)) from None
+    if len(unpacked) != size:
+        raise ValueError("its packed code is damaged")
+    return unpacked
 
 
 def _unpack_lz4(packed: bytes, size: int) -> bytes:

@@ -1,6 +1,7 @@
 """Kernels and their architectures, as cuobjdump names them."""
 
 import struct
+import sys
 
 import pytest
 
@@ -8,6 +9,11 @@ from tests.gpu_code import LZ4, PTX, SASS, ZSTD, cubin, entry, fatbin, literals,
 from wheelmill.names import Architecture
 from wheelmill.wheel.gpu_code import DeviceCode, read_device_code
 from wheelmill.wheel.kernels import KernelReader
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 
 def read(section: bytes, left: int = 1 << 30) -> DeviceCode:
@@ -29,6 +35,17 @@ PACKED = bytes([0xFF, len(ptx("f")) - 15]) + ptx("f") + struct.pack("<H", len(pt
 """A block of LZ4: literals, and a repetition of them that overlaps itself."""
 
 
+def test_code_in_frames_of_zstandard_is_read() -> None:
+    code = cubin("f")
+    packed = zstd.compress(code)
+    assert table(fatbin(entry(SASS, 90, packed, ZSTD, size=len(code)))) == {"f": "sm_90"}
+    text = ptx("f", "g")
+    assert table(fatbin(entry(PTX, 90, zstd.compress(text), ZSTD, size=len(text)))) == {
+        "f": "compute_90",
+        "g": "compute_90",
+    }
+
+
 def test_code_in_blocks_of_lz4_is_read() -> None:
     code = cubin("f")
     assert table(fatbin(entry(SASS, 90, literals(code), LZ4, size=len(code)))) == {"f": "sm_90"}
@@ -41,6 +58,8 @@ def test_code_in_blocks_of_lz4_is_read() -> None:
     "code",
     [
         entry(SASS, 90, b"\x28\xb5\x2f\xfd", ZSTD, size=500),
+        entry(SASS, 90, zstd.compress(cubin("f")), ZSTD, size=500),
+        entry(SASS, 90, zstd.compress(bytes(1 << 20)), ZSTD, size=1 << 10),
         entry(SASS, 90, cubin("f"), 0x4000, size=500),
         entry(SASS, 90, b""),
         entry(SASS, 90, b"codecode"),
@@ -54,7 +73,17 @@ def test_code_in_blocks_of_lz4_is_read() -> None:
         entry(SASS, 90, b"\x1fA\2\0", LZ4, size=20),
     ],
     ids=[
-        *("zstd", "another kind", "empty", "no ELF file", "cut off", "sections behind it", "sections without a size"),
+        *(
+            "zstd",
+            "zstd of another size",
+            "more than it says",
+            "another kind",
+            "empty",
+            "no ELF file",
+            "cut off",
+            "sections behind it",
+            "sections without a size",
+        ),
         *("claims 4 EB", "another size", "a length without end", "longer than it says", "before its start"),
     ],
 )
