@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.conftest import Command
+from tests.integration.conftest import Command, publish
 from tests.integration.test_hostile_pages import TARGET
 from tests.page_server import Answer, PageServer, in_pieces
 from tests.wheels import wheel_name, write_wheel
@@ -24,8 +24,9 @@ FILE = "beside-1-py3-none-any.whl"
     ],
 )
 def test_a_wheel_whose_requirement_would_hold_a_secret_is_left_out(
-    command: str, wheelmill: Command, server: PageServer, tmp_path: Path
+    command: str, index: Path, wheelmill: Command, server: PageServer, tmp_path: Path
 ) -> None:
+    publish(index, "torch-2.8.0-py3-none-any.whl")
     links = ""
     for version, folder in (("1.0.0", "plain"), ("1.0.1", "${SECRET}"), ("1.0.2", "a;b")):
         marker = " ; sys_platform == 'win32'" if folder == "plain" else ""
@@ -38,7 +39,7 @@ def test_a_wheel_whose_requirement_would_hold_a_secret_is_left_out(
     word, *options = command.split()
     project = tmp_path / options[-1]
     sources = f"find-links:{server.url}/hostile/"
-    variables = {"WHEELMILL_SOURCES": sources, "UV_NO_INDEX": "1", "SECRET": "s3cret"}
+    variables = {"WHEELMILL_SOURCES": sources, "SECRET": "s3cret"}
     done = wheelmill(word, "demo", *options[:-1], project, *TARGET, **variables)
     assert [f"left out demo-1.0.{number}" in done.stderr for number in (0, 1, 2)] == [False, True, True]
     assert "demo-1.0.0" in project.read_text()

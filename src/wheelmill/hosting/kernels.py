@@ -172,10 +172,9 @@ def _machine_of(contents: Contents) -> str:
 def _architectures_of(contents: Contents) -> tuple[Architecture, ...]:
     """Return the GPUs that a wheel has code for: ``9.0``, and ``12.0+PTX`` for portable assembly."""
     sass, ptx = contents.evidence.sass, contents.evidence.ptx
-    try:
-        return tuple(replace(Architecture.of_code(code), ptx=code in ptx) for code in (*sass, *ptx))
-    except ValueError as error:
-        raise UnreadableError("kernel-without-gpu-code", f"it has GPU code for no GPU: {error}") from None
+    if not (sass or ptx):
+        raise UnreadableError("kernel-without-gpu-code", "it has no code for a GPU")
+    return tuple(replace(Architecture.of_code(code), ptx=code in ptx) for code in (*sass, *ptx))
 
 
 def _module_of(contents: Contents, asked: str | None) -> str:

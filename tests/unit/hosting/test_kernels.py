@@ -149,7 +149,7 @@ def test_what_kernels_cannot_load_everywhere_is_refused(
     [
         ({"files": {"../out.py": b""}}, "wheel-unfit", "../out.py"),
         ({"record": b"demo/__init__.py,,\n"}, "wheel-unfit", "METADATA"),
-        ({"library": STRANGE}, "kernel-without-gpu-code", ".1"),
+        ({"library": STRANGE}, "kernel-without-gpu-code", "no code"),
     ],
 )
 def test_unsound_wheels_are_refused(tmp_path: Path, changed: dict[str, Any], code: str, fact: str) -> None:

@@ -19,7 +19,6 @@ from wheelmill.cli.client.change import (
     exclusive,
     forecast,
     in_list,
-    lock_folder,
     packages_of,
     relock,
     requirements_beside,
@@ -100,7 +99,7 @@ def update(
         newest = _find_newest_torch(again, project, target, search) if upgrade_torch else (target, [], [])
         target, newer, held_back = newest
         resolutions = resolve_for_project(again, project, target, search, require_attestation=require_attestation)
-        lock = lock_folder(project) / LockFormat.PYLOCK.filename(target.part)
+        lock = project.root / LockFormat.PYLOCK.filename(target.part)
         notes = [*held_back, *_changed_publishers(lock, resolutions, search)]
         outcome, change = _change(project, again, resolutions, target, search, dry_run=output.dry_run)
     for note in notes:

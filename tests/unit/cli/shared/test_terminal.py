@@ -20,8 +20,8 @@ from wheelmill.cli.shared import terminal
 )
 def test_a_text_that_reads_backwards_in_a_table(text: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     printed = io.StringIO()
-    monkeypatch.setattr(terminal.STDOUT, "file", printed)
-    monkeypatch.setattr(terminal.STDOUT, "width", 100)
+    monkeypatch.setattr(terminal.STDOUT, "_file", printed)
+    monkeypatch.setattr(terminal.STDOUT, "_width", 100)
     table = Table("heading", box=None)
     table.add_row(text)
     terminal.STDOUT.print(table)
