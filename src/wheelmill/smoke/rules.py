@@ -271,12 +271,15 @@ def is_for_the_machine(contents: Contents) -> Iterator[Finding]:
 def runs_on_every_processor(contents: Contents) -> Iterator[Finding]:
     """Find functions with instructions such as AVX that run without a question: an older processor ends with SIGILL.
 
-    A library in the wheel may ask for those that need it.
+    A library may ask for those that need it, and a module for those that Python imports after it.
     """
-    own = by_names(contents.shared_objects)
+    code = contents.shared_objects
+    if any(so.is_module and so.processor.asks for so in code):
+        return
+    own = by_names(code)
     functions = (
         f"{so.name}: {function}"
-        for so in contents.shared_objects
+        for so in code
         if so.processor.later and not any(each.processor.asks for each in loaded_with(so, own))
         for function in so.processor.later
     )

@@ -305,6 +305,15 @@ def test_a_second_copy_of_the_cuda_runtime_is_found(name: str, opened: Opened, o
     assert details_of(contents).startswith(name)
 
 
+@pytest.mark.skipif(MACHINE != "x86_64", reason="no Linux with such a processor")
+@pytest.mark.parametrize(("name", "codes"), [("demo/_detect.so", []), ("demo.libs/libother.so", [Code.PROCESSOR])])
+def test_a_module_of_the_wheel_may_ask_the_processor_for_others(
+    name: str, codes: list[Code], opened: Opened, objects: Mapping[str, bytes]
+) -> None:
+    files = {name: objects["with AVX for some"]}
+    assert codes_of(opened(machine_code="with AVX for all", files=files, built_here=False)) == codes
+
+
 def test_code_in_a_wheel_for_any_platform_is_found(opened: Opened) -> None:
     metadata = METADATA.replace("+cu130torch2.11", "")
     contents = opened("demo-1.0-py3-none-any.whl", metadata=metadata, built_here=False)
