@@ -77,7 +77,8 @@ class VirtualEnvironment:
         wheels_only = any(without_credentials(value) != value for value in settings.values())
         places = (settings.get(f"PIP_{name}", "") for name in ("FIND_LINKS", "INDEX_URL", "EXTRA_INDEX_URL"))
         paths = (Path(word.removeprefix("file://")) for word in " ".join(places).split())
-        folders = [path for path in paths if path.is_absolute()]
+        # Pages of an index on disk link to files beside it.
+        folders = [path.parent if path.name == "simple" else path for path in paths if path.is_absolute()]
         names = ":all:" if wheels_only else ",".join(Requirement(text).name for text in requirements)
         replace(sandbox, readable=[*sandbox.readable, *folders]).run(
             [

@@ -381,7 +381,7 @@ def search_paths_are_safe(examined: Examined) -> Iterator[Defect]:
     """Check that no library is looked for in the working folder, or where every user of this machine may write."""
     for each in examined.by_project.values():
         folders = {folder: so.name for so in each.code for folder in so.folders_outside if _is_open(folder)}
-        if folders:
+        if folders and not is_reserved(each.distribution.project):
             named = some_of([f"{folder or 'the working folder'} ({name})" for folder, name in folders.items()])
             yield against(each, DefectCode.SEARCH_PATH, f"looks for libraries where others may put them: {named}")
 

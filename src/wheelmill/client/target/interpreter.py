@@ -94,10 +94,9 @@ def _base_of(python: Path, settings: dict[str, str]) -> Path:
             f"{environment}/pyvenv.cfg: there is no Python in {str(home)!r}",
             hint="make the environment again with 'uv venv --clear', or name another Python with --python-path",
         )
-    real, project, me = behind_links(base), behind_links(environment.parent), behind_links(Path.home())
-    around = [folder for folder in (project, *project.parents) if not me.is_relative_to(folder)]
+    real, project = behind_links(base), behind_links(environment.parent)
     is_on_path = any(behind_links(Path(folder, base.name)) == real for folder in os.get_exec_path())
-    if any(map(real.is_relative_to, around[:1] if is_on_path else around[-1:])) and not _is_named(real):
+    if real.is_relative_to(project if is_on_path else _root_of(project)) and not _is_named(real):
         raise UsageError(
             "python-of-project",
             f"{environment} was made with {base}, which may have come with the project, so it is not started",
@@ -106,6 +105,13 @@ def _base_of(python: Path, settings: dict[str, str]) -> Path:
     if not is_on_path:
         check_trusted(base)
     return base
+
+
+def _root_of(project: Path) -> Path:
+    """Root of the repository that a project is in, else the project; a home with a repository of settings is none."""
+    home = behind_links(Path.home())
+    folders = (folder for folder in (project, *project.parents) if not home.is_relative_to(folder))
+    return next((each for each in folders if (each / ".git").exists() or (each / ".hg").exists()), project)
 
 
 def check_trusted(path: Path) -> None:

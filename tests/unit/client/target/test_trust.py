@@ -106,11 +106,21 @@ def test_a_home_in_the_clone_is_not_started(folder: str, environment: Path, ran:
 def test_a_home_beside_the_folder_with_the_environment_is_not_started_either(environment: Path, ran: Path) -> None:
     """A clone's environment may lie in one of its folders."""
     home = environment.parents[1] / "evil"
+    (home.parent / ".git").touch()
     write_program(home / "python3", ran)
     (environment / "pyvenv.cfg").write_text(f"home = {home}\n")
     with pytest.raises(UsageError, check=coded("python-of-project")):
         environment_of(environment / "bin" / "python")
     assert not ran.exists()
+
+
+def test_a_home_on_the_same_disk_as_the_project_is_started(environment: Path, ran: Path) -> None:
+    """As of uv or conda on a scratch disk, or on drive D."""
+    home = environment.parents[1] / "miniforge" / "bin"
+    write_program(home / "python3", ran)
+    (environment / "pyvenv.cfg").write_text(f"home = {home}\n")
+    assert environment_of(environment / "bin" / "python").torch_release == "2.11.0+cu130"
+    assert ran.exists()
 
 
 def test_a_home_that_is_a_link_into_the_clone_or_relative_is_not_started(
