@@ -110,7 +110,7 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
 def _tools(variables: Mapping[str, str]) -> list[Path]:
     """Folders that variables name, and what programs in a folder such as ``/opt/gcc/bin`` have beside it."""
     named = (Path(name) for key in ("PATH", "LD_LIBRARY_PATH") for name in variables.get(key, "").split(os.pathsep))
-    folders = [folder for folder in named if folder.is_absolute()]
+    folders = [folder for folder in named if folder.is_absolute() and os.path.isdir(folder)]  # noqa: PTH112 - closed ones
     programs = {folder.resolve() for folder in folders if folder.name == "bin"}
     patterns = ("lib*", "include", "share/cmake*")  # nothing else: a home has secrets in .local/share
     beside = [path for folder in programs for name in patterns for path in folder.parent.glob(name)]

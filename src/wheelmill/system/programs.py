@@ -23,7 +23,8 @@ def program_folders() -> list[Path]:
     own = os.path.realpath(Path(sys.executable).parent)
 
     def is_foreign(folder: Path) -> bool:
-        is_environment = any((folder.parent / name).exists() for name in ("pyvenv.cfg", "conda-meta"))
+        # Unlike `Path.exists`, this is False in a home of root's that an image leaves on PATH.
+        is_environment = any(os.path.exists(folder.parent / name) for name in ("pyvenv.cfg", "conda-meta"))  # noqa: PTH110
         return is_environment and folder.parents[1].resolve() in projects and os.path.realpath(folder) != own
 
     return [folder for each in os.get_exec_path() if (folder := Path(each)).is_absolute() and not is_foreign(folder)]

@@ -192,14 +192,14 @@ def _can_be_given(path: Path) -> bool:
     """False for parts of the system, and for a folder with the home in it, such as the prefix of /bin/python3."""
     home = Path("~").expanduser()
     is_apart = path not in (Path("/"), home, *home.parents) and set(_SYSTEM).isdisjoint((path, *path.parents))
-    return is_apart and path.exists()
+    return is_apart and os.path.exists(path)  # noqa: PTH110 - False in a closed folder
 
 
 def _secrets_in(binds: Mapping[Path, object]) -> list[Path]:
     named = [path for name in _SECRETS if (path := os.environ.get(name))]
     named += [os.path.join(sys.prefix, "pip.conf")]  # noqa: PTH118
     paths = (path for name in named for path in (Path(name).absolute(), Path(name).resolve()))
-    return [path for path in paths if path.is_file() and not binds.keys().isdisjoint(path.parents)]
+    return [path for path in paths if os.path.isfile(path) and not binds.keys().isdisjoint(path.parents)]  # noqa: PTH113
 
 
 @functools.cache

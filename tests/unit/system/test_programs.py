@@ -35,6 +35,13 @@ def test_a_program_in_the_environment_of_a_clone_is_passed_over(
     assert find_program("uv") == str(evil)
 
 
+def test_a_folder_of_path_that_cannot_be_looked_at_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root's home, which an image leaves on the PATH of its user; here a name that no disk holds."""
+    own = write_program(tmp_path / "tools")
+    monkeypatch.setenv("PATH", os.pathsep.join((f"/usr/{'x' * 300}/bin", str(own.parent))))
+    assert find_program("uv") == str(own)
+
+
 def test_a_relative_folder_of_path_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_program(tmp_path / "bin")
     monkeypatch.chdir(tmp_path)

@@ -5,6 +5,7 @@ Rules check files, versions, and compiled code against torch, CUDA, Python and t
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -380,8 +381,10 @@ def imports_find_libraries(examined: Examined) -> Iterator[Defect]:
 def search_paths_are_safe(examined: Examined) -> Iterator[Defect]:
     """Check that no library is looked for in the working folder, or where every user of this machine may write."""
     for each in examined.by_project.values():
+        if is_reserved(each.distribution.project):
+            continue
         folders = {folder: so.name for so in each.code for folder in so.folders_outside if _is_open(folder)}
-        if folders and not is_reserved(each.distribution.project):
+        if folders:
             named = some_of([f"{folder or 'the working folder'} ({name})" for folder, name in folders.items()])
             yield against(each, DefectCode.SEARCH_PATH, f"looks for libraries where others may put them: {named}")
 
@@ -390,7 +393,8 @@ def _is_open(folder: str) -> bool:
     """True if the working folder decides, or others may make the folder or write to it."""
     if not folder.startswith("/"):
         return not folder.startswith("$")
-    nearest = next(each for each in (Path(folder), *Path(folder).parents) if each.exists())
+    # Unlike `Path.exists`, this is False for a closed folder and a name that is too long.
+    nearest = next(each for each in (Path(folder), *Path(folder).parents) if os.path.exists(each))  # noqa: PTH110
     return bool(nearest.stat().st_mode & stat.S_IWOTH)
 
 

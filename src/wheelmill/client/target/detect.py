@@ -131,7 +131,8 @@ def declared_request(folder: Path) -> str:
     folders = (folder, *folder.parents)
     for settings in (each / name for each in folders for name in ("uv.toml", "pyproject.toml")):
         if settings.exists():
-            read_bounded(settings)  # uv waits for a pipe
+            with suppress(PermissionError):  # of another user in a shared folder
+                read_bounded(settings)  # uv waits for a pipe
     places = (each / name for each in folders for name in _REQUESTS)
     if (path := next(filter(Path.exists, places), None)) is None:
         return "3"

@@ -111,7 +111,8 @@ def _root_of(project: Path) -> Path:
     """Root of the repository that a project is in, else the project; a home with a repository of settings is none."""
     home = behind_links(Path.home())
     folders = (folder for folder in (project, *project.parents) if not home.is_relative_to(folder))
-    return next((each for each in folders if (each / ".git").exists() or (each / ".hg").exists()), project)
+    is_root = (each for each in folders if any(os.path.lexists(each / name) for name in (".git", ".hg")))
+    return next(is_root, project)
 
 
 def check_trusted(path: Path) -> None:

@@ -316,7 +316,7 @@ CASES = {
         mends="uninstall --python /env/bin/python nvidia-cuda-runtime-cu12",
     ),
     "libraries-in-the-folder-of-a-builder": Broken(
-        change=extension(shared_object(search_path="$ORIGIN:/usr/lib:/tmp/builder/lib")),
+        change=extension(shared_object(search_path=f"$ORIGIN:/usr/lib:/usr/{'x' * 300}/lib:/tmp/builder/lib")),
         code=DefectCode.SEARCH_PATH,
         names="where others may put them: /tmp/builder/lib (demo/",
         mends="take another wheel",
