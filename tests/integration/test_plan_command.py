@@ -122,6 +122,15 @@ def test_a_cuda_without_an_image_is_promised_no_wheels(plan: Command, tmp_path: 
     assert plan(*wanted, "13.3", exit_code=2).stderr.startswith("error: no image is pinned for CUDA 13.3\n")
 
 
+@pytest.mark.parametrize(("package", "code"), [("torch-spline-conv", 4), ("", 0)])
+def test_a_dispatch_of_which_nothing_can_be_built_fails_if_it_names_packages(
+    plan: Command, package: str, code: int
+) -> None:
+    done = plan("--cuda=14.0", "--matrix", "--", package, exit_code=code)
+    assert json.loads(done.stdout)["shards"] == []
+    assert ("CUDA 14.0 is not in compatibility.yml" in done.stderr) is bool(package)
+
+
 def test_a_torch_that_is_new_brings_a_sample_of_three_packages(plan: Command, tmp_path: Path) -> None:
     folder = tmp_path / "config"
     shutil.copytree(ROOT / "config", folder)

@@ -289,7 +289,7 @@ def _torches(
         return filters.torches or sorted(compatibility.torch.candidates)
     if not filters.newest_torch:
         return sorted(compatibility.torch)
-    chosen = newest_torch(cuda, compatibility)
+    chosen = newest_torch(cuda, compatibility) or max(compatibility.torch, default=None)  # whose skip has the reason
     return (chosen,) if chosen else ()
 
 

@@ -29,7 +29,7 @@ from wheelmill.cli.shared.options import of_a_run, with_groups
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.config.maintenance.amend import added_torches, changed_since
 from wheelmill.config.model import Config
-from wheelmill.errors import UsageError
+from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import ProjectName, ReleaseTag, TorchVersion
 from wheelmill.plan.groups import GUESSED_SECONDS, Basis, Estimate, estimate, groups_of, without_claimed
 from wheelmill.plan.matrix import Missing, find_missing, make_plan
@@ -152,6 +152,26 @@ def report_skips(plan: Plan, filters: Filters) -> None:
         say(f"skipped {count:,} of {project}: {reason}")
     if not plan.targets:
         say("nothing to build")
+
+
+def check_all_buildable(plan: Plan, projects: Sequence[ProjectName]) -> None:
+    """Check that each project has a wheel: to build, published, in another run, or one whose build failed before.
+
+    Raises:
+        BuildError: every cell of a project has another obstacle.
+    """
+    settled = {Obstacle.PUBLISHED, Obstacle.CLAIMED, Obstacle.FAILED}
+    started = {target.cell.project for target in plan.targets}
+    started.update(skip.cell.project for skip in plan.skips if skip.obstacle in settled)
+    if unbuildable := [project for project in projects if project not in started]:
+        reasons = (_why([skip for skip in plan.skips if skip.cell.project == project]) for project in unbuildable)
+        raise BuildError(
+            "nothing-to-build",
+            "\n".join(
+                f"{project}: no wheel can be built ({why})" for project, why in zip(unbuildable, reasons, strict=True)
+            ),
+            hint="'wheelmill plan' lists what can be",
+        )
 
 
 def _by_project(planned: Plan) -> Iterator[tuple[ProjectName, Plan]]:
@@ -317,6 +337,8 @@ def plan(
 
         unreleased = before.unreleased if before else {}
         print_json(matrix_content(planned, releases.quotas, past, unreleased, revision, force=wanted.force))
+        if not planned.targets and not before:
+            check_all_buildable(planned, wanted.projects)
     elif output.as_json:
         print_json(_content(planned, missing, cost))
     else:

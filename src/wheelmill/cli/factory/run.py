@@ -31,7 +31,7 @@ from wheelmill.cli.factory.inputs import (
     store_at,
     use_clones,
 )
-from wheelmill.cli.factory.plan import plan_content, report_skips
+from wheelmill.cli.factory.plan import check_all_buildable, plan_content, report_skips
 from wheelmill.cli.factory.smoke import verdict_content
 from wheelmill.cli.shared.commands import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.options import TargetOptions, requirements_of, with_groups
@@ -136,7 +136,7 @@ def run(
     say(f"wheels examined: {len(outcome.verdicts)}; failures: {len(outcome.failures)}; {place}")
     if goal.measure:
         _write_costs(outcome.built, configuration.file)
-    _raise_for(outcome, planned)
+    _raise_for(outcome, planned, wanted)
 
 
 def smallest(where: BuildOptions, config: Config) -> Callable[[Plan], Plan]:
@@ -214,8 +214,8 @@ def _write_costs(built: Iterable[Provenance], packages: Path) -> None:
         say(f"{packages}: {name} takes {value} {unit}")
 
 
-def _raise_for(outcome: RunOutcome, planned: Plan) -> None:
-    """End with the exit code of the first failure, or that of exceeded time."""
+def _raise_for(outcome: RunOutcome, planned: Plan, wanted: Filters) -> None:
+    """End with the exit code of the first failure, of exceeded time, or of a project without any wheel."""
     if outcome.failures:
         kind, _ = _STAGES[outcome.failures[0].error.exit_code]
         targets = len(planned.targets) + sum(skip.failure is not None for skip in planned.skips)
@@ -224,6 +224,7 @@ def _raise_for(outcome: RunOutcome, planned: Plan) -> None:
             f"{len(outcome.failures)} of {number_of(targets, 'target')} failed; each is explained above",
         )
     check_none_left(outcome.left)
+    check_all_buildable(planned, wanted.projects)
 
 
 @with_groups
@@ -275,6 +276,7 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
     policy = where.resolve_policy()
     planned = make_plan(config, filters, published={})
     report_skips(planned, filters)
+    check_all_buildable(planned, filters.projects)
     for each in find_missing(planned, published=()):
         say(f"{each.project} requires {each.requires}: smoke takes its wheel from beside this one")
     builder = where.limited_builder(config)
