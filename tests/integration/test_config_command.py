@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,17 @@ def test_what_ships_is_not_written_where_there_is_no_folder(
     assert done.stdout == ""
     assert done.stderr.startswith("error: there is no folder ./config\nhint: change to a clone, begin ")
     done.check_refused("no-config-folder", "wheelmill init")
+
+
+def test_a_fork_keeps_a_few_packages_and_those_that_they_require(python: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "config"
+    shutil.copytree(own_installation.CONFIG, folder)
+    packages = folder / "packages.yml"
+    before = packages.read_bytes()
+    only = partial(python, "-m", "wheelmill", "config", "only", "--config", str(folder))
+    only("torch-spline-conv", "flash-atn", exit_code=2)
+    assert packages.read_bytes() == before
+    only("mamba_ssm", exit_code=0)
+    checked = python("-m", "wheelmill", "config", "check", str(folder), exit_code=0)
+    assert "2 packages, no faults" in checked.stderr
+    assert [*load_config(folder).packages] == ["causal-conv1d", "mamba-ssm"]

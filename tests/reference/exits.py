@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from tests.reference.schemas import check_output
 
 _COMMANDS: Mapping[tuple[int, ...], str] = {
-    (): "environment, search, remove, list, cache info, cache clean, config check",
+    (): "environment, search, remove, list, cache info, cache clean, config check, config only",
     (8, 9, 10): "resolve, explain, available, update, lock, install, sync, doctor",
     (9, 10): "show, config lock, config add, config drift, config symbols, config images, init, github check",
     (4, 8, 9, 10): "add",

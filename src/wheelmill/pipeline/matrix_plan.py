@@ -122,6 +122,7 @@ def matrix_content(
             size=cost.size,
             machine_hours=0 if group.id in built_by else sum(cost.jobs),
             text=len(json.dumps(contents[group.id])),
+            artifacts=group.artifacts,
         )
 
     loads = {group.id: load_of(group) for group in ready}

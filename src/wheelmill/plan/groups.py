@@ -52,6 +52,11 @@ class Group:
         seconds = self.seconds_of(package.seconds or 0)
         return 1 if seconds <= LONGEST_JOB else min(MAX_JOBS, math.ceil(seconds / LONGEST_JOB) + 1)
 
+    @property
+    def artifacts(self) -> int:
+        """Number of artifacts that its jobs upload: compiled parts, wheels, report, certificates of a GPU, signature."""
+        return 4 + (self.parts if self.parts > 1 else 0)
+
     def seconds_of(self, one: int) -> float:
         """Return the seconds for all its wheels in one job, given those of the first for each GPU architecture."""
         return one * len(self.targets[0].architectures) * (1 + _FURTHER_PYTHON * (len(self.targets) - 1))
@@ -109,6 +114,8 @@ class Load:
     machine_hours: float = 0
     text: float = 0
     """Characters of the JSON that their jobs are given."""
+    artifacts: float = 0
+    """Artifacts that their jobs upload."""
 
     def __add__(self, other: Load) -> Load:
         """Return the load of both."""
@@ -117,6 +124,7 @@ class Load:
             size=self.size + other.size,
             machine_hours=self.machine_hours + other.machine_hours,
             text=self.text + other.text,
+            artifacts=self.artifacts + other.artifacts,
         )
 
     def fits(self, limit: Load) -> bool:
@@ -127,13 +135,19 @@ class Load:
 MACHINES: Final = 20
 """Jobs that a free plan runs side by side (https://docs.github.com/en/actions/reference/limits)."""
 
-SHARD: Final = Load(wheels=math.inf, size=30e9, machine_hours=MACHINES * 24, text=80_000)
+_MAX_ARTIFACTS: Final = 800
+"""Artifacts of the groups of a run. actions/download-artifact lists those of the whole run before it filters them, and
+stops at 1,000 (``ACTIONS_ARTIFACT_MAX_ARTIFACT_COUNT``); shards upload one more each, and jobs that run again all."""
+
+SHARD: Final = Load(wheels=math.inf, size=30e9, machine_hours=MACHINES * 24, text=80_000, artifacts=_MAX_ARTIFACTS)
 """The most of one shard. Its jobs end within a day. Its release has 300 minutes: the changes of 240 wheels, each with
 its sidecar, bill of materials and provenance, take 142 of them right after another release, and 30 GB take 100 at 10
 MB/s, down and up again. GitHub indents its JSON, which adds a third, and a job is given it in a variable: Linux takes
 131,072 bytes in one (``MAX_ARG_STRLEN`` of execve(2))."""
 
-RUN: Final = Load(wheels=math.inf, size=math.inf, machine_hours=MACHINES * 24 * 5, text=400_000)
+RUN: Final = Load(
+    wheels=math.inf, size=math.inf, machine_hours=MACHINES * 24 * 5, text=400_000, artifacts=_MAX_ARTIFACTS
+)
 """The most of all shards of one run. What a part compiled is kept for a week, and the job that links it may come last.
 What a job hands on is a megabyte at most, counted as UTF-16
 (https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idoutputs)."""

@@ -24,6 +24,7 @@ from wheelmill.config.model import (
     LockedSdist,
     Package,
     Part,
+    Window,
 )
 from wheelmill.errors import UsageError
 from wheelmill.names import (
@@ -72,18 +73,21 @@ def torch_obstacle(cell: Cell, filters: Filters, compatibility: Compatibility) -
     return Skip(cell=cell, obstacle=Obstacle.NO_TORCH, reason=reason)
 
 
-def window_for(package: Package, filters: Filters) -> Part:
+def window_for(package: Package, filters: Filters) -> Window:
     """Return the part of a package to build by default, on the axes that the filters leave open."""
+    if filters.everything:
+        return Window()
     return replace(
         package.window,
         python=None if filters.pythons else package.window.python,
+        free_threaded=bool(filters.pythons) or package.window.free_threaded,
         cuda=None if filters.cudas else package.window.cuda,
         torch=None if filters.torches or filters.channel is Channel.RC else package.window.torch,
         platform=None if filters.platforms else package.window.platform,
     )
 
 
-def default_obstacle(cell: Cell, window: Part) -> Skip | None:
+def default_obstacle(cell: Cell, window: Window) -> Skip | None:
     """Return a skip that names the default, if a cell is outside that window."""
     if (axis := _outside(window, cell)) is None:
         return None

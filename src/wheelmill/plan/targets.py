@@ -258,6 +258,8 @@ class Filters:
     """Names of groups, such as ``demo-1.0+cu130-linux_x86_64``."""
     force: bool = False
     """Build published wheels again, and try failed builds again."""
+    everything: bool = False
+    """Build also what the defaults of ``packages.yml`` leave out."""
     newest_torch: bool = False
     """If no torch is named, use only the newest one for each CUDA."""
     sample: bool = False

@@ -29,14 +29,14 @@ from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, facts_json, generated_files, lock_path
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
-from wheelmill.config.maintenance.amend import Difference
+from wheelmill.config.maintenance.amend import Difference, keep_packages
 from wheelmill.config.maintenance.drift import find_name_differences, find_torch_drift, write_differences
 from wheelmill.config.maintenance.images import ImageRegistry, find_image_drift, write_image_differences
 from wheelmill.config.maintenance.published import read_symbols, stale_torches
 from wheelmill.config.model import Config, Lock
 from wheelmill.config.model.files import Images
 from wheelmill.errors import ConfigurationError, FindingsError, IntegrityError, UsageError
-from wheelmill.names import CudaVersion
+from wheelmill.names import CudaVersion, ProjectName
 from wheelmill.system.files import write_bytes
 from wheelmill.system.progress import number_of
 from wheelmill.wheel.torch_symbols import TABLE, TorchSymbols
@@ -254,6 +254,24 @@ def _contents(lock: Lock) -> str:
 
 
 app.command()(add)
+
+
+@app.command()
+def only(
+    projects: Annotated[list[str], typer.Argument(help="Packages.", metavar="PROJECT...")],
+    directory: ConfigOption = None,
+) -> None:
+    """Keep these packages and those that they require in packages.yml, and remove the others."""
+    wanted = FilterOptions().of(projects).projects
+    with hold_config(directory) as config:
+        config.refuse_unknown(wanted)
+        kept: set[ProjectName] = set()
+        left = list(wanted)
+        while left:
+            kept.add(name := left.pop())
+            left.extend(required for required in config.packages[name].requires if required not in kept)
+        keep_packages(config.file, kept)
+    say(f"{config.file}: kept {number_of(len(kept), 'package')} of {len(config.packages)}")
 
 
 @app.command()

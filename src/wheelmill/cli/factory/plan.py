@@ -31,7 +31,7 @@ from wheelmill.config.maintenance.amend import added_torches, changed_since
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import ProjectName, ReleaseTag, TorchVersion
-from wheelmill.plan.groups import GUESSED_SECONDS, Basis, Estimate, estimate, groups_of, without_claimed
+from wheelmill.plan.groups import GUESSED_SECONDS, MACHINES, Basis, Estimate, estimate, groups_of, without_claimed
 from wheelmill.plan.matrix import Missing, find_missing, make_plan
 from wheelmill.plan.sample import sample_of, with_sample
 from wheelmill.plan.targets import (
@@ -79,7 +79,7 @@ def print_plan(planned: Plan, past: PastBuilds, cost: Estimate, *, wheels: bool,
     if wheels:
         _print_wheels(planned)
     if skips:
-        _print_skips(planned)
+        _print_skips(planned, explained=explained)
     why = "" if explained else f" ({_why(planned.skips)})"
     skipped = f"cells skipped: {len(planned.skips):,}{why}"
     STDOUT.print(f"wheels to build: {len(planned.targets):,}, in {number_of(cost.jobs, 'job')}; {skipped}")
@@ -132,10 +132,11 @@ def _print_wheels(planned: Plan) -> None:
     STDOUT.print(table)
 
 
-def _print_skips(planned: Plan) -> None:
-    """Print the skips, one line per reason."""
-    table = Table("cells", "project", "reason", title="Skipped", title_justify="left")
-    for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in planned.skips).items():
+def _print_skips(planned: Plan, *, explained: bool) -> None:
+    """Print the skips of each package, one line per reason if few packages are shown, else one per kind of reason."""
+    table = Table("cells", "package", "reason", box=None, pad_edge=False, title="Skipped", title_justify="left")
+    reasons = ((skip.cell.project, skip.reason if explained else skip.obstacle.value) for skip in planned.skips)
+    for (project, reason), count in Counter(reasons).items():
         table.add_row(f"{count:,}", project, escape(reason))
     STDOUT.print(table)
 
@@ -206,6 +207,7 @@ class PartOptions:
             "--changed-since", help="Only packages that have changed since this commit, branch or tag.", metavar="REF"
         ),
     ] = None
+    everything: Annotated[bool, typer.Option("--all", help="Also what the defaults of packages.yml leave out.")] = False
     sample: Annotated[
         bool,
         typer.Option(
@@ -218,7 +220,8 @@ class PartOptions:
     def narrow(self, wanted: Filters, config: Config) -> Filters:
         """Restrict the filters to the named groups, and to packages that changed."""
         groups = read_values("--group", self.group, str)
-        return replace(wanted, groups=groups, changed=changed_since(config, self.since, say) if self.since else None)
+        changed = changed_since(config, self.since, say) if self.since else None
+        return replace(wanted, groups=groups, changed=changed, everything=self.everything)
 
     def plan(
         self,
@@ -288,9 +291,9 @@ class OutputOptions:
     """Form of a printed plan."""
 
     runners: Annotated[
-        int | None,
-        typer.Option(min=1, help="Machines to estimate the hours for; one per job by default.", metavar="N"),
-    ] = None
+        int,
+        typer.Option(min=1, help="Machines to estimate the hours for.", metavar="N"),
+    ] = MACHINES
     wheels: Annotated[bool, typer.Option("--wheels", help="List what would be built.")] = False
     skips: Annotated[bool, typer.Option("--skips", help="List what would not be built, each with its reason.")] = False
     as_json: JsonOption = False

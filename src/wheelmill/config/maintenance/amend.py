@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import yaml
+from packaging.utils import canonicalize_name
 
 from wheelmill.config.fields import KeyPath, Unquoted, is_commit
 from wheelmill.config.load import COMPATIBILITY, lock_path
@@ -72,6 +73,33 @@ def amend(path: Path, values: Mapping[KeyPath, Any]) -> None:
         amended = _apply(text, [_edit(text, root, key_path, value) for key_path, value in values.items()]).encode()
         if parse_document(path, amended).content == _with_values(document.content, values):
             write_bytes(path, amended)
+            return
+    raise refusal(path, "cannot be changed in place; nothing was written")
+
+
+def keep_packages(path: Path, kept: Collection[ProjectName]) -> None:
+    """Remove the entries of other packages, with the comments above them, and keep every other byte.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or would not hold exactly these entries; it then stays unchanged.
+    """
+    document = read_document(path)
+    content: Any = document.content
+    text = path.read_bytes().decode()
+    with suppress(ConfigurationError, yaml.YAMLError):  # as in `amend`
+        root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+        entries: Any = _children(root)["packages"]
+        before = text.index("\n", next(key for key, _ in root.value if key.value == "packages").end_mark.index)
+        removed: list[Edit] = []
+        for name, entry in _children(entries).items():
+            end = _end_of_line(text, entry)
+            if canonicalize_name(str(name)) not in kept:
+                removed.append((before, end, ""))
+            before = end
+        shortened = _apply(text, removed).encode()
+        wanted = {name: entry for name, entry in content["packages"].items() if canonicalize_name(name) in kept}
+        if parse_document(path, shortened).content == content | {"packages": wanted}:
+            write_bytes(path, shortened)
             return
     raise refusal(path, "cannot be changed in place; nothing was written")
 

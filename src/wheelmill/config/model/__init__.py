@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         Part,
         RequiresDist,
         SystemPackages,
+        Window,
         projects_of,
         with_suffix,
     )

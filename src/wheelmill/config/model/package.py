@@ -39,6 +39,7 @@ from wheelmill.config.model.package_parts import (
     Part,
     RequiresDist,
     SystemPackages,
+    Window,
     faults_of_aliases,
     projects_of,
 )
@@ -210,6 +211,8 @@ class PackageEntry(Entry):
     than the CUDA itself; by default it does where it takes none. ``as-is`` leaves it to nvcc and the source."""
     python: Range | None = field(default=None, metadata=ONLY_PLANNED)
     """Pythons to build for: ">=3.10"."""
+    free_threaded: Truth | None = field(default=None, metadata=ONLY_PLANNED)
+    """True builds for free-threaded Pythons, too; False never does."""
     cuda: Range | None = field(default=None, metadata=ONLY_PLANNED)
     """CUDA releases to build for: ">=12.4,<14"."""
     torch: Range | None = field(default=None, metadata=ONLY_PLANNED)
@@ -260,7 +263,7 @@ class Package(PackageEntry):
     """The configuration folder; no path in it that a build reads may lead out of it."""
     version_range: SpecifierSet | None = field(default=None, metadata=ONLY_PLANNED)
     """The range that the lock resolves to `versions`; None if they are listed."""
-    window: Part = field(default_factory=Part, metadata=ONLY_PLANNED)
+    window: Window = field(default_factory=Window, metadata=ONLY_PLANNED)
     """Part of the matrix that is built by default: the file's defaults on the axes that its entry leaves open."""
 
     @functools.cached_property
@@ -279,9 +282,15 @@ class Package(PackageEntry):
         )
 
     @functools.cached_property
-    def scope(self) -> Part:
+    def scope(self) -> Window:
         """Part of the matrix that it can be built for."""
-        return Part(python=self.python, cuda=self.cuda, torch=self.torch, platform=self.platforms)
+        return Window(
+            python=self.python,
+            free_threaded=self.free_threaded is not False,
+            cuda=self.cuda,
+            torch=self.torch,
+            platform=self.platforms,
+        )
 
     @property
     def elsewhere(self) -> NameElsewhere | None:
@@ -330,12 +339,13 @@ class Packages(ConfigFile):
     packages: Mapping[Name, PackageEntry]
     defaults: Defaults = field(default_factory=Defaults)
 
-    def window_of(self, entry: PackageEntry) -> Part:
+    def window_of(self, entry: PackageEntry) -> Window:
         """Return the part of the matrix that is built by default."""
         defaults = self.defaults
         has_axis = has_torch(entry.extra_deps) and entry.torch_abi is None
-        return Part(
+        return Window(
             python=defaults.python if entry.python is None else None,
+            free_threaded=defaults.free_threaded if entry.free_threaded is None else True,
             cuda=defaults.cuda if entry.cuda is None else None,
             torch=defaults.torch if entry.torch is None and has_axis else None,
             platform=defaults.platforms if entry.platforms is None else None,

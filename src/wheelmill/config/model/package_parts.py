@@ -230,6 +230,20 @@ def _is_in(values: SpecifierSet, value: object) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Window(Part):
+    """Part of the matrix that may have to do without free-threaded Pythons."""
+
+    free_threaded: Truth = True
+    """False leaves them out."""
+
+    @functools.cached_property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The axes that are given, and the Pythons with a GIL."""
+        with_gil = Bound(axis="python", text="Pythons with a GIL", admits=lambda python: not python.free_threaded)
+        return super().bounds if self.free_threaded else (*super().bounds, with_gil)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Defaults(Entry):
     """Ranges for packages that leave an axis open. A value outside is built if it is asked for."""
 
@@ -240,6 +254,8 @@ class Defaults(Entry):
     torch: Range | None = None
     """torch minor releases: ">=2.10"."""
     platforms: Platforms | None = None
+    free_threaded: Truth = True
+    """False leaves free-threaded Pythons out."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Files that people write keep their comments and their layout when a program changes a value."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ from tests.git_repositories import Commit, git, repository
 from tests.refusals import coded
 from wheelmill.config.fields import KeyPath, Unquoted
 from wheelmill.config.load import load_config
-from wheelmill.config.maintenance.amend import added_torches, amend, changed_since
+from wheelmill.config.maintenance.amend import added_torches, amend, changed_since, keep_packages
 from wheelmill.errors import ConfigurationError, UsageError
-from wheelmill.names import TorchVersion
+from wheelmill.names import TorchVersion, project_name
 from wheelmill.system import own_installation
 
 TEXT = """\
@@ -27,6 +28,56 @@ releases:
 platforms: [linux_x86_64]
 """
 NEW: dict[str, Any] = {"release": "2.11.0", "cuda": {"linux_x86_64": ["13.0"]}, "python": ["3.11", "3.12"]}
+
+
+ENTRIES = """\
+# At the head.
+packages:
+  # attention
+  one:
+    versions: ["1.0"]   # the first
+  Two: {versions: ["2.0"]} # on one line
+
+  # state space
+  three:
+    versions:
+      - "3.0"
+# Behind all.
+defaults: {python: ">=3.11"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "removed"),
+    [
+        (("one", "two", "three"), ()),
+        (("two", "three"), ("  # attention\n", "  one:\n", '    versions: ["1.0"]   # the first\n')),
+        (
+            ("one",),
+            (
+                '  Two: {versions: ["2.0"]} # on one line\n',
+                "\n  # state space\n  three:\n",
+                '    versions:\n      - "3.0"\n',
+            ),
+        ),
+    ],
+)
+def test_the_entries_that_are_kept_stay_as_they_are(
+    tmp_path: Path, kept: tuple[str, ...], removed: tuple[str, ...]
+) -> None:
+    path = tmp_path / "packages.yml"
+    path.write_text(ENTRIES)
+    keep_packages(path, {project_name(name) for name in kept})
+    assert path.read_text() == functools.reduce(lambda text, lines: text.replace(lines, ""), removed, ENTRIES)
+
+
+@pytest.mark.parametrize("text", ['packages: {one: {versions: ["1.0"]}, two: {}}\n', "packages: *name\n"])
+def test_entries_that_cannot_be_taken_out_leave_the_file_as_it_was(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "packages.yml"
+    path.write_text(text)
+    with pytest.raises(ConfigurationError):
+        keep_packages(path, {project_name("one")})
+    assert path.read_text() == text
 
 
 @pytest.mark.parametrize(
