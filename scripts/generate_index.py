@@ -12,7 +12,7 @@ if Path(sys.prefix) != VENV and (VENV / "bin" / "python").exists():
     os.execv(VENV / "bin" / "python", [str(VENV / "bin" / "python"), *sys.argv])  # noqa: S606 - itself, by the right interpreter
 
 from wheelmill.config.load import load_compatibility  # noqa: E402 - only .venv has it
-from wheelmill.errors import WheelmillError  # noqa: E402
+from wheelmill.errors import FindingsError, WheelmillError  # noqa: E402
 from wheelmill.index.collect import site_of_folder  # noqa: E402
 from wheelmill.index.render import pages_of  # noqa: E402
 from wheelmill.index.site.pages import site_pages  # noqa: E402
@@ -29,14 +29,19 @@ def main() -> int:
     arguments = parser.parse_args()
     if not arguments.wheels_dir.is_dir():
         parser.error(f"--wheels-dir: {arguments.wheels_dir} is not a folder")
+    left_out: list[str] = []
     try:
         torches = load_compatibility(own_installation.CONFIG).torches_of
-        site = site_of_folder(arguments.wheels_dir, arguments.base_url, torches=torches, warn=_warn)
+        site = site_of_folder(
+            arguments.wheels_dir, arguments.base_url, torches=torches, warn=_warn, leave_out=left_out.append
+        )
         write_site(itertools.chain(pages_of(site), site_pages(site)), arguments.output_dir)
     except WheelmillError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return error.exit_code
-    return 0
+    for fault in left_out:
+        print(f"error: left out {fault}", file=sys.stderr)  # noqa: T201
+    return FindingsError.exit_code if left_out else 0
 
 
 def _warn(text: str) -> None:

@@ -198,7 +198,14 @@ def _read_in_fork(folder: Path, limits: isolated_call.CallLimits) -> UnreadableE
 
 _LATE = (
     *("sigstore.verify", "cryptography.hazmat.backends.openssl.backend", "httpcore", "h11", "anyio", "uv"),
-    *("pypi_simple", "rich._emoji_codes", "typer._click.decorators", "encodings.cp437", "encodings.utf_16_be"),
+    *(
+        "pypi_simple",
+        "selectolax.lexbor",
+        "rich._emoji_codes",
+        "typer._click.decorators",
+        "encodings.cp437",
+        "encodings.utf_16_be",
+    ),
 )
 """What wheelmill and its libraries import no sooner than they need it, some of it for a second."""
 

@@ -58,10 +58,29 @@ def test_an_empty_folder_gives_an_empty_index(python: Command, tmp_path: Path) -
     assert IndexPage.from_html((tmp_path / "site" / "simple" / "index.html").read_bytes()).projects == []
 
 
-def test_a_broken_wheel_is_named_and_nothing_written(python: Command, wheels: Path) -> None:
+def test_wheels_that_cannot_be_listed_are_left_out_and_named(python: Command, wheels: Path) -> None:
     (wheels / "broken-1.0-py3-none-any.whl").write_bytes(b"no zip")
-    assert "error: broken-1.0-py3-none-any.whl: " in generate(python, wheels, exit_code=7)
+    (wheels / "folder-1.0-py3-none-any.whl").mkdir()
+    lines = generate(python, wheels, exit_code=9).splitlines()
+    left_out = [line.partition(": left out ")[2].partition(":")[0] for line in lines]
+    assert list(filter(None, left_out)) == ["broken-1.0-py3-none-any.whl", "folder-1.0-py3-none-any.whl"]
+    projects = IndexPage.from_html((wheels.parent / "site" / "simple" / "index.html").read_bytes()).projects
+    assert projects == ["demo", "torch-scatter"]
+
+
+def test_wheels_that_contradict_each_other_are_named_and_nothing_written(python: Command, wheels: Path) -> None:
+    write_wheel(wheels / "other" / LABELLED, files={"demo/__init__.py": b"other"})
+    assert f"error: {LABELLED} has different bytes" in generate(python, wheels, exit_code=7)
     assert not (wheels.parent / "site").exists()
+
+
+def test_wheels_in_folders_and_with_names_that_others_gave_them_are_listed(python: Command, tmp_path: Path) -> None:
+    upstream = "flash_attn-2.8.3+cu12torch2.8cxx11abiTRUE-cp312-cp312-linux_x86_64.whl"
+    write_wheel(tmp_path / "wheels" / "v2.8.3" / upstream)
+    said = generate(python, tmp_path / "wheels")
+    assert f"v2.8.3/{upstream}: filename: expected the version '2.8.3+cu12torch2.8cxx11abitrue'" in said
+    page = (tmp_path / "site" / "simple" / "flash-attn" / "index.html").read_text()
+    assert f'href="../../../wheels/v2.8.3/{upstream.replace("+", "%2B")}#sha256=' in page
 
 
 def test_a_folder_that_is_not_there_is_a_usage_error(python: Command, tmp_path: Path) -> None:

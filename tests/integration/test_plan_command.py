@@ -19,7 +19,7 @@ def plan(python: Command) -> Command:
 
 
 def test_json_is_the_one_thing_on_stdout(plan: Command) -> None:
-    done = plan("torch-spline-conv", "--python", "3.12,3.8", "--cuda", "cu130", "--torch", "2.11", "--json")
+    done = plan("torch-spline-conv", "--python=3.12,3.8", "--cuda=cu130", "--torch=2.11", "--json", "--all")
     content = json.loads(done.stdout)
     assert content["schema"] == "wheelmill.plan/1"
     assert content["counts"] == {"cells": 4, "wheels": 2, "skips": 2}

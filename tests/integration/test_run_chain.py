@@ -7,8 +7,9 @@ from typing import Any
 
 from tests.commands import ROOT, Done, Start
 
-WANTED = ("torch-spline-conv", "--python", "3.12", "--cuda", "cu130", "--torch", "2.11")
-GROUPS = [f"torch-spline-conv-1.2.2+cu130torch2.11-{platform}" for platform in ("linux_x86_64", "linux_aarch64")]
+PLATFORMS = ("linux_x86_64", "linux_aarch64")
+WANTED = ("torch-spline-conv", "--python=3.12", "--cuda=cu130", "--torch=2.11", f"--platform={','.join(PLATFORMS)}")
+GROUPS = [f"torch-spline-conv-1.2.2+cu130torch2.11-{platform}" for platform in PLATFORMS]
 
 
 def test_a_run_takes_up_what_another_one_left(start: Start, tmp_path: Path) -> None:

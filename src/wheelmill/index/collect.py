@@ -33,7 +33,14 @@ from wheelmill.index.tree import (
     vanished,
 )
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion, words_like
-from wheelmill.release.manifest import ListedRelease, ListedWheel, attributes_of, listed_file, name_faults
+from wheelmill.release.manifest import (
+    ListedRelease,
+    ListedWheel,
+    attributes_of,
+    listed_file,
+    name_faults,
+    spelling_fault,
+)
 from wheelmill.web.credentials import is_secure
 from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
 from wheelmill.wheel.archive import check_archive
@@ -270,35 +277,43 @@ def _is_about(requirement: Requirement, name: WheelName) -> bool:
 
 
 def site_of_folder(
-    directory: Path, base_url: str, *, torches: Torches = NO_TORCHES, warn: Callable[[str], None]
+    directory: Path,
+    base_url: str,
+    *,
+    torches: Torches = NO_TORCHES,
+    warn: Callable[[str], None],
+    leave_out: Callable[[str], None] | None = None,
 ) -> Site:
-    """Make the site of a folder of wheels, including wheels that were built elsewhere.
+    """Make the site of a folder of wheels and the folders in it, including wheels that were built elsewhere.
 
     A sidecar beside a wheel is listed if it matches. `base_url` is the folder's own; absolute, or relative to the root
-    of the site. `warn` receives wheels without a label, listed in the widest tree only, and reserved names, which no
-    release may have.
+    of the site. `warn` receives wheels without a label, listed in the widest tree only, reserved names, which no
+    release may have, and versions that locks spell otherwise. `leave_out` receives wheels that cannot be listed.
 
     Raises:
-        SiteError: names every wheel that cannot be read or listed.
+        SiteError: names every wheel that cannot be listed, unless they are left out, and wheels that contradict others.
     """
     files: list[IndexFile] = []
     faults: list[str] = []
-    for path in sorted(directory.glob("*.whl")):
+    for path in sorted(directory.rglob("*.whl")):
+        place = path.relative_to(directory)
         try:
-            file = _file_at(path, base_url)
-        except (ValueError, KeyError) as error:
-            faults.append(f"{path.name}: {error}")
+            file = _file_at(path, folder_url(base_url, *place.parts[:-1]))
+        except (OSError, ValueError, KeyError) as error:
+            (leave_out or faults.append)(f"{place}: {error}")
             continue
         if file.name.label is None:
-            warn(f"{path.name} has {_lack_of(file.name)}; it is listed under simple/ only")
-        if reason := reservation(file.project):
-            warn(f"{path.name}: {reason}")
+            warn(f"{place} has {_lack_of(file.name)}; it is listed under simple/ only")
+        for reason in filter(None, (reservation(file.project), spelling_fault(path.name))):
+            warn(f"{place}: {reason}")
         files.append(file)
     return site_of(files, faults, Listing(), torches, hint="take these files out of the folder, or build them again")
 
 
-def _file_at(path: Path, base_url: str) -> IndexFile:
+def _file_at(path: Path, folder: str) -> IndexFile:
     name = WheelName.parse(path.name)
+    if not path.is_file():
+        raise ValueError("not a file")
     if findings := check_archive(path):
         raise ValueError("; ".join(finding.detail for finding in findings))
     content = metadata_bytes(path)
@@ -308,7 +323,7 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
     sidecar = path.with_name(path.name + SIDECAR_SUFFIX)
     has_sidecar = sidecar.exists() and sidecar.read_bytes() == content
     listed = listed_file(WheelFile.at(path), metadata, content if has_sidecar else None)
-    return IndexFile(*attributes_of(listed), name=name, folder=folder_url(base_url))
+    return IndexFile(*attributes_of(listed), name=name, folder=folder)
 
 
 def _lack_of(name: WheelName) -> str:

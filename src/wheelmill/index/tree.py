@@ -65,7 +65,7 @@ def quote_name(name: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def folder_url(url: str, name: str = "") -> str:
+def folder_url(url: str, *names: str) -> str:
     """Return the URL of a folder, or of one below it, with a trailing slash."""
     if (shown := without_credentials(url)) != url:
         raise SiteError(
@@ -74,7 +74,7 @@ def folder_url(url: str, name: str = "") -> str:
         )
     if "?" in url or "#" in url:
         raise SiteError("url-not-a-folder", f"expected the URL of a folder, without ? or #, not {url!r}")
-    return posixpath.join(url, quote_name(name), "")
+    return posixpath.join(url, *map(quote_name, names), "")
 
 
 _ACTIVE: Final = StatusEntry(status=Status.ACTIVE, reason=None)

@@ -54,7 +54,7 @@ class Group:
 
     @property
     def artifacts(self) -> int:
-        """Number of artifacts that its jobs upload: compiled parts, wheels, report, certificates of a GPU, signature."""
+        """Number of artifacts that its jobs upload: parts, wheels, a report, certificates of a GPU, attestations."""
         return 4 + (self.parts if self.parts > 1 else 0)
 
     def seconds_of(self, one: int) -> float:

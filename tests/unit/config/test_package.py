@@ -15,9 +15,9 @@ from wheelmill.config.model import (
     Expectations,
     MatrixRule,
     Package,
-    Part,
     RequiresDist,
     SystemPackages,
+    Window,
 )
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import Architecture, Platform, StableTorch, TorchVersion, project_name, project_version
@@ -59,7 +59,7 @@ def test_versions_are_all_that_a_package_needs(tmp_path: Path) -> None:
     assert config.packages[DEMO].architectures == DEFAULT_ARCHITECTURES
     assert config.packages[DEMO].build_args == BuildArguments(isolation=True, config_settings=())
     assert config.packages[DEMO].expectations == Expectations(imports=("demo_kernels",))
-    assert config.packages[DEMO].scope == Part()
+    assert config.packages[DEMO].scope == Window()
     assert not config.packages[DEMO].needs_torch
 
 
@@ -169,7 +169,7 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         cudart="static",
         allow={Code.GLIBC: "Only for our own cluster"},
     )
-    assert package.scope == Part(
+    assert package.scope == Window(
         python=SpecifierSet(">=3.10"),
         cuda=SpecifierSet(">=12.4,<14"),
         torch=SpecifierSet(">=2.6"),

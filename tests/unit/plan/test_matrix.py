@@ -33,7 +33,7 @@ from tests.unit.plan.examples import (
     X86,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Compatibility, Config, GitSource, Lock, LockedCommit, MatrixRule, Part
+from wheelmill.config.model import Compatibility, Config, GitSource, Lock, LockedCommit, MatrixRule, Window
 from wheelmill.errors import UsageError
 from wheelmill.names import (
     CudaVersion,
@@ -85,7 +85,7 @@ def test_torch_comes_from_its_own_index_where_the_usual_one_has_none_for_the_cud
 
 
 def test_a_release_candidate_is_planned_only_when_it_is_asked_for() -> None:
-    package = replace(PACKAGE, window=Part(torch=SpecifierSet("<2.10")))
+    package = replace(PACKAGE, window=Window(torch=SpecifierSet("<2.10")))
     config = replace(CONFIG, compatibility=WITH_CANDIDATE, packages={**CONFIG.packages, DEMO: package})
     everything = Filters(pythons=(PY_12,), versions=(V1,), platforms=(X86,))
     unasked = make_plan(config, everything, {})
@@ -191,7 +191,7 @@ def test_a_source_is_built_for_the_pythons_that_it_says_it_is_for() -> None:
 
 
 def test_what_is_not_built_by_default_is_built_when_asked_for() -> None:
-    package = replace(PACKAGE, window=Part(torch=SpecifierSet(">=2.10"), python=SpecifierSet("<3.13")))
+    package = replace(PACKAGE, window=Window(torch=SpecifierSet(">=2.10"), python=SpecifierSet("<3.13")))
     config = replace(CONFIG, packages={DEMO: package})
     everything = Filters(projects=(DEMO,), versions=(V1,), platforms=(X86,))
     planned = make_plan(config, everything, {})
@@ -202,6 +202,20 @@ def test_what_is_not_built_by_default_is_built_when_asked_for() -> None:
         (TORCH_9, PY_12),
         (TORCH_9, PY_13T),
     }
+
+
+def test_free_threaded_pythons_are_left_out_by_default_and_built_when_asked_for() -> None:
+    def pythons(filters: Filters, *, default: bool, entry: bool | None) -> set[PythonVersion]:
+        package = replace(PACKAGE, free_threaded=entry, window=Window(free_threaded=default if entry is None else True))
+        return {each.cell.python for each in make_plan(replace(CONFIG, packages={DEMO: package}), filters, {}).targets}
+
+    every_python = Filters(projects=(DEMO,), versions=(V1,), platforms=(X86,), torches=(TORCH_9,))
+    assert PY_13T in pythons(every_python, default=True, entry=None)
+    assert PY_13T not in pythons(every_python, default=False, entry=None)
+    assert PY_13T in pythons(every_python, default=False, entry=True)
+    assert PY_13T in pythons(replace(every_python, pythons=(PY_13T,)), default=False, entry=None)
+    assert PY_13T in pythons(replace(every_python, everything=True), default=False, entry=None)
+    assert PY_13T not in pythons(replace(every_python, pythons=(PY_13T,)), default=True, entry=False)
 
 
 def test_a_package_that_does_not_link_to_torch_has_no_torch_axis_and_the_pythons_of_the_facts() -> None:

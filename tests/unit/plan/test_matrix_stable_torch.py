@@ -7,7 +7,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from tests.unit.plan.examples import ARM, CONFIG, CUDA_12, CUDA_13, DEMO, PACKAGE, PY_12, PY_13T, TORCH_9, V1, X86
-from wheelmill.config.model import Part
+from wheelmill.config.model import Window
 from wheelmill.names import PythonVersion, ReleaseTag, StableTorch, TorchVersion
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Cell, Filters, Plan
@@ -61,7 +61,7 @@ def test_it_is_planned_for_a_torch_that_it_serves(torch: str, cudas: set[object]
 
 
 def test_the_torches_of_other_packages_by_default_do_not_leave_it_out() -> None:
-    only_newer = Part(torch=SpecifierSet(">=2.99"))
+    only_newer = Window(torch=SpecifierSet(">=2.99"))
     ordinary = replace(CONFIG, packages={DEMO: replace(PACKAGE, versions=(V1,), window=only_newer)})
     assert make_plan(ordinary, Filters(), {}).targets == ()
     assert plan_of().targets

@@ -25,6 +25,7 @@ from wheelmill.release.manifest.rules import (
     manifest_from,
     name_faults,
     requirement_faults,
+    spelling_fault,
 )
 
 __all__ = [
@@ -50,4 +51,5 @@ __all__ = [
     "manifest_of",
     "name_faults",
     "requirement_faults",
+    "spelling_fault",
 ]

@@ -163,6 +163,8 @@ def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
     certificate = wheel.certificate
     reserved = [f"filename: {reason}"] if (reason := reservation(name.project)) else []
     faults = [*reserved, *name_faults(wheel.filename, name, wheel.name, wheel.version)]
+    if spelling := spelling_fault(wheel.filename):
+        faults.append(spelling)
     faults += [
         f"{key}: expected 64 hexadecimal digits in lower case, not {printable(sha256)}"
         for key in _HASHES
@@ -192,6 +194,15 @@ def _is_dep_url(text: str) -> bool:
     return bool(_DEP_URL.fullmatch(text))
 
 
+def spelling_fault(filename: str) -> str | None:
+    """Check the spelling of a version: pip and uv normalize it, and a lock keeps it as written and then mismatches."""
+    _, written, _ = written_parts(filename)
+    version = str(Version(written))
+    if written == version:
+        return None
+    return f"filename: expected the version '{version}', not '{written}': uv.lock keeps what is written"
+
+
 def name_faults(filename: str, name: WheelName, project: str, version: str) -> tuple[str, ...]:
     """Check a file name, also against the name and the version in METADATA."""
     _, written, rest = written_parts(filename)
@@ -202,8 +213,6 @@ def name_faults(filename: str, name: WheelName, project: str, version: str) -> t
 def _name_faults(project: ProjectName, written: str, metadata_name: str, metadata_version: str) -> tuple[str, ...]:
     version = Version(written)
     faults = []
-    if written != str(version):  # pip and uv normalize it; a lock file keeps it as written and then mismatches
-        faults.append(f"filename: expected the version '{version}', not '{written}': uv.lock keeps what is written")
     if not _is_of(project, version, metadata_name, metadata_version):
         said = f"{printable(metadata_name)} {printable(metadata_version)}"
         faults.append(f"name: METADATA says {said}, the file name {project} {version}")
