@@ -64,8 +64,18 @@ def _lacks_system(headers: str, dnf: str, apt: str) -> Cause:
 
 KNOWN_CAUSES: Final = (
     Cause(
-        pattern=r"would build wheel with unsupported tag \('cp3(?P<minor>\d{1,2})', 'abi3'",
+        pattern=r"would build wheel with unsupported tag \('cp3(?P<minor>\d{1,2})', 'abi3(?:\.abi3t)?'",
         hint='its wheels are for Python 3.{minor} and newer: python: ">=3.{minor}" in its entry',
+    ),
+    Cause(
+        pattern=r"`?Py_LIMITED_API`? is (?:currently )?incompatible with `?Py_GIL_DISABLED",
+        hint='setuptools has the stable ABI of free-threaded Python from 84.2 on: "setuptools>=84.2" among the '
+        "extra_deps of {project}; or abi: abi3, which leaves those Pythons out",
+    ),
+    Cause(
+        pattern=r"\bPy(?:ModuleDef_HEAD_INIT|Object_HEAD)\W+(?:undeclared|was not declared|does not name a type)",
+        hint="abi3t hides PyObject and PyModuleDef, and its source uses them (PEP 803): abi: abi3 in the entry of "
+        "{project} leaves free-threaded Pythons out",
     ),
     Cause(
         pattern=any_of(MEMORY),

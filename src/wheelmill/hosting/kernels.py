@@ -147,7 +147,7 @@ def _framework_of(contents: Contents) -> str:
     if strange := sorted({tag.abi for tag in contents.name.tags} - {"abi3", "none"}):
         raise UsageError(
             "kernel-not-abi3",
-            f"it is for {', '.join(strange)} alone, and kernels are for every Python, as 'abi: abi3' makes them",
+            f"it is for {', '.join(strange)}, and kernels are for every Python, as 'abi: abi3' makes them",
         )
     return f"torch-stable-abi{needed.oldest.major}{needed.oldest.minor}"
 

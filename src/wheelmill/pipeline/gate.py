@@ -55,8 +55,8 @@ def is_named_for(name: WheelName, cell: Cell, pythons: Iterable[PythonVersion]) 
 def is_wheel_of(name: WheelName, target: BuildTarget) -> bool:
     """True if a file name is one that a target's build must produce, with any build number and policy."""
     own = target.cell.python
-    abi = own.abi if target.package.abi == "cpython" else target.package.abi
-    if {tag.abi for tag in name.tags} != {abi}:
+    abis = {"abi3", "abi3t"} if target.abi == "abi3t" else {target.abi}  # code for abi3t runs with a GIL too (PEP 803)
+    if target.abi not in (named := {tag.abi for tag in name.tags}) or not named <= abis:
         return False
     if target.package.abi == "cpython" and {tag.interpreter for tag in name.tags} != {own.interpreter}:
         return False

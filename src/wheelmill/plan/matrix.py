@@ -39,6 +39,7 @@ from wheelmill.names import (
 )
 from wheelmill.plan.targets import BuildTarget, Cell, Channel, FailureOf, Filters, Obstacle, Plan, Skip
 from wheelmill.system.progress import number_of
+from wheelmill.wheel.name import ABI3T_SINCE
 
 
 def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> Skip | None:
@@ -130,6 +131,8 @@ def _unlicensed(_cell: Cell, package: Package, _compatibility: Compatibility) ->
 def _unwanted(cell: Cell, package: Package, _compatibility: Compatibility) -> str | None:
     if package.abi == "abi3" and cell.python.free_threaded:
         return "free-threaded Python does not load abi3 wheels"
+    if package.abi == "abi3t" and cell.python.free_threaded and cell.python < ABI3T_SINCE:
+        return "abi3t, the stable ABI of free-threaded Python, begins with Python 3.15"
     if (axis := _outside(package.scope, cell)) is not None:
         return f"its entry is for {axis} only"
     for rule in package.exclude:
@@ -340,19 +343,22 @@ def _torch_to_link(cell: Cell, compatibility: Compatibility) -> TorchVersion | N
 
 
 def _share_wheels(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], list[Skip]]:
-    """Let the oldest Python build an abi3 or py3-none wheel for the others of its group; their cells become skips.
+    """Let the oldest Python of an ABI build the wheel for the others of its group; their cells become skips.
 
-    Targets of one package that differ only in Python must be adjacent.
+    Free-threaded Pythons have a stable ABI of their own. Targets of one package that differ only in Python must be
+    adjacent.
     https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/#abi-tag
     """
     builders: list[BuildTarget] = []
     served: list[Skip] = []
     for _, group in itertools.groupby(targets, key=lambda target: target.cell.group):
-        oldest, *others = sorted(group, key=lambda target: target.cell.python)
-        pythons = tuple(target.cell.python for target in (oldest, *others))
-        builders.append(replace(oldest, pythons=pythons))
-        reason = f"the {oldest.package.abi} wheel that Python {oldest.cell.python} builds is for it too"
-        served.extend(Skip(cell=target.cell, obstacle=Obstacle.SHARED, reason=reason) for target in others)
+        by_abi = sorted(group, key=lambda target: (target.abi, target.cell.python))
+        for abi, alike in itertools.groupby(by_abi, key=lambda target: target.abi):
+            oldest, *others = alike
+            pythons = tuple(target.cell.python for target in (oldest, *others))
+            builders.append(replace(oldest, pythons=pythons))
+            reason = f"the {abi} wheel that Python {oldest.cell.python} builds is for it too"
+            served.extend(Skip(cell=target.cell, obstacle=Obstacle.SHARED, reason=reason) for target in others)
     return builders, served
 
 

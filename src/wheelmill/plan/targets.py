@@ -100,7 +100,7 @@ class BuildSettings:
 
     cell: Cell
     pythons: tuple[PythonVersion, ...]
-    """Pythons that its wheel is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
+    """Pythons that its wheel is for: the cell's own, or all that a stable ABI or py3-none wheel serves."""
     architectures: tuple[Architecture, ...]
     """The package's GPU architectures for this cell, as far as its CUDA can compile them."""
     torch_release: str | None
@@ -129,6 +129,17 @@ class BuildTarget(BuildSettings):
     """All that the build installs beside torch and CUDA; None when nothing is locked."""
     sample: bool = False
     """True for a sample: built for GPU architectures other than the package's, and never released."""
+
+    @property
+    def abi(self) -> str:
+        """ABI part of its wheel's tag: ``cp312``, ``none``, or ``abi3`` or ``abi3t`` by its Python."""
+        match self.package.abi:
+            case "cpython":
+                return self.cell.python.abi
+            case "abi3t" if not self.cell.python.free_threaded:
+                return "abi3"
+            case abi:
+                return abi
 
     @property
     def subdirectory(self) -> str:

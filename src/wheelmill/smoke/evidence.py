@@ -75,14 +75,6 @@ class Contents:
         return self.name.label.torch if self.name.label else None
 
     @property
-    def stable_since(self) -> PythonVersion | None:
-        """The oldest Python that an abi3 wheel is for; None if it is another wheel."""
-        try:
-            return min(PythonVersion.parse(tag.interpreter) for tag in self.name.tags if tag.abi == "abi3")
-        except ValueError:  # there is none, or its tag is that of another interpreter
-            return None
-
-    @property
     def expectations(self) -> Expectations:
         """Expectations of packages.yml; of a wheel not built here, only that its packages can be imported."""
         if self.provenance:

@@ -192,7 +192,8 @@ def load(file):
         if opened.read(4) != b"\\x7fELF":
             return
         with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            is_module = content.find(f"PyInit_{stem}\\0".encode()) >= 0
+            hooks = (f"{hook}_{stem}\\0".encode() for hook in ("PyInit", "PyModExport"))  # PEP 489, PEP 793
+            is_module = any(content.find(hook) >= 0 for hook in hooks)
     if is_module:
         importlib.import_module(".".join((*file.parts[:-1], stem)))
     else:

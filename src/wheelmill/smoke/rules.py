@@ -15,7 +15,7 @@ from wheelmill.wheel.archive import folded
 from wheelmill.wheel.findings import Code, Finding, some_of, with_reasons
 from wheelmill.wheel.libraries import cuda_majors_of, is_in_stable_abi, is_of_toolkit, is_provided, original_name
 from wheelmill.wheel.metadata import faults_of, is_reserved, torch_bound
-from wheelmill.wheel.name import written_parts
+from wheelmill.wheel.name import ABI3T_SINCE, stable_since, written_parts
 from wheelmill.wheel.platforms import policy_of, promised_glibc, symbols_newer_than
 from wheelmill.wheel.record import InstalledFile
 from wheelmill.wheel.shared_objects import by_names, loaded_with, open_symbols
@@ -287,12 +287,17 @@ def runs_on_every_processor(contents: Contents) -> Iterator[Finding]:
 
 
 def abi_is_stable(contents: Contents) -> Iterator[Finding]:
-    """Find calls of an abi3 wheel that a later Python may lack: it promises to run on all of them (PEP 384)."""
-    if (oldest := contents.stable_since) is None:
+    """Find calls of a wheel of the stable ABI that a later Python may lack: it promises to run on all (PEP 384)."""
+    since = set(filter(None, map(stable_since, contents.name.tags)))
+    if not since:
         return
+    oldest = min(since)
+    if any(python.free_threaded and python < ABI3T_SINCE for python in since):
+        detail = f"tagged abi3t from Python {oldest} on, and abi3t begins with Python 3.15"
+        yield Finding(code=Code.ABI3, detail=detail)
     called = {symbol.name for so in contents.shared_objects for symbol in so.undefined}
     if beyond := sorted(name for name in called if not is_in_stable_abi(name, oldest)):
-        detail = f"tagged abi3 from Python {oldest} on, whose stable ABI lacks {some_of(beyond)}"
+        detail = f"tagged for the stable ABI from Python {oldest} on, which lacks {some_of(beyond)}"
         yield Finding(code=Code.ABI3, detail=detail)
 
 

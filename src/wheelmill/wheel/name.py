@@ -8,6 +8,7 @@ releases of zlib differ. A rebuilt alias has the hash in lock files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,7 +23,7 @@ from packaging.utils import BuildTag, InvalidWheelFilename, canonicalize_name, p
 from packaging.version import Version
 
 from wheelmill.errors import UnreadableError
-from wheelmill.names import ProjectName, Sha256, read_requirement
+from wheelmill.names import ProjectName, PythonVersion, Sha256, read_requirement
 from wheelmill.system.files import MAX_FILENAME, sha256_of
 from wheelmill.wheel.archive import MAX_TAGS
 from wheelmill.wheel.label import BuiltFor, Label
@@ -109,6 +110,21 @@ class WheelName(Struct, frozen=True, kw_only=True, gc=False):
     def platforms(self) -> tuple[str, ...]:
         """Its platform tags, sorted: ``manylinux_2_34_x86_64``."""
         return tuple(sorted({tag.platform for tag in self.tags}))
+
+
+ABI3T_SINCE: Final = PythonVersion(3, 15, free_threaded=True)
+"""First Python with the stable ABI of free-threaded Pythons (PEP 803)."""
+_STABLE: Final = re.compile("cp3([0-9]+)-abi3(t?)")
+
+
+def stable_since(tag: Tag) -> PythonVersion | None:
+    """Return the oldest Python that a tag of a stable ABI is for; None if it has another ABI.
+
+    It is 3.10 of cp310-abi3, for Pythons with a GIL (PEP 384), and 3.15t of cp315-abi3t, for free-threaded ones.
+    https://peps.python.org/pep-0803/#the-abi3t-wheel-and-filename-tags
+    """
+    stable = _STABLE.fullmatch(f"{tag.interpreter}-{tag.abi}")
+    return PythonVersion(3, int(stable[1]), free_threaded=bool(stable[2])) if stable else None
 
 
 def written_parts(filename: str) -> tuple[str, str, str]:

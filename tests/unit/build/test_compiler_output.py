@@ -170,6 +170,12 @@ TOO_OLD = "would build wheel with unsupported tag"
             f"a.cpp:1:2: error: tried\n  AssertionError: {TOO_OLD} ('cp310', 'abi3', 'x')",
             'python: ">=3.10" in its entry',
         ),
+        (f"{TRACE}AssertionError: {TOO_OLD} ('cp316', 'abi3.abi3t', 'x')", 'python: ">=3.16" in its entry'),
+        (
+            f"{TRACE}ValueError: `Py_LIMITED_API` is currently incompatible with `Py_GIL_DISABLED`. See x",
+            '"setuptools>=84.2" among the extra_deps of demo',
+        ),
+        ("a.c:2:30: error: 'PyModuleDef_HEAD_INIT' undeclared here (not in a function)", "abi: abi3 in the entry"),
         # What only looks like a known cause.
         (REFUSED, None),
         (f"{TOO_OLD} ('cp3{'9' * 5000}', 'abi3', 'any')", None),

@@ -449,6 +449,27 @@ def test_a_wheel_for_many_pythons_has_the_abi_that_was_planned(abi: Any, tag: st
 
 
 @pytest.mark.parametrize(
+    ("python", "tag", "planned"),
+    [
+        ("3.15t", "cp315-abi3t", True),
+        ("3.15t", "cp315-abi3.abi3t", True),  # as PEP 803 has it
+        ("3.15t", "cp316-abi3t", False),
+        ("3.15t", "cp315-abi3", False),
+        ("3.15t", "cp315-cp315t", False),
+        ("3.15t", "cp315-abi3t.cp315t", False),
+        ("3.15", "cp315-abi3", True),
+        ("3.15", "cp315-abi3t", False),
+        ("3.15", "cp315-abi3.abi3t", False),
+    ],
+)
+def test_a_free_threaded_python_has_a_stable_abi_of_its_own(python: str, tag: str, planned: bool) -> None:  # noqa: FBT001 - a row of the table
+    version = PythonVersion.parse(python)
+    cell = replace(TARGET.cell, python=version)
+    target = replace(TARGET, cell=cell, package=replace(TARGET.package, abi="abi3t"), pythons=(version,))
+    assert is_wheel_of(WheelName.parse(NAME.replace("cp311-cp311", tag)), target) is planned
+
+
+@pytest.mark.parametrize(
     ("name", "named"),
     [
         (NAME, True),

@@ -10,14 +10,15 @@ from wheelmill.config.load import load_config
 from wheelmill.config.model import Config
 from wheelmill.names import CudaVersion, PythonVersion, ReleaseTag, Sha256
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import Filters, KnownFailure
+from wheelmill.plan.targets import Filters, KnownFailure, Obstacle
 
 PY_11 = PythonVersion(3, 11)
 ONE = Filters(projects=(DEMO,), versions=(V1,), cudas=(CUDA_12,), torches=(TORCH_9,), platforms=(X86,))
 
 
-def configuration(abi: Literal["abi3", "none"]) -> Config:
-    torch = replace(CONFIG.compatibility.torch[TORCH_9], python={X86: frozenset({PY_12, PY_11, PY_13T})})
+def configuration(abi: Literal["abi3", "abi3t", "none"], *more: str) -> Config:
+    pythons = frozenset({PY_12, PY_11, PY_13T, *map(PythonVersion.parse, more)})
+    torch = replace(CONFIG.compatibility.torch[TORCH_9], python={X86: pythons})
     facts = replace(CONFIG.compatibility, torch=replace(CONFIG.compatibility.torch, releases={TORCH_9: torch}))
     return replace(CONFIG, packages={DEMO: replace(PACKAGE, abi=abi)}, compatibility=facts)
 
@@ -31,6 +32,31 @@ def test_the_oldest_python_builds_an_abi3_wheel_for_all_that_can_load_it() -> No
         (PY_13T, "free-threaded Python does not load abi3 wheels"),
         (PY_12, "the abi3 wheel that Python 3.11 builds is for it too"),
     }
+
+
+def test_free_threaded_pythons_share_a_wheel_of_their_own_stable_abi() -> None:
+    planned = make_plan(configuration("abi3t", "3.15", "3.16t", "3.15t"), ONE, {})
+    served = {target.abi: (str(target.cell.python), list(map(str, target.pythons))) for target in planned.targets}
+    assert served == {"abi3": ("3.11", ["3.11", "3.12", "3.15"]), "abi3t": ("3.15t", ["3.15t", "3.16t"])}
+    assert {(str(skip.cell.python), skip.obstacle, skip.reason) for skip in planned.skips} == {
+        ("3.12", Obstacle.SHARED, "the abi3 wheel that Python 3.11 builds is for it too"),
+        ("3.15", Obstacle.SHARED, "the abi3 wheel that Python 3.11 builds is for it too"),
+        ("3.16t", Obstacle.SHARED, "the abi3t wheel that Python 3.15t builds is for it too"),
+        ("3.13t", Obstacle.LEFT_OUT, "abi3t, the stable ABI of free-threaded Python, begins with Python 3.15"),
+    }
+
+
+def test_no_wheel_of_abi3t_is_planned_unless_the_entry_asks_for_it() -> None:
+    planned = make_plan(configuration("abi3", "3.15", "3.15t"), ONE, {})
+    assert [target.abi for target in planned.targets] == ["abi3"]
+    assert {str(skip.cell.python) for skip in planned.skips if skip.obstacle is Obstacle.LEFT_OUT} == {"3.13t", "3.15t"}
+
+
+def test_a_published_wheel_of_abi3_leaves_that_of_abi3t_to_be_built() -> None:
+    config = configuration("abi3t", "3.15t")
+    (of_gil, free_threaded) = make_plan(config, ONE, {}).targets
+    published = {replace(of_gil.cell, python=python): ReleaseTag("v2026-11-21") for python in of_gil.pythons}
+    assert make_plan(config, ONE, published).targets == (free_threaded,)
 
 
 REAL_LOCK = """\

@@ -137,6 +137,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
         "an extension module that ends the process": compiled(
             "void _exit(int); void *PyInit__C(void) { _exit(0); return 0; }"
         ),
+        "a module of PEP 793 that fails": compiled("void *PyModExport__C(void) { return 0; }"),
         "a library that is alone in its process": compiled(ALONE),
         "an extension module that fails": compiled("void *PyInit__C(void) { return 0; }"),
         "as promised": compiled(every_architecture, "libcudart.so.13"),

@@ -245,6 +245,7 @@ def test_an_extension_module_or_a_library_that_can_be_loaded_passes(
     ("name", "machine_code", "detail"),
     [
         ("_C.so", "an extension module that fails", "demo/_C.so: SystemError:"),
+        ("_C.so", "a module of PEP 793 that fails", "demo/_C.so: ImportError:"),  # before Python 3.15
         ("_C.so", "an extension module that ends the process", "demo/_C.so: it ends the process"),
         (
             "_C.cpython-34.so",

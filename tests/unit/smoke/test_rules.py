@@ -327,8 +327,25 @@ def test_code_in_a_wheel_for_any_platform_is_found(opened: Opened) -> None:
 def test_an_abi3_tag_on_code_that_is_not_is_found(machine_code: str, symbol: str, opened: Opened) -> None:
     contents = opened(ABI3, machine_code=machine_code, built_here=False)
     assert codes_of(contents) == [Code.ABI3]
-    assert details_of(contents) == f"tagged abi3 from Python 3.11 on, whose stable ABI lacks {symbol}"
+    assert details_of(contents) == f"tagged for the stable ABI from Python 3.11 on, which lacks {symbol}"
     assert codes_of(opened(machine_code=machine_code, built_here=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("machine_code", "tag", "fact"),
+    [
+        ("that calls a later Python", "cp315-abi3.abi3t", ""),
+        ("that calls a later Python", "cp315-abi3t", ""),
+        ("that calls Python's insides", "cp315-abi3t", "_PyObject_MakeTpCall"),
+        ("that calls Python", "cp310-abi3.abi3t", "abi3t begins with Python 3.15"),  # of py_limited_api="cp310"
+    ],
+)
+def test_the_stable_abi_of_free_threaded_pythons_is_checked_too(
+    machine_code: str, tag: str, fact: str, opened: Opened
+) -> None:
+    contents = opened(LABELLED.replace("cp311-cp311", tag), machine_code=machine_code, built_here=False)
+    assert codes_of(contents) == ([Code.ABI3] if fact else [])
+    assert fact in details_of(contents)
 
 
 @pytest.mark.parametrize("machine_code", ["with an executable stack", "that says nothing of its stack"])

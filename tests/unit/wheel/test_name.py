@@ -8,7 +8,7 @@ from packaging.version import Version
 
 from tests.refusals import coded
 from wheelmill.errors import UnreadableError
-from wheelmill.names import CudaVersion, TorchVersion, project_name
+from wheelmill.names import CudaVersion, PythonVersion, TorchVersion, project_name
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import (
     NULL,
@@ -16,7 +16,9 @@ from wheelmill.wheel.name import (
     WheelFile,
     WheelName,
     is_label,
+    read_tags,
     split_label,
+    stable_since,
     variants_filename,
     written_parts,
 )
@@ -31,6 +33,21 @@ def test_a_file_name_says_what_the_wheel_is() -> None:
     assert name.build == (1, "x")
     assert name.label == Label(cuda=CudaVersion(12, 8), torch=TorchVersion(2, 8))
     assert name.platforms == ("manylinux_2_24_x86_64", "manylinux_2_28_x86_64")
+
+
+@pytest.mark.parametrize(
+    ("tags", "since"),
+    [
+        ("cp310-abi3", {"3.10"}),
+        ("cp315-abi3t", {"3.15t"}),
+        ("cp315-abi3.abi3t", {"3.15", "3.15t"}),
+        *((tags, {None}) for tags in ("cp315-cp315t", "cp315-none", "py3-none", "pp310-abi3", "cp3-abi3", "cp3x-abi3")),
+        *((tags, {None}) for tags in ("cp3\N{ARABIC-INDIC DIGIT FIVE}-abi3", "cp315-abi3td", "cp315-abi")),
+    ],
+)
+def test_a_tag_of_the_stable_abi_is_for_every_python_from_one_on(tags: str, since: set[str | None]) -> None:
+    pythons = {stable_since(tag) for tag in read_tags(f"{tags}-linux_x86_64")}
+    assert pythons == {PythonVersion.parse(each) if each else None for each in since}
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.0+cpu", "1.0+cu12torch2.8cxx11abitrue"])

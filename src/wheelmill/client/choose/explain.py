@@ -34,6 +34,7 @@ from wheelmill.client.sources.pages import PageCache
 from wheelmill.names import Platform, ProjectName, StableTorch, TorchNeed, TorchVersion
 from wheelmill.system import own_installation
 from wheelmill.wheel.label import TorchRange, age_of, torch_in_json, words_for
+from wheelmill.wheel.name import stable_since
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +236,7 @@ def _age_of(candidate: Candidate) -> tuple[object, ...]:
 
 def _pythons_of(candidates: Sequence[Candidate]) -> set[str]:
     return {
-        f"{tag.interpreter}+" if tag.abi == "abi3" else tag.abi if tag.abi != "none" else tag.interpreter
+        f"{since.abi}+" if (since := stable_since(tag)) else tag.abi if tag.abi != "none" else tag.interpreter
         for candidate in candidates
         for tag in candidate.tags
     }

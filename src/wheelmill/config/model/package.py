@@ -172,10 +172,11 @@ class PackageEntry(Entry):
     """Development packages of the operating system that the build needs: {dnf: [libaio-devel], apt: [libaio-dev]}."""
     requires: tuple[Name, ...] = ()
     """Packages of this file that are built before it and installed beside it."""
-    abi: Literal["cpython", "abi3", "none"] = "cpython"
-    """ABI tag of its wheels: cpython gives every Python its own, abi3 and none give all of them one. The oldest Python
-    that the source and ``python`` allow builds it: where a source has ``py_limited_api="cp310"`` and does not say that
-    it requires Python 3.10, ``python: ">=3.10"`` says it."""
+    abi: Literal["cpython", "abi3", "abi3t", "none"] = "cpython"
+    """ABI tag of its wheels: cpython gives every Python its own, abi3 and none give all of them one, and abi3t adds to
+    abi3 one for all free-threaded Pythons from 3.15 on. The oldest Python that the source and ``python`` allow builds
+    it: where a source has ``py_limited_api="cp310"`` and does not say that it requires Python 3.10, ``python:
+    ">=3.10"`` says it."""
     needs: Annotated[tuple[Need, ...], Items(or_one=True), After(_cuda_or_torch)] = ()
     """Libraries that its wheels link to or load: torch (also if extra_deps has it), cuda alone, nvrtc, the driver."""
     import_needs: Literal["driver"] | None = None
@@ -212,7 +213,7 @@ class PackageEntry(Entry):
     python: Range | None = field(default=None, metadata=ONLY_PLANNED)
     """Pythons to build for: ">=3.10"."""
     free_threaded: Truth | None = field(default=None, metadata=ONLY_PLANNED)
-    """True builds for free-threaded Pythons, too; False never does."""
+    """True builds for free-threaded Pythons, too, as ``abi: abi3t`` does; False never does."""
     cuda: Range | None = field(default=None, metadata=ONLY_PLANNED)
     """CUDA releases to build for: ">=12.4,<14"."""
     torch: Range | None = field(default=None, metadata=ONLY_PLANNED)
@@ -345,7 +346,7 @@ class Packages(ConfigFile):
         has_axis = has_torch(entry.extra_deps) and entry.torch_abi is None
         return Window(
             python=defaults.python if entry.python is None else None,
-            free_threaded=defaults.free_threaded if entry.free_threaded is None else True,
+            free_threaded=defaults.free_threaded or bool(entry.free_threaded) or entry.abi == "abi3t",
             cuda=defaults.cuda if entry.cuda is None else None,
             torch=defaults.torch if entry.torch is None and has_axis else None,
             platform=defaults.platforms if entry.platforms is None else None,

@@ -135,7 +135,9 @@ def _texts(value: object) -> list[str]:
 
 
 _INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.MULTILINE)
-_MODULE: Final = re.compile(r"\b(?:PYBIND11_MODULE|NB_MODULE)\s*\(\s*(\w+)|\bPyInit_(\w+)|\bPyMODINIT_FUNC\b")
+_MODULE: Final = re.compile(
+    r"\b(?:PYBIND11_MODULE|NB_MODULE)\s*\(\s*(\w+)|\bPy(?:Init|ModExport)_(\w+)|\bPy(?:MODINIT|MODEXPORT)_FUNC\b"
+)
 _OPERATORS: Final = re.compile(r"\b(?:STABLE_)?TORCH_LIBRARY(?:_FRAGMENT)?\s*\(")
 _TORCH: Final = ("torch/", "ATen/", "c10/")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, Self, TypeVar
 from urllib.parse import quote
@@ -23,7 +23,7 @@ from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, Py
 from wheelmill.release.manifest import ListedProvenance
 from wheelmill.smoke.verdict import ListedEvidence
 from wheelmill.wheel.label import BuiltFor, Label, age_of
-from wheelmill.wheel.name import written_parts
+from wheelmill.wheel.name import stable_since, written_parts
 from wheelmill.wheel.platforms import promised_glibc
 
 Trees = Mapping[CudaVersion, Sequence[TorchVersion]]
@@ -42,13 +42,17 @@ class Pythons:
     """None for every Python 3."""
     only: bool
     """True if newer ones are kept out."""
+    both: bool = False
+    """True if free-threaded ones of the same releases are admitted too."""
 
     @classmethod
     def of(cls, tag: Tag) -> Self:
         """Read the interpreter and the ABI of a tag; raise ValueError if they are not CPython's."""
         if tag.interpreter == "py3":
             return cls(oldest=None, only=False)
-        if tag.abi == "abi3" or tag.interpreter.startswith("py3"):
+        if since := stable_since(tag):
+            return cls(oldest=since, only=False)
+        if tag.interpreter.startswith("py3"):
             return cls(oldest=PythonVersion.parse(tag.interpreter.removeprefix("py")), only=False)
         return cls(oldest=PythonVersion.parse(tag.interpreter if tag.abi == "none" else tag.abi), only=True)
 
@@ -56,11 +60,15 @@ class Pythons:
         """Return whether a wheel of these tags installs on a Python."""
         if self.oldest is None or self.only:
             return self.oldest in (None, python)
-        return python >= self.oldest and not python.free_threaded
+        if python.free_threaded != self.oldest.free_threaded and not self.both:
+            return False
+        return python >= replace(self.oldest, free_threaded=python.free_threaded)
 
     def __str__(self) -> str:
-        """Format as ``3.12``, ``3.9+`` or ``any``."""
-        return "any" if self.oldest is None else f"{self.oldest}{'' if self.only else '+'}"
+        """Format as ``3.12``, ``3.9+``, ``3.15+, 3.15t+`` or ``any``."""
+        if self.oldest is None:
+            return "any"
+        return f"{self.oldest}{'' if self.only else '+'}{f', {self.oldest}t+' if self.both else ''}"
 
 
 # An index has thousands of wheels with few different tags, and as few sets of Pythons.
@@ -68,11 +76,12 @@ class Pythons:
 
 @cache
 def pythons_of(tags: frozenset[Tag]) -> Pythons | None:
-    """Return the widest choice that one of a wheel's tags gives; None if none is for CPython."""
+    """Return the widest choice that a wheel's tags give; None if none is for CPython."""
     try:
-        return max(map(Pythons.of, tags), key=lambda pythons: not pythons.only)
+        widest, *others = sorted(map(Pythons.of, tags), key=lambda pythons: (pythons.only, order_of(pythons)))
     except ValueError:
         return None
+    return replace(widest, both=any(each.oldest.free_threaded for each in others if each.oldest and not each.only))
 
 
 NO_PYTHON: Final = (0, 0, False)

@@ -41,7 +41,7 @@ class ReleasedWheel:
     cell: Cell | None = None
     """Cell that it was built for; None for a wheel that was not built by a factory."""
     pythons: tuple[PythonVersion, ...] = ()
-    """The Pythons that it is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
+    """The Pythons that it is for: the cell's own, or all that a stable ABI or py3-none wheel serves."""
     requires: tuple[ProjectName, ...] = ()
     """Packages of the factory that it requires."""
     seconds: float = 0.0

@@ -95,6 +95,13 @@ def test_available_looks_into_wheels_whose_names_say_no_torch(site: Site) -> Non
     assert unread.torch == "2.11"
 
 
+def test_available_names_the_pythons_of_both_stable_abis(site: Site) -> None:
+    site.add(STABLE.replace("cp39-abi3", "cp315-abi3.abi3t"))
+    search = Search(named=(f"find-links:{site.server.url}/",))
+    offer = find_offer(project_name("demo"), TARGET.platform, beside("2.11"), search)
+    assert [each.pythons for each in offer.combinations] == [("cp39+", "cp315+", "cp315t+")]
+
+
 def test_a_page_of_many_cudas_does_not_have_all_of_them_looked_into(site: Site) -> None:
     page = site.server.pages["/"]
     assert isinstance(page, Answer)

@@ -90,6 +90,12 @@ def test_operators_of_torch_are_no_module(source: Source) -> None:
     assert entry(facts)["test_import"] == ["torch", "demo"]
 
 
+def test_operators_of_torch_beside_a_module_of_pep_793_are_in_it(source: Source) -> None:
+    kernel = "#include <torch/library.h>\nTORCH_LIBRARY(demo, m) {}\nPyMODEXPORT_FUNC PyModExport__C() {}\n"
+    facts = source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": kernel, "demo/__init__.py": ""})
+    assert entry(facts)["test_import"] == ["torch", "demo._C"]
+
+
 def test_packages_beside_the_project_s_own_are_named_with_the_line_that_allows_them(source: Source) -> None:
     files = {"setup.py": CUDA_SETUP, "csrc/ops.cu": KERNEL, "demo/__init__.py": "", "demo_tools/__init__.py": ""}
     assert not [line for line in said(source(**files)) if "top-level" in line]

@@ -5,9 +5,10 @@ from packaging.tags import Tag
 
 from tests.unit.index.conftest import Release
 from wheelmill.index.collect import site_of_releases
-from wheelmill.index.site.wheels import Pythons, WheelGroup, wheel_groups
+from wheelmill.index.site.wheels import Pythons, WheelGroup, pythons_of, wheel_groups
 from wheelmill.names import PythonVersion
 from wheelmill.release.manifest import ListedRelease
+from wheelmill.wheel.name import read_tags
 
 
 def groups(manifests: tuple[ListedRelease, ...]) -> tuple[WheelGroup, ...]:
@@ -21,6 +22,7 @@ def groups(manifests: tuple[ListedRelease, ...]) -> tuple[WheelGroup, ...]:
         (("cp312", "cp312"), ["3.12"], ["3.11", "3.13", "3.12t"], "3.12"),
         (("cp313", "cp313t"), ["3.13t"], ["3.13", "3.14t"], "3.13t"),
         (("cp39", "abi3"), ["3.9", "3.14"], ["3.8", "3.14t"], "3.9+"),
+        (("cp315", "abi3t"), ["3.15t", "3.16t"], ["3.15", "3.16", "3.14t"], "3.15t+"),
         (("cp312", "none"), ["3.12"], ["3.13"], "3.12"),
         (("py310", "none"), ["3.10", "3.13"], ["3.9"], "3.10+"),
         (("py3", "none"), ["3.8", "3.14t"], [], "any"),
@@ -30,6 +32,15 @@ def test_tags_let_pythons_in(tag: tuple[str, str], lets_in: list[str], keeps_out
     pythons = Pythons.of(Tag(*tag, "linux_x86_64"))
     assert [each for each in (*lets_in, *keeps_out) if pythons.allows(PythonVersion.parse(each))] == lets_in
     assert str(pythons) == text
+
+
+@pytest.mark.parametrize("python", ["3.15", "3.15t", "3.16", "3.16t"])
+def test_a_wheel_of_both_stable_abis_is_for_pythons_with_and_without_a_gil(python: str) -> None:
+    pythons = pythons_of(read_tags("cp315-abi3.abi3t-linux_x86_64"))
+    assert pythons
+    assert pythons.allows(PythonVersion.parse(python))
+    assert not any(pythons.allows(PythonVersion.parse(older)) for older in ("3.14", "3.14t"))
+    assert str(pythons) == "3.15+, 3.15t+"
 
 
 def test_a_wheel_for_another_interpreter_is_left_out(release: Release) -> None:
