@@ -90,6 +90,39 @@ def test_kernels_are_grouped_by_their_architectures(wheelmill: Command, tmp_path
     assert "kernels" not in json.loads(wheelmill("show", wheel, "--json").stdout)["code"]
 
 
+CLONE, NODE = "_ZN2at4_ops5clone4callERKNS_6TensorE", "_ZN5torch8autograd10deleteNodeEPNS0_4NodeE"
+SUMMARY = "3 symbols of torch, 2 outside of its stable ABI: 1 with a counterpart, the newest from torch 2.10; 1 without"
+CLONED = "torch::stable::clone, from torch 2.10 on: at::_ops::clone::call"
+KEEPS = "keeps to torch's stable ABI, from torch 2.9 on"
+
+
+@pytest.mark.parametrize(
+    ("beyond", "says", "outside"),
+    [
+        (
+            (CLONE, NODE),
+            [f"stable ABI {SUMMARY}", CLONED, "no counterpart: torch::autograd::deleteNode"],
+            [("torch::stable::clone", "2.10", [CLONE]), (None, None, [NODE])],
+        ),
+        ((), [f"stable ABI {KEEPS}"], []),
+    ],
+)
+def test_what_keeps_a_wheel_from_torch_s_stable_abi_is_named_with_its_counterpart(
+    beyond: tuple[str, ...], says: list[str], outside: list[object], wheelmill: Command, tmp_path: Path
+) -> None:
+    called = ("aoti_torch_get_dim", *beyond)
+    declared = "".join(f"void {name}(void);" for name in called)
+    source = f"{declared} void f(void) {{ {' '.join(f'{name}();' for name in called)} }}"
+    files = {"demo/_C.so": compiled(tmp_path / "_C.so", source).read_bytes()}
+    wheel = write_wheel(tmp_path / NAME, metadata=METADATA, files=files)
+    lines = [" ".join(line.split()) for line in wheelmill("show", wheel, "--stable").stdout.splitlines()]
+    assert lines[-len(says) :] == says
+    report = json.loads(wheelmill("show", wheel, "--stable", "--json").stdout)["code"]["stable_abi"]
+    assert (report["symbols"], report["oldest"], report["unknown"]) == (len(called), "2.9", [])
+    assert [(group["instead"], group["torch"], group["symbols"]) for group in report["outside"]] == outside
+    assert "stable_abi" not in json.loads(wheelmill("show", wheel, "--json").stdout)["code"]
+
+
 def test_two_wheels_beside_each_other_say_what_makes_each_large(
     wheelmill: Command, wheel: Path, tmp_path: Path
 ) -> None:

@@ -44,6 +44,7 @@ RUN_BY = {
     "wheelmill index build --store s3:BUCKET/PREFIX --output site": "integration/test_s3_commands.py",
     "wheelmill index upload site s3:BUCKET/PREFIX": "integration/test_s3_commands.py",
     "wheelmill export kernels WHEEL... --output DIR": "real/test_stable_demo.py",
+    "wheelmill show WHEEL --stable": "integration/test_show_command.py",
     "wheelmill release ledger --store STORE": "integration/test_ledger_command.py",
     "wheelmill release ledger --rebuild --store STORE": "integration/test_ledger_command.py",
     "wheelmill index check https://example.org/simple/": "integration/test_index_check_command.py",

@@ -31,7 +31,7 @@ from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.label import needed_torch
 from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.shared_objects import open_symbols
-from wheelmill.wheel.torch_symbols import beyond_stable_abi, shims_in
+from wheelmill.wheel.stable_abi import beyond_stable_abi, shims_in
 
 _OWN: Final = ("__init__.py", "metadata.json", "metadata.json.sigstore")
 """Files added to those of a wheel; the last one is a signature of the second, by ``kernel-builder sign``."""

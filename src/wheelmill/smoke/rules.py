@@ -19,7 +19,8 @@ from wheelmill.wheel.name import ABI3T_SINCE, stable_since, written_parts
 from wheelmill.wheel.platforms import policy_of, promised_glibc, symbols_newer_than
 from wheelmill.wheel.record import InstalledFile
 from wheelmill.wheel.shared_objects import by_names, loaded_with, open_symbols
-from wheelmill.wheel.torch_symbols import beyond_stable_abi, name_in, shims_in
+from wheelmill.wheel.stable_abi import beyond_stable_abi, shims_in
+from wheelmill.wheel.torch_symbols import name_in
 
 _STARTED: Final = ("sitecustomize", "usercustomize")
 """Python imports these modules whenever it starts; https://docs.python.org/3/library/site.html"""

@@ -1,4 +1,4 @@
-"""Table of the symbols that each torch exports, the torches in which a wheel could load by it, and torch's stable ABI.
+"""Table of the symbols that each torch exports and the torches in which a wheel could load by it.
 
 The table is packed by gzip. A line of JSON has its sources; then each line has a symbol's name, the torches that define
 it, and, if fewer, those that define it outside of their CUDA libraries. Both are sets of bits in hexadecimal, the
@@ -10,9 +10,6 @@ a wheel fit, and it says nothing of a torch outside it.
 Only the beginning of a C++ name is read. Demanglers read all of it, and are programs in C++ that foreign bytes would
 reach.
 https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling
-
-The stable ABI has functions of C and no C++.
-https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html
 """
 
 from __future__ import annotations
@@ -176,6 +173,10 @@ class TorchSymbols:
         anywhere = frozenset(name for name, (any_of, _) in self.places.items() if any_of & bit)
         return Exported(everywhere=everywhere, with_cuda=anywhere - everywhere)
 
+    def is_torchs(self, symbol: str) -> bool:
+        """True if some torch defines a symbol, or could alone define it."""
+        return symbol in self.places or symbol.startswith(_SURE)
+
     def packed(self) -> bytes:
         """Content of the file: the same table gives the same bytes."""
         lines = [json.dumps(plain_of(self.summary))]
@@ -313,9 +314,7 @@ def window_of(libraries: Sequence[SharedObject], table: TorchSymbols | None = No
     table = table or shipped_symbols(wanted)
     if table is None:
         return None
-    places = {name: table.places[name] for name in wanted if name in table.places}
-    nowhere = {name: (0, 0) for name in wanted - places.keys() if name.startswith(_SURE)}
-    if not (needed := places | nowhere):
+    if not (needed := {name: table.places.get(name, (0, 0)) for name in wanted if table.is_torchs(name)}):
         return None
     abi = cxx11_abi_of(libraries)
     return TorchWindow(
@@ -344,42 +343,3 @@ def cxx11_abi_of(libraries: Iterable[SharedObject]) -> bool | None:
     if any("__cxx11" in name for name in names):
         return True
     return False if any("RKSs" in name for name in names) else None
-
-
-_SHIMS: Final = ("aoti_torch_", "torch_")
-_OF_THE_RUNTIME: Final = re.compile(
-    rf"{ENTITY}(?:{NESTED})?(?:S[abdiost]|9__gnu_cxx|10__cxxabiv1) | _Z(?:nw|na|dl|da)", re.VERBOSE
-)
-"""``std::`` and its like, and the operators ``new`` and ``delete``. Older systems leave some without a version."""
-_OF_TORCH: Final = re.compile(rf"{NESTED}(?:2at|3c10|5torch|6caffe2)")
-"""Torch's namespaces, wherever they stand in a name: ``std::vector<at::Tensor>`` is torch's, too."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShimsUsed:
-    """Functions of torch's stable ABI that a wheel calls."""
-
-    oldest: TorchVersion | None
-    """First torch that has all of them; None if it calls none that is known."""
-    newest_ones: tuple[str, ...]
-    """Functions that no older torch has; empty if that is the first torch with a stable ABI."""
-    unknown: tuple[str, ...]
-    """Functions of a torch newer than what is known of them."""
-
-
-def shims_in(symbols: Iterable[str]) -> ShimsUsed:
-    """Find the torch that has the shims among a wheel's undefined symbols."""
-    from torch_abi_audit import minimum_version  # slow to import, and few wheels use shims
-
-    oldest, newest_ones, unknown = minimum_version(sorted(name for name in symbols if name.startswith(_SHIMS)))
-    return ShimsUsed(oldest=TorchVersion(*oldest[:2]) if oldest else None, newest_ones=newest_ones, unknown=unknown)
-
-
-def beyond_stable_abi(symbols: Iterable[str]) -> tuple[str, ...]:
-    """Undefined symbols of a wheel that only torch's C++ can define, by readable names: ``at::_ops::empty::call``.
-
-    These are all names of C++ but those of its own runtime. Names that the wheel and its libraries define are not
-    undefined, and CUDA and Python have names of C.
-    """
-    found = (name for name in symbols if name.startswith(MANGLED))
-    return tuple(sorted({name_in(name) for name in found if _OF_TORCH.search(name) or not _OF_THE_RUNTIME.match(name)}))

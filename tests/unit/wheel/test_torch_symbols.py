@@ -16,14 +16,11 @@ from wheelmill.wheel.shared_objects import Budget, SharedObject
 from wheelmill.wheel.torch_symbols import (
     TABLE,
     Exported,
-    ShimsUsed,
     TorchBuild,
     TorchFit,
     TorchSymbols,
     TorchWindow,
-    beyond_stable_abi,
     describe_symbol,
-    shims_in,
     window_of,
 )
 
@@ -221,79 +218,6 @@ def test_a_wheel_for_another_processor_is_not_known(table_of_torch_window: Torch
     content[18:20] = (183).to_bytes(2, "little")  # EM_AARCH64
     path.write_bytes(content)
     assert window_of([SharedObject.read(path, name="other.so", budget=Budget())], table_of_torch_window) is None
-
-
-OF_WHEELS = (
-    *("aoti_torch_get_device_type", "torch_call_dispatcher", "cudaLaunchKernel", "PyModule_Create2", "nvrtcVersion"),
-    *(
-        "_ZSt21ios_base_library_initv",
-        "_ZSt28__throw_bad_array_new_lengthv",
-        "_ZTVSt13runtime_error",
-        "_Znwm",
-        "_ZdlPv",
-    ),
-    *("_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE10_M_disposeEv", "_ZNSo3putEc", "_ZNKSs4sizeEv"),
-    *("_ZNKRSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEE3strEv", "_ZTVN10__cxxabiv120__si_class_type_infoE"),
-    *(
-        "_ZGVNSt10moneypunctIcLb0EE2idE",
-        "_ZN9__gnu_cxx18stdio_filebufIcSt11char_traitsIcEEC1Ev",
-        "_ZnwmSt11align_val_t",
-    ),
-)
-"""Those of torchao, torchcodec and xformers, and of the runtimes of C++, CUDA and Python."""
-
-
-def test_what_wheels_for_many_torches_leave_open_is_no_fault() -> None:
-    assert beyond_stable_abi(OF_WHEELS) == ()
-
-
-@pytest.mark.parametrize(
-    ("symbol", "readable"),
-    [
-        ("_ZN2at4_ops19empty_memory_format4callEN3c108ArrayRefINS2_6SymIntEEE", "at::_ops::empty_memory_format::call"),
-        ("_ZNK2at10TensorBase8data_ptrEv", "at::TensorBase::data_ptr"),
-        ("_ZNKR5torch8autograd4Node4nameEv", "torch::autograd::Node::name"),
-        ("_ZTVN3c1010TensorImplE", "c10::TensorImpl"),
-        ("_ZTIN3c105ErrorE", "c10::Error"),
-        ("_ZTSN5torch3jit6ModuleE", "torch::jit::Module"),
-        ("_ZGVZN3c1010Dispatcher9singletonEvE1d", "c10::Dispatcher::singleton"),
-        ("_ZThn16_N3c1010TensorImplD0Ev", "_ZThn16_N3c1010TensorImplD0Ev"),
-        ("_Z16THPVariable_WrapN2at10TensorBaseE", "_Z16THPVariable_WrapN2at10TensorBaseE"),
-        ("_ZN6caffe28TypeMeta4nameEv", "caffe2::TypeMeta::name"),
-        ("_ZNSt6vectorIN2at6TensorESaIS1_EE9push_backERKS1_", "_ZNSt6vectorIN2at6TensorESaIS1_EE9push_backERKS1_"),
-        ("_ZNSt10shared_ptrIKN3c104TypeEEaSERKS3_", "_ZNSt10shared_ptrIKN3c104TypeEEaSERKS3_"),
-        ("_ZN6google8protobuf7MessageD2Ev", "google::protobuf::Message"),  # which torch has inside
-        ("_ZN99shortE", "shortE"),
-        ("_Z", "_Z"),
-    ],
-)
-def test_what_only_the_cxx_of_torch_can_define_is_named(symbol: str, readable: str) -> None:
-    assert beyond_stable_abi([*OF_WHEELS, symbol]) == (readable,)
-
-
-def test_a_long_name_is_not_shown_whole() -> None:
-    (name,) = beyond_stable_abi(["_ZN" + "1a" * 1_000_000])
-    assert len(name) < 500
-
-
-@pytest.mark.parametrize(
-    ("symbols", "used"),
-    [
-        ((), ShimsUsed(oldest=None, newest_ones=(), unknown=())),
-        (["cudaLaunchKernel"], ShimsUsed(oldest=None, newest_ones=(), unknown=())),
-        (["aoti_torch_get_device_type"], ShimsUsed(oldest=TorchVersion(2, 9), newest_ones=(), unknown=())),
-        (
-            ["aoti_torch_get_device_type", "torch_call_dispatcher"],
-            ShimsUsed(oldest=TorchVersion(2, 10), newest_ones=("torch_call_dispatcher",), unknown=()),
-        ),
-        (
-            ["torch_of_tomorrow", "aoti_torch_get_device_type"],
-            ShimsUsed(oldest=TorchVersion(2, 9), newest_ones=(), unknown=("torch_of_tomorrow",)),
-        ),
-    ],
-)
-def test_the_functions_that_are_called_say_which_torch_has_them(symbols: list[str], used: ShimsUsed) -> None:
-    assert shims_in(symbols) == used
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from wheelmill.client.install.import_test import Trial
 from wheelmill.client.records import SourceKind, SourceOutcome, TargetKeys, WheelInspection
 from wheelmill.names import CudaVersion, Platform
 from wheelmill.wheel.label import TorchKeys
+from wheelmill.wheel.stable_abi import StableAbiReport
 from wheelmill.wheel.torch_symbols import TorchWindow
 
 
@@ -219,6 +220,8 @@ class CodeInside(TypedDict):
     compilers: Sequence[str]
     kernels: NotRequired[Sequence[Kernels]]
     """With ``--kernels``."""
+    stable_abi: NotRequired[StableAbiReport | None]
+    """With ``--stable``: its distance from torch's stable ABI."""
 
 
 class WheelShown(WheelFacts, TorchKeys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ from wheelmill.wheel.kernels import KernelReader
 from wheelmill.wheel.label import torch_in_json, words_for
 from wheelmill.wheel.name import WHEEL_SUFFIX
 from wheelmill.wheel.shared_objects import Budget
+from wheelmill.wheel.stable_abi import compare_with_stable_abi
 from wheelmill.wheel.torch_symbols import name_in
 from wheelmill.wheel.variant import Properties
 
@@ -55,6 +57,9 @@ def _size_of(name: str, parts: Mapping[str, int], facts: WheelFacts) -> str:
     return "-" if facts["sizes"] else "not read"
 
 
+_MAX_SYMBOLS: Final = 100
+"""Number of symbols of one counterpart that are printed; ``--json`` has all."""
+
 _LARGEST: Final = 5
 """Files that are shown for people; --json has all."""
 
@@ -70,6 +75,7 @@ def show(
         typer.Option(help="Another wheel, file or URL: show how large each part of both is.", metavar="OTHER"),
     ] = None,
     kernels: Annotated[bool, typer.Option("--kernels", help="Also name its GPU kernels by their code.")] = False,
+    stable: Annotated[bool, typer.Option("--stable", help="Also compare it with torch's stable ABI.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show the content of any wheel, and its metadata, or what an installed package is for; nothing of it is run.
@@ -85,14 +91,16 @@ def show(
     contents = _contents_of(wheel, kernels=kernels)
     other = _contents_of(beside, kernels=kernels) if beside is not None else None
     if as_json:
-        beside_it = {"beside": _content(other, kernels=kernels)} if other else {}
-        print_json({"schema": "wheelmill.show/1", **_content(contents, kernels=kernels), **beside_it})
+        content = partial(_content, kernels=kernels, stable=stable)
+        beside_it = {"beside": content(other)} if other else {}
+        print_json({"schema": "wheelmill.show/1", **content(contents), **beside_it})
         return
     if other:
         print("\n".join(map(printable, _comparison(contents.facts, other.facts))))
         return
     print(printable(f"{contents.name.project} {contents.name.version}"))
-    for heading, text in (*_lines(contents), *(_kernel_lines(contents) if kernels else ())):
+    asked = (*(_kernel_lines(contents) if kernels else ()), *(_stable_lines(contents) if stable else ()))
+    for heading, text in (*_lines(contents), *asked):
         print(printable(f"  {heading:<13} {' '.join(text.splitlines())}"))  # no text makes lines of its own
 
 
@@ -199,6 +207,17 @@ def _kernel_lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
         yield "", f"  {' '.join(group['code'])}: {text}"
 
 
+def _stable_lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
+    """Yield the distance from torch's stable ABI, and the symbols outside of it by their counterpart there."""
+    if contents.code is None or (report := compare_with_stable_abi(contents.code.undefined)) is None:
+        return
+    yield "stable ABI", str(report)
+    for group in report.outside:
+        torch = f", from torch {group.torch} on" if group.torch else ", any torch" if group.instead else ""
+        more = f" and {len(group.names) - _MAX_SYMBOLS:,} more" if len(group.names) > _MAX_SYMBOLS else ""
+        yield "", f"  {group.instead or 'no counterpart'}{torch}: {', '.join(group.names[:_MAX_SYMBOLS])}{more}"
+
+
 def _build_lines(built: BuildFacts) -> Iterator[tuple[str, str]]:
     yield "source", _source_line(built.source)
     if built.patches:
@@ -231,7 +250,7 @@ def _sbom_line(sbom: Sbom) -> str:
     return f"{sbom.member}: {sbom.form}; inside: {inside}; for the build: {len(sbom.components) - len(contained)}"
 
 
-def _content(contents: WheelContents, *, kernels: bool) -> WheelShown:
+def _content(contents: WheelContents, *, kernels: bool, stable: bool) -> WheelShown:
     """Return a wheel as JSON."""
     name, code = contents.name, contents.code
     label = contents.label
@@ -244,11 +263,11 @@ def _content(contents: WheelContents, *, kernels: bool) -> WheelShown:
         "tags": sorted(map(str, name.tags)),
         "cuda": label.cuda,
         "cuda_major": label.cuda_major,
-        "code": None if code is None else _code_content(code, kernels=kernels),
+        "code": None if code is None else _code_content(code, kernels=kernels, stable=stable),
     }
 
 
-def _code_content(code: CodeSummary, *, kernels: bool) -> CodeInside:
+def _code_content(code: CodeSummary, *, kernels: bool, stable: bool) -> CodeInside:
     inside = code.inside
     content: CodeInside = {
         "shared_objects": code.shared_objects,
@@ -264,4 +283,8 @@ def _code_content(code: CodeSummary, *, kernels: bool) -> CodeInside:
         "holds_cuda_runtime": code.holds_cuda_runtime,
         "compilers": code.compilers,
     }
-    return {**content, "kernels": code.kernels} if kernels else content
+    if kernels:
+        content["kernels"] = code.kernels
+    if stable:
+        content["stable_abi"] = compare_with_stable_abi(code.undefined)
+    return content

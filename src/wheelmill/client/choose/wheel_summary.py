@@ -28,7 +28,7 @@ from wheelmill.wheel.label import BuiltFor, needed_torch
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.metadata import dist_info_of, licence_files, licence_in, metadata_in, read_fields, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName, name_without_label
-from wheelmill.wheel.shared_objects import Budget, SharedObject, read_members
+from wheelmill.wheel.shared_objects import Budget, SharedObject, open_symbols, read_members
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_symbols import window_of
 from wheelmill.wheel.variant import MAX_VARIANT_METADATA, VARIANT_FILE, Properties, read_variant_metadata
@@ -70,6 +70,8 @@ class CodeSummary:
     compilers: tuple[str, ...]
     """The compilers, by their own names: ``GCC: (Debian 12.2.0-14) 12.2.0``."""
     kernels: tuple[Kernels, ...]
+    undefined: frozenset[str]
+    """Symbols that other libraries must define."""
 
     @property
     def gpus(self) -> Mapping[Architecture, str]:
@@ -216,6 +218,7 @@ def _code(shared_objects: tuple[SharedObject, ...]) -> CodeSummary:
         holds_cuda_runtime=any(each.holds_cuda_runtime for each in shared_objects),
         compilers=tuple(sorted({text for each in shared_objects for text in each.compilers})),
         kernels=tuple(group for each in shared_objects for group in _kernels(each)),
+        undefined=open_symbols(shared_objects),
     )
 
 

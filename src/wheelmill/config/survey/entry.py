@@ -262,6 +262,13 @@ def _abi(facts: Facts) -> Iterator[Guess]:
             says = f"keeps to the stable ABI of torch {version}"
             yield Guess(key="torch_abi", value={"stable": version}, says=says, place=facts.at_setup(line))
             return
+    if unstable := facts.native.unstable_headers:
+        header = next(iter(unstable))
+        others = f" and {len(unstable) - 1} more" if len(unstable) > 1 else ""
+        says = f"includes {header}{others}, outside of torch's stable ABI: a wheel for each torch"
+        yield Guess(says=says, place=unstable[header])
+    elif place := facts.native.torch_header:
+        yield Guess(says="includes headers of torch's stable ABI alone: see torch_abi", place=place)
 
 
 def _architectures(facts: Facts) -> Iterator[Guess]:

@@ -140,6 +140,8 @@ _MODULE: Final = re.compile(
 )
 _OPERATORS: Final = re.compile(r"\b(?:STABLE_)?TORCH_LIBRARY(?:_FRAGMENT)?\s*\(")
 _TORCH: Final = ("torch/", "ATen/", "c10/")
+_STABLE_TORCH: Final = ("torch/csrc/stable/", "torch/headeronly/", "torch/csrc/inductor/aoti_torch/c/")
+"""Headers of torch's stable ABI."""
 
 _COMPONENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "cublas": ("cublas",),
@@ -200,6 +202,15 @@ class NativeCode:
     def torch_header(self) -> SourcePlace | None:
         """First line that includes a torch header; None if there is none."""
         return next((place for header, place in self.includes.items() if header.startswith(_TORCH)), None)
+
+    @property
+    def unstable_headers(self) -> dict[str, SourcePlace]:
+        """Included headers of torch outside of its stable ABI."""
+        return {
+            header: place
+            for header, place in self.includes.items()
+            if header.startswith(_TORCH) and not header.startswith(_STABLE_TORCH)
+        }
 
     @property
     def components(self) -> Iterator[tuple[str, SourcePlace]]:

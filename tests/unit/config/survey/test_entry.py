@@ -84,6 +84,27 @@ def test_the_stable_abis_of_python_and_torch_are_seen(source: Source) -> None:
     assert {key: entry(facts)[key] for key in ("abi", "torch_abi")} == {"abi": "abi3", "torch_abi": {"stable": "2.10"}}
 
 
+@pytest.mark.parametrize(
+    ("headers", "says"),
+    [
+        (["torch/csrc/stable/ops.h", "c10/util/Half.h"], "csrc/ops.cu:2: includes c10/util/Half.h, outside of"),
+        (["ATen/ATen.h", "torch/all.h"], "csrc/ops.cu:1: includes ATen/ATen.h and 1 more, outside of"),
+        (
+            ["torch/csrc/stable/library.h", "torch/headeronly/macros/Macros.h"],
+            "csrc/ops.cu:1: includes headers of torch's",
+        ),
+        (["cuda.h"], None),
+    ],
+)
+def test_its_distance_from_torch_s_stable_abi_is_in_its_headers(
+    headers: list[str], says: str | None, source: Source
+) -> None:
+    kernel = "".join(f"#include <{header}>\n" for header in headers)
+    facts = source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": kernel})
+    found = [line for line in said(facts) if "stable ABI" in line]
+    assert [line[: len(says or "")] for line in found] == ([says] if says else [])
+
+
 def test_operators_of_torch_are_no_module(source: Source) -> None:
     kernel = "#include <torch/library.h>\nTORCH_LIBRARY(demo, m) {}\n"
     facts = source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": kernel, "demo/__init__.py": ""})
