@@ -16,9 +16,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.machine_folders import BASE, alone, environment_with, wheels_of
 from tests.real.stand_in_images import with_stand_ins
 from tests.reference.exits import check_documented
-from wheelmill.build.docker import check_disks
 from wheelmill.config.load import load_images
-from wheelmill.errors import BuildError
 from wheelmill.installers.uv import own_uv
 
 ROOT = Path(__file__).parents[2]
@@ -116,16 +114,6 @@ def docker() -> None:
     """A Docker that answers."""
     if subprocess.run(["docker", "version"], capture_output=True, check=False).returncode:
         pytest.skip("Docker does not answer: tests/real/stand_ins/docker.sh starts it")
-
-
-@pytest.fixture(scope="session")
-def room_for_builds(request: pytest.FixtureRequest) -> None:
-    """As much disk as a build in a container asks for; with less, each test says so, before an image is made."""
-    request.getfixturevalue("docker")
-    try:
-        check_disks(ROOT)
-    except BuildError as error:
-        raise pytest.fail.Exception(error.explained, pytrace=False) from None
 
 
 @pytest.fixture(scope="session")

@@ -23,13 +23,13 @@ from wheelmill.build.compiler_output import explain_failure, unit_in
 from wheelmill.build.environment import HEADERS, install_packages, variables_of
 from wheelmill.build.local import repair_arguments
 from wheelmill.build.provenance import BuildPlace
-from wheelmill.config.model import Compatibility, Component, CudaImages, Images
+from wheelmill.config.model import Compatibility, Component, Images
 from wheelmill.errors import BuildError, ProcessError, UsageError
+from wheelmill.installers.disk_budget import check_disks
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system import containers, own_installation, process
-from wheelmill.system.containers import base_image, own_image
-from wheelmill.system.folders import check_free_disk
+from wheelmill.system import containers, process
+from wheelmill.system.containers import OwnImage, build_image, check_disk_full
 from wheelmill.system.hardware import Parallelism, parallelism_for
 from wheelmill.system.progress import Progress, number_of
 
@@ -123,9 +123,6 @@ def _docker_environment() -> dict[str, str]:
     return process.environment_for_foreign_code() | docker
 
 
-FREE_DISK: Final = 20 << 30
-"""Bytes: the images take up to 12 GiB unpacked, torch with CUDA 5, a build 2."""
-
 _CONFINED: Final = (
     *("--cap-drop=ALL", "--cap-add=CHOWN", "--cap-add=DAC_OVERRIDE", "--cap-add=FOWNER"),  # for unpacking
     *("--security-opt=no-new-privileges", "--pids-limit=8192"),
@@ -193,8 +190,13 @@ class DockerBuilder:
         cell = target.cell
         bases = self.images.of_cuda(cell.cuda)
         with containers.claim_run() as run:
-            check_disks(workspace)
-            image = self._image(target, bases, task.progress)
+            own = build_image(
+                str(self.images.manylinux.images[cell.platform]),
+                str(bases.devel),
+                str(self.compatibility.cuda[cell.cuda].host_gcc),
+            )
+            check_disks([own], task.progress, label=str(cell.label), python=cell.python, torch=target.torch_release)
+            image = _with_system_packages(own.make(task.progress), target, task.progress)
             task.progress.step(f"{cell.id}: preparing {describe(target, bases.toolkit)}")
             folder = PackageFolder(directory=workspace / "packages", python=cell.python, platform=cell.platform)
             packages = install_packages(target, folder, workspace, log=log)
@@ -232,25 +234,6 @@ class DockerBuilder:
                 _restore_owner(cache.folder, image, run)
         return wheel, packages, cache
 
-    def _image(self, target: BuildTarget, bases: CudaImages, progress: Progress) -> str:
-        """Image that a target is compiled in, with the target's system packages."""
-        manylinux = self.images.manylinux.images[target.cell.platform]
-        arguments = {
-            "MANYLINUX_IMAGE": base_image(str(manylinux), progress=progress),
-            "CUDA_IMAGE": base_image(str(bases.devel), progress=progress),
-            "HOST_GCC": str(self.compatibility.cuda[target.cell.cuda].host_gcc),
-        }
-        image = own_image("build", arguments, own_installation.DOCKER, progress=progress)
-        if (wanted := target.package.system_packages) is None:
-            return image
-        more = {"BUILD_IMAGE": image, "DNF": " ".join(wanted.dnf or ()), "APT": " ".join(wanted.apt or ())}
-        try:
-            return own_image("system-packages", more, own_installation.DOCKER, progress=progress)
-        except UsageError as error:
-            raise BuildError(
-                "system-packages-failed", f"{target.package.place_of('system_packages')}: {error}"
-            ) from None
-
     def _cache(self, target: BuildTarget, toolkit: str, workspace: Path) -> CompilerCache:
         """Open the compiler cache of a target's group, with the path of Python's headers in the image."""
         python = target.cell.python
@@ -284,9 +267,19 @@ class DockerBuilder:
                 f"the build used up {limit} with {number_of(parallelism.jobs, 'compiler')} at once:\n{tail}",
                 hint="give the container more (--memory), or let fewer compilers run: raise its memory_per_job",
             )
-        if "No space left on device" in error.tail:
-            return BuildError("disk-full", f"the disk is full:\n{tail}", hint="free space: docker system prune --all")
+        check_disk_full(tail)
         return None
+
+
+def _with_system_packages(image: str, target: BuildTarget, progress: Progress) -> str:
+    """Image with the target's system packages in addition."""
+    if (wanted := target.package.system_packages) is None:
+        return image
+    more = {"BUILD_IMAGE": image, "DNF": " ".join(wanted.dnf or ()), "APT": " ".join(wanted.apt or ())}
+    try:
+        return OwnImage(name="system-packages", arguments=more).make(progress)
+    except UsageError as error:
+        raise BuildError("system-packages-failed", f"{target.package.place_of('system_packages')}: {error}") from None
 
 
 def _restore_owner(folder: Path, image: str, run: containers.Run) -> None:
@@ -295,11 +288,3 @@ def _restore_owner(folder: Path, image: str, run: containers.Run) -> None:
         owner = f"{os.getuid()}:{os.getgid()}"
         with containers.start_container(image, run, ["--network=none", f"--volume={folder}:{_CACHE}"]) as container:
             container.run(["chown", "--recursive", owner, str(_CACHE)])
-
-
-def check_disks(workspace: Path, needed: int = FREE_DISK) -> None:
-    """Check the free disk space before hours are spent on a build."""
-    root = Path(containers.docker("info", "--format", "{{.DockerRootDir}}").strip())
-    hint = "docker system prune --all removes images and containers that nothing uses"
-    for folder in (root, workspace):
-        check_free_disk(folder, needed, hint=hint)

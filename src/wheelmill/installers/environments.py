@@ -190,6 +190,8 @@ def another_system(python: PythonVersion, platform: Platform) -> tuple[str, ...]
     return ("--python", sys.executable, "--python-version", str(python), *system)
 
 
+MIRROR: Final = "mirror"
+"""Folder of the cache with the wheels of mirrors, each in a folder named by its hash."""
 _AT_ONCE: Final = 4
 """Downloads."""
 
@@ -225,12 +227,13 @@ def mirror(
         if wheel.url
     ]
 
-    def cached(wheel: tuple[str, Sha256, str]) -> Path:
+    def linked(wheel: tuple[str, Sha256, str]) -> Path:
         filename, sha256, url = wheel
-        return _cached_file(Path("mirror", sha256, filename), sha256, lambda _web: url)
+        # At once: another process may empty the cache.
+        return link_or_copy(_cached_file(Path(MIRROR, sha256, filename), sha256, lambda _web: url), folder / filename)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return [link_or_copy(wheel, folder / wheel.name) for wheel in list(pool.map(cached, wheels))]
+        return list(pool.map(linked, wheels))
 
 
 def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from wheelmill.config.model import Compatibility, ImageReference, Images
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers import environments
+from wheelmill.installers.disk_budget import check_disks, with_libraries
 from wheelmill.installers.environments import VirtualEnvironment, another_system, mirror
 from wheelmill.installers.package_index import index_only_variables
 from wheelmill.installers.uv import compile_requirements, torch_options
@@ -27,8 +28,8 @@ from wheelmill.names import Platform, PythonVersion, StableTorch, TorchNeed, Tor
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.smoke.evidence import Contents, pythons_to_test
 from wheelmill.smoke.verdict import THIS_MACHINE
-from wheelmill.system import own_installation, process
-from wheelmill.system.containers import Container, base_image, claim_run, own_image, start_container
+from wheelmill.system import process
+from wheelmill.system.containers import Container, OwnImage, build_image, check_disk_full, claim_run, start_container
 from wheelmill.system.folders import check_free_disk, temporary_folder
 from wheelmill.system.hardware import device_files
 from wheelmill.system.progress import Progress
@@ -222,7 +223,7 @@ class LocalEnvironments:
     def check(self, target: BuildTarget, requires: Sequence[str], _progress: Progress, /) -> None:
         """Check for disk space, interpreters, torches and requirements; see `SmokeEnvironments`."""
         hint = "free space, or name another disk in XDG_CACHE_HOME"
-        check_free_disk(user_cache_path("wheelmill"), FREE_DISK, hint=hint)
+        check_free_disk(user_cache_path("wheelmill"), {"the build and its test": FREE_DISK}, hint=hint)
         if {"PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS"} & index_only_variables().keys():
             requires = ()  # pip finds more there than uv
         for python in pythons_to_test(target.pythons, target.cell.torch):
@@ -305,11 +306,12 @@ class DockerEnvironment:
     def _pip_install(self, *arguments: str) -> None:
         quiet = ("--no-input", "--disable-pip-version-check", "--root-user-action", "ignore", "--no-cache-dir")
         wheels = ("--only-binary", ":all:", "--find-links", self.beside)
-        self.container.run(
-            [self.python, "-I", "-m", "pip", "--python", _VENV_PYTHON, "install", *quiet, *wheels, *arguments],
-            env=_ENVIRONMENT | _NO_SETTINGS,
-            timeout=TIME_LIMIT,
-        )
+        words = [self.python, "-I", "-m", "pip", "--python", _VENV_PYTHON, "install", *quiet, *wheels, *arguments]
+        try:
+            self.container.run(words, env=_ENVIRONMENT | _NO_SETTINGS, timeout=TIME_LIMIT)
+        except ProcessError as error:
+            check_disk_full(error.tail)
+            raise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,7 +327,8 @@ class DockerEnvironments:
         """Download what the wheel needs, and list the environments; see `SmokeEnvironments`."""
         label = contents.name.label
         python = python or PythonVersion(*sys.version_info[:2])
-        images = self._images(label, progress)
+        with claim_run():
+            images = {base: image.make(progress) for base, image in self._images(label).items()}
         if index.requires:
             progress.step(f"gathering what {contents.file.filename} needs on Python {python}")
         torches = torches_for(contents.torch, label, python, self.compatibility)
@@ -337,6 +340,8 @@ class DockerEnvironments:
                 platform=THIS_PLATFORM,
                 torch_backend=place,
             )
+        if label:
+            with_libraries.add(str(label))
         _make_readable(index.folder)
         return [
             _container_environment(base, image, python, torch, index=index, progress=progress)
@@ -346,23 +351,32 @@ class DockerEnvironments:
 
     def check(self, target: BuildTarget, requires: Sequence[str], progress: Progress, /) -> None:
         """Check for images, torches and requirements as they will be downloaded; see `SmokeEnvironments`."""
-        self._images(target.cell.label, progress)
+        cell, manylinux, cuda = target.cell, self.images.manylinux.images[THIS_PLATFORM], target.cell.cuda
+        host_gcc = str(self.compatibility.cuda[cuda].host_gcc)
+        build = build_image(str(manylinux), str(self.images.of_cuda(cuda).devel), host_gcc)
+        images = [*self._images(cell.label).values()]
+        torches = len(torches_for(cell.torch, cell.label, cell.python, self.compatibility))
+        with claim_run():  # reports a fault of Docker before images are needed
+            check_disks(
+                (build, *images),
+                progress,
+                label=str(cell.label),
+                python=cell.python,
+                torch=target.torch_release,
+                torches=torches,
+            )
+            for image in images:
+                image.make(progress)
         for python in pythons_to_test(target.pythons, target.cell.torch):
             check_requirements(target, python, requires, self.compatibility, *another_system(python, THIS_PLATFORM))
 
-    def _images(self, label: Label | None, progress: Progress) -> Mapping[ImageReference, str]:
-        """Make the images of containers for a label, by their base images, in the order of their tests."""
+    def _images(self, label: Label | None) -> Mapping[ImageReference, OwnImage]:
+        """Images of containers for a label, by their base images, in the order of their tests."""
         bases = [*([self.images.of_cuda(label.cuda).runtime] if label else []), self.images.plain.image]
-        with claim_run():  # reports a fault of Docker before images are needed
-            return {base: self._image(base, progress) for base in bases}
-
-    def _image(self, base: ImageReference, progress: Progress) -> str:
-        pythons = self.images.manylinux.images[THIS_PLATFORM]
-        arguments = {
-            "BASE_IMAGE": base_image(str(base), progress=progress),
-            "PYTHONS_IMAGE": base_image(str(pythons), progress=progress),
+        pythons = str(self.images.manylinux.images[THIS_PLATFORM])
+        return {
+            base: OwnImage(name="runtime", bases={"BASE_IMAGE": str(base), "PYTHONS_IMAGE": pythons}) for base in bases
         }
-        return own_image("runtime", arguments, own_installation.DOCKER, progress=progress)
 
 
 @contextmanager

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from platformdirs import user_cache_path
 
 from wheelmill.errors import BuildError, ProcessError, UsageError
-from wheelmill.system import process
+from wheelmill.system import own_installation, process
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.locks import hold, wait_silently
 from wheelmill.system.progress import Progress
@@ -105,14 +106,28 @@ def docker(*words: str | Path, timeout: float | None = None, on_line: Callable[[
     """Run Docker's client and return its output; `on_line` is called with every line as it arrives.
 
     Raises:
-        BuildError: the daemon answered before, and no longer does.
+        BuildError: the daemon answered before, and no longer does, or its disk is full.
         ProcessError: the client failed, or a program that it runs in a container, or its `timeout` in seconds was over.
     """
     try:
         return process.run(["docker", *words], timeout=timeout, on_line=on_line, guard=True)
-    except ProcessError:
+    except ProcessError as error:
         check_daemon()
+        if words[0] != "exec":  # the program in the container may print anything
+            check_disk_full(error.tail)
         raise
+
+
+DISK_HINT: Final = (
+    "docker system df --verbose and du -sh ~/.cache/* show what takes the space; XDG_CACHE_HOME names another disk"
+)
+"""Advice on a full disk; nothing with ``prune``, which removes the user's other images."""
+
+
+def check_disk_full(printed: str) -> None:
+    """Raise BuildError if Docker or a program printed that a disk is full; Docker itself writes it in lower case."""
+    if re.search("no space left on device|disk quota exceeded", printed, re.IGNORECASE):
+        raise BuildError("disk-full", f"the disk is full:\n{printed}", hint=DISK_HINT)
 
 
 def check_daemon() -> None:
@@ -126,6 +141,12 @@ def check_daemon() -> None:
     except ProcessError as error:
         if answered.is_set():
             raise BuildError("docker-silent", f"Docker no longer answers: {error.tail}") from None
+        if "permission denied while trying to connect" in error.tail.lower():
+            raise UsageError(
+                "docker-denied",
+                f"this user may not use Docker's socket: {error.tail}",
+                hint="sudo usermod --append --groups docker $USER, and log in again: that group has the rights of root",
+            ) from None
         hint = "start its daemon: systemctl start docker"
         raise UsageError("docker-silent", f"Docker does not answer: {error.tail}", hint=hint) from None
     answered.set()
@@ -152,44 +173,92 @@ _PAUSE_S: Final = 10.0
 """Seconds before the second pull; twice as many before the third."""
 
 
+def _local_name(reference: str) -> str:
+    return f"wheelmill/base:{reference.partition('@sha256:')[2][:24]}"
+
+
 def base_image(reference: str, *, progress: Progress) -> str:
     """Pull a base image unless it is local, and return a name for it that no pull can change.
 
-    `reference` has tag and digest: ``docker.io/nvidia/cuda:13.0.2-devel-ubuntu24.04@sha256:...``. A local image counts
-    if its digest or its ID, which is a hash as well, is that one. Raises UsageError if the registry does not provide
-    it.
+    `reference` has tag and digest: ``docker.io/nvidia/cuda:13.0.2-devel-ubuntu24.04@sha256:...``. Raises UsageError if
+    the registry does not provide it.
     """
-    tagged, _, digest = reference.partition("@")
-    repository = tagged.rpartition(":")[0]
-    pinned = f"{repository}@{digest}"
-    local = f"wheelmill/base:{digest.removeprefix('sha256:')[:24]}"
-    here = _is(tagged, digest)
-    if not here and not _exists(pinned):
+    tagged = reference.partition("@")[0]
+    found = _local_image(reference)
+    if found is None:
+        found = _pinned(reference)
         progress.step(f"pulling {tagged}")
-        _pull(pinned, tagged)
-    docker("tag", tagged if here else pinned, local)
-    return local
+        _pull(found, tagged)
+    docker("tag", found, _local_name(reference))
+    return _local_name(reference)
 
 
-def own_image(name: str, arguments: Mapping[str, str], context: Path, *, progress: Progress) -> str:
-    """Build an image from wheelmill's Dockerfile, or reuse one made of the same files and arguments.
+def _pinned(reference: str) -> str:
+    """Name of a base image without its tag, as a pull takes it."""
+    tagged, _, digest = reference.partition("@")
+    return f"{tagged.rpartition(':')[0]}@{digest}"
 
-    `name` is ``build`` or ``runtime``; `context` is a folder with the Dockerfile and all that it copies. Raises
-    UsageError, with the last lines of Docker's output, if the build fails.
-    """
-    files = {path.name: sha256_of(path) for path in sorted(context.iterdir())}
-    key = sha256_of_bytes(json.dumps([files, sorted(arguments.items())]).encode())
-    image = f"wheelmill/{name}:{key[:24]}"
-    if _exists(image):
-        return image
-    progress.step(f"making the {name} image")
-    words = [word for argument, value in arguments.items() for word in ("--build-arg", f"{argument}={value}")]
-    try:
-        dockerfile = context / f"{name}.Dockerfile"
-        docker("build", "--tag", image, "--file", dockerfile, *words, context, on_line=progress.line)
-    except ProcessError as error:
-        raise UsageError("image-not-built", f"the {name} image cannot be built:\n{error.tail}") from None
-    return image
+
+def _local_image(reference: str) -> str | None:
+    """Name of the local image of a reference: its digest or its ID, which is a hash as well, is that one."""
+    tagged, _, digest = reference.partition("@")
+    if _is(tagged, digest):
+        return tagged
+    return _pinned(reference) if _exists(_pinned(reference)) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnImage:
+    """Image of one of wheelmill's Dockerfiles, reused if one was made of the same files and arguments."""
+
+    name: str
+    """``build``, ``system-packages`` or ``runtime``."""
+    bases: Mapping[str, str] = field(default_factory=dict)
+    """References of base images by the argument that takes their names. They are pulled only to make the image."""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    context: Path = own_installation.DOCKER
+    """Folder with the Dockerfile and all that it copies."""
+
+    def tag(self) -> str:
+        """Name of the image, a hash of all that it is made of."""
+        files = {path.name: sha256_of(path) for path in sorted(self.context.iterdir())}
+        key = sha256_of_bytes(json.dumps([files, sorted(self._arguments().items())]).encode())
+        return f"wheelmill/{self.name}:{key[:24]}"
+
+    def missing(self) -> list[str]:
+        """Its name, and the references of its bases that are not local; nothing if the image is made."""
+        if _exists(self.tag()):
+            return []
+        return [self.name, *(base for base in self.bases.values() if _local_image(base) is None)]
+
+    def make(self, progress: Progress) -> str:
+        """Make the image if it is missing, and return its tag.
+
+        Raises UsageError, with the last lines of Docker's output, if that fails.
+        """
+        tag = self.tag()
+        if _exists(tag):
+            return tag
+        for base in self.bases.values():
+            base_image(base, progress=progress)
+        progress.step(f"making the {self.name} image")
+        words = ["--force-rm", "--tag", tag, "--file", str(self.context / f"{self.name}.Dockerfile")]
+        for name, value in self._arguments().items():
+            words += ["--build-arg", f"{name}={value}"]
+        try:
+            docker("build", *words, self.context, on_line=progress.line)
+        except ProcessError as error:
+            raise UsageError("image-not-built", f"the {self.name} image cannot be built:\n{error.tail}") from None
+        return tag
+
+    def _arguments(self) -> Mapping[str, str]:
+        return {name: _local_name(base) for name, base in self.bases.items()} | dict(self.arguments)
+
+
+def build_image(manylinux: str, cuda: str, host_gcc: str) -> OwnImage:
+    """Image in which wheels are compiled: a manylinux image with the toolkit of one of NVIDIA's."""
+    bases = {"MANYLINUX_IMAGE": manylinux, "CUDA_IMAGE": cuda}
+    return OwnImage(name="build", bases=bases, arguments={"HOST_GCC": host_gcc})
 
 
 def _exists(image: str) -> bool:
@@ -215,8 +284,25 @@ def _pull(pinned: str, tagged: str) -> None:
         try:
             docker("pull", "--quiet", pinned)
         except ProcessError as error:
-            if attempt == _PULLS:
-                raise UsageError("image-not-pulled", f"{tagged} cannot be pulled:\n{error.tail}") from None
+            failure = _not_pulled(tagged, error.tail)
+            if attempt == _PULLS or failure.hint:
+                raise failure from None
             time.sleep(_PAUSE_S * attempt)
         else:
             return
+
+
+def _not_pulled(tagged: str, printed: str) -> UsageError:
+    """Error for a pull that failed; answers of the registry that the next pull would get, too, have their own codes."""
+    text = f"{tagged} cannot be pulled:\n{printed}"
+    if re.search("toomanyrequests|429 too many requests", printed, re.IGNORECASE):
+        return UsageError(
+            "pulls-limited",
+            text,
+            hint="docker login raises the limit, which all users of an address share without an account",
+        )
+    if re.search("manifest unknown|pull access denied|repository does not exist|unauthorized: access to", printed):
+        return UsageError(
+            "image-absent", text, hint="wheelmill config images --refresh --write takes the digest that the tag has now"
+        )
+    return UsageError("image-not-pulled", text)

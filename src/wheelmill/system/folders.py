@@ -16,7 +16,7 @@ import shutil
 import stat
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -24,6 +24,7 @@ from typing import Final
 from platformdirs import user_cache_path, user_state_path
 
 from wheelmill.errors import BuildError
+from wheelmill.system import progress
 from wheelmill.system.files import is_mine, write_durably
 from wheelmill.system.locks import hold, open_locked, wait_silently
 
@@ -35,10 +36,12 @@ def workspaces() -> Path:
     return user_cache_path("wheelmill") / "build"
 
 
-def check_free_disk(folder: Path, needed: int, *, hint: str) -> None:
-    """Refuse a build whose disk has less than `needed` bytes free; a missing folder counts as free."""
+def check_free_disk(folder: Path, needs: Mapping[str, float], *, hint: str) -> None:
+    """Refuse a build whose disk has fewer bytes free than its needs; a missing folder counts as free."""
+    needed = sum(needs.values())
     if folder.exists() and (free := shutil.disk_usage(folder).free) < needed:
-        text = f"{folder} has {free / (1 << 30):.1f} GiB free; the build and its test need {needed >> 30} GiB"
+        parts = ", ".join(f"{what} {progress.size(taken)}" for what, taken in needs.items())
+        text = f"{folder} has {progress.size(free)} free and needs {progress.size(needed)}: {parts}"
         raise BuildError("disk-too-small", text, hint=hint)
 
 

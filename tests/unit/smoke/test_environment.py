@@ -29,7 +29,7 @@ from wheelmill.smoke.evidence import Contents, open_wheel, pythons_to_test
 from wheelmill.smoke.examine import examine_wheel
 from wheelmill.smoke.verdict import Verdict
 from wheelmill.system import own_installation
-from wheelmill.system.containers import Container
+from wheelmill.system.containers import Container, OwnImage
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code
 from wheelmill.wheel.name import WheelFile
@@ -118,13 +118,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What was asked of the doors to Docker and to the package index, none of which opens here."""
     asked: dict[str, Any] = {"bases": [], "mirrored": []}
 
-    def base_image(reference: str, *, progress: Progress) -> str:
-        del progress
-        return reference.partition("@")[0]
-
-    def own_image(_name: str, arguments: Mapping[str, str], _context: Path, *, progress: Progress) -> str:
-        del progress
-        asked["bases"].append(arguments["BASE_IMAGE"])
+    def make(image: OwnImage, _progress: Progress) -> str:
+        asked["bases"].append(image.bases["BASE_IMAGE"].partition("@")[0])
         return "runtime"
 
     def mirror(requirements: tuple[str, ...], folder: Path, **options: object) -> None:
@@ -133,8 +128,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     for module in (environment, environment):
         monkeypatch.setattr(module, "THIS_PLATFORM", Platform("linux", "x86_64"))
     monkeypatch.setattr(environment, "claim_run", nullcontext)
-    monkeypatch.setattr(environment, "base_image", base_image)
-    monkeypatch.setattr(environment, "own_image", own_image)
+    monkeypatch.setattr(OwnImage, "make", make)
+    monkeypatch.setattr(environment, "check_disks", lambda images, *_, **how: asked.update(checked=images, **how))
     monkeypatch.setattr(environment, "mirror", mirror)
     return asked
 
@@ -314,3 +309,4 @@ def test_images_of_a_test_are_there_before_the_build(asked: dict[str, Any]) -> N
     DockerEnvironments(images=CONFIG.images, compatibility=CONFIG.compatibility).check(BUILT, (), Progress())
     assert [base.rpartition(":")[2] for base in asked["bases"]] == ["13.0.2-runtime-ubuntu24.04", "8"]
     assert asked["mirrored"] == []
+    assert ([image.name for image in asked["checked"]], asked["torches"]) == (["build", "runtime", "runtime"], 1)

@@ -217,3 +217,36 @@ def test_a_daemon_that_does_not_answer_is_named_with_what_to_do(docker: FakeDock
     with pytest.raises(UsageError, check=coded("docker-silent", "docker.sock", "systemctl start docker")), claim_run():
         pytest.fail("there is no daemon")
     assert not locks.exists()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        # Client 28, seen as another user; https://github.com/moby/moby has the others: client 20.10 and client 29
+        "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: Get ...",
+        "Got permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock",
+        "permission denied while trying to connect to the docker API at unix:///var/run/docker.sock",
+    ],
+)
+def test_a_user_without_the_right_to_the_socket_is_told_whose_it_is(answer: str, docker: FakeDocker) -> None:
+    answered.clear()
+    docker.reply(("version",), Reply(answer, exit_code=1))
+    with pytest.raises(UsageError, check=coded("docker-denied", "--groups docker")) as failure, claim_run():
+        pytest.fail("nothing may be asked")
+    assert "systemctl" not in failure.value.explained
+
+
+@pytest.mark.parametrize(
+    "answer", ["Error response from daemon: mkdir: no space left on device", "No space left on device"]
+)
+def test_a_full_disk_of_docker_is_no_fault_of_what_runs_there(answer: str, docker: FakeDocker) -> None:
+    docker.reply(("create",), Reply(answer, exit_code=1))
+    with pytest.raises(BuildError, check=coded("disk-full", answer)) as failure, start_container("image:1", RUN, []):
+        pytest.fail("there is no container")
+    assert "prune" not in failure.value.explained  # which removes images of others
+
+
+def test_what_a_program_in_a_container_prints_is_its_own(docker: FakeDocker) -> None:
+    docker.reply(("exec",), Reply("no space left on device", exit_code=1))
+    with pytest.raises(ProcessError):
+        Container(id="c0ffee").run(["python"])

@@ -9,8 +9,8 @@ import pytest
 from tests.fake_docker import FakeDocker, Reply
 from tests.progress import RecordedProgress
 from tests.refusals import coded
-from wheelmill.errors import UsageError
-from wheelmill.system.containers import base_image, own_image
+from wheelmill.errors import BuildError, UsageError
+from wheelmill.system.containers import OwnImage, base_image
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 OTHER = "sha256:" + "f" * 64
@@ -90,6 +90,44 @@ def test_a_pull_is_tried_three_times_with_longer_and_longer_pauses(
     assert pauses == [10, 20]
 
 
+@pytest.mark.parametrize(
+    ("answer", "code", "advice"),
+    [
+        # Quoted from https://github.com/docker/hub-feedback/issues/2429 and 2464
+        (
+            "Error response from daemon: toomanyrequests: You have reached your pull rate limit.",
+            "pulls-limited",
+            "login",
+        ),
+        ("Error response from daemon: toomanyrequests: Too Many Requests", "pulls-limited", "docker login"),
+        (
+            f"Error response from daemon: manifest for nvidia/cuda@{DIGEST} not found: manifest unknown",
+            "image-absent",
+            "config images --refresh",
+        ),
+        (
+            "Error response from daemon: pull access denied for nvidia/cuda, repository does not exist or may require",
+            "image-absent",
+            "config images --refresh",
+        ),
+    ],
+)
+def test_a_registry_that_refuses_is_not_asked_again(
+    answer: str, code: str, advice: str, docker: FakeDocker, heard: RecordedProgress
+) -> None:
+    docker.reply(("pull",), Reply(answer, exit_code=1))
+    with pytest.raises(UsageError, check=coded(code, TAGGED, advice)):
+        base_image(REFERENCE, progress=heard)
+    assert len(docker.asked("pull")) == 1
+
+
+def test_a_pull_that_fills_the_disk_is_not_tried_again(docker: FakeDocker, heard: RecordedProgress) -> None:
+    docker.reply(("pull",), Reply("failed to register layer: no space left on device", exit_code=1))
+    with pytest.raises(BuildError, check=coded("disk-full", "docker system df")):
+        base_image(REFERENCE, progress=heard)
+    assert len(docker.asked("pull")) == 1
+
+
 def test_a_third_pull_that_fails_is_an_error_with_what_the_registry_said(
     docker: FakeDocker, heard: RecordedProgress
 ) -> None:
@@ -114,10 +152,12 @@ def test_an_image_is_made_of_its_dockerfile_and_arguments(
     docker: FakeDocker, heard: RecordedProgress, context: Path
 ) -> None:
     docker.answer("build")
-    image = own_image("build", {"BASE": LOCAL, "HOST_GCC": "13"}, context, progress=heard)
+    image = OwnImage(name="build", arguments={"BASE": LOCAL, "HOST_GCC": "13"}, context=context).make(heard)
     arguments = ["--build-arg", f"BASE={LOCAL}", "--build-arg", "HOST_GCC=13"]
     dockerfile = str(context / "build.Dockerfile")
-    assert docker.asked("build") == [["build", "--tag", image, "--file", dockerfile, *arguments, str(context)]]
+    assert docker.asked("build") == [
+        ["build", "--force-rm", "--tag", image, "--file", dockerfile, *arguments, str(context)]
+    ]
     assert heard.steps == ["making the build image"]
 
 
@@ -125,10 +165,10 @@ def test_an_image_of_the_same_files_and_arguments_is_made_once(
     docker: FakeDocker, heard: RecordedProgress, context: Path
 ) -> None:
     docker.answer("build")
-    image = own_image("build", {"A": "1", "B": "2"}, context, progress=heard)
+    image = OwnImage(name="build", arguments={"A": "1", "B": "2"}, context=context).make(heard)
     docker.answer("image", "inspect", "--format", "{{.Id}}", image, says=OTHER)
     (context / "script.sh").touch()
-    assert own_image("build", {"B": "2", "A": "1"}, context, progress=heard) == image
+    assert OwnImage(name="build", arguments={"B": "2", "A": "1"}, context=context).make(heard) == image
     assert len(docker.asked("build")) == 1
     assert heard.steps == ["making the build image"]
 
@@ -138,7 +178,7 @@ def test_another_image_is_made_when_something_changed(
     change: str, docker: FakeDocker, heard: RecordedProgress, context: Path
 ) -> None:
     docker.answer("build")
-    image = own_image("build", {"A": "1"}, context, progress=heard)
+    image = OwnImage(name="build", arguments={"A": "1"}, context=context).make(heard)
     docker.answer("image", "inspect", "--format", "{{.Id}}", image, says=OTHER)
     name, arguments = "build", {"A": "1"}
     match change:
@@ -154,7 +194,7 @@ def test_another_image_is_made_when_something_changed(
             arguments = {"B": "1"}
         case _:
             name = "runtime"
-    assert own_image(name, arguments, context, progress=heard) != image
+    assert OwnImage(name=name, arguments=arguments, context=context).make(heard) != image
     assert len(docker.asked("build")) == 2
 
 
@@ -163,4 +203,30 @@ def test_an_image_that_cannot_be_made_is_an_error_with_the_last_lines(
 ) -> None:
     docker.reply(("build",), Reply("Step 1/2 : FROM scratch\nno g++ here", exit_code=1))
     with pytest.raises(UsageError, check=coded("image-not-built", "Step 1/2 : FROM scratch\nno g++ here")):
-        own_image("build", {}, context, progress=heard)
+        OwnImage(name="build", context=context).make(heard)
+
+
+def test_bases_are_pulled_only_to_make_an_image(docker: FakeDocker, heard: RecordedProgress, context: Path) -> None:
+    docker.answer("build")
+    docker.answer("pull")
+    image = OwnImage(name="build", bases={"BASE": REFERENCE}, context=context)
+    assert image.missing() == ["build", REFERENCE]
+    made = image.make(heard)
+    assert docker.asked("pull") == [["pull", "--quiet", PINNED]]
+    assert f"BASE={LOCAL}" in docker.asked("build")[0]
+    docker.answer("image", "inspect", "--format", "{{.Id}}", made, says=OTHER)
+    assert (image.make(heard), image.missing()) == (made, [])
+    assert len(docker.asked("pull")) == 1
+
+
+def test_a_base_that_is_local_is_not_missing(docker: FakeDocker, context: Path) -> None:
+    has_tagged(docker, digests=None, image_id=DIGEST)
+    assert OwnImage(name="build", bases={"BASE": REFERENCE}, context=context).missing() == ["build"]
+
+
+def test_an_image_that_fills_the_disk_is_no_fault_of_its_files(
+    docker: FakeDocker, heard: RecordedProgress, context: Path
+) -> None:
+    docker.reply(("build",), Reply("write /usr/lib/libLLVM.so: no space left on device", exit_code=1))
+    with pytest.raises(BuildError, check=coded("disk-full", "docker system df")):
+        OwnImage(name="build", context=context).make(heard)
