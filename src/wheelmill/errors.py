@@ -8,7 +8,7 @@ Only the command line catches these; a traceback is a bug.
     +- ProcessError          1   a program failed; stages turn it into their own error
     +- TimeOverError         3   the rest is left for another run
     +- BuildError            4
-    |  +- CompileError       4   the compiler refuses the source: trying again changes nothing
+    |  +- CompileError       4   the compiler or the builder refuses it: trying again changes nothing
     +- SmokeError            5
     +- ReleaseError          6
     |  +- RejectedError      6   GitHub will not do what it was asked
@@ -86,7 +86,7 @@ class BuildError(WheelmillError):
 
 
 class CompileError(BuildError):
-    """The compiler refuses the source, so trying again changes nothing; `line` is the compiler's own error."""
+    """The compiler or the builder refuses a target, so trying again changes nothing; `line` is its own error."""
 
     def __init__(self, code: str, message: str, *, line: str, hint: str | None = None) -> None:
         super().__init__(code, message, hint=hint)

@@ -11,7 +11,10 @@ import pytest
 
 from tests.integration.conftest import Command
 from tests.torch_index import write_torch_index
+from wheelmill.config.container_builder import installed_builder
+from wheelmill.config.load import load_images
 from wheelmill.index.serve import serve_folder
+from wheelmill.names import Platform
 from wheelmill.system import own_installation
 
 Wheels = dict[str, tuple[str, ...] | None]
@@ -33,6 +36,11 @@ torch:
 pythons: ["3.12"]
 platforms: [linux_x86_64]
 """
+BUILDER = installed_builder()
+assert BUILDER
+X86 = Platform.parse("linux_x86_64")
+NEWEST_PYTHON = max(BUILDER.pythons(X86))
+COMPATIBILITY = COMPATIBILITY.replace("\npythons: [", f'\npythons: ["{NEWEST_PYTHON}", ')
 CUDA = '"{cuda}": {{toolkit: "{cuda}.1", host_gcc: 14, minimum_driver: "525.60.13", architectures: ["9.0"]}}'
 CURRENT: Wheels = {"torch-2.11.0-cp312-cp312-manylinux_2_28_x86_64.whl": ("cuda-toolkit==13.0.2",)}
 NEWER: Wheels = {"torch-2.12.1-cp312-cp312-manylinux_2_28_x86_64.whl": ("cuda-toolkit==13.2.1",)}
@@ -137,6 +145,8 @@ def test_drift_as_json(run: Command, index: Path, folder: Path) -> None:
             }
         ],
         "names": [],
+        "releases": [],
+        "images": [],
         "unknown": ["torch 2.11: the index has no wheels of it for linux x86_64"],
     }
 
@@ -210,6 +220,35 @@ def test_what_cannot_be_written_stays_drift(run: Command, index: Path, folder: P
         " not written: the index does not tell all of it\n"
     )
     assert (folder / "compatibility.yml").read_text() == COMPATIBILITY
+
+
+def test_newer_toolkits_and_images_are_drift(run: Command, index: Path, folder: Path) -> None:
+    write_torch_index(index, CURRENT)
+    releases = ", ".join(CUDA.format(cuda=cuda) for cuda in ("12.6", "12.8", "13.0"))
+    (folder / "compatibility.yml").write_text(COMPATIBILITY.replace("releases: {}", f"releases: {{{releases}}}"))
+    images = (own_installation.CONFIG / "images.yml").read_text()
+    own = load_images(own_installation.CONFIG).manylinux.images[X86]
+    old = images.replace(str(own), f"{own.name}:2026.01.01-1@sha256:{'0' * 64}")
+    (folder / "images.yml").write_text(old)
+    toolkits = ("12.6.9", "12.8.1", "13.0.1.0", "13.0.3.0", "13.1.0rc1", "13.1.0", "11.7.9")
+    names = [*(f"cuda_toolkit-{each}-py2.py3-none-any.whl" for each in toolkits), "cuda_toolkit-99.0.tar.gz"]
+    page = index / "simple" / "cuda-toolkit"
+    page.mkdir()
+    links = [f'<a href="{name}">{name}</a>' for name in names]
+    yanked = '<a href="x" data-yanked="broken">cuda_toolkit-13.2.0-py3-none-any.whl</a>'
+    (page / "index.html").write_text(f"<!DOCTYPE html><html><body>{''.join(links)}{yanked}</body></html>")
+    lines = [
+        "CUDA 13.0: 13.0.1, the package index has 13.0.3",
+        "CUDA 13.0: 13.0.2, the package index has 13.0.3",  # of images.yml
+        "CUDA 13.1: missing, the package index has 13.1.0",
+    ]
+    *told, image = run("drift", "--config", folder, exit_code=9).stdout.splitlines()
+    assert told == lines
+    assert image.startswith("manylinux.images.linux_x86_64: ")
+    assert image.endswith(f" has {own}")
+    assert run("drift", "--config", folder, "--write", exit_code=9).stdout.splitlines() == [*lines, f"{image}; written"]
+    assert load_images(folder).manylinux.images[X86] == own
+    assert run("drift", "--config", folder, exit_code=9).stdout.splitlines() == lines
 
 
 def test_an_index_without_torch_is_an_error(run: Command, index: Path, folder: Path) -> None:

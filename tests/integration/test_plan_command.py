@@ -58,7 +58,13 @@ def test_everything_that_ships_fits_a_screen_and_nothing_is_hidden(plan: Command
     (line,) = [line for line in overview.stdout.splitlines() if line.startswith("torch-spline-conv")]
     shown = json.loads(plan("torch-spline-conv", "--json").stdout)
     assert line.split()[1] == str(shown["counts"]["wheels"])
-    assert {skip["kind"] for skip in shown["skips"]} == {"no such torch", "not by default"}
+    assert {skip["kind"] for skip in shown["skips"]} == {
+        "no such torch",
+        "not by default",
+        "no such Python to build with",
+    }
+    unbuilt = {skip["python"] for skip in shown["skips"] if skip["kind"] == "no such Python to build with"}
+    assert unbuilt == {"3.8", "3.13t"}
     everything = plan("torch-spline-conv", "--cuda", "13.2", "--wheels", "--skips").stdout
     assert "To build" in everything
     assert "Skipped" in everything

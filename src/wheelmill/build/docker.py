@@ -23,8 +23,8 @@ from wheelmill.build.compiler_output import explain_failure, unit_in
 from wheelmill.build.environment import HEADERS, install_packages, variables_of
 from wheelmill.build.local import repair_arguments
 from wheelmill.build.provenance import BuildPlace
-from wheelmill.config.model import Compatibility, Component, Images
-from wheelmill.errors import BuildError, ProcessError, UsageError
+from wheelmill.config.model import Compatibility, Component, Images, identifier_of
+from wheelmill.errors import BuildError, CompileError, ProcessError, UsageError
 from wheelmill.installers.disk_budget import check_disks
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.plan.targets import BuildTarget
@@ -61,7 +61,7 @@ def run_cibuildwheel(build: ContainerBuild) -> Path:
     target, source, workspace = build.task.target, build.task.source, build.task.workspace
     settings, output = workspace / "cibuildwheel.toml", workspace / "wheelhouse"
     settings.write_text(tomlkit.dumps(settings_of(build)))
-    identifier = f"{target.cell.python.abi}-manylinux_{target.cell.platform.machine}"
+    identifier = identifier_of(target.cell.python, target.cell.platform)
     command = [sys.executable, "-I", "-m", "cibuildwheel", "--only", identifier, "--config-file", str(settings)]
     process.run(
         [*command, "--output-dir", str(output), str(PurePosixPath(source.name, target.subdirectory))],
@@ -122,6 +122,15 @@ def _docker_environment() -> dict[str, str]:
     docker = {name: value for name, value in os.environ.items() if name.startswith("DOCKER_")}
     return process.environment_for_foreign_code() | docker
 
+
+_REFUSED: Final = (2, 3)
+"""Exit codes of cibuildwheel for a build that it does not know or cannot be configured for, and for a source that
+excludes its Python. Builds that fail exit with 1.
+https://github.com/pypa/cibuildwheel/blob/main/cibuildwheel/errors.py
+"""
+
+_LINE_CHARS: Final = 300
+"""Characters of a refusal that are shown and remembered: it may list all builds that cibuildwheel knows."""
 
 _CONFINED: Final = (
     *("--cap-drop=ALL", "--cap-add=CHOWN", "--cap-add=DAC_OVERRIDE", "--cap-add=FOWNER"),  # for unpacking
@@ -228,6 +237,10 @@ class DockerBuilder:
             except ProcessError as error:
                 if fault := self._fault_of_machine(error, run, began=began, parallelism=parallelism, log=log):
                     raise fault from None
+                if error.returncode in _REFUSED:
+                    line = process.printable((error.tail.strip() or str(error)).rpartition("\n")[2])[:_LINE_CHARS]
+                    message = f"cibuildwheel refuses {cell.id}: {line}\n(the whole log: {log})"
+                    raise CompileError("builder-refused", message, line=line) from None
                 seen = str(PROJECT / source.name)
                 raise explain_failure(error, log, package=target.package, source=source, seen=seen) from None
             finally:

@@ -6,13 +6,12 @@ symbols were never read, facts for the client that were made from an older file.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 from packaging.version import Version
 
+from wheelmill.config.container_builder import installed_builder
 from wheelmill.config.fields import KeyPath
 from wheelmill.config.load import COMPATIBILITY, SOURCES, generated_files
 from wheelmill.config.maintenance.published import stale_torches
@@ -63,16 +62,10 @@ def _of_cuda(config: Config) -> Iterator[tuple[KeyPath, str]]:
 
 def _of_pythons(facts: Compatibility) -> Iterator[tuple[KeyPath, str]]:
     """Pythons for which the installed cibuildwheel has no interpreter on a platform, by its own table."""
-    try:
-        resources = files("cibuildwheel")
-    except ModuleNotFoundError:  # it is part of the factory extra, and so is every build
-        return
-    table = tomllib.loads(resources.joinpath("resources", "build-platforms.toml").read_text("utf-8"))
-    known = {entry["identifier"] for system in table.values() for entry in system["python_configurations"]}
-    for place, python in enumerate(facts.pythons):
-        absent = [str(each) for each in facts.platforms if f"{python.abi}-many{each}" not in known]
-        if absent:
-            yield ("pythons", place), f"cibuildwheel has no Python {python} for {', '.join(absent)}"
+    builder = installed_builder()
+    for place, python in enumerate(facts.pythons if builder else ()):
+        if builder and (absent := [str(each) for each in facts.platforms if not builder.has(python, each)]):
+            yield ("pythons", place), f"{builder.name} has no Python {python} for {', '.join(absent)}"
 
 
 def _of_symbols(facts: Compatibility, path: Path) -> Iterator[tuple[KeyPath, str]]:

@@ -185,7 +185,7 @@ class PackageFolder:
 def another_system(python: PythonVersion, platform: Platform) -> tuple[str, ...]:
     """Return the uv options that select wheels for another system with glibc 2.28 or newer."""
     system = ("--python-platform", f"{platform.machine}-manylinux_2_28")
-    if python.free_threaded:  # uv needs a free-threaded interpreter to know its tags
+    if python.free_threaded:  # uv needs a free-threaded interpreter to know its tags, and downloads one once
         return ("--python", str(python), *system)
     return ("--python", sys.executable, "--python-version", str(python), *system)
 

@@ -230,7 +230,6 @@ def compile_requirements(
         excluded.write_text("".join(f"{project}\n" for project in without), encoding="utf-8")
         if kept is not None:
             compiled.write_text(kept, encoding="utf-8")
-        # Nothing is built, so the Python of another machine is not needed here.
-        common = ("--quiet", "--no-header", "--only-binary", ":all:", "--no-python-downloads", "--excludes", excluded)
+        common = ("--quiet", "--no-header", "--only-binary", ":all:", "--excludes", excluded)
         run(["pip", "compile", wanted, *common, *options, "--output-file", compiled], folder)
         return compiled.read_text(encoding="utf-8")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.build.provenance import known_failures
+from wheelmill.config.container_builder import installed_builder
 from wheelmill.config.model import Compatibility, Config, Listing
 from wheelmill.errors import NetworkError
 from wheelmill.index.collect import site_of_releases, unused_entries
@@ -222,7 +223,7 @@ def catalogue_of(config: Config, failures: KnownFailures, downloads: Sequence[Do
     facts = config.compatibility
     return Catalogue(
         packages=config.packages,
-        plan=make_plan(config, Filters(), {}, known_failures(failures)),
+        plan=make_plan(config, Filters(builder=installed_builder()), {}, known_failures(failures)),
         drivers={cuda: release.minimum_driver for cuda, release in facts.cuda.items()},
         ptx_drivers={cuda: release.driver for cuda, release in facts.cuda.items() if release.driver},
         gpu_drivers={gpu.capability: driver for gpu in CARDS if (driver := facts.first_driver_for(gpu))},

@@ -41,7 +41,7 @@ class ReportedFailure:
     stage: Literal["build", "smoke", "release"]
     message: str
     compiler: str | None
-    """The compiler's error; None if the compiler is not to blame, so that another try may succeed."""
+    """The error of the compiler or the builder; None if neither is to blame, so that another try may succeed."""
 
     @property
     def tail(self) -> list[str]:

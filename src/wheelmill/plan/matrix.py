@@ -18,6 +18,7 @@ from wheelmill.config.model import (
     ArchitectureRule,
     Compatibility,
     Config,
+    ContainerBuilder,
     CudaRelease,
     GitSource,
     Lock,
@@ -48,6 +49,14 @@ def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) ->
         if reason := check(cell, package, compatibility):
             return Skip(cell=cell, obstacle=obstacle, reason=reason)
     return None
+
+
+def builder_obstacle(cell: Cell, builder: ContainerBuilder | None) -> Skip | None:
+    """Return a skip if the builder has no interpreter for a cell."""
+    if builder is None or builder.has(cell.python, cell.platform):
+        return None
+    reason = f"{builder.name} has no Python {cell.python} for {cell.platform}"
+    return Skip(cell=cell, obstacle=Obstacle.NO_BUILDER, reason=reason)
 
 
 def source_obstacle(cell: Cell, package: Package, lock: Lock) -> Skip | None:
@@ -207,6 +216,7 @@ def make_plan(
         for cell in _cells(package, facts, filters):
             obstacle = (
                 find_obstacle(cell, package, facts)
+                or builder_obstacle(cell, filters.builder)
                 or source_obstacle(cell, package, config.lock)
                 or torch_obstacle(cell, filters, facts)
                 or default_obstacle(cell, window)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from wheelmill.config.model import LockedCommit, LockedRequirement, LockedSdist, Package, Topic
+from wheelmill.config.model import ContainerBuilder, LockedCommit, LockedRequirement, LockedSdist, Package, Topic
 from wheelmill.names import (
     Architecture,
     CudaVersion,
@@ -172,14 +172,14 @@ PastBuilds = Mapping[ProjectName, PastBuild]
 
 @dataclass(frozen=True, kw_only=True)
 class KnownFailure:
-    """Target whose source the compiler refused."""
+    """Target that the compiler or the builder refused."""
 
     id: str
     target: Sha256
     """The identity of the target alone, wherever it was built."""
     failed_at: datetime
     reason: str
-    """The compiler's own error."""
+    """The own error of the compiler or the builder."""
     log: str = ""
     """The end of what the build printed."""
     run: str | None = None
@@ -202,6 +202,7 @@ class Obstacle(StrEnum):
     LEFT_OUT = "left out in packages.yml"
     NOT_LOCKED = "not locked"
     """There is no commit to build: it was added where its repository could not be asked."""
+    NO_BUILDER = "no such Python to build with"
     REQUIRES_PYTHON = "for other Pythons"
     NO_TORCH = "no such torch"
     NO_GPU_CODE = "no such GPU code"
@@ -277,3 +278,5 @@ class Filters:
     """Build samples: never released, so built whatever is published and whatever the licence."""
     architectures: tuple[Architecture, ...] = ()
     """The GPU architectures that samples are compiled for; none means those of each package."""
+    builder: ContainerBuilder | None = None
+    """The builder in containers; None if any Python will do, as where this machine builds."""

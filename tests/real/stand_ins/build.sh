@@ -89,7 +89,7 @@ stand_in wheelmill/stand-in:debian "$common" debian
 stand_in almalinux:8 "$common" docker tag wheelmill/stand-in:debian almalinux:8
 
 # Beside the toolkits: it mostly waits for installers, they for the decompression of packages.
-stand_in quay.io/pypa/manylinux_2_28_x86_64:2026.09.30-1 "$common$pythons$(cat manylinux.sh ../../locks/manylinux.txt)" manylinux &
+stand_in quay.io/pypa/manylinux_2_28_x86_64:2026.10.21-1 "$common$pythons$(cat manylinux.sh ../../locks/manylinux.txt)" manylinux &
 beside=$!
 
 for release in "${releases[@]}"; do

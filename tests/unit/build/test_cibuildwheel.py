@@ -19,6 +19,7 @@ from wheelmill.build.docker import ContainerBuild, run_cibuildwheel, settings_of
 from wheelmill.build.local import repair_arguments
 from wheelmill.config.model import BuildArguments, LockedCommit
 from wheelmill.errors import ProcessError
+from wheelmill.names import PythonVersion
 from wheelmill.system import process
 from wheelmill.system.progress import Progress
 
@@ -189,3 +190,19 @@ def test_what_is_built_is_the_subdirectory_and_all_of_the_source_is_copied(docke
     build = replace(BUILD, task=replace(TASK, target=replace(TARGET, source=locked)))
     _create, _environment, log = create_container(docker, source, build)
     assert f"package_dir: {source / 'python'}\n" in log
+
+
+@pytest.mark.parametrize(
+    ("python", "exit_code", "fact"), [("3.13t", 2, "invalid choice: 'cp313t-manylinux_"), ("3.9", 3, "cp39-manylinux_")]
+)
+@pytest.mark.usefixtures("docker")
+def test_a_build_that_cibuildwheel_refuses_has_an_exit_code_of_its_own(
+    python: str, exit_code: int, fact: str, source: Path
+) -> None:
+    (source / "pyproject.toml").write_text('[project]\nname = "demo"\nversion = "1.0"\nrequires-python = ">=3.10"\n')
+    cell = replace(TARGET.cell, python=PythonVersion.parse(python))
+    task = replace(TASK, target=replace(TARGET, cell=cell), source=source, workspace=source.parent)
+    with pytest.raises(ProcessError) as refusal:
+        run_cibuildwheel(replace(BUILD, task=replace(task, log=source.parent / "log")))
+    assert refusal.value.returncode == exit_code
+    assert fact in refusal.value.tail.strip().splitlines()[-1]

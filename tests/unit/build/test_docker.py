@@ -40,6 +40,7 @@ class Cibuildwheel:
     wheel: Path | None = None
     """What it makes; None lets it fail."""
     tail: str = "g++ has had enough"
+    exit_code: int = 1
     build: ContainerBuild | None = None
     """What it was told."""
 
@@ -48,7 +49,7 @@ class Cibuildwheel:
         self.build = build
         if self.wheel:
             return self.wheel
-        raise ProcessError("program-failed", "cibuildwheel exited with 1", returncode=1, tail=self.tail)
+        raise ProcessError("program-failed", "cibuildwheel failed", returncode=self.exit_code, tail=self.tail)
 
     @property
     def create_args(self) -> set[str]:
@@ -241,6 +242,22 @@ def test_a_source_that_does_not_build_is_at_fault_itself(compile_in_docker: Comp
     with pytest.raises(CompileError, check=coded("compile-failed", tmp_path.name, line, tmp_path / "log")) as failure:
         compile_in_docker()
     assert failure.value.line == line
+
+
+@pytest.mark.parametrize(("exit_code", "remembered"), [(1, False), (2, True), (3, True), (7, False)])
+def test_what_cibuildwheel_itself_refuses_is_remembered(
+    exit_code: int,
+    remembered: bool,  # noqa: FBT001 - a parameter of the test
+    compile_in_docker: Compile,
+    cibuildwheel: Cibuildwheel,
+) -> None:
+    cibuildwheel.exit_code, cibuildwheel.tail = exit_code, "usage: ...\nargument --only: invalid choice" + "!" * 999
+    with pytest.raises(BuildError, check=coded("builder-refused" if remembered else "build-failed")) as failure:
+        compile_in_docker()
+    assert isinstance(failure.value, CompileError) == remembered
+    if isinstance(failure.value, CompileError):
+        assert failure.value.line.startswith("argument --only: invalid choice!")
+        assert len(failure.value.line) < 999
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import base64
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
@@ -17,7 +17,8 @@ from tests.refusals import coded
 from tests.unit.build.conftest import package_index_of
 from tests.wheels import write_wheel
 from wheelmill.errors import IntegrityError, NetworkError, ProcessError
-from wheelmill.installers.environments import mirror
+from wheelmill.installers.environments import another_system, mirror
+from wheelmill.installers.uv import PYLOCK, compile_requirements
 from wheelmill.names import Platform, PythonVersion
 from wheelmill.system.files import sha256_of
 
@@ -161,3 +162,17 @@ def test_a_file_that_is_gone_is_an_error_without_the_password(served: Path, tmp_
     with pytest.raises(NetworkError, check=coded("status", "404")) as caught:
         mirrored(tmp_path / "mirror", "torch")
     assert "word" not in str(caught.value)
+
+
+def test_uv_may_download_a_free_threaded_python_to_ask_for_its_tags() -> None:
+    asked: list[str | Path] = []
+
+    def run(arguments: Sequence[str | Path], folder: Path) -> str:
+        asked.extend(arguments)
+        (folder / PYLOCK).touch()
+        return ""
+
+    options = another_system(PythonVersion(3, 14, free_threaded=True), INTEL)
+    compile_requirements(["demo"], *options, run=run)
+    assert asked[asked.index("--python") + 1] == "3.14t"
+    assert not any("downloads" in str(word) for word in asked)

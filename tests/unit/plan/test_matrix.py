@@ -33,7 +33,17 @@ from tests.unit.plan.examples import (
     X86,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Compatibility, Config, GitSource, Lock, LockedCommit, MatrixRule, Window
+from wheelmill.config.model import (
+    Compatibility,
+    Config,
+    ContainerBuilder,
+    GitSource,
+    Lock,
+    LockedCommit,
+    MatrixRule,
+    Window,
+    identifier_of,
+)
 from wheelmill.errors import UsageError
 from wheelmill.names import (
     CudaVersion,
@@ -357,3 +367,19 @@ def test_the_newest_torch_is_one_that_installs_without_another_index_if_there_is
     assert newest_torch(CUDA_12, facts(CUDA_12, on_arm=CUDA_12)) == TORCH_11
     assert newest_torch(CUDA_13, facts(CUDA_12, on_arm=CUDA_12)) == TORCH_11, "one of its platforms has it"
     assert newest_torch(CudaVersion(12, 1), FACTS) is None
+
+
+def test_a_python_without_a_builder_is_skipped() -> None:
+    builder = ContainerBuilder(name="builder 1", identifiers=frozenset({identifier_of(PY_12, X86)}))
+    wanted = replace(ONE, platforms=(X86, ARM), builder=builder)
+    plan = make_plan(CONFIG, wanted, {})
+    assert [each.cell.platform for each in plan.targets] == [X86]
+    assert [(each.cell.platform, each.obstacle) for each in plan.skips] == [(ARM, Obstacle.NO_BUILDER)]
+    assert plan.skips[0].reason == "builder 1 has no Python 3.12 for linux_aarch64"
+    assert len(make_plan(CONFIG, replace(wanted, builder=None), {}).targets) == 2
+
+
+def test_a_torch_that_is_not_published_is_the_first_reason_though_the_builder_lacks_the_python() -> None:
+    builder = ContainerBuilder(name="builder 1", identifiers=frozenset())
+    (skip,) = make_plan(CONFIG, replace(ONE, pythons=(PY_13T,), builder=builder), {}).skips
+    assert skip.obstacle is Obstacle.NO_TORCH

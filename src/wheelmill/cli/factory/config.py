@@ -27,11 +27,24 @@ from wheelmill.cli.factory.inputs import (
 from wheelmill.cli.shared.commands import JsonOption, print_json, say
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.terminal import STDOUT
+from wheelmill.config.container_builder import installed_builder
 from wheelmill.config.load import COMPATIBILITY, FACTS, IMAGES, facts_json, generated_files, lock_path
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
 from wheelmill.config.maintenance.amend import Difference, keep_packages
-from wheelmill.config.maintenance.drift import find_name_differences, find_torch_drift, write_differences
-from wheelmill.config.maintenance.images import ImageRegistry, find_image_drift, write_image_differences
+from wheelmill.config.maintenance.drift import (
+    find_name_differences,
+    find_python_differences,
+    find_toolkit_differences,
+    find_torch_drift,
+    write_differences,
+)
+from wheelmill.config.maintenance.images import (
+    ImageDifference,
+    ImageRegistry,
+    find_builder_images,
+    find_image_drift,
+    write_image_differences,
+)
 from wheelmill.config.maintenance.published import read_symbols, stale_torches
 from wheelmill.config.model import Config, Lock
 from wheelmill.config.model.files import Images
@@ -42,25 +55,44 @@ from wheelmill.system.progress import number_of
 from wheelmill.wheel.torch_symbols import TABLE, TorchSymbols
 
 if TYPE_CHECKING:
-    from wheelmill.cli.factory.outputs import ConfigDrift, ConfigImages, ConfigImagesRefresh, ConfigSymbols
+    from wheelmill.cli.factory.outputs import (
+        ConfigDrift,
+        ConfigImages,
+        ConfigImagesRefresh,
+        ConfigSymbols,
+        ImageDiffers,
+    )
 
 
 def drift(
     *,
-    write: Annotated[bool, typer.Option("--write", help="Bring the file up to date.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Bring the files up to date.")] = False,
     directory: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare what the files say about torch and names with the package index. Exits with 9 when they differ."""
+    """Compare the files with the package index and with cibuildwheel. Exits with 9 when they differ.
+
+    Torches, toolkits of CUDA and names are compared with the index; Pythons and manylinux images with the tables of the
+    installed cibuildwheel.
+    """
     config = _config_with(COMPATIBILITY, directory, write=write)
     if not config.compatibility.torch:
         raise UsageError("no-torch-listed", f"{config.directory / COMPATIBILITY} lists no torch")
     found = find_torch_drift(config.compatibility)
     names = find_name_differences(config.packages.values(), config.compatibility.cuda)
+    releases = [*find_toolkit_differences(config)]
+    images: list[ImageDifference] = []
+    own_images = config.directory / IMAGES
+    if builder := installed_builder():
+        releases.extend(find_python_differences(config.compatibility, builder))
+        images.extend(find_builder_images(config.images, builder) if own_images.exists() else ())
     if write and any(difference.writable for difference in found.differences):
         write_differences(config.directory / COMPATIBILITY, found.differences, checked=_today())
         if (facts := config.directory / FACTS).exists():
             write_bytes(facts, facts_json(config.directory))
+    if write and images:
+        source = f"pinned by {images[0].origin}"
+        write_image_differences(own_images, images, checked=_today(), parts={"manylinux"}, source=source)
     content: ConfigDrift = {
         "schema": "wheelmill.config-drift/1",
         "differences": found.differences,
@@ -68,9 +100,11 @@ def drift(
             {"project": each.project, "file": each.file, "alias_of": each.alias_of, "index": each.index}
             for each in names
         ],
+        "releases": releases,
+        "images": [_image_content(each) for each in images],
         "unknown": found.unknown,
     }
-    _report((*found.differences, *names), content, write=write, as_json=as_json)
+    _report((*found.differences, *names, *releases, *images), content, write=write, as_json=as_json)
 
 
 def _config_with(name: str, directory: Path | None, *, write: bool) -> Config:
@@ -153,10 +187,14 @@ def images(
         write_image_differences(config.directory / IMAGES, found.differences, checked=_today())
     content: ConfigImagesRefresh = {
         "schema": "wheelmill.config-images-refresh/1",
-        "differences": [{"key": each.key, "file": each.file, "registry": each.registry} for each in found.differences],
+        "differences": [_image_content(each) for each in found.differences],
         "unknown": found.unknown,
     }
     _report(found.differences, content, write=write, as_json=as_json)
+
+
+def _image_content(difference: ImageDifference) -> ImageDiffers:
+    return {"key": difference.key, "file": difference.file, "registry": difference.registry}
 
 
 def _list_images(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json: bool) -> None:

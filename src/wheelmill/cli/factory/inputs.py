@@ -19,6 +19,7 @@ import typer
 
 from wheelmill.cli.shared.commands import say, say_warning
 from wheelmill.cli.shared.options import CONFIG_VARIABLE, attestation_option, of_a_run, of_a_size
+from wheelmill.config.container_builder import installed_builder
 from wheelmill.config.load import OWN, PACKAGES, is_file_of_packages, load_config
 from wheelmill.config.model import Config, Topic
 from wheelmill.errors import ReleaseError, TimeOverError, UsageError
@@ -346,6 +347,11 @@ class PlaceOptions:
         typer.Option(help="Docker's network for build containers.", metavar="NAME", envvar="WHEELMILL_NETWORK"),
     ] = "none"
 
+    def narrow(self, wanted: Filters) -> Filters:
+        """Restrict a plan to Pythons of the builder in containers; in a local sandbox, a named one may be any."""
+        own = self.sandbox is SandboxKind.LOCAL and wanted.pythons
+        return wanted if own else replace(wanted, builder=installed_builder())
+
     def resolve_policy(self) -> str:
         """Check the platform policy before hours are spent on a build for it.
 
@@ -430,9 +436,9 @@ class BuildOptions(PlaceOptions):
     ] = None
 
     def narrow(self, wanted: Filters) -> Filters:
-        """Restrict a build to the GPU architectures that were named."""
+        """Restrict a build to what can be built in the sandbox, and to the GPU architectures that were named."""
         architectures = read_values("--arch", self.arch, Architecture.parse)
-        return replace(wanted, sample=bool(architectures), architectures=architectures)
+        return replace(super().narrow(wanted), sample=bool(architectures), architectures=architectures)
 
     @property
     def seconds(self) -> float | None:

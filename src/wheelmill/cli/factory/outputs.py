@@ -5,7 +5,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from wheelmill.config.maintenance.drift import TorchDifference
+from wheelmill.config.maintenance.drift import ReleaseDifference, TorchDifference
 from wheelmill.config.model.files import CudaImages, ImageReference
 from wheelmill.conformance.rule import Observation, Severity
 from wheelmill.hosting.rules import SettingCode
@@ -111,12 +111,24 @@ class NameDiffers(TypedDict):
     index: str
 
 
+class ImageDiffers(TypedDict):
+    """A value of images.yml."""
+
+    key: str
+    file: str | None
+    registry: str | Mapping[str, str] | None
+    """Null where the registry no longer has the tag."""
+
+
 class ConfigDrift(TypedDict):
-    """Differences between the configuration and the package index."""
+    """Differences of the configuration from the package index and from cibuildwheel."""
 
     schema: Literal["wheelmill.config-drift/1"]
     differences: Sequence[TorchDifference]
     names: list[NameDiffers]
+    releases: Sequence[ReleaseDifference]
+    images: list[ImageDiffers]
+    """Manylinux images; ``registry`` is what cibuildwheel pins."""
     unknown: Sequence[str]
     """Facts that could not be compared."""
 
@@ -140,15 +152,6 @@ class ConfigImages(TypedDict):
     cuda: dict[str, CudaImages]
     missing: Sequence[CudaVersion]
     """CUDA releases without images."""
-
-
-class ImageDiffers(TypedDict):
-    """A value of images.yml."""
-
-    key: str
-    file: str | None
-    registry: str | Mapping[str, str] | None
-    """Null where the registry no longer has the tag."""
 
 
 class ConfigImagesRefresh(TypedDict):

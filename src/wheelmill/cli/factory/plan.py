@@ -322,7 +322,7 @@ def plan(
     releases = store_at(store)
     before = chain.record(releases)
     asked = filters.of_texts(before.filters) if before else filters.of(projects or ())
-    wanted = part.narrow(asked, configuration)
+    wanted = where.narrow(part.narrow(asked, configuration))
     state = published(releases, say_warning)
     revision, past = releases.ledger.revision_of(state), state.past_builds
     failure_of = _failure_of(state.failures, where, configuration)

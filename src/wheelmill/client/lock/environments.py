@@ -97,7 +97,7 @@ def closure_of(
         *("--python-platform", _platform_of(environment)),
         *(("--python", environment.interpreter) if environment.interpreter else ()),
         *torch_options(torch_place),
-        *(("--offline",) if offline else ()),
+        *("--no-python-downloads", *(("--offline",) if offline else ())),  # another machine's Python is not needed here
         kept=tomlkit.dumps(_preferences(known)) if known else None,
         without=sorted(without),
         run=lambda arguments, folder: run_installer([uv, *arguments], progress, cwd=folder),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -26,11 +27,16 @@ from wheelmill.config.maintenance.published import (
     with_builds,
     with_pythons,
 )
-from wheelmill.config.model import Compatibility, Package, TorchRelease
+from wheelmill.config.model import Compatibility, Config, ContainerBuilder, Package, TorchRelease
 from wheelmill.config.yaml import read_document
-from wheelmill.errors import NetworkError, ProcessError
-from wheelmill.installers.package_index import has_project, open_index
-from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
+from wheelmill.errors import NetworkError, ProcessError, UnreadableError
+from wheelmill.installers.package_index import files_of, has_project, open_index
+from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion, project_name
+from wheelmill.web.pages import Link
+from wheelmill.wheel.name import WheelName
+
+_TOOLKIT: Final = project_name("cuda-toolkit")
+"""NVIDIA's project on the package index with every release of the toolkit."""
 
 _NOT_PUBLISHED: Final = """\
   No index has these facts; check them before you merge:
@@ -210,6 +216,56 @@ def _in_words(value: str | list[str] | dict[str, list[str]]) -> str:
         else:
             runs.append([python])
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseDifference(Difference):
+    """Release of CUDA or Python that the files lack, or that another one took the place of."""
+
+    subject: str
+    """``CUDA 13.2`` or ``Python 3.16``."""
+    file: str | None
+    """Toolkit or Python of ``compatibility.yml`` or ``images.yml``; None if they lack it."""
+    current: str | None
+    """Newest toolkit, or the Python; None if `origin` lacks it."""
+    origin: str
+
+    def __str__(self) -> str:
+        """Format as ``CUDA 13.2: 13.2.1, the package index has 13.2.2``."""
+        return f"{self.subject}: {self.file or 'missing'}, {self.origin} has {self.current or 'none'}"
+
+
+def find_toolkit_differences(config: Config) -> Iterator[ReleaseDifference]:
+    """Compare toolkits with NVIDIA's package: those of newer CUDAs, and of the CUDAs of the newest torch."""
+    facts, images = config.compatibility, config.images
+    with open_index() as web:
+        releases = sorted(_toolkits_among(files_of(_TOOLKIT, web)))
+    newest = {CudaVersion(release.major, release.minor): release for release in releases}  # ascending: the last counts
+    needed = frozenset[CudaVersion]().union(*facts.torch[max(facts.torch)].cuda.values())
+    for cuda, release in newest.items():
+        own = {each.toolkit for each in (facts.cuda.get(cuda), images.cuda.get(cuda)) if each and cuda in needed}
+        older: list[str | None] = [toolkit for toolkit in sorted(own) if Version(toolkit) < release]
+        is_new = facts.cuda and cuda > max(facts.cuda)
+        current = ".".join(map(str, release.release[:3]))
+        for file in [None] if is_new else older:
+            yield ReleaseDifference(subject=f"CUDA {cuda}", file=file, current=current, origin="the package index")
+
+
+def _toolkits_among(links: Iterable[Link]) -> Iterator[Version]:
+    for link in links:
+        with suppress(UnreadableError):  # a source distribution
+            version = WheelName.parse(link.filename).version
+            if link.yanked is None and not version.is_prerelease:
+                yield version
+
+
+def find_python_differences(facts: Compatibility, builder: ContainerBuilder) -> Iterator[ReleaseDifference]:
+    """Compare the Pythons for packages without torch with those that the builder has on every platform."""
+    theirs = frozenset.intersection(*map(builder.pythons, facts.platforms))
+    newer = {python for python in theirs if python > max(facts.pythons)}
+    for python in sorted(newer | set(facts.pythons) - theirs):
+        file, current = (None, str(python)) if python in newer else (str(python), None)
+        yield ReleaseDifference(subject=f"Python {python}", file=file, current=current, origin=builder.name)
 
 
 @dataclass(frozen=True, kw_only=True)

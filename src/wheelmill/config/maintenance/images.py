@@ -1,4 +1,4 @@
-"""Digests of ``images.yml`` compared with the registries, and updates of the file.
+"""Digests of ``images.yml`` compared with those of registries and of cibuildwheel, and updates of the file.
 
 The registry returns the digest of a tag. Nothing is downloaded and no credentials are sent.
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
@@ -20,6 +21,7 @@ from urllib.request import parse_http_list, parse_keqv_list
 
 from wheelmill.config.fields import KeyPath
 from wheelmill.config.maintenance.amend import Difference, Drift, amend
+from wheelmill.config.model import ContainerBuilder
 from wheelmill.config.model.files import CudaImages, ImageReference, Images, is_digest
 from wheelmill.config.yaml import read_document
 from wheelmill.errors import NetworkError
@@ -44,6 +46,8 @@ class ImageDifference(Difference):
     """None for a CUDA release that is missing."""
     registry: str | Mapping[str, str] | None
     """All values of a CUDA release that is missing; None if the registry no longer has the tag."""
+    origin: str = "the registry"
+    """Holder of `registry`: the builder for what it pins."""
 
     @property
     def writable(self) -> bool:
@@ -63,7 +67,7 @@ class ImageDifference(Difference):
             case str(new):
                 tagged, _, digest = new.rpartition("@")
                 same_tag = bool(tagged) and str(self.file).startswith(f"{tagged}@")
-                return f"{self.key}: {self.file}, the registry has {digest if same_tag else new}"
+                return f"{self.key}: {self.file}, {self.origin} has {digest if same_tag else new}"
             case values:
                 return f"{self.key}: missing ({', '.join(f'{name} {value}' for name, value in values.items())})"
 
@@ -93,12 +97,28 @@ def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], curren
     return Drift(differences=tuple(differences), unknown=tuple(unknown))
 
 
-def write_image_differences(path: Path, differences: Collection[ImageDifference], *, checked: dt.date) -> None:
-    """Update ``images.yml`` with writable differences, and date the parts that the registries confirm."""
+def find_builder_images(images: Images, builder: ContainerBuilder) -> Iterator[ImageDifference]:
+    """Compare the manylinux images with those of the builder; it pins none under other names."""
+    for platform, image in sorted(images.manylinux.images.items()):
+        pinned = next((each for each in builder.images if each.startswith(f"{image.name}:")), str(image))
+        if pinned != str(image):
+            place = ("manylinux", "images", str(platform))
+            yield ImageDifference(key_path=place, file=str(image), registry=pinned, origin=builder.name)
+
+
+def write_image_differences(
+    path: Path,
+    differences: Collection[ImageDifference],
+    *,
+    checked: dt.date,
+    parts: AbstractSet[str] = frozenset({"manylinux", "plain", "cuda"}),
+    source: str = _SOURCE,
+) -> None:
+    """Update ``images.yml`` with writable differences, and date those of its parts that the source confirms."""
     keys = {str(CudaVersion.parse(key)): key for key in read_document(path).content["cuda"]["releases"]}
     values: dict[KeyPath, Any] = {}
-    for part in {"manylinux", "plain", "cuda"} - {each.key_path[0] for each in differences if not each.writable}:
-        values |= {(part, "checked"): checked.isoformat(), (part, "source"): _SOURCE}
+    for part in parts - {each.key_path[0] for each in differences if not each.writable}:
+        values |= {(part, "checked"): checked.isoformat(), (part, "source"): source}
     for difference in differences:
         if difference.writable:
             values[tuple(keys.get(str(key), key) for key in difference.key_path)] = difference.registry

@@ -17,6 +17,7 @@ from wheelmill.names import ProjectName, words_like
 
 if TYPE_CHECKING:
     from wheelmill.config.model.compatibility import Compatibility, CudaFacts, CudaRelease, TorchFacts, TorchRelease
+    from wheelmill.config.model.container_builder import ContainerBuilder, identifier_of
     from wheelmill.config.model.files import (
         CudaImages,
         ImageReference,
@@ -65,7 +66,10 @@ if TYPE_CHECKING:
         OwnWheel,
     )
 else:
-    _HOMES = ("model.compatibility", "model.files", "package_fields", "model.package_parts", "model.package")
+    _HOMES = (
+        *("model.container_builder", "model.compatibility", "model.files", "package_fields"),
+        *("model.package_parts", "model.package"),
+    )
 
     def __getattr__(name: str) -> object:
         """Return a name of the imports above from the module that has it."""

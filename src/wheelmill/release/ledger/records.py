@@ -71,7 +71,7 @@ def _checked(failures: KnownFailures) -> KnownFailures:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failures:
-    """Builds whose source the compiler refused."""
+    """Builds that the compiler or the builder refused."""
 
     by_inputs: Annotated[KnownFailures, AfterValidator(_checked)]
 

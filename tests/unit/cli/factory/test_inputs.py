@@ -1,13 +1,17 @@
 """What options say of the inputs of a command."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.refusals import Coded, coded
-from wheelmill.cli.factory.inputs import store_at, use_clones
+from wheelmill.cli.factory.inputs import BuildOptions, PlaceOptions, SandboxKind, store_at, use_clones
+from wheelmill.config.container_builder import installed_builder
 from wheelmill.errors import BuildError, UsageError
+from wheelmill.names import PythonVersion
+from wheelmill.plan.targets import Filters
 from wheelmill.system import git
 
 URL = "https://git.example/demo"
@@ -57,3 +61,16 @@ def test_without_botocore_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_store_that_is_none_is_told_with_its_option(store: str, code: str, fact: str) -> None:
     with pytest.raises(UsageError, check=coded(code, "--to", fact)):
         store_at(store, option="--to", must_exist=True)
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "pythons", "bounded"),
+    [("docker", (), True), ("docker", ("3.13t",), True), ("local", (), True), ("local", ("3.13t",), False)],
+)
+def test_only_a_python_that_is_named_for_this_machine_needs_no_builder_in_containers(
+    sandbox: str, pythons: tuple[str, ...], *, bounded: bool
+) -> None:
+    wanted = Filters(pythons=tuple(map(PythonVersion.parse, pythons)))
+    for options in (PlaceOptions, BuildOptions):
+        narrowed = options(sandbox=SandboxKind(sandbox)).narrow(wanted)
+        assert narrowed == replace(wanted, builder=installed_builder() if bounded else None)

@@ -8,9 +8,14 @@ import pytest
 from packaging.version import Version
 
 from wheelmill.config.load import load_config
-from wheelmill.config.maintenance.drift import TorchDifference, find_drift, write_differences
+from wheelmill.config.maintenance.drift import (
+    TorchDifference,
+    find_drift,
+    find_python_differences,
+    write_differences,
+)
 from wheelmill.config.maintenance.published import PublishedTorch
-from wheelmill.config.model import Compatibility
+from wheelmill.config.model import Compatibility, ContainerBuilder, identifier_of
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_version
 from wheelmill.system import own_installation
 
@@ -182,3 +187,23 @@ def test_a_second_candidate_is_added_and_the_first_is_told_of(
     write_differences(path, found.differences, checked=CHECKED)
     assert load_config(tmp_path).compatibility.torch.candidates.keys() == {first, second}
     assert find_drift(now, published).unknown == (), "where nobody could ask, nothing is over"
+
+
+def test_pythons_are_compared_with_those_of_the_builder(facts: Compatibility) -> None:
+    listed = [identifier_of(python, platform) for python in facts.pythons for platform in facts.platforms]
+    builder = ContainerBuilder(name="builder 1", identifiers=frozenset(listed))
+    assert list(find_python_differences(facts, builder)) == []
+    new, gone = PythonVersion(3, 99), min(facts.pythons)
+    names = {*listed, *(identifier_of(new, platform) for platform in facts.platforms)} - {identifier_of(gone, ARM)}
+    found = find_python_differences(facts, replace(builder, identifiers=frozenset(names)))
+    assert [str(each) for each in found] == [
+        f"Python {gone}: {gone}, builder 1 has none",
+        "Python 3.99: missing, builder 1 has 3.99",
+    ]
+
+
+def test_a_python_older_than_all_that_are_listed_may_stay_away(facts: Compatibility) -> None:
+    listed = [identifier_of(python, platform) for python in facts.pythons for platform in facts.platforms]
+    older = [identifier_of(PythonVersion(3, 8), platform) for platform in facts.platforms]
+    builder = ContainerBuilder(name="builder 1", identifiers=frozenset([*listed, *older]))
+    assert list(find_python_differences(facts, builder)) == []

@@ -9,7 +9,13 @@ import pytest
 
 from wheelmill.config.load import load_images
 from wheelmill.config.maintenance.amend import Drift
-from wheelmill.config.maintenance.images import ImageDifference, find_image_drift, write_image_differences
+from wheelmill.config.maintenance.images import (
+    ImageDifference,
+    find_builder_images,
+    find_image_drift,
+    write_image_differences,
+)
+from wheelmill.config.model import ContainerBuilder
 from wheelmill.config.model.files import ImageReference, Images
 from wheelmill.names import CudaVersion
 from wheelmill.system import own_installation
@@ -179,3 +185,18 @@ def test_the_file_that_ships_can_be_brought_up_to_date(tmp_path: Path) -> None:
     ]
     assert {image.digest for image in pinned} == {LATER}
     assert set(after.cuda) == set(toolkits)
+
+
+def test_the_images_of_the_builder_replace_older_ones(path: Path) -> None:
+    images = load_images(path.parent)
+    x = ImageReference("quay.io/pypa/x", "2", LATER)
+    others = ContainerBuilder(name="builder 1", identifiers=frozenset(), images=frozenset([f"quay.io/pypa/xy:2@{NOW}"]))
+    assert list(find_builder_images(images, others)) == []
+    builder = replace(others, images=others.images | {str(x)})
+    (difference,) = found = list(find_builder_images(images, builder))
+    assert str(difference) == f"manylinux.images.linux_x86_64: quay.io/pypa/x:1@{NOW}, builder 1 has {x}"
+    write_image_differences(path, found, checked=CHECKED, parts={"manylinux"}, source="a table")
+    written = load_images(path.parent)
+    assert list(find_builder_images(written, builder)) == []
+    assert (written.manylinux.checked, written.manylinux.source) == (CHECKED, "a table")
+    assert replace(written, manylinux=images.manylinux) == images
