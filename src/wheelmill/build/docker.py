@@ -204,7 +204,7 @@ class DockerBuilder:
                 str(bases.devel),
                 str(self.compatibility.cuda[cell.cuda].host_gcc),
             )
-            check_disks([own], task.progress, label=str(cell.label), python=cell.python, torch=target.torch_release)
+            check_disks([own], task.progress, python=cell.python, torch=target.torch_release)
             image = _with_system_packages(own.make(task.progress), target, task.progress)
             task.progress.step(f"{cell.id}: preparing {describe(target, bases.toolkit)}")
             folder = PackageFolder(directory=workspace / "packages", python=cell.python, platform=cell.platform)

@@ -43,15 +43,11 @@ _TORCH, _PACKED_TORCH = 2.1 * _GB, 0.8 * _GB
 _LIBRARIES, _PACKED_LIBRARIES = 3.5 * _GB, 2.4 * _GB
 """Bytes of NVIDIA's 20 wheels that torch 2.14.1 requires; all Pythons share them."""
 
-with_libraries: Final = set[str]()
-"""Labels of wheels that this process has tested: the caches have the libraries of their torch."""
-
 
 def check_disks(
     images: Iterable[OwnImage],
     progress: Progress,
     *,
-    label: str,
     python: PythonVersion,
     torch: str | None,
     torches: int | None = None,
@@ -66,7 +62,8 @@ def check_disks(
     in_docker: dict[str, float] = {f"image {name.partition('@')[0]}": _size_of(name) for name in missing}
     in_docker["the build's container"] = _BUILD
     local: dict[str, float] = {"the build's cache": _BUILD}
-    first = label not in with_libraries
+    mirrored = user_cache_path("wheelmill") / MIRROR
+    first = not any(mirrored.glob(f"*/torch-{torch}[-+]*"))  # a test of another Python brought the same libraries
     if torch:
         local[f"torch {torch}"] = _TORCH + _LIBRARIES * first
     if torches:

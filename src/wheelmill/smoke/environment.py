@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from wheelmill.config.model import Compatibility, ImageReference, Images
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers import environments
-from wheelmill.installers.disk_budget import check_disks, with_libraries
+from wheelmill.installers.disk_budget import check_disks
 from wheelmill.installers.environments import VirtualEnvironment, another_system, mirror
 from wheelmill.installers.package_index import index_only_variables
 from wheelmill.installers.uv import compile_requirements, torch_options
@@ -340,8 +340,6 @@ class DockerEnvironments:
                 platform=THIS_PLATFORM,
                 torch_backend=place,
             )
-        if label:
-            with_libraries.add(str(label))
         _make_readable(index.folder)
         return [
             _container_environment(base, image, python, torch, index=index, progress=progress)
@@ -360,7 +358,6 @@ class DockerEnvironments:
             check_disks(
                 (build, *images),
                 progress,
-                label=str(cell.label),
                 python=cell.python,
                 torch=target.torch_release,
                 torches=torches,
