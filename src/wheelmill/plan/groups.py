@@ -252,11 +252,11 @@ def cost_of(group: Group, past: PastBuilds) -> Cost:
 
 
 def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Estimate:
-    """Add up the costs of a plan's groups; `runners` machines work at the same time, one for each job if None."""
+    """Add up the costs of a plan's groups; `runners` machines work at the same time at most, None is no limit."""
     known = [past[target.cell.project] for target in plan.targets if target.cell.project in past]
     costs = [(len(group.targets), cost_of(group, past)) for group in groups_of(plan)]
     by_job = [hours for _, cost in costs for hours in cost.jobs]
-    machines = runners or max(1, len(by_job))
+    machines = max(1, min(runners or len(by_job), len(by_job)))
     in_turn = [cost.jobs[0] + cost.jobs[-1] for _, cost in costs if len(cost.jobs) > 1]
     return Estimate(
         wheels=len(known),
@@ -278,7 +278,7 @@ def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Est
 
 def _until_the_last(jobs: Collection[float], machines: int) -> float:
     """Return the hours until the last machine is done, if each takes the longest remaining job."""
-    busy = [0.0] * max(1, min(machines, len(jobs)))  # any others never begin
+    busy = [0.0] * machines
     for job in sorted(jobs, reverse=True):
         heapq.heapreplace(busy, busy[0] + job)
     return max(busy)

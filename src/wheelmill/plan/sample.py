@@ -17,13 +17,17 @@ _SAMPLE_SIZE: Final = 3
 """Packages that are built for a new torch without a request."""
 
 
+_USUAL_PYTHON: Final = PythonVersion(3, 12)
+"""That of Ubuntu 24.04, which most machines with a GPU have."""
+
+
 def sample_of(plan: Plan) -> Plan:
-    """Keep a pull request's targets: each package's oldest and newest version, CUDA, torch and Python, by platform."""
+    """Keep a pull request's targets: of each package and platform the usual machine's wheel, and the oldest."""
     by_package: dict[tuple[ProjectName, Platform], list[BuildTarget]] = {}
     for target in plan.targets:
         by_package.setdefault((target.cell.project, target.cell.platform), []).append(target)
-    ends = {choose(targets, key=age_of).cell for targets in by_package.values() for choose in (min, max)}
-    return _only(plan, ends)
+    usual = {max(targets, key=_usualness).cell for targets in by_package.values()}
+    return _only(plan, usual | {min(targets, key=age_of).cell for targets in by_package.values()})
 
 
 def smallest_sample_of(plan: Plan, *, python: PythonVersion, can_build: Callable[[BuildTarget], bool]) -> Plan:
@@ -66,6 +70,12 @@ def with_sample(plan: Plan, for_torch: Plan, past: PastBuilds) -> Plan:
     costs = {name: estimate(Plan(targets=(each,), skips=()), past).machine_hours for name, each in best.items()}
     chosen = [best[name] for name in sorted(best, key=lambda name: (costs[name], name))[:_SAMPLE_SIZE]]
     return replace(plan, targets=tuple({target.cell: target for target in (*plan.targets, *chosen)}.values()))
+
+
+def _usualness(target: BuildTarget) -> tuple[Version, Version, bool, bool, CudaVersion, PythonVersion]:
+    """Return a sort key: the newest version and torch, with the CUDA of that torch on the usual index."""
+    version, cuda, torch, python = age_of(target)
+    return version, torch, target.torch_backend is None, _USUAL_PYTHON in target.pythons, cuda, python
 
 
 def _newest_with_oldest(target: BuildTarget) -> tuple[Version, CudaVersion, tuple[int, int, bool]]:

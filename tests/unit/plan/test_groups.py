@@ -281,7 +281,7 @@ def test_long_jobs_start_first_on_as_many_runners_as_there_are() -> None:
 
 def test_more_runners_than_jobs_take_no_memory() -> None:
     cost = estimate(Plan(targets=(target(),), skips=()), {}, runners=10**30)
-    assert (cost.runners, cost.hours) == (10**30, cost.machine_hours)
+    assert (cost.runners, cost.hours) == (1, cost.machine_hours)
 
 
 def test_parts_of_a_wheel_are_jobs_and_the_last_one_waits_for_them() -> None:

@@ -12,6 +12,7 @@ from tests.unit.plan.examples import (
     PACKAGE,
     PY_12,
     PY_13T,
+    TORCH_9,
     TORCH_12_RC,
     V1,
     V2,
@@ -22,27 +23,40 @@ from wheelmill.names import PythonVersion, project_name
 from wheelmill.plan.sample import sample_of, smallest_sample_of, with_sample
 from wheelmill.plan.targets import BuildTarget, Cell, PastBuild, Plan
 
-PY_9, PY_10 = PythonVersion(3, 9), PythonVersion(3, 10)
+PY_9, PY_10, PY_14 = PythonVersion(3, 9), PythonVersion(3, 10), PythonVersion(3, 14)
 
 
 def of(cell: Cell) -> BuildTarget:
-    return replace(target(), cell=cell)
+    return replace(target(), cell=cell, pythons=(cell.python,))
 
 
-def test_the_oldest_and_the_newest_of_each_platform_stand_for_the_others() -> None:
+def test_the_usual_machine_and_the_oldest_of_each_platform_stand_for_the_others() -> None:
     cells = [
         replace(EXAMPLE, version=version, cuda=cuda, python=python, platform=platform)
         for version in (V1, V2)
         for cuda in (CUDA_13, CUDA_12)
-        for python in (PY_10, PY_9, PY_12)
+        for python in (PY_10, PY_9, PY_12, PY_14)
         for platform in (X86, ARM)
     ]
     sampled = sample_of(Plan(targets=tuple(map(of, cells)), skips=()))
-    ends = {(each.cell.version, each.cell.cuda, each.cell.python) for each in sampled.targets}
-    assert ends == {(V1, CUDA_12, PY_9), (V2, CUDA_13, PY_12)}
+    chosen = {(each.cell.version, each.cell.cuda, each.cell.python) for each in sampled.targets}
+    assert chosen == {(V1, CUDA_12, PY_9), (V2, CUDA_13, PY_12)}
     assert {each.cell.platform for each in sampled.targets} == {X86, ARM}
     assert len(sampled.targets) == 4
     assert len(sampled.skips) == len(cells) - 4
+
+
+def test_the_usual_machine_has_the_cuda_of_the_newest_torch_on_the_usual_index() -> None:
+    newer_cuda = replace(of(EXAMPLE), torch_backend="cu132")
+    usual = replace(of(replace(EXAMPLE, cuda=CUDA_12)), torch_backend=None)
+    older_torch = replace(usual, cell=replace(usual.cell, torch=TORCH_9), torch_release="2.9.1")
+    sampled = sample_of(Plan(targets=(newer_cuda, usual, older_torch), skips=()))
+    assert {each.cell for each in sampled.targets} == {usual.cell, older_torch.cell}
+
+
+def test_where_no_wheel_is_for_the_usual_python_the_newest_stands_for_it() -> None:
+    plan = Plan(targets=tuple(of(replace(EXAMPLE, python=python)) for python in (PY_9, PY_10, PY_14)), skips=())
+    assert [each.cell.python for each in sample_of(plan).targets] == [PY_9, PY_14]
 
 
 def test_one_target_stands_for_itself() -> None:

@@ -212,7 +212,7 @@ class PartOptions:
         bool,
         typer.Option(
             "--sample",
-            help="Of each package and platform only the oldest and the newest combination; with --changed-since, of a"
+            help="Of each package and platform only the oldest combination and the usual one; with --changed-since, of a"
             " torch that is new in compatibility.yml the three packages that cost least.",
         ),
     ] = False
