@@ -26,6 +26,12 @@ def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def no_tag(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tag that these tests run for is none of the packages in them."""
+    monkeypatch.delenv("GITHUB_REF_TYPE", raising=False)
+
+
+@pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """What fails is tried again at once; tests of the pauses between tries look at their own."""
     monkeypatch.setattr("wheelmill.web.client.ATTENDED._sleep", lambda _seconds: None)

@@ -12,6 +12,11 @@ from tests.wheels import write_wheel
 INIT = ("-m", "wheelmill", "init")
 FROM = ("--from", "owner/wheelmill@v1")
 PYPROJECT = '[build-system]\nrequires = []\n[project]\nname = "demo"\nversion = "1.0"\n'
+SOURCE = {
+    "pyproject.toml": PYPROJECT,
+    "setup.py": 'setup(ext_modules=[Extension("demo._C", ["demo.cu"])])',
+    "demo.cu": "",
+}
 FILES = {"wheelmill.yml", "wheelmill.lock", ".github/workflows/wheels.yml"}
 
 
@@ -19,7 +24,8 @@ FILES = {"wheelmill.yml", "wheelmill.lock", ".github/workflows/wheels.yml"}
 def checkout(tmp_path: Path) -> Path:
     checkout = tmp_path / "demo"
     checkout.mkdir()
-    (checkout / "pyproject.toml").write_text(PYPROJECT)
+    for name, text in SOURCE.items():
+        (checkout / name).write_text(text)
     subprocess.run(["git", "init", "--quiet", checkout], check=True)
     return checkout
 
@@ -37,7 +43,7 @@ def locked(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def files_in(checkout: Path) -> set[str]:
     found = (path.relative_to(checkout).as_posix() for path in checkout.rglob("*") if path.is_file())
-    return {name for name in found if not name.startswith(".git/")} - {"pyproject.toml"}
+    return {name for name in found if not name.startswith(".git/")} - SOURCE.keys()
 
 
 @pytest.mark.usefixtures("locked")
@@ -55,6 +61,22 @@ def test_three_files_are_written_and_what_comes_next_works(python: Command, chec
     )
 
 
+@pytest.mark.usefixtures("locked")
+def test_a_version_from_git_is_the_tag_s_and_another_ends_the_plan(
+    python: Command, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_tags = PYPROJECT.replace("requires = []", 'requires = ["setuptools-scm"]').replace("version =", "#")
+    (checkout / "pyproject.toml").write_text(by_tags)
+    python(*INIT, *FROM, cwd=checkout, exit_code=0)
+    tag = {"GITHUB_REF_TYPE": "tag", "GITHUB_REF_NAME": "v2.5-torch2.16"}
+    for name, value in tag.items():
+        monkeypatch.setenv(name, value)
+    plan = ("-m", "wheelmill", "plan", "--json")
+    assert '"id": "demo-2.5+cu130-cp312-linux_x86_64"' in python(*plan, cwd=checkout, exit_code=0).stdout
+    (checkout / "pyproject.toml").write_text(PYPROJECT)
+    python(*plan, cwd=checkout, exit_code=2).check_refused("configuration-invalid", "demo", "1.0", "2.5")
+
+
 def test_a_dry_run_shows_the_files_and_writes_nothing(python: Command, checkout: Path) -> None:
     done = python(*INIT, checkout, *FROM, "--dry-run", exit_code=0)
     assert files_in(checkout) == set()
@@ -67,7 +89,7 @@ def test_nothing_is_overwritten(name: str, python: Command, checkout: Path) -> N
     (checkout / name).parent.mkdir(parents=True, exist_ok=True)
     (checkout / name).write_text("mine")
     done = python(*INIT, checkout, *FROM, exit_code=2)
-    assert done.stderr.startswith(f"error: already there: {checkout / name}\n")
+    assert f"error: already there: {checkout / name}\n" in done.stderr
     assert files_in(checkout) == {name}
 
 
@@ -80,12 +102,12 @@ def test_what_a_command_that_broke_off_left_is_taken_up(python: Command, checkou
 
 
 def test_nothing_is_written_through_a_link(python: Command, checkout: Path) -> None:
-    others = checkout.with_name("others")
+    others = checkout / "others"
     others.mkdir()
     (checkout / ".github").symlink_to(others)
-    (checkout / "wheelmill.yml").symlink_to(checkout / "gone")
+    (checkout / "wheelmill.yml").symlink_to(checkout / "setup.py")
     done = python(*INIT, checkout, *FROM, exit_code=2)
-    assert done.stderr.startswith(f"error: already there: {checkout / '.github'}, {checkout / 'wheelmill.yml'}\n")
+    assert f"error: already there: {checkout / '.github'}, {checkout / 'wheelmill.yml'}\n" in done.stderr
     assert list(others.iterdir()) == []
     assert (checkout / "wheelmill.yml").is_symlink()
 
@@ -98,9 +120,10 @@ def test_a_file_in_the_place_of_a_folder_is_told_before_anything_is_written(pyth
 
 def test_a_folder_that_is_no_checkout_is_told(python: Command, checkout: Path) -> None:
     (checkout / "part").mkdir()
-    (checkout / "part" / "pyproject.toml").write_text(PYPROJECT)
+    for name, text in SOURCE.items():
+        (checkout / "part" / name).write_text(text)
     done = python(*INIT, checkout / "part", *FROM, "--dry-run", exit_code=0)
-    assert done.stderr.startswith(f"{checkout / 'part'} is not the root of a checkout")
+    assert f"\n{checkout / 'part'} is not the root of a checkout" in done.stderr
 
 
 def test_the_workflow_calls_just_what_was_named(python: Command, checkout: Path) -> None:
@@ -124,5 +147,5 @@ def test_the_workflow_calls_just_what_was_named(python: Command, checkout: Path)
 )
 def test_a_source_that_is_none_is_refused(source: str, python: Command, checkout: Path) -> None:
     done = python(*INIT, checkout, "--from", source, exit_code=2)
-    assert done.stderr.startswith("error: --from: expected OWNER/REPO@REF, not ")
+    assert "error: --from: expected OWNER/REPO@REF, not " in done.stderr
     assert files_in(checkout) == set()

@@ -22,13 +22,14 @@ from wheelmill.config.model import (
     ArchForm,
     Component,
     LockedRequirement,
+    LockedSdist,
     OwnWheel,
     Package,
 )
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.environments import PackageFolder
 from wheelmill.names import Architecture, CudaVersion
-from wheelmill.plan.targets import BuildTarget
+from wheelmill.plan.targets import BuildTarget, Cell
 from wheelmill.system.files import write_bytes
 from wheelmill.system.hardware import Parallelism
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
@@ -334,7 +335,21 @@ def _fixed_variables(target: BuildTarget) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         **({"WHEELMILL_CXX_STANDARD": str(target.cxx_standard)} if target.cxx_standard else {}),
         **({"WHEELMILL_GENCODE": _gencode(target.architectures)} if package.gencode else {}),
+        **({} if isinstance(target.source, LockedSdist) else _version_variables(target.cell)),
     }
+
+
+def _version_variables(cell: Cell) -> dict[str, str]:
+    """Variables that set the version where a tool would read it from git: no source has ``.git``, which dates builds.
+
+    hatch-vcs reads those of setuptools-scm, but gives it no name of the project, so the general one is needed, too.
+    https://setuptools-scm.readthedocs.io/en/latest/overrides/
+    https://backend.pdm-project.org/metadata/#read-from-scm-tag-supports-git-and-hg
+    https://github.com/mtkennerly/poetry-dynamic-versioning#environment-variables
+    """
+    named = f"SETUPTOOLS_SCM_PRETEND_VERSION_FOR_{cell.project.upper().replace('-', '_')}"
+    general = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PDM_BUILD_SCM_VERSION", "POETRY_DYNAMIC_VERSIONING_BYPASS")
+    return dict.fromkeys((named, *general), cell.version)
 
 
 def _architectures_in_forms(target: BuildTarget) -> dict[ArchForm, str]:

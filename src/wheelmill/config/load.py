@@ -24,6 +24,7 @@ from wheelmill.config.model.package import Packages
 from wheelmill.config.model.package_parts import ArchitectureRule
 from wheelmill.config.package_fields import BuildArguments
 from wheelmill.config.pyproject import PYPROJECT, Pyproject
+from wheelmill.config.tags import pushed_tag, tagged_version, versions_of_tag
 from wheelmill.config.yaml import adapter_of, faults_at, read_file
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import ProjectName, ProjectVersion
@@ -62,7 +63,7 @@ def load_config(place: Path, *, check_ranges: bool = False) -> Config:
     lock = _attempt(lambda: _read_if_there(lock_path(file), Lock(sdists={})), faults)
     images = _attempt(lambda: load_images(facts), faults)
     listing = _attempt(lambda: load_listing(file.parent), faults)
-    versions = _attempt(lambda: _versions_of_folders(packages, file), faults) if packages else None
+    versions = _attempt(lambda: _versions_of_folders(packages, file, own=file == place), faults) if packages else None
     if packages and compatibility:
         undated = packages.undated_rules(max(compatibility.torch)) if compatibility.torch else ()
         empty = packages.empty_ranges(compatibility) if check_ranges else ()
@@ -135,25 +136,42 @@ def _read_if_there(path: Path, nothing: File) -> File:
     return read_file(path, type(nothing)) if path.exists() else nothing
 
 
-def _versions_of_folders(packages: Packages, file: Path) -> Mapping[ProjectName, ProjectVersion]:
-    """Return the versions that sources in folders declare, for entries without versions of their own."""
+def _versions_of_folders(packages: Packages, file: Path, *, own: bool) -> Mapping[ProjectName, ProjectVersion]:
+    """Return the versions that sources in folders declare, for entries without versions of their own.
+
+    In a package's own repository (`own`), tags may have them, and must not have others.
+    """
     versions: dict[ProjectName, ProjectVersion] = {}
+    planned: dict[ProjectName, tuple[ProjectVersion, ...]] = {}
     found: list[tuple[KeyPath, str]] = []
     for name, entry in packages.packages.items():
-        if entry.versions is None and isinstance(entry.source, Path):
+        if not isinstance(entry.source, Path):
+            continue
+        if entry.versions is None:
             try:
-                said = Pyproject.read(entry.source)
+                version = _version_of_folder(entry.source, by_tags=own)
             except UsageError as error:
                 found.append((("packages", name, "source"), str(error)))
                 continue
-            if said.version:
-                versions[name] = said.version
-            else:
-                message = f"is required: no {PYPROJECT} of its source says a version"
+            if version is None:
+                message = f"is required: neither its {PYPROJECT} nor a tag says a version"
                 found.append((("packages", name, "versions"), message))
+                continue
+            versions[name] = version
+        planned[name] = entry.versions if isinstance(entry.versions, tuple) else (versions[name],)
+    tagged = versions_of_tag(pushed_tag()) if own else ()
+    if tagged and planned and not any(version in each for each in planned.values() for version in tagged):
+        for name, others in planned.items():
+            message = f"is {', '.join(map(str, others))}, and the tag {pushed_tag()} is of {tagged[-1]}"
+            found.append((("packages", name, "versions"), message))
     if found:
         raise ConfigurationError(faults_at(file, found))
     return versions
+
+
+def _version_of_folder(folder: Path, *, by_tags: bool) -> ProjectVersion | None:
+    pyproject = Pyproject.read(folder)
+    return tagged_version(folder) if by_tags and pyproject.is_versioned_by_tags else pyproject.version
 
 
 def _package(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
@@ -11,11 +12,15 @@ from typing import Any, Final, Self, TypeVar
 from pydantic import TypeAdapter
 
 from wheelmill.config.fields import index_requirement
+from wheelmill.config.model.package_parts import projects_of
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, ProjectVersion, project_name, project_version
 
 PYPROJECT: Final = "pyproject.toml"
 MAX_BYTES: Final = 1 << 20
+
+_VERSION_TOOLS: Final = frozenset({"setuptools-scm", "hatch-vcs", "poetry-dynamic-versioning"})
+"""Tools that read the version from git, beside pdm-backend."""
 
 Word = TypeVar("Word")
 
@@ -75,6 +80,16 @@ class Pyproject:
     def version(self) -> ProjectVersion | None:
         """``project.version``; None if the build computes it."""
         return self._read("version", project_version)
+
+    @property
+    def is_versioned_by_tags(self) -> bool:
+        """True if the build reads the version from git, with a tool for which a build sets it."""
+        if self.version:
+            return False
+        with suppress(LookupError, TypeError):
+            if self.tables["tool"]["pdm"]["version"]["source"] == "scm":
+                return True
+        return not _VERSION_TOOLS.isdisjoint(projects_of(self.requires))
 
     def _read(self, key: str, parse: Callable[[str], Word]) -> Word | None:
         table = self.tables.get("project")

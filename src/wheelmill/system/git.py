@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -162,6 +162,14 @@ def _unquoted(name: str) -> str:
     if not name.startswith('"'):
         return name
     return os.fsdecode(name[1:-1].encode("ascii").decode("unicode_escape").encode("latin-1"))
+
+
+def nearest_tag(checkout: Path) -> str | None:
+    """Return the newest tag of a version before or at HEAD, except those of releases of wheels; None without one."""
+    tags = ("--tags", "--abbrev=0", "--match=v[0-9]*", "--match=[0-9]*", "--exclude=v20[0-9][0-9]-*-*")
+    with suppress(ProcessError):
+        return run_git(checkout, "describe", *tags).strip()
+    return None
 
 
 def run_git(checkout: Path, *arguments: str) -> str:

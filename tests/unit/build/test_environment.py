@@ -15,10 +15,10 @@ from tests.refusals import coded
 from tests.unit.build.conftest import CELL, TARGET
 from tests.wheels import write_wheel
 from wheelmill.build.environment import install_packages, install_requirements, install_torch, variables_of
-from wheelmill.config.model import ArchVariable, LockedRequirement, Package
+from wheelmill.config.model import ArchVariable, LockedRequirement, LockedSdist, Package
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.environments import PackageFolder
-from wheelmill.names import Architecture, PythonVersion
+from wheelmill.names import Architecture, PythonVersion, Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
 from wheelmill.system.files import sha256_of
@@ -278,7 +278,7 @@ GENCODE = "-gencode=arch=compute"
 NEWEST_ALONE = (Architecture(9, 0, "a"), Architecture(12, 0, ptx=True))
 
 
-def variables(package: Package = TARGET.package, **changes: tuple[object, ...]) -> dict[str, str]:
+def variables(package: Package = TARGET.package, **changes: object) -> dict[str, str]:
     target = replace(TARGET, package=package, **changes)  # type: ignore[arg-type]  # names
     places = {"packages": PurePath("/packages"), "toolkit": PurePath("/cuda")}
     return variables_of(target, Parallelism(jobs=4, threads=2), **places)
@@ -295,6 +295,15 @@ def test_the_build_is_told_what_to_compile_for_and_how_many_compilers_may_run() 
 def test_variables_of_the_package_have_the_last_word() -> None:
     told = variables(replace(TARGET.package, env={"MAX_JOBS": "1000", "FORCE_CUDA": "1"}))
     assert (told["MAX_JOBS"], told["FORCE_CUDA"]) == ("1000", "1")
+
+
+def test_a_version_is_an_input_of_a_build_whose_source_has_lost_git(tmp_path: Path) -> None:
+    names = {name for name, value in variables(source=tmp_path).items() if value == TARGET.cell.version}
+    named = f"SETUPTOOLS_SCM_PRETEND_VERSION_FOR_{TARGET.cell.project.upper().replace('-', '_')}"
+    general = {"SETUPTOOLS_SCM_PRETEND_VERSION", "PDM_BUILD_SCM_VERSION", "POETRY_DYNAMIC_VERSIONING_BYPASS"}
+    assert names == {named, *general}
+    sdist = LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("0" * 64))
+    assert names.isdisjoint(variables(source=sdist))  # it has its version
 
 
 def test_flags_of_the_target_stand_behind_those_of_every_build() -> None:

@@ -1,5 +1,7 @@
 """One file stands in the place of a configuration folder: that of a package which is built in its own repository."""
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -66,10 +68,78 @@ def test_its_lock_and_what_it_yanks_lie_beside_it(folder: Path) -> None:
 def test_a_version_that_the_build_computes_must_be_written_down(pyproject: str, folder: Path) -> None:
     (folder / "pyproject.toml").write_text(pyproject)
     assert faults_of(folder / "wheelmill.yml") == [
-        "wheelmill.yml:2:3: packages.demo.versions: is required: no pyproject.toml of its source says a version"
+        "wheelmill.yml:2:3: packages.demo.versions: is required: neither its pyproject.toml nor a tag says a version"
     ]
     (folder / "wheelmill.yml").write_text(ENTRY + '    versions: ["2.0"]\n')
     assert load_config(folder / "wheelmill.yml").packages[DEMO].versions == ("2.0",)
+
+
+def tag(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("GITHUB_REF_TYPE", "tag")
+    monkeypatch.setenv("GITHUB_REF_NAME", name)
+
+
+@pytest.mark.parametrize("name", ["v1.2.3", "1.2.3", "v1.2.3-torch2.16", "v1.2.3-2", "nightly"])
+def test_a_tag_may_be_of_the_version_that_is_planned_or_of_none(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tag(monkeypatch, name)
+    assert load_config(folder / "wheelmill.yml").packages[DEMO].versions == ("1.2.3",)
+
+
+@pytest.mark.parametrize("versions", ["", '    versions: ["1.2.3"]\n'])
+def test_a_tag_of_another_version_is_a_fault_that_names_both(
+    versions: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tag(monkeypatch, "v1.2.4-torch2.16")
+    (folder / "wheelmill.yml").write_text(ENTRY + versions)
+    (fault,) = faults_of(folder / "wheelmill.yml")
+    assert "demo.versions: is 1.2.3, and the tag v1.2.4-torch2.16 is of 1.2.4" in fault
+
+
+def test_one_tag_may_be_of_one_of_several_packages(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tag(monkeypatch, "v2.0")
+    (folder / "wheelmill.yml").write_text(ENTRY + '  other:\n    source: .\n    versions: ["2.0"]\n')
+    assert len(load_config(folder / "wheelmill.yml").packages) == 2
+
+
+def test_tags_of_a_factory_are_of_none_of_its_packages(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tag(monkeypatch, "v9")
+    (folder / "wheelmill.yml").rename(folder / "packages.yml")
+    for name in ("compatibility.yml", "images.yml"):
+        shutil.copy(own_installation.CONFIG / name, folder)
+    assert load_config(folder).packages[DEMO].versions == ("1.2.3",)
+
+
+TOOLS = {
+    "setuptools-scm": 'requires = ["setuptools_scm[toml]>=8"]\n[project]\ndynamic = ["version"]\n',
+    "hatch-vcs": 'requires = ["hatchling", "hatch-vcs"]\n[project]\ndynamic = ["version"]\n',
+    "pdm-backend": 'requires = ["pdm-backend"]\n[tool.pdm.version]\nsource = "scm"\n',
+    "poetry": 'requires = ["poetry-core", "poetry-dynamic-versioning"]\n',
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_version_that_the_build_reads_from_git_is_that_of_the_tag(
+    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"wheelmill.yml": ENTRY, "pyproject.toml": f"[build-system]\n{TOOLS[tool]}"}
+    file = repository(Commit(files), checkout=True).copy(tmp_path / "demo") / "wheelmill.yml"
+
+    def version() -> str:
+        return str(load_config(file).packages[DEMO].versions[0])
+
+    assert version() == "0.0.0"
+    for name in ("v1.2", "v2026-11-22", "latest"):  # the last two are no versions
+        subprocess.run(["git", "-C", file.parent, "tag", name], check=True)
+    assert version() == "1.2"
+    tag(monkeypatch, "v1.3.0rc1")
+    assert version() == "1.3.0rc1"
+    tag(monkeypatch, "v1.3.0-torch2.16")
+    assert version() == "1.3.0"
+    tag(monkeypatch, "nightly")
+    (fault,) = faults_of(file)
+    assert "demo.versions: is required: " in fault
 
 
 def test_a_pyproject_that_is_no_toml_is_a_fault(folder: Path) -> None:

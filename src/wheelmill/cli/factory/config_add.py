@@ -20,7 +20,7 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.config.load import OWN, load_compatibility, load_config, lock_path
 from wheelmill.config.lock import lock_packages, write_lock
 from wheelmill.config.maintenance.amend import amend, entry_text
-from wheelmill.config.maintenance.request import WORKFLOW, read_own_package, read_request, workflow_text
+from wheelmill.config.maintenance.request import WORKFLOW, own_text, read_request, workflow_text
 from wheelmill.config.model import Config
 from wheelmill.errors import UsageError
 from wheelmill.system import own_installation
@@ -112,8 +112,7 @@ def add(
         return
     with use_clones(origin.clone):
         found = survey_project(project or "", version=origin.version, subdirectory=origin.subdirectory)
-        for guess in found.guesses:
-            say(f"{guess.key or 'note'}: {guess}")
+        _say_guesses(found.guesses)
         options.print(found.name, found.entry, found.guesses)
         if not options.dry_run:
             with hold_config(options.directory) as config:
@@ -122,6 +121,11 @@ def add(
                     lock_packages(config_to_change(options.directory), {found.name}).whole(), lock_path(config.file)
                 )
             say(f"{lock_path(config.file)}: locked {found.name}; now try it: wheelmill run {found.name} --sample")
+
+
+def _say_guesses(guesses: Iterable[Guess]) -> None:
+    for guess in guesses:
+        say(f"{guess.key or 'note'}: {guess}")
 
 
 def _add_requested(issue: Path, options: EntryOptions) -> None:
@@ -188,14 +192,17 @@ def init(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the files, and write nothing.")] = False,
 ) -> None:
     """Write wheelmill.yml, its lock and a workflow, with which a package's own repository builds its wheels."""
-    package = read_own_package(directory, name=name, version=version)
+    from wheelmill.config.survey.entry import survey_checkout
+
+    survey = survey_checkout(directory, name=name, version=version)
+    _say_guesses(survey.guesses)
     repository, reference = _split(source) if source else _installed_from()
     if not (directory / ".git").exists():
         say(f"{directory.absolute()} is not the root of a checkout, where alone GitHub finds workflows")
     own, workflow = directory / OWN, directory / WORKFLOW
     lock = lock_path(own)
     contents = {
-        own: package.entry(load_compatibility(own_installation.CONFIG)),
+        own: own_text(survey, load_compatibility(own_installation.CONFIG)),
         workflow: workflow_text(repository, reference),
     }
     _refuse_others({path: text.encode() for path, text in contents.items()} | {lock: None}, directory)
@@ -211,7 +218,7 @@ def init(
     config = load_config(own, check_ranges=True)
     write_lock(lock_packages(config, ()).whole(), lock)
     say(f"{lock}: written")
-    _say_next_steps(package.name, (*contents, lock))
+    _say_next_steps(survey.name, (*contents, lock))
 
 
 def _say_next_steps(name: str, files: Iterable[Path]) -> None:

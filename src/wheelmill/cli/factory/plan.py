@@ -212,8 +212,8 @@ class PartOptions:
         bool,
         typer.Option(
             "--sample",
-            help="Of each package and platform only the oldest combination and the usual one; with --changed-since, of a"
-            " torch that is new in compatibility.yml the three packages that cost least.",
+            help="Of each package and platform only the oldest combination and the usual one; with --changed-since, of"
+            " a torch that is new in compatibility.yml the three packages that cost least.",
         ),
     ] = False
 

@@ -14,6 +14,7 @@ import typer
 from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, PlaceOptions, StoreOption, config_at, store_at
 from wheelmill.cli.shared.commands import JsonOption, print_json, say_warning
 from wheelmill.cli.shared.options import of_a_run, with_groups
+from wheelmill.config.tags import pushed_tag
 from wheelmill.release.ledger.releases import published
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _end_run(run: str, options: RunOptions, where: PlaceOptions, plan: Path, rep
     )
     outcomes = {outcome.group.group: outcome for outcome in found.outcomes}
     end = end_run(releases.ledger, run, outcomes, failures, listed=options.index in {"success", "skipped"})
-    tag = os.environ.get("GITHUB_REF_NAME", "") if os.environ.get("GITHUB_REF_TYPE") == "tag" else ""
+    tag = pushed_tag()
     again = ["gh", "workflow", "run", "wheels.yml", *(["--ref", tag] if tag else []), "-f", f"continues={run}"]
     return found, RunText(end=end, index=options.index, again=shlex.join(again))
 

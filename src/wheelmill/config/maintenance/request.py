@@ -12,16 +12,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from wheelmill.config.model import Compatibility, without_torch
-from wheelmill.config.model.package import Packages, has_torch
-from wheelmill.config.pyproject import Pyproject
-from wheelmill.config.survey.scripts import SetupScript
-from wheelmill.config.survey.sources import SourceTree
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from wheelmill.config.maintenance.amend import entry_text
+from wheelmill.config.model import Compatibility
+from wheelmill.config.model.package import Packages
 from wheelmill.config.yaml import phrase_fault, refusal, validate
-from wheelmill.errors import ConfigurationError, UsageError
-from wheelmill.names import ProjectName, ProjectVersion, project_name, project_version
+from wheelmill.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from wheelmill.config.survey.entry import SourceSurvey
 
 MAX_BYTES: Final = 64 << 10
 """GitHub's own limit for the text of an issue."""
@@ -196,65 +199,24 @@ jobs:
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class OwnPackage:
-    """Package as its source declares it."""
-
-    name: ProjectName
-    version: ProjectVersion | None
-    """Version in ``setup.py``; None if ``pyproject.toml`` has it, which every build reads."""
-    requires: tuple[str, ...]
-    """Requirements of the build."""
-    needs_torch: bool
-
-    def entry(self, compatibility: Compatibility) -> str:
-        """Return the text of ``wheelmill.yml`` for the newest torches and every Python they support."""
-        entry: dict[str, object] = {"source": "."}
-        if self.version:
-            entry["versions"] = [self.version]
-        if self.needs_torch:
-            entry["build_args"] = "--no-build-isolation"
-            entry["extra_deps"] = [*without_torch(self.requires), "torch"]
-        else:
-            entry["needs"] = "cuda"
-        newest = sorted(compatibility.torch)[-TORCHES:]
-        axis = {"torch": f">={newest[0]}"} if self.needs_torch else {"cuda": _CUDA}  # a torch supports few CUDAs
-        defaults = {"python": _PYTHON, **axis}
-        said = ["defaults:", *(f"  {key}: {json.dumps(value)}" for key, value in defaults.items())]
-        said += ["packages:", f"  {self.name}:", *(f"    {key}: {json.dumps(value)}" for key, value in entry.items())]
-        return _ENTRY + "\n".join(said) + "\n"
+def own_text(survey: SourceSurvey, compatibility: Compatibility) -> str:
+    """Return the text of ``wheelmill.yml`` for the newest torches and every Python that a package admits."""
+    needed = survey.declared.requirement_on("torch")
+    admitted = SpecifierSet() if needed is None else Requirement(needed).specifier
+    releases = sorted(compatibility.torch)
+    window = [torch for torch in releases if admitted.contains(str(torch))][-TORCHES:] or releases[-TORCHES:]
+    torch = f">={window[0]}" + (f",<={window[-1]}" if window[-1] < releases[-1] else "")
+    axis = {"torch": torch} if "needs" not in survey.entry else {"cuda": _CUDA}  # a torch supports few CUDAs
+    defaults = {"python": _of_minor_releases(survey.declared.requires_python or _PYTHON), **axis}
+    lines = ["defaults:", *(f"  {key}: {json.dumps(value)}" for key, value in defaults.items())]
+    return _ENTRY + "\n".join([*lines, "packages:", entry_text(survey.name, survey.entry)]) + "\n"
 
 
-def read_own_package(folder: Path, *, name: str | None = None, version: str | None = None) -> OwnPackage:
-    """Read ``pyproject.toml`` and ``setup.py`` of a source.
-
-    `name` and `version` are for sources that compute theirs.
-
-    Raises:
-        UsageError: the files are unreadable or lack the name or version; or a given value is invalid.
-    """
-    pyproject = Pyproject.read(folder)
-    setup = SetupScript.read(SourceTree(folder))
-    said = name or pyproject.name or next(iter(setup.argument("name")), None)
-    if not said:
-        unnamed = f"no pyproject.toml or setup.py in {folder} says the package's name"
-        raise UsageError("project-name-unknown", unnamed, hint="give it: --name NAME")
-    written = version or (None if pyproject.version else next(iter(setup.argument("version")), None))
-    if not written and not pyproject.version:
-        hint = "give the one that the next tag has: --version 1.2.3"
-        raise UsageError(
-            "version-unknown", f"no pyproject.toml or setup.py in {folder} says the version of {said}", hint=hint
-        )
-    try:
-        found = project_name(said), project_version(written) if written else None
-    except ValueError as error:
-        raise UsageError("package-invalid", str(error)) from None
-    requirements = (*pyproject.requires, *pyproject.dependencies)
-    return OwnPackage(
-        name=found[0],
-        version=found[1],
-        requires=pyproject.requires,
-        needs_torch=has_torch(requirements) or "torch" in setup.imports,
+def _of_minor_releases(requires_python: str) -> str:
+    """Return a range whose lower bounds are minor releases: a package for 3.10.2 and newer is built for 3.10."""
+    return ",".join(
+        f">={'.'.join(each.version.split('.')[:2])}" if each.operator == ">=" else str(each)
+        for each in sorted(SpecifierSet(requires_python), key=str)
     )
 
 

@@ -10,23 +10,25 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.config.fields import Unquoted
-from wheelmill.config.model import EVERY_BUILD_NEEDS
+from wheelmill.config.model import EVERY_BUILD_NEEDS, Component
 from wheelmill.config.model.package import Packages
 from wheelmill.config.pyproject import PYPROJECT
-from wheelmill.config.survey.facts import Facts
-from wheelmill.config.survey.scripts import SETUP
+from wheelmill.config.survey.facts import Declared, Facts
+from wheelmill.config.survey.scripts import SETUP, VariableRead
 from wheelmill.config.survey.sources import SourceOrigin, SourcePlace, fetch_origin, released
+from wheelmill.config.tags import versions_of_tag
 from wheelmill.config.yaml import validate
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, is_named_after, project_name, project_version
 from wheelmill.system.folders import temporary_folder
+from wheelmill.system.git import files_of_checkout
 from wheelmill.wheel.metadata import reservation
 
 _COMPILED_AT_USE: Final = (
@@ -48,13 +50,14 @@ def check_needs_build(name: str, facts: Facts) -> None:
         raise UsageError("source-incomplete", f"the source of {name} lacks {path}, which {place} names", hint=hint)
     line = facts.setup.extension_line
     if not (line or facts.build_file):
+        others = next(iter(facts.native.cuda_files), None)
         raise UsageError(
             "no-build-needed",
             f"{name} needs no build: {_why_not_compiled(facts)}",
-            hint="any installer takes its own wheel",
+            hint=f"if its build compiles {others}, write the entry" if others else "any installer takes its own wheel",
         )
     has_submodules = ".gitmodules" in facts.tree.files  # a submodule may have GPU code
-    if facts.cuda is None and not facts.native.cuda_files and not has_submodules:
+    if facts.cuda is None and not has_submodules:
         place = facts.at_setup(line) if line else facts.at_word(facts.build_file or "", "project")
         raise UsageError(
             "no-build-needed",
@@ -71,7 +74,7 @@ def _why_not_compiled(facts: Facts) -> str:
             return f"{why} ({found[0]})"
     if facts.folder + SETUP in facts.tree.files:
         return f"{facts.at_word(SETUP, 'setup(')} declares no extension"
-    return f"{facts.at_word(PYPROJECT, 'build-backend')} names a backend that compiles nothing"
+    return f"{facts.at_word(PYPROJECT, 'build-backend')} names nothing that it compiles"
 
 
 _PHRASES: Final = (
@@ -110,6 +113,9 @@ _SHORT: Final = {
     "BSD 2-CLAUSE LICENSE": "BSD-2-Clause",
 }
 _LONGEST_NAME: Final = 100
+_LICENCE_FILE: Final = re.compile(r"(^|/)(LICEN|COPYING)", re.IGNORECASE)
+_LICENCE: Final = re.compile(r"License ::|(?!.* :: )")
+"""Beginning of a field that names a licence: no classifier of another kind."""
 _LIMITED: Final = ("CC-BY-NC", "LicenseRef-")
 
 
@@ -161,6 +167,9 @@ _DISTRIBUTIONS: Final = {"pkg_resources": "setuptools<81", "yaml": "pyyaml", "sk
 """Distributions of modules with another name."""
 _OF_TORCH: Final = frozenset({"cublas", "cusparse", "cusolver"})
 """Components that torch brings: its own headers include theirs."""
+_COMMON: Final = re.compile(r"torch.*|c10.*|cuda.*|dl|m|rt|pthread|stdc\+\+|gomp")
+"""Libraries of torch, any toolkit and any system."""
+_OTHER_GPUS: Final = re.compile(r"(.*_)?(rocm|hip|xpu|musa|npu)(_.*|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,9 +208,19 @@ def _licence(facts: Facts) -> Iterator[Guess]:
     if found:
         yield Guess(key="licence", value=found.expression, says=f"reads like {found.expression}", place=found.place)
     if found is None or not found.redistributable:
+        place, text = (found.place, "") if found else _unknown_licence(facts)
         why = "does not let wheels be given to others" if found else "no licence is declared: ask its authors"
-        place = found.place if found else None
+        why = f"says {text!r}, which is no one licence that is known: read it" if text else why
         yield Guess(key="redistributable", value=False, says=why, place=place)
+
+
+def _unknown_licence(facts: Facts) -> tuple[SourcePlace | None, str]:
+    """Return the first line of a declared licence and its place; empty if there is none."""
+    for place, text in facts.declared.licences:
+        is_file = _LICENCE_FILE.search(place.file)
+        if text.strip() not in {"", "UNKNOWN"} and (is_file or (len(text) <= _LONGEST_NAME and _LICENCE.match(text))):
+            return place, " ".join(text.strip().split("\n")[0].split())[:_SHOWN]
+    return None, ""
 
 
 def _isolation(facts: Facts) -> Iterator[Guess]:
@@ -225,9 +244,22 @@ def _extra(facts: Facts, requirements: list[str]) -> Guess:
 
 def _imported_names(facts: Facts) -> list[str]:
     """Return the distributions that setup.py imports, without the source's own modules and impossible project names."""
-    own = {name.removeprefix(facts.folder).split("/")[0].removesuffix(".py") for name in facts.tree.files}
+    own = _own_modules(facts)
     names = (name for name in facts.setup.imports if name not in own and name.isascii() and name.strip("_") == name)
     return [_DISTRIBUTIONS.get(name, name) for name in names]
+
+
+def _own_modules(facts: Facts) -> set[str]:
+    """Return the source's modules, also those in a folder that setup.py puts on sys.path."""
+    own = {name.removeprefix(facts.folder).split("/")[0].removesuffix(".py") for name in facts.tree.files}
+    return own | {name.split("/")[-2] for name in facts.tree.files if name.endswith("/__init__.py")}
+
+
+def _conditional(facts: Facts) -> Iterator[Guess]:
+    known = _own_modules(facts) | {*EVERY_BUILD_NEEDS, *map(_project, facts.pyproject.requires), "torch", "ninja"}
+    for name, line in facts.setup.conditional_imports.items():
+        if name not in known:
+            yield Guess(says=f"may import {name}: add it to extra_deps if it does", place=facts.at_setup(line))
 
 
 def _project(requirement: str) -> str:
@@ -235,21 +267,34 @@ def _project(requirement: str) -> str:
 
 
 def _switches(facts: Facts) -> Iterator[Guess]:
-    found = [v for v in facts.setup.variables if _SWITCH.fullmatch(v.name) and not _NO_SWITCH.fullmatch(v.name)]
+    found = [v for v in facts.setup.variables if _is_switch(v) and not _NO_SWITCH.fullmatch(v.name)]
     env = {each.name: each.switch for each in found}
     for number, each in enumerate(found):
         says = f"reads {each.name}, which {each.switch!r} switches on"
         yield Guess(key="" if number else "env", value=env, says=says, place=facts.at_setup(each.line))
+    for place, name in facts.cmake.switches if facts.build_file else ():
+        says = f"has an option {name} that is off, which env: {{CMAKE_ARGS: -D{name}=ON}} switches on"
+        yield Guess(says=says, place=place)
+
+
+def _is_switch(read: VariableRead) -> bool:
+    return bool(_SWITCH.fullmatch(read.name)) or read.switch.lower() == "cuda"
 
 
 def _needs(facts: Facts) -> Iterator[Guess]:
     if facts.torch is None:
         place = facts.cuda[0] if facts.cuda else None
-        yield Guess(key="needs", value="cuda", says="uses CUDA and nothing of torch", place=place)
+        says = "uses CUDA and nothing of torch" if place else "nothing of torch was seen; a submodule may have GPU code"
+        yield Guess(key="needs", value="cuda", says=says, place=place)
     there = _OF_TORCH if facts.torch else frozenset()
-    used = {name: place for name, place in facts.native.components if name not in there}
-    for number, (name, place) in enumerate(used.items()):
-        yield Guess(key="" if number else "toolkit", value=[*used], says=f"includes headers of {name}", place=place)
+    linked = {name: facts.at_setup(each.line) for each in facts.extensions for name in each.libraries}
+    used = {name: (place, "includes headers of") for name, place in facts.native.components if name not in there}
+    parts = {*get_args(Component)} - there - used.keys()
+    used |= {name: (place, "links to") for name, place in linked.items() if name in parts}
+    for number, (name, (place, how)) in enumerate(used.items()):
+        yield Guess(key="" if number else "toolkit", value=[*used], says=f"{how} {name}", place=place)
+    for name in [name for name in linked if name not in get_args(Component) and not _COMMON.fullmatch(name)]:
+        yield Guess(says=f"may link to {name}: see system_packages if no source has it", place=linked[name])
 
 
 def _abi(facts: Facts) -> Iterator[Guess]:
@@ -289,10 +334,16 @@ def _architectures(facts: Facts) -> Iterator[Guess]:
         yield Guess(key="gencode", value="replace", says="writes down GPU architectures", place=place)
 
 
-def _standard(facts: Facts) -> Iterator[Guess]:
-    if found := next(facts.setup.texts_with("-std="), None):
-        says = f"asks for {found[0][:40]}, which is raised where torch's headers need more"
-        yield Guess(says=says, place=facts.at_setup(found[1]))
+_NOTED_FLAGS: Final = {
+    ("-std=",): "asks for {}, which is raised where torch's headers need more",
+    ("-march=native", "-mtune=native"): "compiles for the processor that builds ({}): others may not run it",
+}
+
+
+def _flags(facts: Facts) -> Iterator[Guess]:
+    for words, says in _NOTED_FLAGS.items():
+        if found := next(facts.setup.texts_with(*words), None):
+            yield Guess(says=says.format(found[0][:40]), place=facts.at_setup(found[1]))
 
 
 def _download(facts: Facts) -> Iterator[Guess]:
@@ -312,14 +363,20 @@ def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     """Return modules that must be importable: the declared ones, else those CMake makes, else the package itself."""
     registered = facts.native.operators and not facts.native.modules
     named = ((name, each.line) for each in facts.extensions for name in each.modules)
-    declared = {name: line for name, line in named if all(part.isidentifier() for part in name.split("."))}
+    declared = {name: line for name, line in named if all(map(_is_module, name.split(".")))}
     if declared and not registered:
         return [*declared], facts.at_setup(next(iter(declared.values()))), "the names of its extensions"
     if made := facts.cmake.modules if facts.build_file else {}:
         return [*made], next(iter(made.values())), "the modules that CMake makes"
     package = _package(facts)
-    why = "its extension registers operators and is no module" if registered else "no line names its extension"
-    return [package], facts.native.operators, f"{why}: the package stands for it"
+    why = "its extension registers operators and is no module" if registered else "its modules were not understood"
+    line = facts.setup.extension_line
+    place = facts.native.operators if registered else facts.at_setup(line) if line else None
+    return [package], place, f"{why}: the package stands for it"
+
+
+def _is_module(part: str) -> bool:
+    return part.isidentifier() and not _OTHER_GPUS.fullmatch(part)
 
 
 def _top_level(facts: Facts) -> Iterator[Guess]:
@@ -338,7 +395,8 @@ def _package(facts: Facts) -> str:
     wanted = (facts.declared.name or "").replace("-", "_").lower()
     named = next((folder for folder in folders if folder.lower() == wanted), None)
     tops = fnmatch.filter(facts.tree.own("/__init__.py"), f"{facts.folder}*/__init__.py")
-    first = next((name.split("/")[-2] for name in sorted(tops, key=lambda name: name.count("/"))), wanted)
+    others = (name.split("/")[-2] for name in sorted(tops, key=lambda name: name.count("/")))
+    first = next((name for name in others if name not in facts.setup.imports), wanted)  # setup.py imports its helpers
     return named or first
 
 
@@ -346,11 +404,12 @@ _RULES: Final[tuple[Callable[[Facts], Iterator[Guess]], ...]] = (
     _description,
     _licence,
     _isolation,
+    _conditional,
     _needs,
     _switches,
     _abi,
     _architectures,
-    _standard,
+    _flags,
     _download,
     _imports,
     _top_level,
@@ -363,6 +422,7 @@ class SourceSurvey:
 
     name: ProjectName
     guesses: tuple[Guess, ...]
+    declared: Declared
 
     @property
     def entry(self) -> dict[str, object]:
@@ -381,20 +441,42 @@ def survey_project(text: str, *, version: str | None = None, subdirectory: str |
     with temporary_folder() as place:
         origin = fetch_origin(text, version, subdirectory, place)
         facts = Facts.of(origin.folder, subdirectory or "")
-        name = _checked_name(origin, facts)
-        check_needs_build(name, facts)
-        guesses = (*_beginning(name, origin, facts), *guess_entry(facts))
-    found = SourceSurvey(name=name, guesses=guesses)
-    _, faults = validate({"packages": {name: found.entry}}, Packages, Path())
+        name = _checked_name((facts.declared.name if origin.source else None) or origin.name)
+        return _survey(name, facts, _beginning(name, origin, facts))
+
+
+def survey_checkout(folder: Path, *, name: str | None = None, version: str | None = None) -> SourceSurvey:
+    """Survey the checkout of a package that is built in its own repository, as `survey_project` does.
+
+    `name` and `version` are for sources that compute theirs.
+    """
+    facts = Facts.of(folder, files=files_of_checkout(folder))
+    if not (said := name or facts.declared.name):
+        unnamed = f"no {PYPROJECT} or {SETUP} in {folder} says the package's name"
+        raise UsageError("project-name-unknown", unnamed, hint="give it: --name NAME")
+    project = _checked_name(said)
+    beginning = [Guess(key="source", value=".", says="this checkout")]
+    if facts.pyproject.is_versioned_by_tags and not version:
+        place = facts.at_word(PYPROJECT, "requires")
+        beginning += [Guess(says="reads its version from git: the tag's is built", place=place)]
+    elif version or not facts.pyproject.version:
+        beginning += [_version(project, version or facts.declared.version)]
+    return _survey(project, facts, beginning)
+
+
+def _survey(name: ProjectName, facts: Facts, beginning: Iterable[Guess]) -> SourceSurvey:
+    check_needs_build(name, facts)
+    found = SourceSurvey(name=name, guesses=(*beginning, *guess_entry(facts)), declared=facts.declared)
+    _, faults = validate({"packages": {name: found.entry}}, Packages, facts.tree.folder)
     if faults:
         lines = (f"{'.'.join(map(str, key_path[2:]))}: {message}" for key_path, message in faults)
         raise UsageError("entry-impossible", f"no entry can be made of the source of {name}:\n" + "\n".join(lines))
     return found
 
 
-def _checked_name(origin: SourceOrigin, facts: Facts) -> ProjectName:
+def _checked_name(text: str) -> ProjectName:
     try:
-        name = project_name((facts.declared.name if origin.source else None) or origin.name)
+        name = project_name(text)
     except ValueError as error:
         raise UsageError("project-name-invalid", f"the source does not give a valid project name: {error}") from None
     if reason := reservation(name):
@@ -402,19 +484,23 @@ def _checked_name(origin: SourceOrigin, facts: Facts) -> ProjectName:
     return name
 
 
-def _beginning(name: ProjectName, origin: SourceOrigin, facts: Facts) -> Iterator[Guess]:
-    """Yield the keys that identify the source."""
-    for note in origin.notes:
-        yield Guess(says=note)
-    version = origin.version or facts.declared.version
+def _version(name: ProjectName, version: str | None) -> Guess:
     if version is None:
         raise UsageError(
             "version-unknown", f"nothing in the source says the version of {name}", hint="give it: --version 1.2.3"
         )
     try:
-        yield Guess(key="versions", value=[project_version(version)], says="the newest, or what was named")
+        return Guess(key="versions", value=[project_version(version)], says="the newest, or what was named")
     except ValueError as error:
         raise UsageError("version-invalid", str(error)) from None
+
+
+def _beginning(name: ProjectName, origin: SourceOrigin, facts: Facts) -> Iterator[Guess]:
+    """Yield the keys that identify the source."""
+    for note in origin.notes:
+        yield Guess(says=note)
+    tagged = versions_of_tag(str(origin.source.get("ref", ""))) if facts.pyproject.is_versioned_by_tags else ()
+    yield _version(name, origin.version or facts.declared.version or next(iter(tagged), None))
     if origin.source:
         yield Guess(key="source", value=origin.source, says="the repository that was named")
         others = released(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from packaging.metadata import RawMetadata
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from wheelmill.config.model.package import has_torch
 from wheelmill.config.pyproject import PYPROJECT, Pyproject
 from wheelmill.config.survey.scripts import SETUP, ExtensionCall, SetupScript
 from wheelmill.config.survey.sources import CUDA, NATIVE, SourcePlace, SourceTree
@@ -41,6 +42,7 @@ class Declared:
     summary: str
     requires: tuple[str, ...]
     """Declared requirements of its wheels."""
+    requires_python: str | None
     urls: tuple[str, ...]
     licences: tuple[tuple[SourcePlace, str], ...]
     """Texts that may name its licence, the surest first."""
@@ -77,6 +79,7 @@ def read_declared(tree: SourceTree, folder: str, pyproject: Pyproject, setup: Se
         version=fields.get("version") or fallback["version"],
         summary=(fields.get("summary") or fallback["description"] or "").replace("UNKNOWN", ""),
         requires=tuple(requires),
+        requires_python=_text(project.get("requires-python")) or next(iter(setup.argument("python_requires")), None),
         urls=tuple(url for url in urls if url),
         licences=tuple(_licences(tree, folder, fields, project, setup)),
         file=folder + file,
@@ -153,6 +156,11 @@ _COMPONENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "nccl": ("nccl",),
     "nvtx": ("nvtx3/", "nvToolsExt"),
     "nvrtc": ("nvrtc",),
+    "nvjitlink": ("nvJitLink",),
+    "nvjpeg": ("nvjpeg",),
+    "nvml": ("nvml.h",),
+    "npp": ("npp",),
+    "cufile": ("cufile",),
     "profiler-api": ("cuda_profiler_api", "cudaProfiler"),
 }
 """Components of the toolkit besides the compiler, with the beginnings of their headers' names."""
@@ -172,6 +180,9 @@ _CMAKE_PLACE: Final = re.compile(
 )
 _CMAKE_LIST: Final = re.compile(
     r"\bset\s*\(\s*CMAKE_CUDA_ARCHITECTURES\s+\"?(?:\d|all|native)|\bCUDA_ARCHITECTURES\s+\"?\d|arch=compute_\d|-arch=sm_\d"
+)
+_CMAKE_SWITCH: Final = re.compile(
+    r"\boption\s*\(\s*(\w*(?<!NO_)CUDA)\s+\"[^\"]{0,200}\"\s*(?:OFF|FALSE|0)?\s*\)", re.IGNORECASE
 )
 _CMAKE_NUMPY: Final = re.compile(r"\bfind_package\s*\(\s*Python3?\b[^)]{0,500}\bNumPy\b", re.IGNORECASE)
 _CMAKE_DOWNLOAD: Final = re.compile(
@@ -247,6 +258,11 @@ class CMakeFiles:
         return self._first(_CMAKE_TORCH)
 
     @property
+    def switches(self) -> Iterator[tuple[SourcePlace, str]]:
+        """Options for CUDA that are off by default."""
+        return ((place, match[1]) for place, match in self._tree.search(_CMAKE_SWITCH, *_CMAKE))
+
+    @property
     def numpy(self) -> SourcePlace | None:
         """First line that requests numpy headers."""
         return self._first(_CMAKE_NUMPY)
@@ -290,12 +306,12 @@ class Facts:
     declared: Declared
 
     @classmethod
-    def of(cls, source: Path, subdirectory: str = "") -> Facts:
+    def of(cls, source: Path, subdirectory: str = "", *, files: Iterable[Path] | None = None) -> Facts:
         """Read the facts of a source.
 
-        `source` is the whole source and `subdirectory` the folder that is built; empty for the whole.
+        `subdirectory` is the folder that is built; empty for the whole. `files` are those of a checkout; None for all.
         """
-        tree = SourceTree(source)
+        tree = SourceTree(source, files)
         folder = f"{subdirectory.strip('/')}/" if subdirectory else ""
         if not any(name.startswith(folder) for name in tree.files):
             raise UsageError(
@@ -338,6 +354,8 @@ class Facts:
             return place, "includes torch's headers"
         if self.build_file and (place := self.cmake.torch):
             return place, "links to torch"
+        if has_torch(self.pyproject.requires):
+            return self.at_word(PYPROJECT, "torch"), "requires torch"
         return None
 
     @functools.cached_property
@@ -350,7 +368,7 @@ class Facts:
             return place, "asks for CUDA"
         if self.extensions and (found := next(self.setup.texts_with("cuda", "CUDA", "nvcc"), None)):
             return self.at_setup(found[1]), "speaks of CUDA"
-        return None
+        return next(((SourcePlace(file=name, line=1), "is GPU code") for name in self.native.cuda_files), None)
 
     @property
     def missing(self) -> tuple[SourcePlace, str] | None:

@@ -211,6 +211,8 @@ class ExtensionCall:
     """Possible names; none if they are computed."""
     sources: Texts
     """Files and patterns, without computed ones."""
+    libraries: Texts
+    """Libraries that it may link to."""
     limited: bool
     """True if it keeps to Python's stable ABI."""
     line: int
@@ -248,6 +250,7 @@ class SetupScript(Script):
         """First line that declares an extension, understood or not; None if there is none."""
         lines = [each.line for each in self.extensions]
         lines += [value.lineno for value in self._given("ext_modules") if not self._is_empty(value)]
+        lines += [line for text, line in self.texts_with("ext_modules") if text == "ext_modules"]  # for setup(**those)
         return next(iter(lines), None)
 
     def _is_empty(self, node: ast.expr) -> bool:
@@ -270,6 +273,7 @@ class SetupScript(Script):
                         kinds=kinds,
                         modules=self.texts(given.get("name")),
                         sources=self.texts(given.get("sources")),
+                        libraries=self.texts(given.get("libraries")),
                         limited=isinstance(limited, ast.Constant) and limited.value is True,
                         line=call.lineno,
                     )
@@ -282,7 +286,8 @@ class SetupScript(Script):
         found: dict[str, VariableRead] = {}
         for node, key, default in self._readings():
             (fallback,) = self.texts(default)[:1] or ("",)
-            switch = self._compared_text(node) or _OPPOSITE.get(fallback, "1")
+            compared = self._compared_text(node)
+            switch = _OPPOSITE.get(compared or fallback, compared or "1")
             for name in self.texts(key):
                 read = VariableRead(name=name, default=fallback, switch=switch, line=node.lineno)
                 found.setdefault(name, read)
@@ -292,8 +297,16 @@ class SetupScript(Script):
     def imports(self) -> dict[str, int]:
         """Third-party modules that the script imports, by the name before the first dot, with their lines.
 
-        The standard library is excluded, and so are optional imports other than torch.
+        The standard library is excluded, and so are conditional imports other than torch.
         """
+        return self._imported(conditional=False)
+
+    @property
+    def conditional_imports(self) -> dict[str, int]:
+        """Third-party modules that the script may import, beside `imports`."""
+        return {name: line for name, line in self._imported(conditional=True).items() if name not in self.imports}
+
+    def _imported(self, *, conditional: bool) -> dict[str, int]:
         found: dict[str, int] = {}
         for node in self.nodes:
             match node:
@@ -304,7 +317,8 @@ class SetupScript(Script):
                 case _:
                     continue
             for name in (name.partition(".")[0] for name in names):
-                if name not in sys.stdlib_module_names and (name == "torch" or not self._is_optional(node)):
+                wanted = name == "torch" or self._is_conditional(node) is conditional
+                if wanted and name not in sys.stdlib_module_names:
                     found.setdefault(name, node.lineno)
         return found
 
@@ -348,10 +362,15 @@ class SetupScript(Script):
                 return next((text for text in found if text), None)
         return None
 
-    def _is_optional(self, node: ast.AST) -> bool:
+    def _is_conditional(self, node: ast.AST) -> bool:
         while (above := self.above.get(node)) is not None:
-            if isinstance(above, ast.Try) and above.handlers:
-                return True
+            match above:
+                case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))) | ast.Try(handlers=[]):
+                    pass
+                case ast.If() | ast.Try():
+                    return True
+                case _:
+                    pass
             node = above
         return False
 

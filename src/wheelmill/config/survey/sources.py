@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -154,11 +154,11 @@ class SourcePlace:
 class SourceTree:
     """The files below a folder, without links."""
 
-    def __init__(self, folder: Path) -> None:
-        """List a folder."""
+    def __init__(self, folder: Path, files: Iterable[Path] | None = None) -> None:
+        """List a folder, or only `files` in it."""
         self.folder = folder
         names = []
-        for count, path in enumerate(_files_below(folder)):
+        for count, path in enumerate(_plain_files(_paths_below(folder) if files is None else files)):
             if count == MAX_FILES:
                 raise UsageError("too-many-files", f"the source has more than {MAX_FILES} files")
             names.append(path.relative_to(folder).as_posix())
@@ -177,12 +177,15 @@ class SourceTree:
         return content
 
     def search(self, pattern: re.Pattern[str], *suffixes: str) -> Iterator[tuple[SourcePlace, re.Match[str]]]:
-        """Find a pattern in the source's own files with these suffixes."""
+        """Find a pattern in the source's own files with these suffixes, outside of comments of Python and CMake."""
         left = MAX_SEARCHED
         for name in self.own(*suffixes):
             text = self._beginning(name, min(MAX_FILE, left)).decode(errors="replace")
             left -= len(text)
             for match in pattern.finditer(text):
+                before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+                if "#" in before and not name.endswith(NATIVE):
+                    continue
                 yield SourcePlace(file=name, line=text.count("\n", 0, match.start()) + 1), match
 
     def _beginning(self, name: str, length: int) -> bytes:
@@ -190,9 +193,9 @@ class SourceTree:
             return file.read(length)
 
 
-def _files_below(folder: Path) -> Iterator[Path]:
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = Path(place, name)
-            if path.is_file() and not path.is_symlink():
-                yield path
+def _paths_below(folder: Path) -> Iterator[Path]:
+    return (Path(place, name) for place, _, names in os.walk(folder) for name in names)
+
+
+def _plain_files(paths: Iterable[Path]) -> Iterator[Path]:
+    return (path for path in paths if path.is_file() and not path.is_symlink())

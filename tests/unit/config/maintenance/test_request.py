@@ -1,11 +1,13 @@
 """A package request becomes an entry, or is refused."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.git_repositories import Commit, repository
 from tests.refusals import coded
 from wheelmill.config.load import load_compatibility, load_config
 from wheelmill.config.maintenance.request import (
@@ -13,12 +15,13 @@ from wheelmill.config.maintenance.request import (
     MAX_BYTES,
     QUESTIONS,
     TORCHES,
-    read_own_package,
+    own_text,
     read_request,
     workflow_text,
 )
+from wheelmill.config.survey.entry import survey_checkout
 from wheelmill.errors import ConfigurationError, UsageError
-from wheelmill.names import project_name
+from wheelmill.names import TorchVersion, project_name
 from wheelmill.system import own_installation
 
 FORM = Path(__file__).parents[4] / ".github" / "ISSUE_TEMPLATE" / "package-request.yml"
@@ -156,82 +159,127 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes | None, said: st
 
 
 DEMO = project_name("my-kernels")
-PYPROJECT = '[build-system]\nrequires = ["setuptools", "ninja>=1.11"{torch}]\n[project]\nname = "My_Kernels"\n{rest}'
+PYPROJECT = (
+    '[build-system]\nrequires = ["setuptools", "ninja>=1.11"]\n[project]\nname = "My_Kernels"\nversion = "1.2"\n'
+)
 SETUP = """
-import torch.utils.cpp_extension as cpp
+import os
+from torch.utils.cpp_extension import CUDAExtension
 raise SystemExit("was run")
-setuptools.setup(name="my_kernels", version="1.10", ext_modules=[])
+forced = os.getenv("FORCE_CUDA", "0") == "1"
+flags = ["-gencode=arch=compute_80,code=sm_80"]
+setuptools.setup(name="my_kernels", version="1.10", ext_modules=[CUDAExtension("my_kernels._C", ["ops.cu"])])
 """
+PLAIN = 'setup(ext_modules=[Extension("my_kernels._C", ["ops.cu"])])'
 
 
-def entry_of(folder: Path, **given: str) -> str:
+def content_of(folder: Path, *, setup: str = SETUP, pyproject: str = PYPROJECT, **given: str) -> dict[str, Any]:
     """What is written for a source, once it was read back."""
-    facts = load_compatibility(own_installation.CONFIG)
-    text = read_own_package(folder, **given).entry(facts)
+    for name, text in {"setup.py": setup, "ops.cu": "", "LICENSE": "Apache License\nVersion 2.0"}.items():
+        (folder / name).write_text(text)
+    if pyproject:
+        (folder / "pyproject.toml").write_text(pyproject)
+    text = own_text(survey_checkout(folder, **given), load_compatibility(own_installation.CONFIG))
     (folder / "wheelmill.yml").write_text(text)
-    assert load_config(folder / "wheelmill.yml").packages.keys() == {DEMO}
-    return text
+    assert load_config(folder / "wheelmill.yml", check_ranges=True).packages.keys() == {DEMO}
+    content: dict[str, Any] = yaml.safe_load(text)
+    return content
 
 
-def test_a_package_with_torch_is_built_for_the_newest_ones(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text(PYPROJECT.format(torch=', "torch"', rest='version = "1.2"\n'))
-    content = yaml.safe_load(entry_of(tmp_path))
-    assert content["packages"] == {
+def test_an_own_package_has_the_keys_that_a_survey_gives(tmp_path: Path) -> None:
+    assert content_of(tmp_path)["packages"] == {
         "my-kernels": {
             "source": ".",
+            "licence": "Apache-2.0",
             "build_args": "--no-build-isolation",
-            "extra_deps": ["ninja>=1.11", "setuptools", "torch"],
+            "extra_deps": ["ninja>=1.11", "setuptools", "wheel", "torch"],
+            "env": {"FORCE_CUDA": "1"},
+            "gencode": "replace",
+            "test_import": ["torch", "my_kernels._C"],
         }
     }
+
+
+@pytest.mark.parametrize(
+    ("dependency", "admitted"),
+    [
+        ("", lambda torches: torches[-TORCHES:]),
+        ('"torch<=2.9"', lambda torches: [t for t in torches if t <= TorchVersion(2, 9)]),
+    ],
+)
+def test_torches_are_the_newest_that_the_package_admits(
+    dependency: str, admitted: Callable[[list[TorchVersion]], list[TorchVersion]], tmp_path: Path
+) -> None:
+    content_of(tmp_path, pyproject=f"{PYPROJECT}dependencies = [{dependency}]\n")
     config = load_config(tmp_path / "wheelmill.yml")
     window = config.packages[DEMO].window.torch
     assert window
-    built = [torch for torch in config.compatibility.torch if str(torch) in window]
-    assert built == sorted(config.compatibility.torch)[-TORCHES:]
+    built = [torch for torch in sorted(config.compatibility.torch) if str(torch) in window]
+    assert built == admitted(sorted(config.compatibility.torch))[-TORCHES:]
     assert config.packages[DEMO].versions == ("1.2",)
 
 
+@pytest.mark.parametrize("required", [">=3.12", ">=3.12.4"])
+def test_pythons_are_those_that_the_package_admits(required: str, tmp_path: Path) -> None:
+    content = content_of(tmp_path, pyproject=f'{PYPROJECT}requires-python = "{required}"\n')
+    assert content["defaults"]["python"] == ">=3.12"
+
+
 def test_a_package_without_torch_is_built_in_isolation(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text(PYPROJECT.format(torch="", rest='version = "1.2"\n'))
-    content = yaml.safe_load(entry_of(tmp_path))
-    assert content["packages"] == {"my-kernels": {"source": ".", "needs": "cuda"}}
+    content = content_of(tmp_path, setup=PLAIN)
+    entry = content["packages"]["my-kernels"]
+    assert (entry["needs"], entry.get("build_args")) == ("cuda", None)
     assert "torch" not in content["defaults"]
 
 
-@pytest.mark.parametrize("dependency", ["torch", "torch>=2.10"])
-def test_torch_may_be_what_it_depends_on(dependency: str, tmp_path: Path) -> None:
-    rest = f'version = "1.2"\ndependencies = ["{dependency}"]\n'
-    (tmp_path / "pyproject.toml").write_text(PYPROJECT.format(torch="", rest=rest))
-    assert 'extra_deps: ["ninja>=1.11", "setuptools", "torch"]' in entry_of(tmp_path)
+def test_torch_may_be_what_its_build_requires(tmp_path: Path) -> None:
+    content = content_of(tmp_path, setup=PLAIN, pyproject=PYPROJECT.replace("ninja>=1.11", "torch"))
+    assert content["packages"]["my-kernels"]["extra_deps"][-1] == "torch"
 
 
 def test_setup_py_is_read_and_not_run(tmp_path: Path) -> None:
-    (tmp_path / "setup.py").write_text(SETUP)
-    text = entry_of(tmp_path)
-    assert 'extra_deps: ["torch"]' in text
-    assert load_config(tmp_path / "wheelmill.yml").packages[DEMO].versions == ("1.10",)
+    assert content_of(tmp_path, pyproject="")["packages"]["my-kernels"]["versions"] == ["1.10"]
+
+
+def test_a_version_that_is_read_from_git_is_not_written_down(tmp_path: Path) -> None:
+    by_tags = PYPROJECT.replace("ninja>=1.11", "setuptools-scm").replace('version = "1.2"', 'dynamic = ["version"]')
+    assert "versions" not in content_of(tmp_path, setup=PLAIN, pyproject=by_tags)["packages"]["my-kernels"]
 
 
 @pytest.mark.parametrize(
     ("given", "code"), [({"version": "1.0"}, "project-name-unknown"), ({"name": "my-kernels"}, "version-unknown")]
 )
 def test_what_a_source_computes_must_be_said(given: dict[str, str], code: str, tmp_path: Path) -> None:
-    (tmp_path / "setup.py").write_text("setup(name=NAME, version=read('VERSION'))")
+    computed = {"setup": PLAIN.replace("setup(", "setup(name=NAME, version=read('VERSION'), "), "pyproject": ""}
     with pytest.raises(UsageError, check=coded(code)):
-        read_own_package(tmp_path, **given)
-    assert 'versions: ["1.0"]' in entry_of(tmp_path, name="my-kernels", version="1.0")
+        content_of(tmp_path, **computed, **given)
+    entry = content_of(tmp_path, **computed, name="my-kernels", version="1.0")["packages"]["my-kernels"]
+    assert entry["versions"] == ["1.0"]
 
 
 @pytest.mark.parametrize("content", ["setup(", "\0", "(" * 10_000])
 def test_a_setup_py_that_is_no_python_is_named(content: str, tmp_path: Path) -> None:
-    (tmp_path / "setup.py").write_text(content)
     with pytest.raises(UsageError, check=coded("setup-script-invalid", "setup.py")):
-        read_own_package(tmp_path)
+        content_of(tmp_path, setup=content)
+
+
+def test_a_package_for_the_cpu_is_refused_before_anything_is_compiled(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text('setup(name="demo", version="1", ext_modules=[Extension("a", ["a.cpp"])])')
+    with pytest.raises(UsageError, check=coded("no-build-needed", "setup.py:1")):
+        survey_checkout(tmp_path)
+
+
+def test_ignored_files_of_a_checkout_are_not_read(tmp_path: Path) -> None:
+    files = {".gitignore": "env\n", "setup.py": PLAIN, "ops.cu": "", "pyproject.toml": PYPROJECT}
+    checkout = repository(Commit(files), checkout=True).copy(tmp_path / "demo")
+    (checkout / "env").mkdir()
+    (checkout / "env" / "other.cu").write_text("#include <torch/extension.h>")
+    assert survey_checkout(checkout).entry["needs"] == "cuda"
 
 
 def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, check=coded("package-invalid")):
-        read_own_package(tmp_path, name="a b", version="1")
+    with pytest.raises(UsageError, check=coded("project-name-invalid")):
+        content_of(tmp_path, name="a b")
 
 
 def test_the_workflow_calls_ours_at_one_commit() -> None:

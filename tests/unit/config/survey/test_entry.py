@@ -14,6 +14,9 @@ from wheelmill.errors import UsageError
 KERNEL = "#include <torch/extension.h>\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {}\n"
 MIT = "Permission is hereby granted, free of charge, to any person obtaining a copy"
 
+SCIKIT = '[build-system]\nrequires = []\nbuild-backend = "scikit_build_core.build"\n'
+CLASSIFIED = '[project]\nname = "demo"\nclassifiers = ["License :: {} License", "Topic :: Other"]\n'
+
 
 def entry(facts: Facts) -> dict[str, Any]:
     return {guess.key: guess.value for guess in guess_entry(facts) if guess.key}
@@ -48,6 +51,9 @@ def test_build_requirements_are_kept_but_for_torch_and_imports_are_added(source:
         ('os.getenv("FORCE_CUDA", "0") == "1"', {"FORCE_CUDA": "1"}),
         ('os.getenv("DEMO_FORCE_BUILD", "FALSE") == "TRUE"', {"DEMO_FORCE_BUILD": "TRUE"}),
         ('os.environ.get("DEMO_BUILD_LEGACY_CUDA") != "1"', {"DEMO_BUILD_LEGACY_CUDA": "1"}),
+        ('os.getenv("DEMO_BACKEND", "cpu") == "cuda"', {"DEMO_BACKEND": "cuda"}),
+        ('os.getenv("DEMO_BACKEND", "cpu") == "metal"', None),
+        ('os.getenv("DEMO_WITH_OPS", "1") == "0"', {"DEMO_WITH_OPS": "1"}),
         ('os.getenv("DEMO_SKIP_CUDA_BUILD", "FALSE") == "TRUE"', None),
         ('os.getenv("FORCE_ONLY_CPU", "0") == "1"', None),
         ('os.getenv("CUDA_HOME")', None),
@@ -157,6 +163,8 @@ def test_architectures_that_cmake_writes_down_are_replaced(source: Source) -> No
     facts = source(**{"pyproject.toml": build, "CMakeLists.txt": cmake, "a.cu": ""})
     assert entry(facts)["gencode"] == "replace"
     assert any(text.startswith("CMakeLists.txt:3: downloads something") for text in said(facts))
+    commented = source(**{"CMakeLists.txt": "project(demo LANGUAGES CUDA)\n# such as -gencode arch=compute_70\n"})
+    assert "gencode" not in entry(commented)
 
 
 @pytest.mark.parametrize(
@@ -173,6 +181,70 @@ def test_a_licence_says_whether_others_may_be_given_wheels(text: str, keys: dict
     assert {key: found[key] for key in ("licence", "redistributable") if key in found} == keys
 
 
+@pytest.mark.parametrize(
+    ("files", "quoted"),
+    [
+        ({"LICENSE": "Demo Licence\nall rights reserved"}, "LICENSE:1: says 'Demo Licence', which is no one licence"),
+        ({"pyproject.toml": CLASSIFIED.format("OSI Approved :: BSD")}, "says 'License :: OSI Approved :: BSD License'"),
+        ({"pyproject.toml": CLASSIFIED.format("Other/Proprietary")}, "says 'License :: Other/Proprietary License'"),
+        ({"pyproject.toml": CLASSIFIED.format("OSI Approved :: MIT")}, None),
+        ({}, "no licence is declared"),
+    ],
+)
+def test_a_licence_that_is_not_known_is_quoted(files: dict[str, str], quoted: str | None, source: Source) -> None:
+    facts = source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": KERNEL, **files})
+    assert ("redistributable" in entry(facts)) is (quoted is not None)
+    assert quoted is None or any(quoted in line for line in said(facts))
+
+
+def test_a_build_for_one_processor_is_quoted(source: Source) -> None:
+    setup = CUDA_SETUP.replace('["csrc/ops.cu"]', '["csrc/ops.cu"], extra_compile_args=["-march=native"]')
+    (line,) = [line for line in said(source(**{"setup.py": setup, "csrc/ops.cu": KERNEL})) if "native" in line]
+    assert line.startswith("setup.py:8: ")
+    assert not [line for line in said(source(**{"setup.py": CUDA_SETUP})) if "native" in line]
+
+
+def test_libraries_to_link_are_components_or_named(source: Source) -> None:
+    setup = CUDA_SETUP.replace('["csrc/ops.cu"]', '["csrc/ops.cu"], libraries=["nvjpeg", "cublas", "cudart", "metis"]')
+    facts = source(**{"setup.py": setup, "csrc/ops.cu": KERNEL})
+    assert entry(facts)["toolkit"] == ["nvjpeg"]
+    assert [line.partition(":see")[0] for line in said(facts) if " link to " in line] == [
+        "setup.py:8: may link to metis: see system_packages if no source has it"
+    ]
+
+
+def test_an_option_of_cmake_that_is_off_is_named(source: Source) -> None:
+    cmake = (
+        "project(demo LANGUAGES CXX CUDA)\n"
+        'option(WITH_CUDA "use CUDA" OFF)\noption(WITH_NO_CUDA "" OFF)\noption(USE_CUDA "use it" ON)\n'
+    )
+    facts = source(**{"pyproject.toml": SCIKIT, "CMakeLists.txt": cmake, "a.cu": ""})
+    (line,) = [line for line in said(facts) if "CMAKE_ARGS" in line]
+    assert line.startswith("CMakeLists.txt:2: has an option WITH_CUDA ")
+
+
+def test_what_a_condition_imports_is_named_and_not_required(source: Source) -> None:
+    setup = f"if DEVICE:\n    import parrots\nif __name__ == '__main__':\n    import packaging\n{CUDA_SETUP}"
+    facts = source(**{"setup.py": setup, "csrc/ops.cu": KERNEL})
+    assert entry(facts)["extra_deps"] == ["setuptools", "packaging", "ninja", "wheel", "torch"]
+    assert [line for line in said(facts) if "may import" in line] == [
+        "setup.py:2: may import parrots: add it to extra_deps if it does"
+    ]
+
+
+def test_helpers_of_the_build_are_neither_requirements_nor_modules(source: Source) -> None:
+    setup = f"import helpers, inner\n{CUDA_SETUP.replace('demo._C', '_')}".replace('"_"', "NAME")
+    files = {"helpers/__init__.py": "", "install/inner/__init__.py": "", "csrc/ops.cu": KERNEL}
+    found = entry(source(**{"setup.py": setup, **files}))
+    assert (found["extra_deps"], found["test_import"]) == (["setuptools", "ninja", "wheel", "torch"], ["torch", "demo"])
+
+
+def test_modules_for_other_gpus_are_not_imported(source: Source) -> None:
+    setup = CUDA_SETUP.replace("ext_modules=[", 'ext_modules=[CUDAExtension("demo._rocm_C", ["a.cu"]), ')
+    facts = source(**{"setup.py": setup, "csrc/ops.cu": KERNEL})
+    assert entry(facts)["test_import"] == ["torch", "demo._C"]
+
+
 def test_a_build_in_a_subdirectory_is_described_from_there_if_it_is_there(source: Source) -> None:
     facts = source("hopper", **{"hopper/setup.py": CUDA_SETUP, "hopper/csrc/ops.cu": KERNEL, "setup.py": "x ="})
     assert entry(facts)["test_import"] == ["torch", "demo._C"]
@@ -182,7 +254,6 @@ def test_a_build_in_a_subdirectory_is_described_from_there_if_it_is_there(source
 
 
 PLAIN = "from setuptools import setup\nsetup(name='demo')\n"
-SCIKIT = '[build-system]\nrequires = []\nbuild-backend = "scikit_build_core.build"\n'
 
 
 @pytest.mark.parametrize(
@@ -220,6 +291,18 @@ def test_an_extension_that_is_not_understood_is_one(source: Source) -> None:
     check_needs_build("demo", source(**{"setup.py": setup, "a.cu": ""}))
     with pytest.raises(UsageError, check=coded("no-build-needed", "setup.py:2")):
         check_needs_build("demo", source(**{"setup.py": "none = []\nsetup(ext_modules=none)"}))
+
+
+def test_extensions_may_be_among_arguments_that_are_collected(source: Source) -> None:
+    setup = "arguments['ext_modules'] = made_elsewhere()\nsetup(**arguments)\n"
+    check_needs_build("demo", source(**{"setup.py": setup, "demo.cu": ""}))
+
+
+def test_gpu_code_that_no_extension_compiles_is_named(source: Source) -> None:
+    facts = source(**{"setup.py": PLAIN, "demo.cu": "", "demo/a.py": "# cpp_extension.load(name='demo')\n"})
+    with pytest.raises(UsageError, check=coded("no-build-needed", "setup.py:2 declares no extension")) as refused:
+        check_needs_build("demo", facts)
+    assert "demo.cu" in (refused.value.hint or "")
 
 
 def test_gpu_code_may_be_in_a_submodule(source: Source) -> None:
