@@ -110,6 +110,10 @@ RIGHT: Mapping[str, Any] = {
 """Answers by path below the repository."""
 
 
+LARGEST_PAGE = {"/actions/variables": 30, "/actions/organization-variables": 30}
+"""Entries, as GitHub's description of its API has them, where that is not 100."""
+
+
 def _set(path: str, **values: Any) -> Callable[[dict[str, Any]], None]:
     return lambda answers: answers[path].update(values)
 
@@ -174,8 +178,24 @@ class Hosted:
         if path in self.hidden:
             return 403, {}, {"message": "Resource not accessible by personal access token"}
         if path in self.answers:
-            return 200, {}, self.answers[path]
+            return self._page(call, path)
         return 404, {}, {"message": "Not Found"}
+
+    def _page(self, call: Call, path: str) -> Answer:
+        """A page of a list with a link to the next one, or what is no list."""
+        content = self.answers[path]
+        within = path.rpartition("/")[2].replace("deployment-", "").replace("-", "_")
+        within = within.removeprefix("organization_")
+        entries = content if isinstance(content, list) else content.get(within) if isinstance(content, dict) else None
+        if not isinstance(entries, list):
+            return 200, {}, content
+        size = min(int(call.query.get("per_page", 30)), LARGEST_PAGE.get(path, 100))
+        page = int(call.query.get("page", 1))
+        shown = entries[(page - 1) * size : page * size]
+        api = self.github.environment["GITHUB_API_URL"]
+        following = f'<{api}{call.path}?per_page={size}&page={page + 1}>; rel="next"'
+        headers = {"Link": following} if page * size < len(entries) else {}
+        return 200, headers, shown if isinstance(content, list) else {**content, within: shown}
 
     @property
     def environment(self) -> dict[str, str]:

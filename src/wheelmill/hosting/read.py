@@ -23,7 +23,6 @@ from wheelmill.system.progress import QUIET, Clock
 
 ADMINISTRATION: Final = "Administration: read"
 """The permission that most settings need."""
-_PER_PAGE: Final = 100
 _MOST: Final = 5_000
 """Entries of one list that are read; GitHub takes 500 variables and 100 environments."""
 _LONGEST: Final = 60
@@ -111,17 +110,18 @@ class Answers:
     def all(self, path: str, *, within: str | None = None) -> list[JsonObject]:
         """Read a list of objects page after page; `within` is its key if the answer is an object."""
         found: list[JsonObject] = []
-        for number in range(1, _MOST // _PER_PAGE + 1):
-            answer = self._calls.answer(f"reading {path}", path, per_page=_PER_PAGE, page=number)
+        for answer in self._calls.pages(f"reading {path}", f"{path}?per_page=100"):
             entries = answer if within is None else answer.get(within) if isinstance(answer, dict) else None
             if not isinstance(entries, list):
                 raise NetworkError(
                     "answer-invalid", f"reading {path}: expected a list{f' of {within}' if within else ''}"
                 )
+            if not entries:
+                break
             found += (JsonObject.of(path, entry) for entry in entries)
-            if len(entries) < _PER_PAGE:
-                return found
-        raise NetworkError("answer-too-long", f"reading {path}: there are more than {_MOST}")
+            if len(found) > _MOST:
+                raise NetworkError("answer-too-long", f"reading {path}: there are more than {_MOST}")
+        return found
 
 
 def _setting(what: str, needs: str) -> Callable[[Callable[[Any], Value]], cached_property[Value | Unseen]]:

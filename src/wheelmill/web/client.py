@@ -109,6 +109,11 @@ _REDIRECTS: Final = 10
 _TRUST: Final = "SSL_CERT_FILE names a file of the authorities that are trusted"
 
 
+def next_page(headers: Mapping[str, str]) -> str | None:
+    """Return the URL of the next page that a Link header names (RFC 8288); None if there is none."""
+    return httpx.Response(HTTPStatus.OK, headers=headers).links.get("next", {}).get("url")
+
+
 class Web:
     """Client for any number of servers, which threads may share; a context manager.
 
@@ -228,7 +233,7 @@ class Web:
             status=answer.status_code,
             reason=answer.reason_phrase,
             headers=answer.headers,
-            following=answer.links.get("next", {}).get("url"),
+            following=next_page(answer.headers),
             content=bytes(content),
         )
 

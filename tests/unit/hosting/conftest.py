@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import cast
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -16,6 +17,7 @@ from wheelmill.hosting.settings import Unseen
 from wheelmill.release.github import Repository
 from wheelmill.release.github.api import Calls, Pace
 from wheelmill.system.progress import QUIET
+from wheelmill.web.client import next_page
 
 Check = Callable[[], tuple[WrongSetting | Unseen, ...]]
 
@@ -26,11 +28,20 @@ class Told:
     def __init__(self, repository: Hosted) -> None:
         self._repository = repository
 
-    def answer(self, what: str, path: str, **_page: int) -> object:
-        status, _, content = self._repository.answer(Call("GET", BELOW + path, {}, None, b""))
-        if status != HTTPStatus.OK:
-            raise RejectedError("github-rejected", what, exists=False, hint=None, status=status)
-        return content
+    def answer(self, what: str, path: str) -> object:
+        return next(self.pages(what, path))
+
+    def pages(self, what: str, path: str) -> Iterator[object]:
+        following: str | None = path
+        while following is not None:
+            place, _, query = following.partition("?")
+            call = Call("GET", BELOW + place, dict(parse_qsl(query)), None, b"")
+            status, headers, content = self._repository.answer(call)
+            if status != HTTPStatus.OK:
+                raise RejectedError("github-rejected", what, exists=False, hint=None, status=status)
+            yield content
+            url = next_page(headers)
+            following = url.partition(BELOW)[2] if url else None
 
 
 @pytest.fixture

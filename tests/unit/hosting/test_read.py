@@ -102,20 +102,28 @@ def test_true_is_no_number(told: Hosted, examined: Check) -> None:
 
 
 def test_a_list_without_an_end_is_not_read_for_ever(told: Hosted, examined: Check) -> None:
-    told.answers["/actions/runners"]["runners"] *= 100
+    told.answers["/actions/runners"]["runners"] *= 5_001
     with pytest.raises(NetworkError, check=coded("answer-too-long", "5000")):
         examined()
 
 
 def test_a_list_of_many_pages_is_read_whole(repository: Hosted, check: Check) -> None:
-    (machine,) = repository.answers["/actions/runners"]["runners"]
-    others = [{"status": "offline", "labels": []}] * 100
-    pages = {"1": others, "2": [machine]}
-    answer = repository.answer
-    repository.github.always = lambda call: (
-        (200, {}, {"runners": pages[call.query["page"]]}) if call.path.endswith("/runners") else answer(call)
-    )
+    """Whatever the size of a page: GitHub lists 30 variables at most, however many are asked for."""
+    repository.answers["/actions/runners"]["runners"][:0] = [{"status": "offline", "labels": []}] * 150
+    variables = repository.answers["/actions/variables"]["variables"]
+    variables[:0] = [{"name": f"OF_OTHERS_{number}", "value": "any"} for number in range(70)]
     assert check() == ()
+    asked = [
+        call.query.get("page", "1") for call in repository.github.calls if call.path.endswith("/actions/variables")
+    ]
+    assert asked == ["1", "2", "3"]
+
+
+def test_a_list_whose_pages_are_empty_ends(repository: Hosted, check: Check) -> None:
+    origin = f"{repository.environment['GITHUB_API_URL']}{BELOW}"
+    again = {"Link": f'<{origin}/actions/runners?page=2>; rel="next"'}
+    repository.instead["/actions/runners"] = 200, again, {"total_count": 9, "runners": []}
+    check()
 
 
 def test_a_repository_that_has_moved_is_found(repository: Hosted, check: Check) -> None:

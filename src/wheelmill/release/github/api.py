@@ -11,7 +11,7 @@ https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -28,7 +28,7 @@ from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageErr
 from wheelmill.release.publish_lease import RateLimitedLease
 from wheelmill.system.progress import Clock, Progress
 from wheelmill.web.budget import TIMEOUT_S
-from wheelmill.web.client import SECONDS, Web
+from wheelmill.web.client import SECONDS, Web, next_page
 from wheelmill.web.credentials import no_credentials
 from wheelmill.web.transport import BRIEF, FAILED, PATIENT, SAFE, Retries, asked_pause
 
@@ -296,13 +296,21 @@ class Calls:
                     "github-unreadable", f"{what}: GitHub gave no answer that can be read: {error!r}"
                 ) from None
 
-    def answer(self, what: str, path: str, **parameters: int) -> object:
+    def answer(self, what: str, path: str) -> object:
         """Read JSON from a URL of the repository that PyGithub has no call for; see `read`.
 
         `path` is below the repository, such as ``/pages``; empty for the repository itself.
         """
-        url = f"{self._url}{path}"
-        return self.read(what, lambda: self._requester.requestJsonAndCheck("GET", url, parameters=parameters)[1])
+        return next(self.pages(what, path))
+
+    def pages(self, what: str, path: str) -> Iterator[object]:
+        """Read JSON page after page, as GitHub links them: each list has a largest page of its own."""
+        url: str | None = f"{self._url}{path}"
+        while url:
+            call = partial(self._requester.requestJsonAndCheck, "GET", url)
+            headers, content = self.read(what, call)
+            yield content
+            url = next_page(headers)
 
     def write(self, what: str, call: Callable[[], Found]) -> Found:
         """Make a call that changes something, once; after a NetworkError the change may have been made."""
