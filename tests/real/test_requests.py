@@ -19,10 +19,11 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         yield made
 
 
-def opened(host: Host, *, exit_code: int = 0) -> str:
+def opened(host: Host, *, branch: str = "x", by: str = "somebody", exit_code: int = 0) -> str:
     """Commit what was changed, open a pull request with it, and return what request.yml printed."""
     base = host.commit()
-    payload = {"number": 1, "pull_request": {"number": 1, "base": {"sha": base, "ref": "main"}, "head": {"ref": "x"}}}
+    pull = {"number": 1, "base": {"sha": base, "ref": "main"}, "head": {"ref": branch}}
+    payload = {"number": 1, "pull_request": pull, "sender": {"login": by}}
     return host.run("pull_request", "request", payload=payload, exit_code=exit_code)
 
 
@@ -56,6 +57,15 @@ def test_a_request_is_checked_planned_and_sampled(host: Host) -> None:
     for part in ("2 packages, no faults", "wheels to build: 1, in 1 job", "| 1 of 1 | passed |"):
         assert part in said
     assert [line.strip() for line in commented(host).splitlines()[2:]] == [line.strip() for line in said.splitlines()]
+
+
+def test_what_upstream_dispatched_is_built_once_and_what_a_person_pushes_there_too(host: Host) -> None:
+    change_entry(host.repository, "wheelmill-demo-average", "nonsense: 1")
+    printed = opened(host, branch="upstream", by="github-actions[bot]")
+    assert "Check and plan" not in printed
+    assert not list(host.artifacts.iterdir())
+    change_entry(host.repository, "wheelmill-demo-average", "more: 1")
+    assert "Check and plan" in opened(host, branch="upstream", by="somebody", exit_code=1)
 
 
 def test_a_hostile_request_ends_at_config_and_nothing_of_it_is_run(host: Host, tmp_path: Path) -> None:

@@ -146,6 +146,18 @@ def test_foreign_code_runs_where_nothing_can_be_written_and_no_secret_is() -> No
     assert "token" not in str(update["runs"]).lower()
 
 
+def test_jobs_that_run_foreign_code_on_machines_of_github_install_the_sandbox_first() -> None:
+    """Without it, wheelmill refuses local builds there, and tests of them fail."""
+    needing = ("wheelmill run", "wheelmill build", "scripts/test", ".ci/run", "tests.mutants")
+    checked = set()
+    for name, job, content in jobs():
+        words = [str(step.get("uses") or step.get("run")) for step in content.get("steps", ())]
+        if needs := [number for number, text in enumerate(words) if any(word in text for word in needing)]:
+            assert "./.github/actions/sandbox" in words[: needs[0]], (name, job)
+            checked.add(job)
+    assert checked == {"part", "build", "test", "every-test", "mutants"}
+
+
 def test_no_other_job_reads_what_foreign_code_could_have_kept() -> None:
     """Every job of a branch may write every cache, and one is unpacked with absolute names: over a job's programs."""
     reads = {where for where, step in steps() if "cache" in f"{step.get('uses')} {step.get('with')}"}

@@ -24,8 +24,10 @@ from wheelmill.hosting.settings import (
     FOREIGN_ACTIONS,
     NOTIFIES,
     NOTIFY,
+    PACKAGE_INDEX,
     PAGES,
     PREFIX,
+    PUBLISHING_ACTION,
     STORE,
     TAG,
     VARIABLES,
@@ -158,16 +160,21 @@ def _check_selected_actions(settings: Settings) -> Judgement:
     patterns = selected.texts("patterns_allowed")
     names = [pattern.partition("@")[0] for pattern in patterns]
     refused = [] if selected.value("github_owned_allowed", bool) else ["those of GitHub itself"]
-    foreign = () if settings.is_package else FOREIGN_ACTIONS
-    refused += [action for action in foreign if not any(fnmatchcase(action, name) for name in names)]
+    refused += [action for action in _foreign_actions(settings) if not any(fnmatchcase(action, name) for name in names)]
     if refused:
         what = f"actions that are not allowed: {', '.join(refused)}"
         yield wrong(SettingCode.ACTIONS_REFUSED, what, _allowing(settings, patterns))
 
 
+def _foreign_actions(settings: Settings) -> tuple[str, ...]:
+    """Actions of the repository's workflows that are not GitHub's own."""
+    publishes = not isinstance(settings.environments, Unseen) and PACKAGE_INDEX in settings.environments
+    return (*(() if settings.is_package else FOREIGN_ACTIONS), *([PUBLISHING_ACTION] if publishes else []))
+
+
 def _allowing(settings: Settings, patterns: tuple[str, ...]) -> str:
     """Allow the required actions and those allowed before, as the call replaces the list."""
-    wanted = dict.fromkeys((*patterns, *(f"{action}@*" for action in FOREIGN_ACTIONS)))
+    wanted = dict.fromkeys((*patterns, *(f"{action}@*" for action in _foreign_actions(settings))))
     fields = " ".join(f"-f {shlex.quote(f'patterns_allowed[]={pattern}')}" for pattern in wanted)
     return api_command(
         settings, "PUT", "actions/permissions/selected-actions", f"-F github_owned_allowed=true {fields}"

@@ -266,7 +266,8 @@ def _leaks() -> list[str]:
             Path(path).chmod(mode)
         link.listen()
         sandbox = Sandbox(writable={given: given}, readable=[*own_interpreter(), probe])
-        words = [sys.executable, "-IS", str(probe), name, str(port.getsockname()[1]), str(os.getpid())]
+        parent = [str(os.getpid()), sandbox_probe.start_of(os.getpid())]
+        words = [sys.executable, "-IS", str(probe), name, str(port.getsockname()[1]), *parent]
         argv, env = sandbox._confined(words, given, {})  # noqa: SLF001 - of this module
         return list(json.loads(process.run(argv, env=env, guard=True)))
 

@@ -51,12 +51,8 @@ class PlatformFacts:
 
 
 PLATFORMS: Final[Mapping[Platform, PlatformFacts]] = {
-    Platform("linux", "x86_64"): PlatformFacts(
-        title="Linux x86_64", uv="x86_64", runners=("ubuntu-22.04", "ubuntu-24.04")
-    ),
-    Platform("linux", "aarch64"): PlatformFacts(
-        title="Linux ARM64", uv="aarch64", runners=("ubuntu-22.04-arm", "ubuntu-24.04-arm")
-    ),
+    Platform("linux", "x86_64"): PlatformFacts(title="Linux x86_64", uv="x86_64", runners=("ubuntu-24.04",)),
+    Platform("linux", "aarch64"): PlatformFacts(title="Linux ARM64", uv="aarch64", runners=("ubuntu-24.04-arm",)),
     Platform("win", "amd64"): PlatformFacts(title="Windows", uv="x86_64-pc-windows-msvc"),
     Platform("win", "arm64"): PlatformFacts(title="Windows ARM64", uv="aarch64-pc-windows-msvc"),
     Platform("macosx", "arm64"): PlatformFacts(title="macOS", uv="aarch64-apple-darwin"),

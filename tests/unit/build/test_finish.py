@@ -18,6 +18,7 @@ from tests.unit.build.conftest import (
     compile_future_glibc,
     compile_shared_object,
 )
+from tests.unit.system.test_sandbox import confined
 from tests.wheels import write_wheel
 from wheelmill.build.builder import check_built, facts_of, finish_wheel
 from wheelmill.build.local import repair_wheel
@@ -207,6 +208,7 @@ def test_repairing_and_finishing_again_gives_equal_bytes(
     assert finish(raw).sha256 == first
 
 
+@confined
 def test_a_library_of_another_user_that_a_wheel_names_by_its_folder_is_not_grafted(tmp_path: Path) -> None:
     """RUNPATH names any folder of this machine, and auditwheel copies what it finds there."""
     library = compile_shared_object(tmp_path / "theirs" / "libsecret.so.1", linker=["-soname=libsecret.so.1"])
@@ -218,6 +220,7 @@ def test_a_library_of_another_user_that_a_wheel_names_by_its_folder_is_not_graft
         assert not [name for name in zipfile.ZipFile(left).namelist() if "libsecret" in name]
 
 
+@confined
 def test_a_wheel_of_another_user_that_a_build_links_to_is_not_repaired(raw: Path, tmp_path: Path) -> None:
     link = tmp_path / "linked" / RAW
     link.parent.mkdir()

@@ -98,7 +98,7 @@ EVERY_KEY = """
     requires_dist: {remove: [black], replace: [numpy <2], add: [Einops]}
     cudart: static
     allow: {glibc: "Only for our own cluster"}
-    runner: ubuntu-22.04-arm
+    runner: ubuntu-24.04-arm
     memory_per_job: 8
     timeout: 90
   other:
@@ -139,7 +139,7 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         cudart="static",
         allow={Code.GLIBC: "Only for our own cluster"},
         abi="abi3",
-        runner="ubuntu-22.04-arm",
+        runner="ubuntu-24.04-arm",
         description="Sums numbers",
         source=tmp_path / "demo",
         licence="MIT OR Apache-2.0",

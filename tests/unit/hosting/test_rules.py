@@ -90,6 +90,16 @@ def test_allowing_actions_keeps_those_that_were_allowed(told: Hosted, examined: 
     ]
 
 
+def test_where_wheelmill_is_published_the_action_that_does_it_must_be_allowed(told: Hosted, examined: Check) -> None:
+    environments = told.answers["/environments"]["environments"]
+    environments.append(environments[0] | {"name": "package-index"})
+    finding = only(examined)
+    assert finding.what == "actions that are not allowed: pypa/gh-action-pypi-publish"
+    assert "'patterns_allowed[]=pypa/gh-action-pypi-publish@*'" in finding.remedy[0]
+    told.answers["/actions/permissions/selected-actions"]["patterns_allowed"].append("pypa/*")
+    assert examined() == ()
+
+
 def test_an_environment_with_reviewers_is_changed_by_hand(told: Hosted, examined: Check) -> None:
     (environment, *_) = told.answers["/environments"]["environments"]
     environment.update(deployment_branch_policy=None, protection_rules=[{"type": "required_reviewers"}])

@@ -6,15 +6,21 @@ from pathlib import Path
 import pytest
 import yaml
 
-from wheelmill.hosting.settings import ENVIRONMENTS, FOREIGN_ACTIONS, VARIABLES, WEBHOOK, WORKFLOWS, labels_asked_for
+from wheelmill.hosting.settings import (
+    ENVIRONMENTS,
+    FOREIGN_ACTIONS,
+    PACKAGE_INDEX,
+    PUBLISHING_ACTION,
+    VARIABLES,
+    WEBHOOK,
+    WORKFLOWS,
+    labels_asked_for,
+)
 
+WORKFLOW_FOLDER = Path(__file__).parents[3] / ".github" / "workflows"
 OF_WHEELMILL_ITSELF = "release.yml"
 """Publishes it, which no factory does."""
-FILES = {
-    path.name: path.read_text()
-    for path in (Path(__file__).parents[3] / ".github" / "workflows").glob("*.yml")
-    if path.name != OF_WHEELMILL_ITSELF
-}
+FILES = {path.name: path.read_text() for path in WORKFLOW_FOLDER.glob("*.yml") if path.name != OF_WHEELMILL_ITSELF}
 TEXT = "\n".join(FILES.values())
 
 
@@ -39,6 +45,14 @@ def test_every_environment_of_a_job_is_known() -> None:
 def test_every_action_that_is_not_of_github_is_known() -> None:
     used = set(re.findall(r"uses: (\w[\w.-]*/[\w.-]+)", TEXT))
     assert {name for name in used if not name.startswith("actions/")} == set(FOREIGN_ACTIONS)
+
+
+def test_the_environment_and_the_action_that_publish_wheelmill_itself_are_known() -> None:
+    text = (WORKFLOW_FOLDER / OF_WHEELMILL_ITSELF).read_text()
+    assert f"environment: {PACKAGE_INDEX} " in text
+    assert {name for name in re.findall(r"uses: (\w[\w.-]*/[\w.-]+)", text) if not name.startswith("actions/")} == {
+        PUBLISHING_ACTION
+    }
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ import wheelmill
 from tests.programs import install_line
 from tests.refusals import coded
 from wheelmill.errors import UsageError
-from wheelmill.system import sandbox
+from wheelmill.system import sandbox, sandbox_probe
 from wheelmill.system.sandbox import Sandbox, check_confinement, why_unconfined
 
 confined = pytest.mark.skipif(
@@ -440,3 +440,10 @@ def eventually_gone(argument: bytes) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+def test_a_process_with_the_number_of_the_parent_is_not_the_parent() -> None:
+    """In a container with few processes, the parent's number is taken in the sandbox, too."""
+    sandbox_probe._find(os.getpid(), sandbox_probe.start_of(os.getpid()))  # noqa: SLF001
+    with pytest.raises(ProcessLookupError):
+        sandbox_probe._find(os.getpid(), "1")  # noqa: SLF001
