@@ -160,4 +160,10 @@ if [ "$name" = nvcc ]; then
     [ -n "$dependencies" ] || set -- "$@" -MD -MF "$output.d"
     export CCACHE_DEPEND=1
 fi
-exec "$compilers/ccache" "$real" "$@"
+# A mark shows what compiles, for nvcc is silent for minutes: a file with the unit's name, empty once it is done.
+mark=${CCACHE_DIR:-/dev/null}/unit.$$.${unit##*/}
+{ echo > "$mark"; } 2> /dev/null || true
+status=0
+"$compilers/ccache" "$real" "$@" || status=$?
+{ true > "$mark"; } 2> /dev/null || true
+exit "$status"

@@ -51,6 +51,7 @@ def test_a_request_is_added_below_the_others(python: Command, tmp_path: Path) ->
         '"torch-demo":',
         '    versions: ["1.0"]',
         '    licence: "MIT"',
+        '    build_args: ""',  # the file's default is another
     ]
     python("-m", "wheelmill", "config", "check", config, exit_code=0)
     python(*add, exit_code=2).check_refused("entry-exists", "torch-demo", "--replace")
@@ -63,10 +64,11 @@ def test_a_request_that_is_only_tried_is_printed_and_not_added(python: Command, 
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md", "--dry-run")
     shown = python(*add, exit_code=0)
-    assert shown.stdout == '  "torch-demo":\n    versions: ["1.0"]\n    licence: "MIT"\n'
+    assert shown.stdout == '  "torch-demo":\n    versions: ["1.0"]\n    licence: "MIT"\n    build_args: ""\n'
     assert "It takes an hour." in shown.stderr
     printed = json.loads(python(*add, "--json", exit_code=0).stdout)
-    assert (printed["project"], printed["entry"]) == ("torch-demo", {"versions": ["1.0"], "licence": "MIT"})
+    entry = {"versions": ["1.0"], "licence": "MIT", "build_args": ""}
+    assert (printed["project"], printed["entry"]) == ("torch-demo", entry)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
@@ -130,6 +132,17 @@ def test_a_project_is_added_as_its_source_says_and_locked(python: Command, confi
     assert loaded.lock.source_of(
         loaded.packages[project_name("demo")], loaded.packages[project_name("demo")].versions[0]
     )
+
+
+def test_an_entry_leaves_out_what_the_defaults_of_its_file_are(python: Command, config: Path, index: Path) -> None:
+    publish(index, "demo-1.0.tar.gz", SOURCE)
+    isolation = '    build_args: "--no-build-isolation"\n'
+    (config / "packages.yml").write_text("defaults:\n" + isolation + (config / "packages.yml").read_text())
+    add = ("-m", "wheelmill", "config", "add", "demo", "--config", config, "--dry-run")
+    assert python(*add, exit_code=0).stdout == ENTRY.replace(isolation, "")
+    printed = json.loads(python(*add, "--json", exit_code=0).stdout)
+    assert "build_args" not in printed["entry"]
+    assert "build_args" in [guess["key"] for guess in printed["guesses"]]
 
 
 def test_an_entry_is_replaced_only_where_that_is_said(python: Command, config: Path, index: Path) -> None:

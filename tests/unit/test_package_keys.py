@@ -10,6 +10,7 @@ import yaml
 
 from wheelmill.config.load import load_config
 from wheelmill.config.model.package import PackageEntry
+from wheelmill.config.model.package_parts import BUILD_DEFAULTS
 from wheelmill.names import project_name
 from wheelmill.system import own_installation
 
@@ -26,7 +27,9 @@ CELLS = {
     for keys, _, example in ROWS
     for key, text in zip(keys, re.findall(r"`([^`]+)`", example) or [""], strict=True)
 }
-SHIPPED: dict[str, dict[str, Any]] = yaml.safe_load((own_installation.CONFIG / "packages.yml").read_text())["packages"]
+FILE: dict[str, dict[str, Any]] = yaml.safe_load((own_installation.CONFIG / "packages.yml").read_text())
+TAKEN = {key: FILE["defaults"][key] for key in BUILD_DEFAULTS}
+SHIPPED: dict[str, dict[str, Any]] = {name: TAKEN | entry for name, entry in FILE["packages"].items()}
 IN_NO_ENTRY = sorted(set(KEYS) - {key for entry in SHIPPED.values() for key in entry})
 
 

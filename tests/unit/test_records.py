@@ -12,6 +12,7 @@ MIN_SHARED_FIELDS = 4
 EXCEPTIONS = {
     "axes of the matrix: of a cell, as text before it is checked or when it is printed, and as limits of a plan": {
         *("Cell", "ListedCell", "BuildFacts", "Part", "FilterOptions", "PlannedGroup", "GroupCell", "TargetKeys"),
+        "Defaults",
     },
     "a machine: as it is detected, as options and files state it, and as it is printed": {
         *("TargetEnvironment", "Overrides", "TargetOptions", "DetectedTarget", "TargetKeys", "Part"),

@@ -16,7 +16,7 @@ import stat
 import sysconfig
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Final, Self
@@ -37,6 +37,8 @@ MAX_SIZE: Final = 10 << 30
 _UNUSED_S: Final = 30 * 24 * 3600
 """Seconds after which an unused cache is removed: each change of a source begins another."""
 _CCACHE: Final = Path(sysconfig.get_path("scripts"), "ccache")
+_MARK: Final = "unit."
+"""Beginning of the name of a unit's mark, which ``docker/through-ccache.sh`` makes and empties."""
 _PATHS: Final = 3
 """Raised when builds see sources or the toolkit under another path: it reaches objects, and ccache ignores it."""
 
@@ -71,6 +73,21 @@ class CompilerCache:
         numbers = {name: int(number) for name, number in printed}
         found = numbers["direct_cache_hit"] + numbers["preprocessed_cache_hit"]
         return CacheCounts(found=found, compiled=numbers["cache_miss"] + numbers["recache"])
+
+    def units(self) -> tuple[list[tuple[float, str]], int]:
+        """Units that compile, each after the time of its start, the first one first; and the number of those done."""
+        marks = []
+        for mark in self.folder.glob(f"{_MARK}*"):
+            with suppress(OSError):  # foreign code may remove it
+                marks.append((mark.name.split(".", 2)[-1], mark.lstat()))
+        compiling = sorted((status.st_mtime, unit) for unit, status in marks if status.st_size)
+        return compiling, len(marks) - len(compiling)
+
+    def remove_marks(self) -> None:
+        """Remove the marks of units that a build left."""
+        for mark in self.folder.glob(f"{_MARK}*"):
+            with suppress(OSError):  # foreign code may have made a folder of it
+                mark.unlink()
 
     def _ccache(self, option: str) -> str:
         """Run our own ccache: a build may have replaced the one among its compilers, and written settings."""
@@ -114,9 +131,11 @@ def cache_of(
 def report_hits(target: BuildTarget, cache: CompilerCache, progress: Progress) -> Iterator[None]:
     """Report the cache hits of a build, also if it fails."""
     cache.reset_counts()
+    cache.remove_marks()
     try:
         yield
     finally:
+        cache.remove_marks()
         counts = cache.counts()
         if counts.found or counts.compiled:
             came = f"{number_of(counts.found, 'object')} from the compiler cache, {counts.compiled:,} compiled"

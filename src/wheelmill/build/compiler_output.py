@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +12,12 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Final, get_args
 
-from wheelmill.build.compiler_cache import UNITS
+from wheelmill.build.compiler_cache import UNITS, CompilerCache
 from wheelmill.config.model import Component, Package
 from wheelmill.errors import BuildError, CompileError, ProcessError
 from wheelmill.system.hardware import MEMORY_PER_COMPILER
 from wheelmill.system.process import MAX_LINE, Cause, find_cause, printable
+from wheelmill.system.progress import Progress, duration
 
 NETWORK: Final = (
     *("name resolution", "resolve host", "getaddrinfo", "name or service not known", "network is unreachable"),
@@ -306,6 +308,40 @@ def unit_in(line: str) -> str:
         return line
     count = f"{words[0]} " if words[0].startswith("[") and words[0].endswith("]") else ""
     return f"{count}{units[-1]}"
+
+
+_COUNT: Final = re.compile(r"\s*\[(\d+)/(\d+)\] ")
+"""Ninja's numbers of units that are done, and of all; pip indents its lines."""
+_SHOWN_UNIT: Final = 60
+"""Characters at the end of a unit's name that are shown: the names of kernels end with what they differ in."""
+
+
+@dataclass(kw_only=True)
+class BuildDisplay:
+    """Display of a build's output, and of what compiles while there is none."""
+
+    progress: Progress
+    cache: CompilerCache
+    _last: str = ""
+    _done: str = ""
+
+    def show(self, line: str) -> None:
+        """Show a line; if it is the last one again, what compiles in silence."""
+        if counted := _COUNT.match(line):
+            self._done = f"{counted[1]} of {counted[2]}"
+        silent = self._compiling() if line == self._last else ""
+        self._last = line
+        self.progress.line(silent or unit_in(line))
+
+    def _compiling(self) -> str:
+        """Name the unit that has compiled for the longest time; empty if none compiles."""
+        compiling, done = self.cache.units()
+        if not compiling:
+            return ""
+        began, unit = compiling[0]
+        others = f" and {len(compiling) - 1:,} more" if len(compiling) > 1 else ""
+        taken = duration(max(0, time.time() - began))
+        return f"compiling {printable(unit)[-_SHOWN_UNIT:]} for {taken}{others}; {self._done or f'{done:,}'} done"
 
 
 def explain_failure(failure: ProcessError, log: Path, *, package: Package, source: Path, seen: str) -> BuildError:

@@ -19,7 +19,7 @@ import tomlkit
 
 from wheelmill.build.builder import BuildTask, Compiled, check_built, describe
 from wheelmill.build.compiler_cache import BuildPart, CompiledPart, CompilerCache, cache_of, part_in, report_hits
-from wheelmill.build.compiler_output import explain_failure, unit_in
+from wheelmill.build.compiler_output import BuildDisplay, explain_failure
 from wheelmill.build.environment import HEADERS, install_packages, variables_of
 from wheelmill.build.local import repair_arguments
 from wheelmill.build.provenance import BuildPlace
@@ -52,6 +52,7 @@ class ContainerBuild:
     policy: str | None
     """``auto``, or a platform policy without its machine; None leaves the wheel as it was built."""
     variables: Mapping[str, str]
+    cache: CompilerCache
     create_args: Sequence[str]
     """Options of ``docker create``."""
 
@@ -74,7 +75,7 @@ def run_cibuildwheel(build: ContainerBuild) -> Path:
         },
         timeout=target.package.timeout,
         log=build.task.log,
-        on_line=lambda line: build.task.progress.line(unit_in(line)),
+        on_line=BuildDisplay(progress=build.task.progress, cache=build.cache).show,
         guard=True,  # it starts Docker's clients
     )
     (wheel,) = output.glob("*.whl")
@@ -227,6 +228,7 @@ class DockerBuilder:
                 image=image,
                 policy=policy,
                 variables=variables,
+                cache=cache,
                 create_args=self._create_args(run, packages, cache),
             )
             task.progress.step(f"{cell.id}: compiling in a container; log in {log}")

@@ -24,7 +24,7 @@ from wheelmill.build.compiler_cache import (
     part_in,
     report_hits,
 )
-from wheelmill.build.compiler_output import explain_failure, unit_in
+from wheelmill.build.compiler_output import BuildDisplay, explain_failure
 from wheelmill.build.environment import complete_toolkit, install_packages, provide_toolkit, variables_of
 from wheelmill.build.provenance import BuildPlace, this_machine
 from wheelmill.config.model import Package
@@ -264,6 +264,7 @@ def build_raw_wheel(
 ) -> RawWheel:
     """Build a wheel with the project's own build backend (PEP 517), and the time limit and settings of its package."""
     memory: list[int] = []
+    display = BuildDisplay(progress=progress, cache=environment.cache)
 
     def run(cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None) -> None:
         """Call a hook of the build backend in the sandbox, as pyproject_hooks would without one."""
@@ -279,7 +280,7 @@ def build_raw_wheel(
             env={**environment.variables, **(extra_environ or {})},
             timeout=package.timeout,
             log=log,
-            on_line=lambda line: progress.line(unit_in(line)),
+            on_line=display.show,
             on_end=memory.append,
         )
 

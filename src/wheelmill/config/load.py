@@ -21,8 +21,8 @@ from wheelmill.config.model import Config, Listing, Lock, Package
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.files import Images, Removed, Yanked
 from wheelmill.config.model.package import Packages
-from wheelmill.config.model.package_parts import ArchitectureRule
-from wheelmill.config.package_fields import BuildArguments
+from wheelmill.config.model.package_parts import DEFAULT_ARCHITECTURES
+from wheelmill.config.package_fields import ISOLATED
 from wheelmill.config.pyproject import PYPROJECT, Pyproject
 from wheelmill.config.tags import pushed_tag, tagged_version, versions_of_tag
 from wheelmill.config.yaml import adapter_of, faults_at, read_file
@@ -178,7 +178,11 @@ def _package(
     name: ProjectName, packages: Packages, lock: Lock, directory: Path, versions: Mapping[ProjectName, ProjectVersion]
 ) -> Package:
     entry = packages.packages[name]
-    keys = dict(vars(entry)) | {"window": packages.window_of(entry)}
+    keys = dict(vars(entry)) | {
+        "window": packages.window_of(entry),
+        "build_args": entry.build_args or packages.defaults.build_args or ISOLATED,
+        "architectures": entry.architectures or packages.defaults.architectures or DEFAULT_ARCHITECTURES,
+    }
     if entry.versions is None:
         keys |= {"versions": (versions[name],)}
     elif isinstance(entry.versions, SpecifierSet):
@@ -203,7 +207,7 @@ class _AsWritten(GenerateJsonSchema):
     def get_default_value(self, schema: WithDefaultSchema) -> Any:  # noqa: ANN401 - JSON
         """Return the default as a file would write it; none for a key that a file would omit."""
         match schema.get("default"):
-            case None | BuildArguments() | (ArchitectureRule(), *_):
+            case None:
                 return NoDefault
             case tuple(items) | frozenset(items):
                 return [str(item) for item in items]

@@ -97,7 +97,7 @@ class Output:
     """Output of a program, reduced to the lines that its caller or its error needs.
 
     `log` gets all output, up to `MAX_LOGGED`; without it, up to `MAX_RETURNED` is kept in memory. `on_line` is called
-    with every line, made printable.
+    with every line, made printable, and with the last one again after each `_SILENCE_S`.
     """
 
     def __init__(self, words: Sequence[str], log: Path | None, on_line: Callable[[str], None] | None) -> None:
@@ -107,6 +107,8 @@ class Output:
         self._lines: deque[str] = deque(maxlen=TAIL_LINES if log else None)
         self._decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), translate=True)
         self._unfinished = ""
+        self._shown = ""
+        self._heard = time.monotonic()
         self._size = 0
         self._file: IO[str] | None = None
         self._open = ExitStack()
@@ -126,6 +128,7 @@ class Output:
 
     def take(self, content: bytes, *, last: bool = False) -> None:
         """Take the output since the last call; raises ProcessError above `MAX_RETURNED`."""
+        self._heard = time.monotonic()
         text = self._decoder.decode(content, last)
         self._write(text)
         *lines, self._unfinished = (self._unfinished + text).split("\n")
@@ -135,6 +138,12 @@ class Output:
             self._keep(f"{line}\n")
         if last and self._unfinished:
             self._keep(self._unfinished)
+
+    def wait(self) -> None:
+        """Show the last line again after a silence."""
+        if self._on_line and time.monotonic() - self._heard >= _SILENCE_S:
+            self._heard = time.monotonic()
+            self._on_line(self._shown)
 
     @property
     def text(self) -> str:
@@ -158,7 +167,8 @@ class Output:
     def _keep(self, line: str) -> None:
         self._lines.append(line[:MAX_LINE] if self._file else line)
         if self._on_line:
-            self._on_line(printable(line[:MAX_LINE].rstrip()))
+            self._shown = printable(line[:MAX_LINE].rstrip())
+            self._on_line(self._shown)
 
 
 if sys.platform == "win32":
@@ -169,6 +179,8 @@ _SHOWN_WORDS: Final = 6
 _CHUNK_BYTES: Final = 1 << 16
 _LINGER_S: Final = 2.0
 """Seconds to go on reading, once a program has ended, from what it left running."""
+_SILENCE_S: Final = 10.0
+"""Seconds without output after which a line is shown again: hosts end silent jobs, and people what seems to hang."""
 _INTERVAL_S: Final = 0.05
 """Seconds between checks whether a program has ended."""
 _GRACE_S: Final = 5.0
@@ -220,7 +232,7 @@ def run(
     """Run a program and return the output of both streams; with a log, its last lines.
 
     Processes left in its session are ended with it, after `timeout` seconds at the latest. `env` is the whole
-    environment; None if it is this process's own. The log is appended to, and `on_line` called, as lines arrive.
+    environment; None if it is this process's own. The log is appended to, and `on_line` called, as `Output` describes.
     `on_end` is called with the peak memory, in bytes, of any one process that the program started and waited for. With
     `guard`, all its processes end with it and with this process, also outside its session.
 
@@ -250,6 +262,7 @@ def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None
     stream = child.stdout.fileno()
     ended: float | None = None
     while deadline is None or time.monotonic() < deadline:
+        output.wait()
         if _is_readable(stream):
             content = os.read(stream, _CHUNK_BYTES)
             if not content and _has_ended(child):

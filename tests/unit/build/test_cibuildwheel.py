@@ -15,6 +15,7 @@ from cibuildwheel.options import BuildOptions, CommandLineArguments, Options
 from tests.fake_docker import FakeDocker, Reply
 from tests.unit.build.conftest import MACHINE, TARGET
 from wheelmill.build.builder import BuildTask
+from wheelmill.build.compiler_cache import CompilerCache
 from wheelmill.build.docker import ContainerBuild, run_cibuildwheel, settings_of
 from wheelmill.build.local import repair_arguments
 from wheelmill.config.model import BuildArguments, LockedCommit
@@ -34,6 +35,7 @@ BUILD = ContainerBuild(
     image=IMAGE,
     policy="manylinux_2_28",
     variables={"MAX_JOBS": "2"},
+    cache=CompilerCache(folder=Path("cache"), compilers=Path("compilers")),
     create_args=["--label=wheelmill=a-run", "--network=none"],
 )
 

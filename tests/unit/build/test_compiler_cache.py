@@ -309,6 +309,53 @@ def test_a_cache_whose_lists_of_units_are_something_else(cache: CompilerCache) -
     assert part_in(cache) == CompiledPart(ours=2, others=0)
 
 
+def compile_at_rest(cache: CompilerCache, unit: str) -> subprocess.Popen[str]:
+    """A compilation that goes on until its input ends."""
+    write_program(cache.compilers / "ccache", "#!/bin/sh\necho begun\ncat\nexit 3\n")
+    words = [str(cache.compilers / "bin" / "g++"), "-c", unit, "-o", "unit.o"]
+    variables = {"PATH": os.environ["PATH"], **cache.variables()}
+    pipe = subprocess.PIPE
+    compiler = subprocess.Popen(words, env=variables, stdin=pipe, stdout=pipe, text=True)
+    assert compiler.stdout is not None
+    assert compiler.stdout.readline() == "begun\n"
+    return compiler
+
+
+def test_a_unit_is_marked_until_it_is_compiled_and_its_exit_code_is_the_compilers(cache: CompilerCache) -> None:
+    assert cache.units() == ([], 0)
+    first = compile_at_rest(cache, "csrc/a.b.cu")
+    compilers = [first, compile_at_rest(cache, "/csrc/b.cpp")]
+    compiling, done = cache.units()
+    assert ([unit for _, unit in compiling], done) == (["a.b.cu", "b.cpp"], 0)
+    assert 0 <= time.time() - compiling[0][0] < 60
+    first.communicate()
+    assert ([unit for _, unit in cache.units()[0]], cache.units()[1]) == (["b.cpp"], 1)
+    for compiler in compilers:
+        compiler.communicate()
+    assert [compiler.returncode for compiler in compilers] == [3, 3]
+    assert cache.units() == ([], 2)
+
+
+def test_no_build_counts_the_units_of_one_that_was_killed(cache: CompilerCache) -> None:
+    compiler = compile_at_rest(cache, "a.cu")
+    compiler.kill()
+    compiler.communicate()
+    (cache.folder / "unit.foreign" / "folder").mkdir(parents=True)
+    (cache.folder / "unit.1.link").symlink_to("/dev/zero")
+    assert len(cache.units()[0]) == 3
+    with report_hits(TARGET, cache, RecordedProgress()):
+        assert [unit for _, unit in cache.units()[0]] == ["foreign"]
+        (cache.folder / "unit.2.b.cu").touch()
+    assert [path.name for path in cache.folder.glob("unit.*")] == ["unit.foreign"]
+
+
+def test_units_are_compiled_though_no_mark_can_be_made(cache: CompilerCache, tmp_path: Path) -> None:
+    source = tmp_path / f"{'a' * 246}.cpp"
+    source.write_text("int value;\n")
+    assert compile_with(cache.compilers / "bin" / "g++", source, cache)
+    assert cache.units() == ([], 0)
+
+
 def test_a_cache_that_no_build_opened_for_a_month_is_removed(cache: CompilerCache, tmp_path: Path) -> None:
     old, recent = (cache.folder.with_name(name) for name in ("old", "recent"))
     for folder, days in ((old, 31), (recent, 29), (cache.folder, 365)):

@@ -1,12 +1,16 @@
 """What people are told of a failed build, and whose fault it is; most logs are of real builds that failed."""
 
+import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.progress import RecordedProgress
 from tests.unit.build.conftest import TARGET
-from wheelmill.build.compiler_output import explain_failure, unit_in
+from wheelmill.build.compiler_cache import CompilerCache
+from wheelmill.build.compiler_output import BuildDisplay, explain_failure, unit_in
 from wheelmill.errors import BuildError, CompileError, ProcessError
 
 LOGS = Path(__file__).parents[2] / "data" / "build_logs"
@@ -262,3 +266,49 @@ def test_a_traceback_without_an_end_takes_no_time(tmp_path: Path) -> None:
 )
 def test_the_unit_that_compiles_is_shown_instead_of_its_command(line: str, shown: str) -> None:
     assert unit_in(line) == shown
+
+
+@pytest.fixture
+def display(tmp_path: Path) -> BuildDisplay:
+    """The display of a build of which two units compile, one for four minutes."""
+    for name, age in (("unit.7.slow.cu", 240), ("unit.9.new.cu", 1)):
+        (tmp_path / name).write_text("\n")
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    (tmp_path / "unit.8.done.cu").touch()
+    return BuildDisplay(progress=RecordedProgress(), cache=CompilerCache(folder=tmp_path, compilers=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("line", "done"),
+    [
+        ("", "1 done"),
+        ("running build_ext", "1 done"),
+        ("[12/72] nvcc -c a.cu -o a.o", "12 of 72 done"),
+        ("  [12/72] nvcc -c a.cu -o a.o", "12 of 72 done"),
+        ("[x/72] nvcc", "1 done"),
+    ],
+)
+def test_a_line_that_comes_again_gives_way_to_what_compiles(line: str, done: str, display: BuildDisplay) -> None:
+    for _ in range(3):
+        display.show(line)
+    first = [unit_in(line)] if line else []
+    shown = display.progress.lines[-2:]  # type: ignore[attr-defined]
+    assert shown == [f"compiling slow.cu for 4 min and 1 more; {done}"] * 2
+    assert display.progress.lines[:-2] == (first or shown[:1])  # type: ignore[attr-defined]
+
+
+def test_a_line_that_comes_again_while_nothing_compiles_stays(display: BuildDisplay) -> None:
+    display.cache.remove_marks()
+    for line in ("[1/2] nvcc -c a.cu -o a.o", "linking", "linking"):
+        display.show(line)
+    assert display.progress.lines == ["[1/2] a.cu", "linking", "linking"]  # type: ignore[attr-defined]
+
+
+def test_the_name_of_a_unit_commands_no_terminal_and_hides_nothing_after_it(display: BuildDisplay) -> None:
+    display.cache.remove_marks()
+    name = f"{'a' * 200}\x1b[2J_hdim64.cu"
+    (display.cache.folder / f"unit.1.{name}").write_text("\n")
+    display.show("")
+    (shown,) = display.progress.lines  # type: ignore[attr-defined]
+    assert "a\\x1b[2J_hdim64.cu for 0 s; 0 done" in shown
+    assert len(shown) < 120

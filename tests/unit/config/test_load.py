@@ -307,16 +307,16 @@ def test_no_other_key_is_allowed_anywhere(schema: dict[str, Any]) -> None:
     )
 
 
+ARCHITECTURES = {"oneOf": [{"$ref": "#/$defs/ArchitectureRule"}, {"type": "string"}]}
+
+
 @pytest.mark.parametrize(
     ("key", "expected"),
     [
         ("description", {"type": "string", "default": ""}),
         ("redistributable", {"type": "boolean", "default": True}),
-        ("build_args", {"type": "string"}),
-        (
-            "architectures",
-            {"items": {"oneOf": [{"$ref": "#/$defs/ArchitectureRule"}, {"type": "string"}]}, "type": "array"},
-        ),
+        ("build_args", {"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        ("architectures", {"anyOf": [{"items": ARCHITECTURES, "minItems": 1, "type": "array"}, {"type": "null"}]}),
         ("timeout", {"anyOf": [{"type": "integer", "exclusiveMinimum": 0}, {"type": "null"}]}),
     ],
 )

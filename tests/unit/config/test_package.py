@@ -193,6 +193,33 @@ def test_what_a_package_is_for_and_whose_its_name_is_are_words_of_a_list(keys: s
         load_config(folder(tmp_path, f"{PACKAGES}    {keys}\n"))
 
 
+def test_what_an_entry_leaves_out_is_the_default_of_its_file_and_its_own_value_replaces_that(tmp_path: Path) -> None:
+    defaults = 'defaults: {build_args: "--no-build-isolation --config-settings=a=b", architectures: ["9.0", "10.0"]}\n'
+    package = load_config(folder(tmp_path, PACKAGES + defaults)).packages[DEMO]
+    assert package.build_args == BuildArguments(isolation=False, config_settings=(("a", "b"),))
+    assert package.architectures == (Architecture(9, 0), Architecture(10, 0))
+    own = '    build_args: ""\n    architectures: ["8.0"]\n'
+    package = load_config(folder(tmp_path, PACKAGES + own + defaults)).packages[DEMO]
+    assert package.build_args == BuildArguments()
+    assert package.architectures == (Architecture(8, 0),)
+
+
+@pytest.mark.parametrize(
+    ("default", "fault"),
+    [
+        ('build_args: "--isolation"', "defaults.build_args: expected --no-build-isolation"),
+        ("architectures: []", "defaults.architectures: expected at least one"),
+        ('architectures: ["9"]', "defaults.architectures.0: "),
+        ('architectures: [{list: ["9.0"]}]', "defaults.architectures.0: "),
+        ("extra_deps: [torch]", "defaults.extra_deps: is not a key here"),
+    ],
+)
+def test_a_fault_of_a_default_is_at_the_default_and_at_no_entry(default: str, fault: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, check=coded("configuration-invalid", "packages.yml:5:", fault)) as caught:
+        load_config(folder(tmp_path, f"{PACKAGES}defaults:\n  {default}\n"))
+    assert len(caught.value.faults) == 1
+
+
 def test_a_range_of_torches_takes_the_place_of_the_axis(tmp_path: Path) -> None:
     stable = '    extra_deps: [torch]\n    torch_abi: {stable: "2.10", below: "2.16"}\n'
     defaults = 'defaults:\n  torch: ">=2.12"\n'

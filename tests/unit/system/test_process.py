@@ -41,6 +41,23 @@ def test_lines_are_handed_on_as_they_come() -> None:
     assert lines == ["one", "two", "three"]
 
 
+def test_the_last_line_is_handed_on_again_while_a_program_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_SILENCE_S", 0.2)
+    lines: list[str] = []
+    process.run(["sh", "-c", "sleep 0.5; echo one; sleep 0.5; echo two"], on_line=lines.append)
+    silent = ["", "one"]
+    assert [line for line in lines if line not in silent] == ["two"]
+    assert set(silent) <= set(lines[:-1])
+    assert lines.count("one") >= 2, "it was printed once"
+
+
+def test_a_program_that_prints_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_SILENCE_S", 5)
+    lines: list[str] = []
+    process.run(["sh", "-c", "for n in 1 2 3; do echo $n; sleep 0.2; done"], on_line=lines.append)
+    assert lines == ["1", "2", "3"]
+
+
 def test_a_log_keeps_every_command_and_all_it_printed(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     process.run(["seq", "100"], log=log)

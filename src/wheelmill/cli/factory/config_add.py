@@ -19,7 +19,7 @@ from wheelmill.cli.shared.commands import JsonOption, print_json, print_quoted, 
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.config.load import OWN, load_compatibility, load_config, lock_path
 from wheelmill.config.lock import lock_packages, write_lock
-from wheelmill.config.maintenance.amend import amend, entry_text
+from wheelmill.config.maintenance.amend import amend, entry_text, without_defaults
 from wheelmill.config.maintenance.request import WORKFLOW, own_text, read_request, workflow_text
 from wheelmill.config.model import Config
 from wheelmill.errors import UsageError
@@ -106,17 +106,18 @@ def add(
 
     if bool(project) == bool(origin.issue):
         raise UsageError("nothing-named", "name a project or a git repository, or an issue with --from-issue")
-    config_to_change(options.directory)  # a configuration with faults is refused before a source is fetched
+    file = config_to_change(options.directory).file  # one with faults is refused before a source is fetched
     if origin.issue:
-        _add_requested(origin.issue, options)
+        _add_requested(origin.issue, file, options)
         return
     with use_clones(origin.clone):
         found = survey_project(project or "", version=origin.version, subdirectory=origin.subdirectory)
         _say_guesses(found.guesses)
-        options.print(found.name, found.entry, found.guesses)
+        entry = without_defaults(file, found.entry)
+        options.print(found.name, entry, found.guesses)
         if not options.dry_run:
             with hold_config(options.directory) as config:
-                options.write(config, found.name, found.entry)
+                options.write(config, found.name, entry)
                 write_lock(
                     lock_packages(config_to_change(options.directory), {found.name}).whole(), lock_path(config.file)
                 )
@@ -128,13 +129,14 @@ def _say_guesses(guesses: Iterable[Guess]) -> None:
         say(f"{guess.key or 'note'}: {guess}")
 
 
-def _add_requested(issue: Path, options: EntryOptions) -> None:
+def _add_requested(issue: Path, file: Path, options: EntryOptions) -> None:
     """Write the entry that a package request asks for; a person reads it before it is locked."""
     request = read_request(issue)
-    options.print(request.name, request.entry)
+    entry = without_defaults(file, request.entry)
+    options.print(request.name, entry)
     if not options.dry_run:
         with hold_config(options.directory) as config:
-            options.write(config, request.name, request.entry)
+            options.write(config, request.name, entry)
         say(f"now run: wheelmill config lock {request.name}")
     for line in request.left:
         say(f"not in the entry, for you to read: {line}")
@@ -144,7 +146,7 @@ def _content(name: str, entry: Mapping[str, object], guesses: Sequence[Guess]) -
     return {
         "schema": "wheelmill.config-add/1",
         "project": name,
-        "entry": {**entry} | {guess.key: guess.value for guess in guesses if guess.key},
+        "entry": {**entry} | {guess.key: guess.value for guess in guesses if guess.key in entry},
         "guesses": [
             {
                 "key": guess.key or None,

@@ -19,6 +19,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.config.fields import KeyPath, Unquoted, is_commit
 from wheelmill.config.load import COMPATIBILITY, lock_path
 from wheelmill.config.model import Config
+from wheelmill.config.model.package_parts import BUILD_DEFAULTS
 from wheelmill.config.yaml import parse_document, read_document, refusal
 from wheelmill.errors import ConfigurationError, ProcessError, UsageError
 from wheelmill.names import ProjectName, TorchVersion
@@ -128,6 +129,20 @@ def _edit(text: str, root: yaml.MappingNode, key_path: KeyPath, value: Any) -> E
     if single:
         return start, end, f"{indent}{single}"
     return start, end, f"{indent}{json.dumps(last)}:{_lines(value, f'{indent}  ')}"
+
+
+def without_defaults(path: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a new entry without the values that its file's defaults give it, and with the others."""
+    defaults = _build_defaults(read_document(path).content)
+    whole = {**entry, "build_args": entry.get("build_args", "")}
+    return {key: value for key, value in whole.items() if key not in defaults or value != defaults[key]}
+
+
+def _build_defaults(content: Any) -> dict[str, Any]:  # noqa: ANN401 - YAML
+    """Return the values for the build of entries that leave a key out."""
+    defaults = content.get("defaults") if isinstance(content, dict) else None
+    given = defaults if isinstance(defaults, dict) else {}
+    return {"build_args": "", **{key: given[key] for key in BUILD_DEFAULTS if key in given}}
 
 
 def entry_text(name: str, entry: Mapping[str, Any]) -> str:
@@ -250,14 +265,18 @@ def _base_of(folder: Path, reference: str, tell: Callable[[str], None] = lambda 
 
 
 def _entries(packages: Path, read: Callable[[Path], bytes]) -> Entries:
-    """Return the entries of a packages file and its lock; empty for a missing or unreadable file."""
+    """Return the entries of a packages file, with its defaults for the build, and of its lock; none if unreadable."""
     entries: dict[tuple[str, str], object] = {}
     for path in (packages, lock_path(packages)):
         with suppress(OSError, ProcessError, ConfigurationError):
             content = parse_document(path, read(path)).content
             for section, projects in content.items() if isinstance(content, dict) else ():
+                taken = _build_defaults(content) if section == "packages" else {}
                 if isinstance(projects, dict):
-                    entries |= {(section, project): entry for project, entry in projects.items()}
+                    whole = (
+                        (name, taken | entry if isinstance(entry, dict) else entry) for name, entry in projects.items()
+                    )
+                    entries |= {(section, name): entry for name, entry in whole}
     return entries
 
 

@@ -35,6 +35,7 @@ from wheelmill.config.model.package_parts import (
     ArchVariable,
     Defaults,
     GitSource,
+    ListedArchitectures,
     MatrixRule,
     Part,
     RequiresDist,
@@ -47,6 +48,7 @@ from wheelmill.config.package_fields import (
     ISOLATED,
     AllowedCode,
     Arguments,
+    BuildArguments,
     Component,
     CxxStandard,
     File,
@@ -164,7 +166,7 @@ class PackageEntry(Entry):
     """Further names for its wheels, by CUDA major: {suffix: true, extras: demo-gpu}."""
     patches: tuple[File, ...] = field(default=(), metadata=ONLY_PLANNED)
     """Patch files inside the configuration folder, applied in this order with one leading path part removed."""
-    build_args: Arguments = ISOLATED
+    build_args: Arguments | None = None
     """--no-build-isolation and --config-settings=KEY=VALUE."""
     extra_deps: Requirements = ()
     """Requirements of the build; torch among them makes torch an axis of the matrix."""
@@ -195,7 +197,7 @@ class PackageEntry(Entry):
     cxx_standard: CxxStandard | None = None
     """The C++ standard that a source which asks for an older one is compiled with; by default the one that torch's
     headers need. ``as-is`` leaves it to the source."""
-    architectures: ArchitecturesOrRules = field(default=DEFAULT_ARCHITECTURES, metadata=ONLY_PLANNED)
+    architectures: ArchitecturesOrRules | None = field(default=None, metadata=ONLY_PLANNED)
     """GPU architectures as TORCH_CUDA_ARCH_LIST writes them, or rules for them of which the first that matches decides:
     [{cuda: ">=12.9", platform: [linux_aarch64], list: ["10.0f"]}, {list: ["9.0"]}]."""
     arch_variable: ArchVariable | None = None
@@ -260,6 +262,8 @@ class Package(PackageEntry):
 
     name: ProjectName
     versions: tuple[ProjectVersion, ...] = field(metadata=ONLY_PLANNED)
+    build_args: BuildArguments = ISOLATED
+    architectures: ListedArchitectures = field(default=DEFAULT_ARCHITECTURES, metadata=ONLY_PLANNED)
     directory: Path = field(default=Path(), compare=False, metadata=ONLY_PLANNED)
     """The configuration folder; no path in it that a build reads may lead out of it."""
     version_range: SpecifierSet | None = field(default=None, metadata=ONLY_PLANNED)
@@ -415,6 +419,6 @@ def _torch_keys(entry: PackageEntry) -> Iterator[KeyPath]:
         yield ("torch",)
     if entry.include:
         yield ("include",)
-    for key, listed in (("exclude", entry.exclude), ("architectures", entry.architectures)):
+    for key, listed in (("exclude", entry.exclude), ("architectures", entry.architectures or ())):
         places = (place for place, rule in enumerate(listed) if isinstance(rule, Part) and rule.torch is not None)
         yield from ((key, place, "torch") for place in places)

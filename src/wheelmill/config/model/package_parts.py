@@ -30,7 +30,7 @@ from wheelmill.config.fields import (
     Truth,
     text_that,
 )
-from wheelmill.config.package_fields import ArchForm, GitRef, GitUrl, Subfolder, Variable
+from wheelmill.config.package_fields import ArchForm, Arguments, GitRef, GitUrl, Subfolder, Variable
 from wheelmill.names import Architecture, Platform, ProjectName, ProjectVersion, PythonVersion, StableTorch
 from wheelmill.wheel.metadata import reservation
 
@@ -245,7 +245,7 @@ class Window(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Defaults(Entry):
-    """Ranges for packages that leave an axis open. A value outside is built if it is asked for."""
+    """Values for packages that leave a key out. What is outside of a range is built if it is asked for."""
 
     python: Range | None = None
     """Pythons: ">=3.10"."""
@@ -256,6 +256,14 @@ class Defaults(Entry):
     platforms: Platforms | None = None
     free_threaded: Truth = True
     """False leaves free-threaded Pythons out."""
+    build_args: Arguments | None = None
+    """Options of the build: --no-build-isolation."""
+    architectures: Architectures | None = None
+    """GPU architectures as TORCH_CUDA_ARCH_LIST writes them."""
+
+
+BUILD_DEFAULTS: Final = ("build_args", "architectures")
+"""Keys whose defaults decide how a package is built; the others decide what is planned."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,5 +36,5 @@ def test_an_entry_gives_a_runner_no_command_and_says_the_same(tmp_path: Path) ->
     words = ["add", "--dry-run", "--config", str(ROOT / "config"), "--from-issue", str(tmp_path / "issue.md")]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert "##[" not in done.output
-    entry = {"versions": ["1.0"], "description": "###[error]all is lost", "licence": "MIT"}
+    entry = {"versions": ["1.0"], "description": "###[error]all is lost", "licence": "MIT", "build_args": ""}
     assert yaml.safe_load(done.stdout) == {"demo": entry}

@@ -10,7 +10,7 @@ from tests.git_repositories import Commit, git, repository
 from tests.refusals import coded
 from wheelmill.config.fields import KeyPath, Unquoted
 from wheelmill.config.load import load_config
-from wheelmill.config.maintenance.amend import added_torches, amend, changed_since, keep_packages
+from wheelmill.config.maintenance.amend import added_torches, amend, changed_since, keep_packages, without_defaults
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import TorchVersion, project_name
 from wheelmill.system import own_installation
@@ -227,6 +227,56 @@ def test_a_package_changes_with_its_entry_its_lock_and_what_it_names_and_with_no
     layout = entries.replace('six: {versions: ["1.0"]}', "six:\n    versions:\n    - '1.0'")
     (folder / "packages.yml").write_text(f"# a comment\n{layout}  seven: {{versions: ['1.0']}}\n")
     assert changed_since(load_config(folder), "HEAD") == {"one", "two", "three", "four", "five", "seven"}
+
+
+OWN_ARGUMENTS = PACKAGES.replace('six: {versions: ["1.0"]', 'six: {versions: ["1.0"], build_args: ""')
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        (PACKAGES, OWN_ARGUMENTS, set()),
+        (PACKAGES, PACKAGES + 'defaults: {build_args: ""}\n', set()),
+        (
+            OWN_ARGUMENTS,
+            OWN_ARGUMENTS + 'defaults: {build_args: "--no-build-isolation"}\n',
+            {"one", "two", "three", "four", "five"},
+        ),
+        (
+            PACKAGES.replace("six: {", 'six: {architectures: ["9.0"], ') + 'defaults: {architectures: ["8.0"]}\n',
+            PACKAGES + 'defaults: {architectures: ["9.0"]}\n',
+            {"one", "two", "three", "four", "five"},
+        ),
+        (PACKAGES + 'defaults: {python: ">=3.11"}\n', PACKAGES + 'defaults: {python: ">=3.12"}\n', set()),
+        (PACKAGES + "defaults: [a, list]\n", PACKAGES, set()),
+    ],
+)
+def test_a_default_of_the_build_changes_the_packages_that_take_it(
+    before: str, after: str, changed: set[str], tmp_path: Path
+) -> None:
+    folder = folder_of(tmp_path, {"packages.yml": before})
+    (folder / "packages.yml").write_text(after)
+    assert changed_since(load_config(folder), "HEAD") == changed
+
+
+@pytest.mark.parametrize(
+    ("defaults", "entry", "written"),
+    [
+        ("", {"versions": ["1.0"]}, {"versions": ["1.0"]}),
+        ("", {"build_args": "--no-build-isolation"}, {"build_args": "--no-build-isolation"}),
+        ('build_args: "--no-build-isolation"', {"build_args": "--no-build-isolation"}, {}),
+        ('build_args: "--no-build-isolation"', {"toolkit": ["curand"]}, {"toolkit": ["curand"], "build_args": ""}),
+        ('architectures: ["9.0"]', {"architectures": ["9.0"], "python": ">=3.11"}, {"python": ">=3.11"}),
+        ('architectures: ["9.0"]', {"architectures": ["9.0a"]}, {"architectures": ["9.0a"]}),
+        ('python: ">=3.11"', {"python": ">=3.11"}, {"python": ">=3.11"}),  # it may be built for others, too
+    ],
+)
+def test_a_new_entry_says_what_the_defaults_do_not(
+    defaults: str, entry: dict[str, Any], written: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "packages.yml"
+    path.write_text(f"defaults: {{{defaults}}}\npackages: {{}}\n")
+    assert without_defaults(path, entry) == written
 
 
 def git_shows(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
