@@ -256,8 +256,8 @@ def add_label(
 ) -> bytes:
     """Write a labelled version, the torch that the wheel needs, and other changes of its requirements into METADATA.
 
-    Upstream's requirement on torch becomes the narrower pin: an extension loads only beside the torch minor release of
-    its build. One that links to torch's stable ABI alone keeps upstream's own bounds. `torch` is None if the wheel does
+    Upstream's requirement on torch becomes a pin that is no wider: an extension loads only beside the torch minor
+    release of its build. One that links to torch's stable ABI alone keeps upstream's own bounds. `torch` is None if the wheel does
     not link to torch; `torch_release` is the full version of its build. The names in `drop` are normalized.
     """
     lines = content.splitlines(keepends=True)
@@ -286,17 +286,25 @@ def add_label(
     return b"".join([*written, *lines[end:]])
 
 
+_PATCHES: Final = 20
+"""Patch releases of a torch that a clause is tried with: it has had one to three."""
+
+
 def torch_bound(torch: TorchNeed, upstream: SpecifierSet) -> SpecifierSet:
     """Requirement on torch of a wheel that links to `torch`, if its project requires `upstream`.
 
-    A wheel for many torches keeps all of `upstream` but pins, and gets the missing bounds. A bound of ours stays as it
-    is, and so does a pin on one of the two versions that a release candidate may have.
+    A wheel for one torch is pinned to its minor release, and keeps clauses of `upstream` that leave out some of its
+    patch releases; those that leave out all give way to the pin. A wheel for many torches keeps all of `upstream` but
+    pins, and gets the missing bounds. A bound of ours stays as it is, and so does a pin on one of the two versions that
+    a release candidate may have.
     """
     if isinstance(torch, TorchVersion) and torch.is_candidate:
         pins = [SpecifierSet(f"=={release}") for release in torch.releases]
         return upstream if upstream in pins else pins[0]
     if isinstance(torch, TorchVersion):
-        return SpecifierSet(torch.pin)
+        patches = [f"{torch}.{patch}" for patch in range(_PATCHES)]
+        admitted = {clause: sum(clause.contains(patch) for patch in patches) for clause in upstream}
+        return SpecifierSet([Specifier(torch.pin), *(each for each, some in admitted.items() if 0 < some < _PATCHES)])
     bounds = [clause for clause in upstream if clause.operator not in ("==", "===")]
     oldest, below = Version(str(torch.oldest)), Version(str(torch.below)) if torch.below else None
     if not any(clause.operator in (">=", ">", "~=") and Version(clause.version) >= oldest for clause in bounds):

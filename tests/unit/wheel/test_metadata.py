@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 from packaging.metadata import RawMetadata
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from tests.refusals import coded
 from tests.wheels import write_wheel
 from wheelmill.errors import UnreadableError
 from wheelmill.names import StableTorch, TorchVersion, project_name
+from wheelmill.wheel.label import pinned_torch
 from wheelmill.wheel.metadata import (
     add_label,
     dist_info_of,
@@ -21,6 +23,7 @@ from wheelmill.wheel.metadata import (
     metadata_bytes,
     read_metadata,
     reservation,
+    torch_bound,
 )
 
 HEAD = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n"
@@ -177,6 +180,22 @@ def test_the_pin_stands_for_what_upstream_required_of_torch(torch: str) -> None:
     assert metadata.version == LABELLED
     assert {str(requirement) for requirement in metadata.requires_dist or ()} == {"torch==2.8.*", "numpy", "einops"}
     assert (metadata.summary, metadata.description) == ("ä", "text\n")
+
+
+@pytest.mark.parametrize(
+    ("upstream", "bound"),
+    [
+        (">=2.0,!=2.8.0", "!=2.8.0,==2.8.*"),
+        (">=2.8.1,<3", "==2.8.*,>=2.8.1"),
+        ("~=2.8.1", "==2.8.*,~=2.8.1"),
+        (">=2.8,<2.9", "==2.8.*"),
+        ("==2.4.0", "==2.8.*"),
+    ],
+)
+def test_patch_releases_that_upstream_leaves_out_stay_left_out(upstream: str, bound: str) -> None:
+    joined = torch_bound(TORCH, SpecifierSet(upstream))
+    assert joined == SpecifierSet(bound) == torch_bound(TORCH, joined)
+    assert pinned_torch(joined) == TORCH
 
 
 @pytest.mark.parametrize("rest", ["Requires-Dist: numpy", "no field\nRequires-Dist: numpy\n", "Summary: a\n \ntext"])
