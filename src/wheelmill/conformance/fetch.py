@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Final, Self
+from typing import IO, Final
 from urllib.parse import urlsplit
 
 import httpx
@@ -45,7 +45,7 @@ class Politeness:
     """Requests in a second, redirects too."""
 
 
-class Fetcher:
+class Fetcher(AbstractContextManager["Fetcher", None]):
     """Client for one index; a context manager that keeps connections open. Threads may share it.
 
     The URL may hold a user and a password; pages of a public one lead to no inner address. `mounts` are httpx
@@ -76,10 +76,6 @@ class Fetcher:
             seconds=seconds,
             start=None if url == ORIGIN else url,  # a folder of this machine may lead anywhere
         )
-
-    def __enter__(self) -> Self:
-        """Keep connections open until the context is left."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Close connections."""

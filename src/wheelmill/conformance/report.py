@@ -164,13 +164,10 @@ def _quote(text: str) -> str:
     return _HALF_AN_ESCAPE.sub("%25", quote(text, safe=_MEANT, errors="replace"))
 
 
-_NAME = "wheelmill index check"
-
-
 def junit_of(report: ConformanceReport) -> str:
     """Write a report as an XML document; a broken rule is a failed test case, even if installers cope."""
     found = {rule: list(of_rule) for rule, of_rule in groupby(findings_of(report.violations), attrgetter("rule"))}
-    counts = {"name": _NAME, "tests": str(len(RULES)), "failures": str(len(found)), "errors": "0"}
+    counts = {"name": "wheelmill index check", "tests": str(len(RULES)), "failures": str(len(found)), "errors": "0"}
     suites = ET.Element("testsuites", counts)
     suite = ET.SubElement(suites, "testsuite", counts | {"skipped": "0"})
     for rule in RULES:

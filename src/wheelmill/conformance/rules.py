@@ -96,7 +96,7 @@ def _parse(  # noqa: PLR0911 - one for each kind of answer
     if not document.ok:
         return None, [(missing, f"the page {document.failure}")]
     if document.content_type in HTML_TYPES:
-        if simple_api.is_json(document):
+        if document.content.lstrip()[:1] in (b"{", b"["):
             return None, [(simple_api.LABELLED, f"it is JSON, and the content type is {document.content_type}")]
         page = parse_html(document.content, document.final_url, texts=True)
         return page, [(_RULE_OF_KEY.get(fault.key, simple_api.HTML5), fault.problem) for fault in page.faults]

@@ -284,7 +284,7 @@ NAME: Final = rule("691.3", "name is the normalized name of the project.", IGNOR
 SAME_PROJECTS: Final = rule(
     "691.4",
     "The project list is the same in HTML and JSON.",
-    installs("never reads the project list"),
+    _UNREAD,
     section="Version + Format Selection",
 )
 SAME_FILES: Final = rule(
@@ -355,11 +355,6 @@ def _differences(html: Link, html_base: str, json: Link, json_base: str) -> list
 
 
 _NEVER_NULL: Final = ("size", "upload-time", "yanked")
-
-
-def is_json(document: Document) -> bool:
-    """True if a document is JSON, whatever its content type."""
-    return document.content.lstrip()[:1] in (b"{", b"[")
 
 
 def check_json(document: Document) -> list[Breach]:

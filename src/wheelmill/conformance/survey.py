@@ -318,7 +318,9 @@ def check_folder(
         SiteError: it holds no index.
     """
     root = root_of(directory).resolve()
-    places = [_projects_in(directory)] if projects else project_lists_below(directory)
+    simple = directory / "simple"
+    of_projects = simple if simple.is_dir() and not is_project_list(directory) else directory
+    places = [of_projects] if projects else project_lists_below(directory)
     below = [path.resolve().relative_to(root).as_posix() for path in places]
     lists = [f"{ORIGIN}/{quote(path)}/" for path in below]
     mounts = {f"all://{urlsplit(ORIGIN).hostname}": FolderTransport(root)}
@@ -331,12 +333,6 @@ def check_folder(
         violations=tuple(map(_without_origin, report.violations)),
         observations=tuple(map(_without_origin, report.observations)),
     )
-
-
-def _projects_in(directory: Path) -> Path:
-    """Folder that contains those of all projects."""
-    below = directory / "simple"
-    return below if below.is_dir() and not is_project_list(directory) else directory
 
 
 def _without_origin(reported: _Reported) -> _Reported:

@@ -86,7 +86,8 @@ def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
         key = path.relative_to(site).as_posix()
         if not path.is_file() or key.startswith("."):
             continue
-        if _is_of_releases(key):
+        first = key.partition("/")[0]
+        if first in {FILES, LEDGER} or is_date_tag(first):
             raise SiteError(
                 "site-name-reserved",
                 f"{path} has the name of what belongs to releases",
@@ -98,11 +99,6 @@ def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
         tree, simple, page = f"/{key}".partition("/simple/")
         if simple and path.name == _INDEX_JSON:
             yield f"{tree}{simple}{JSON_PAGES}/{page}".removeprefix("/").removesuffix(_INDEX_JSON), path
-
-
-def _is_of_releases(key: str) -> bool:
-    first = key.partition("/")[0]
-    return first in {FILES, LEDGER} or is_date_tag(first)
 
 
 def _top_of(key: str) -> str:

@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Final
 
 from msgspec import structs
-from packaging.requirements import Requirement
 
 from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
@@ -48,8 +47,6 @@ from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.label import Label, Torches, torch_requirement
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata, reservation
 from wheelmill.wheel.name import WheelFile, WheelName, wheel_behind, written_parts
-
-NO_TORCHES: Final[Torches] = MappingProxyType({})
 
 
 def site_of(
@@ -135,11 +132,8 @@ def _paths_of(file: IndexFile, torches: Mapping[CudaVersion, set[TorchVersion]])
 
 
 EMPTY_LISTING: Final = Listing()
-EMPTY_ABSENCES: Final[Mapping[ReleaseTag, Container[str]]] = MappingProxyType({})
 Folders = Mapping[tuple[str, Sha256], str]
 """The folders of wheels that do not lie in that of their release, by file name and hash."""
-NO_FOLDERS: Final[Folders] = MappingProxyType({})
-EMPTY_DEPLOYMENT: Final[Mapping[str, Sha256]] = MappingProxyType({})
 
 
 def site_of_releases(
@@ -147,10 +141,10 @@ def site_of_releases(
     base_url: str,
     listing: Listing = EMPTY_LISTING,
     *,
-    folders: Folders = NO_FOLDERS,
-    torches: Torches = NO_TORCHES,
-    absent: Mapping[ReleaseTag, Container[str]] = EMPTY_ABSENCES,
-    deployed: Mapping[str, Sha256] = EMPTY_DEPLOYMENT,
+    folders: Folders = MappingProxyType({}),
+    torches: Torches = MappingProxyType({}),
+    absent: Mapping[ReleaseTag, Container[str]] = MappingProxyType({}),
+    deployed: Mapping[str, Sha256] = MappingProxyType({}),
     faults: Iterable[str] = (),
 ) -> Site:
     """Make the site of all releases.
@@ -261,7 +255,8 @@ def unused_entries(listing: Listing, releases: Sequence[ListedRelease], deployed
     names = [name for name in map(wheel_behind, filenames) if name]
     projects = {name.project for name in names}
     for requirement in yanked.versions:
-        if not any(_is_about(requirement, name) for name in names):
+        own = (name.version for name in names if name.project == requirement.name)
+        if not any(requirement.specifier.contains(version, prereleases=True) for version in own):
             alike = [] if requirement.name in projects else words_like(requirement.name, projects)
             yield _unused(f"yanked.yml: versions.{requirement}: no release has such a wheel", alike)
     for project in sorted(yanked.projects.keys() - projects):
@@ -272,15 +267,11 @@ def _unused(text: str, alike: Sequence[str]) -> str:
     return f"{text}, so the line does nothing{f'; did you mean {alike[0]}?' if alike else ''}"
 
 
-def _is_about(requirement: Requirement, name: WheelName) -> bool:
-    return requirement.name == name.project and requirement.specifier.contains(name.version, prereleases=True)
-
-
 def site_of_folder(
     directory: Path,
     base_url: str,
     *,
-    torches: Torches = NO_TORCHES,
+    torches: Torches = MappingProxyType({}),
     warn: Callable[[str], None],
     leave_out: Callable[[str], None] | None = None,
 ) -> Site:

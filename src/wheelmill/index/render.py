@@ -311,14 +311,10 @@ def _project_details(
         links = b"\n".join([html[version] for version in listed])
         yield path, [html_head, rows_for_page(path, links), html_tail]
         path = f"{tree.folder}/{project}/index.json"
-        head = to_json({**json_head, "versions": _versions(listed)}).removesuffix(b"}")
+        numbers = list(map(str, sorted({version.name.version for version in listed})))
+        head = to_json({**json_head, "versions": numbers}).removesuffix(b"}")
         rows = b",\n".join([json[version] for version in listed])
         yield path, [head, b',"files":[\n', rows_for_page(path, rows), b"\n]}\n"]
-
-
-def _versions(listed: Iterable[VersionFiles]) -> list[str]:
-    """Return the version numbers in ascending order."""
-    return [str(version) for version in sorted({each.name.version for each in listed})]
 
 
 _META: Final = {"api-version": API_VERSION}

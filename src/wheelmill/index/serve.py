@@ -48,13 +48,9 @@ def wanted_type(accept: str | None) -> str | None:
     types.
     """
     weights = dict(map(_read_range, (accept or "*/*").split(",")))
-    wanted = {kind: _weight_of(names, weights) for kind, names in _NAMES.items()}
+    wanted = {kind: next((weights[name] for name in names if name in weights), 0.0) for kind, names in _NAMES.items()}
     best = max(wanted, key=wanted.__getitem__)
     return best if wanted[best] else None
-
-
-def _weight_of(names: tuple[str, ...], weights: dict[str, float]) -> float:
-    return next((weights[name] for name in names if name in weights), 0.0)
 
 
 def _read_range(asked: str) -> tuple[str, float]:

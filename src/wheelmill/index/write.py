@@ -92,14 +92,9 @@ class SiteSize:
     largest_detail: int
     """Bytes that an installer downloads, compressed, to read the largest project page of the narrowest trees."""
 
-    @property
-    def gigabytes_per_million_installs(self) -> float:
-        """Gigabytes served for a million installs of the project with the largest page; wheels lie elsewhere."""
-        return self.largest_detail * 1e6 / 1e9
-
     def __str__(self) -> str:
-        """Format as ``312 pages, 4,200,000 bytes, at most 21.3 GB per million installs``."""
-        gigabytes = f"{self.gigabytes_per_million_installs:,.1f} GB per million installs"
+        """Format as ``312 pages, 4,200,000 bytes, at most 21.3 GB per million installs``; wheels lie elsewhere."""
+        gigabytes = f"{self.largest_detail * 1e6 / 1e9:,.1f} GB per million installs"
         return f"{number_of(self.pages, 'page')}, {self.bytes:,} bytes, at most {gigabytes}"
 
 

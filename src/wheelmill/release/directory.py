@@ -21,8 +21,8 @@ from wheelmill.release.ledger.ledger import Ledger, write_archive
 from wheelmill.release.ledger.records import date_tags, is_like_date_tag
 from wheelmill.release.manifest import MANIFEST, entry_of, manifest_of
 from wheelmill.release.store import (
+    PlainStore,
     Publication,
-    Quotas,
     RefusedWheel,
     checked_wheel,
     files_beside,
@@ -79,7 +79,7 @@ class LedgerFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DirectoryStore:
+class DirectoryStore(PlainStore):
     """Releases in a folder."""
 
     directory: Path
@@ -89,15 +89,6 @@ class DirectoryStore:
     def ledger(self) -> Ledger:
         """File beside the releases."""
         return Ledger(LedgerFile(path=self.directory / "ledger.tar.gz"), self.clock)
-
-    def is_over(self, run: str) -> bool | None:  # noqa: ARG002 - a folder has no jobs
-        """See `Store.is_over`."""
-        return None
-
-    @property
-    def quotas(self) -> Quotas:
-        """No limit on the number of wheels."""
-        return Quotas()
 
     def tags(self) -> frozenset[ReleaseTag]:
         """See `Releases.tags`; each release is a folder."""
@@ -144,13 +135,6 @@ class DirectoryStore:
             raise ReleaseError("release-unreadable", f"{tag}/{filename} cannot be read: {error.strerror}") from None
         return checked_wheel(copy, tag, sha256)
 
-    def reason_to_refuse(self, wheel: WheelFile) -> str | None:  # noqa: ARG002 - it takes every wheel
-        """See `Store.reason_to_refuse`."""
-        return None
-
-    def check_can_publish(self) -> None:
-        """See `Store.check_can_publish`; a folder needs nothing."""
-
     @contextmanager
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> Iterator[FolderPublisher]:  # noqa: ARG002 - nothing takes long
         """See `Store.publisher`."""
@@ -169,16 +153,9 @@ class DirectoryStore:
             stack.callback(remove_tree, publisher.draft)
             yield publisher
 
-    def orphans(self, *, remove: bool, progress: Progress) -> tuple[()]:  # noqa: ARG002 - publishers leave none
-        """See `Store.orphans`."""
-        return ()
-
     def url_from(self, site: Path) -> str:
         """See `Store.url_from`; a path."""
         return quote(os.path.relpath(self.directory, site))
-
-    def folder_of(self, sha256: Sha256) -> None:
-        """See `Store.folder_of`; all files of a release are in its folder."""
 
 
 class FolderPublisher:

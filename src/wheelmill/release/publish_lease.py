@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from wheelmill.errors import NetworkError, ReleaseError, TimeIsOver
@@ -40,7 +40,7 @@ class PublishLease:
         self._ledger, self._clock, self._progress, self._stale = ledger, clock, progress, stale
         self.until = until
         self._nonce = uuid.uuid4().hex
-        self._renewed = self._now()
+        self._renewed = self._clock.utc()
         self.tag: ReleaseTag | None = None
         """Tag that is being published; noted in the ledger at the next renewal."""
         self.draft: int | None = None
@@ -78,7 +78,7 @@ class PublishLease:
     def renew_if_due(self) -> None:
         """Renew the lease if a third of its time is over, and check that there is time left."""
         self.wait(timedelta())
-        if self._now() - self._renewed > self._stale / 3:
+        if self._clock.utc() - self._renewed > self._stale / 3:
             self.renew()
 
     def renew(self) -> None:
@@ -94,7 +94,7 @@ class PublishLease:
     def _take(self, state: LedgerState) -> LedgerState:
         """Take the lease if it is free or its holder counts as dead."""
         lease = state.work.leases.get(PUBLISHING)
-        if lease and lease.nonce != self._nonce and self._now() - lease.since < self._stale:
+        if lease and lease.nonce != self._nonce and self._clock.utc() - lease.since < self._stale:
             return state
         return self._with_lease(state)
 
@@ -110,16 +110,13 @@ class PublishLease:
         return self._with_lease(state)
 
     def _with_lease(self, state: LedgerState) -> LedgerState:
-        self._renewed = self._now()
+        self._renewed = self._clock.utc()
         lease = Lease(nonce=self._nonce, since=self._renewed, tag=self.tag, draft=self.draft)
         return replace(state, work=replace(state.work, leases={**state.work.leases, PUBLISHING: lease}))
 
     def _end(self, state: LedgerState) -> LedgerState:
         others = {name: lease for name, lease in state.work.leases.items() if lease.nonce != self._nonce}
         return replace(state, work=replace(state.work, leases=others))
-
-    def _now(self) -> datetime:
-        return self._clock.utc()
 
 
 STALE: Final = timedelta(minutes=75)
@@ -146,7 +143,7 @@ class RateLimitedLease(PublishLease):
         self._spare = 0
         """Changes that may be made now although they are not reserved."""
         self._left = 0
-        self._valid = self._now()
+        self._valid = self._clock.utc()
 
     @contextmanager
     def finishing(self) -> Iterator[None]:
@@ -159,7 +156,7 @@ class RateLimitedLease(PublishLease):
 
     def before_change(self) -> None:
         """Wait until the rate limit allows creating, changing or deleting one more object."""
-        while self._now() > self._valid or not (self._left or self._spare):
+        while self._clock.utc() > self._valid or not (self._left or self._spare):
             self._left, pause = self._reserve(_AT_ONCE)
             if not self._left and not self._spare:
                 self._progress.step(
@@ -177,7 +174,7 @@ class RateLimitedLease(PublishLease):
 
         def reserve(state: LedgerState) -> LedgerState:
             nonlocal granted, pause
-            now, state = self._now(), self._renew(state)
+            now, state = self._clock.utc(), self._renew(state)
             counted = [each for each in state.work.changes if now - each.at < AN_HOUR]
             granted = max(0, min(most, CHANGES_AN_HOUR - sum(each.count for each in counted)))
             if not granted:
@@ -187,5 +184,5 @@ class RateLimitedLease(PublishLease):
             return replace(state, work=replace(state.work, changes=changes))
 
         self._ledger.change("a publisher reserves changes", reserve)
-        self._valid = self._now() + _VALID
+        self._valid = self._clock.utc() + _VALID
         return granted, pause

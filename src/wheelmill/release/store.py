@@ -206,35 +206,57 @@ class Publisher(Protocol):
         """
 
 
-class Store(Releases, Protocol):
-    """Place where releases are kept."""
+class PlainStore(Protocol):
+    """Store without jobs, limits and remains of publications, whose releases have a folder each."""
 
-    def is_over(self, run: str) -> bool | None:
+    def is_over(self, run: str) -> bool | None:  # noqa: ARG002 - there are no jobs
         """True if a run of jobs, named by its number on the host, has ended; None if that is unknown.
 
         Raises:
             NetworkError: the host gives no answer.
         """
+        return None
 
     @property
     def quotas(self) -> Quotas:
         """Limits of the store."""
+        return Quotas()
 
-    def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
-        """Copy a released wheel into a folder.
-
-        Raises:
-            ReleaseError: the wheel is absent, or differs from the hash in its manifest.
-        """
-
-    def reason_to_refuse(self, wheel: WheelFile) -> str | None:
+    def reason_to_refuse(self, wheel: WheelFile) -> str | None:  # noqa: ARG002 - every wheel is accepted
         """Return the reason why this store refuses a wheel, whatever its tests show; None if it accepts it."""
+        return None
 
     def check_can_publish(self) -> None:
         """Check that publishing is possible, before hours are spent on building.
 
         Raises:
             UsageError: this machine lacks a requirement.
+        """
+        return
+
+    def orphans(self, *, remove: bool, progress: Progress) -> Sequence[Orphan]:  # noqa: ARG002 - there are none
+        """Find the remains of interrupted publications: drafts, or wheels of a bucket that no release names.
+
+        `remove` removes those older than a day.
+
+        Raises:
+            ReleaseError: nothing is removed while a publisher runs, or if the remains may be part of a release.
+        """
+        return ()
+
+    def folder_of(self, sha256: Sha256) -> str | None:  # noqa: ARG002 - it is not in a folder of its own
+        """Return the folder of a wheel, below `url_from`; None if it is that of its release."""
+        return None
+
+
+class Store(Releases, PlainStore, Protocol):
+    """Place where releases are kept."""
+
+    def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
+        """Copy a released wheel into a folder.
+
+        Raises:
+            ReleaseError: the wheel is absent, or differs from the hash in its manifest.
         """
 
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> AbstractContextManager[Publisher]:
@@ -250,17 +272,5 @@ class Store(Releases, Protocol):
             ReleaseError: the store cannot be written to.
         """
 
-    def orphans(self, *, remove: bool, progress: Progress) -> Sequence[Orphan]:
-        """Find the remains of interrupted publications: drafts, or wheels of a bucket that no release names.
-
-        `remove` removes those older than a day.
-
-        Raises:
-            ReleaseError: nothing is removed while a publisher runs, or if the remains may be part of a release.
-        """
-
     def url_from(self, site: Path) -> str:
         """Return the parent of the releases' folders: a URL, or a path relative to the root of a site."""
-
-    def folder_of(self, sha256: Sha256) -> str | None:
-        """Return the folder of a wheel, below `url_from`; None if it is that of its release."""

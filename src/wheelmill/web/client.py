@@ -12,11 +12,12 @@ import os
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import IO, Final, Self
+from typing import IO, Final
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass, url2pathname
 
@@ -114,7 +115,7 @@ def next_page(headers: Mapping[str, str]) -> str | None:
     return httpx.Response(HTTPStatus.OK, headers=headers).links.get("next", {}).get("url")
 
 
-class Web:
+class Web(AbstractContextManager["Web", None]):
     """Client for any number of servers, which threads may share; a context manager.
 
     `before` is called with the URL before each request, redirects and retries included; its exception stops the
@@ -155,10 +156,6 @@ class Web:
                 f"the proxy or the certificates of this machine cannot be used: {reason}",
                 hint="check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
             ) from None
-
-    def __enter__(self) -> Self:
-        """Keep connections open until the context ends."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Close all connections."""

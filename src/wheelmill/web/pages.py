@@ -20,8 +20,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlencode, urljoin, urlsplit, urlunsplit
+
+from msgspec import convert, to_builtins
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import is_sha256
@@ -261,20 +263,15 @@ def read_isolated(read: Callable[[bytes, str], Page], content: bytes, address: s
         raise UnreadableError("page-invalid", f"the page {parts}")
     if isinstance(parts, str):
         raise UnreadableError("page-invalid", parts)
-    parts["form"] = Form(parts["form"])
-    parts["links"] = [Link(*link) for link in parts["links"]]
-    parts["faults"] = [Fault(**fault) for fault in parts["faults"]]
-    parts["versions"] = None if parts["versions"] is None else tuple(parts["versions"])
-    return Page(**parts)
+    return convert(parts, Page)
 
 
-def _parts_of_page(read: Callable[[bytes, str], Page], content: bytes, address: str) -> dict[str, Any] | str:
+def _parts_of_page(read: Callable[[bytes, str], Page], content: bytes, address: str) -> object:
     """Read a page; return its fields as plain JSON values, or the fault of the whole page."""
     try:
-        page = vars(read(content, address))
+        return to_builtins(read(content, address))
     except UnreadableError as error:
         return str(error)
-    return page | {"faults": [*map(vars, page["faults"])]}
 
 
 _SMALL: Final = 8 << 10

@@ -257,8 +257,8 @@ def add_label(
     """Write a labelled version, the torch that the wheel needs, and other changes of its requirements into METADATA.
 
     Upstream's requirement on torch becomes a pin that is no wider: an extension loads only beside the torch minor
-    release of its build. One that links to torch's stable ABI alone keeps upstream's own bounds. `torch` is None if the wheel does
-    not link to torch; `torch_release` is the full version of its build. The names in `drop` are normalized.
+    release of its build. One that links to torch's stable ABI alone keeps upstream's own bounds. `torch` is None if the
+    wheel does not link to torch; `torch_release` is the full version of its build. The names in `drop` are normalized.
     """
     lines = content.splitlines(keepends=True)
     end = next((number for number, line in enumerate(lines) if not line.strip(b"\r\n")), len(lines))

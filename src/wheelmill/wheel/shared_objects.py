@@ -388,11 +388,8 @@ class SharedObject(Links):
         return cls(
             name=name,
             machine=machine,
-            soname=links.soname,
-            needed=links.needed,
+            **vars(links),
             executable_stack=has_executable_stack(elf, default=machine == "x86_64"),
-            text_relocations=links.text_relocations,
-            search_path=links.search_path,
             undefined=undefined,
             defined=defined,
             device_code=read_device_code(file.content, *sections.place(FATBIN), kernels=file.budget.kernels),

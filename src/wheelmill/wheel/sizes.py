@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -50,16 +51,15 @@ class Sizes:
 
 def sizes_of(members: Iterable[zipfile.ZipInfo], shared_objects: Iterable[SharedObject]) -> Sizes:
     """Add up the files of a wheel, `members`, of which `shared_objects` have been read."""
-    gpu_code: dict[str, int] = {}
+    gpu_code: Counter[str] = Counter()
     files = {member.filename: member.file_size for member in members}
     host_code = debug = 0
     for each in shared_objects:
-        for name, number in each.device_code.sizes.items():
-            gpu_code[name] = gpu_code.get(name, 0) + number
+        gpu_code.update(each.device_code.sizes)
         debug += each.unloaded
         host_code += max(0, files.pop(each.name) - each.unloaded - sum(each.device_code.sizes.values()))
     return Sizes(
-        gpu_code=dict(sorted(gpu_code.items(), key=lambda item: -item[1])),
+        gpu_code=dict(gpu_code.most_common()),
         host_code=host_code,
         debug=debug,
         other=sum(files.values()),

@@ -52,11 +52,6 @@ def names_elsewhere(packages: Mapping[ProjectName, Package]) -> Mapping[ProjectN
     return {name: package.elsewhere for name, package in packages.items() if package.elsewhere}
 
 
-def are_shared(projects: Iterable[ProjectName], elsewhere: Mapping[ProjectName, NameElsewhere]) -> bool:
-    """Return whether the package index has all of these, each from the same home."""
-    return all(elsewhere.get(project) == "same" for project in projects)
-
-
 def install_command(requirement: str, pin: str, *, is_shared: bool, dependencies: Iterable[str] = ()) -> str:
     """Return the pip command that installs a project; ``ADDRESS`` stands for the index with the wheels.
 
@@ -247,7 +242,7 @@ def package_pages(
             tags=package.tags if package else (),
             elsewhere=elsewhere.get(project),
             requires=requires,
-            is_shared=are_shared((project, *requires), elsewhere),
+            is_shared=all(elsewhere.get(each) == "same" for each in (project, *requires)),
             dependencies=dependencies_of(of_project[0].requires_dist, groups) if of_project else (),
             aliases=_aliases_of(package, of_project),
             status=site.status_of(project),

@@ -89,6 +89,7 @@ def first_pages(
 ) -> Iterator[Page]:
     """Render the start and about pages, and the data of search and finder; `files` excludes yanked wheels."""
     tried = Tried.of(files)
+    pins = (f"{package.name}=={package.groups[0].kind.exact_version}" for package in packages if package.groups)
     start = templates.get_template("site/start.html").render(
         root="./",
         tried=tried,
@@ -97,7 +98,7 @@ def first_pages(
         planned=[package for package in packages if not package.wheels],
         updated=max((file.uploaded_at for file in files if file.uploaded_at), default=None),
         families=trees,
-        pin_example=_pin_example(packages),
+        pin_example=next(pins, "PACKAGE==2.8.3+cu128torch2.8"),
         gpus={gpu: ", ".join(cards) for gpu, cards in CARDS.items()},
         platforms=PLATFORMS,
         finder={**finder, "wheels": {}},
@@ -113,12 +114,6 @@ def first_pages(
     for name, wheels in finder["wheels"].items():
         script = b'"use strict";\naddWheels(' + to_json(name) + b", " + to_json(wheels) + b");\n"
         yield f"{package_folder(ProjectName(name))}wheels.js", [script]
-
-
-def _pin_example(packages: Iterable[PackagePage]) -> str:
-    """Return a pin that would work with this index."""
-    pins = (f"{package.name}=={package.groups[0].kind.exact_version}" for package in packages if package.groups)
-    return next(pins, "PACKAGE==2.8.3+cu128torch2.8")
 
 
 _ROWS: Final = 150

@@ -243,7 +243,9 @@ def wheel_groups(files: Iterable[IndexFile]) -> tuple[WheelGroup, ...]:
     alike: dict[Kind, list[SiteWheel]] = defaultdict(list)
     for wheels in of_traits.values():
         alike[Kind.of(wheels[0].file)] += wheels
-    groups = [WheelGroup(kind=kind, wheels=tuple(sorted(wheels, key=_by_python))) for kind, wheels in alike.items()]
+    for wheels in alike.values():
+        wheels.sort(key=lambda wheel: (*order_of(wheel.pythons), wheel.file.filename))
+    groups = [WheelGroup(kind=kind, wheels=tuple(wheels)) for kind, wheels in alike.items()]
     return tuple(sorted(groups, key=_by_age, reverse=True))
 
 
@@ -260,10 +262,6 @@ def _by_age(group: WheelGroup) -> tuple[object, ...]:
     cuda = kind.label.cuda if kind.label else None
     rest = (kind.platform, kind.glibc or "", kind.sass, kind.ptx)
     return (Version(kind.version), age_of(kind.torch), cuda is not None, cuda, *rest)
-
-
-def _by_python(wheel: SiteWheel) -> tuple[object, ...]:
-    return (*order_of(wheel.pythons), wheel.file.filename)
 
 
 UNLABELLED = "wheels"

@@ -3,5 +3,3 @@
 from wheelmill.release.github.api import Repository
 from wheelmill.release.github.download import JobArtifacts
 from wheelmill.release.github.store import GitHubStore
-
-__all__ = ["GitHubStore", "JobArtifacts", "Repository"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -236,7 +237,7 @@ _STRANGE: Final = (
 Found = TypeVar("Found")
 
 
-class Calls:
+class Calls(AbstractContextManager["Calls", None]):
     """GitHub API client; a context manager that keeps connections open.
 
     `attended` gives up soon if GitHub fails or is silent: a user waits.
@@ -255,10 +256,6 @@ class Calls:
         self._requester = _requester(repository, self._web)
         self._url = f"/repos/{repository.full_name}"
         self.repository = Repo(self._requester, url=self._url)
-
-    def __enter__(self) -> Self:
-        """Keep connections open until the context is left."""
-        return self
 
     def __exit__(self, _class: object, error: BaseException | None, _trace: object) -> None:
         """Close them."""

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import IO, Final
@@ -36,38 +34,12 @@ from wheelmill.wheel.archive import open_archive, open_member
 from wheelmill.wheel.name import WHEEL_SUFFIX
 
 
-@dataclass(frozen=True, kw_only=True)
-class AssetDownloads:
-    """Files of a repository's published releases. Methods raise NetworkError if a file cannot be fetched."""
-
-    repository: Repository
-    clock: Clock
-    web: Web
-
-    def read(self, tag: str, filename: str) -> bytes:
-        """Read a small file."""
-        return self.web.read(self.repository.download(tag, filename))
-
-    def save(self, tag: str, filename: str, file: IO[bytes]) -> Sha256:
-        """Copy a file of any size into another one; return its hash."""
-        return self.web.download(self.repository.download(tag, filename), file).sha256
-
-    def size(self, tag: str, filename: str) -> int | None:
-        """Request one byte of a file, and return the size that the server reports."""
-        answer = self.web.get(url := self.repository.download(tag, filename), span="0-0")
-        if not answer.ok:
-            raise NetworkError("download-failed", f"{url}: {answer.outcome}")
-        return answer.size
+def without_token(clock: Clock) -> Web:
+    """Make a client that gets what any user gets."""
+    return Web(credentials=no_credentials, retries=Retries(clock.sleep))
 
 
-@contextmanager
-def downloads_from(repository: Repository, clock: Clock) -> Iterator[AssetDownloads]:
-    """Keep connections open while files are read."""
-    with Web(credentials=no_credentials, retries=Retries(clock.sleep)) as web:
-        yield AssetDownloads(repository=repository, clock=clock, web=web)
-
-
-def probe(downloads: AssetDownloads, manifest: Manifest, *, unhashed: frozenset[str]) -> None:
+def probe(repository: Repository, clock: Clock, manifest: Manifest, *, unhashed: frozenset[str]) -> None:
     """Check that every wheel and sidecar of a release can be downloaded without a token.
 
     Sidecars are read and compared. Of a wheel only the size is requested: its hash was already compared with GitHub's
@@ -75,13 +47,17 @@ def probe(downloads: AssetDownloads, manifest: Manifest, *, unhashed: frozenset[
     """
     pending = manifest.wheels
     faults: list[str] = []
-    for pause in (0.0, *PATIENT):
-        downloads.clock.sleep(pause)
-        found = [(entry, _fault(downloads, manifest.tag, entry, whole=entry.filename in unhashed)) for entry in pending]
-        pending = tuple(entry for entry, fault in found if fault)
-        faults = [fault for _, fault in found if fault]
-        if not faults:
-            return
+    with without_token(clock) as web:
+        for pause in (0.0, *PATIENT):
+            clock.sleep(pause)
+            found = [
+                (entry, _fault(web, repository.download(manifest.tag, entry.filename), entry, unhashed))
+                for entry in pending
+            ]
+            pending = tuple(entry for entry, fault in found if fault)
+            faults = [fault for _, fault in found if fault]
+            if not faults:
+                return
     raise ReleaseError(
         "not-public",
         "\n".join((f"{manifest.tag} is published, but not to the public:", *faults)),
@@ -89,24 +65,32 @@ def probe(downloads: AssetDownloads, manifest: Manifest, *, unhashed: frozenset[
     )
 
 
-def _fault(downloads: AssetDownloads, tag: str, entry: ManifestEntry, *, whole: bool) -> str | None:
+def _fault(web: Web, url: str, entry: ManifestEntry, unhashed: frozenset[str]) -> str | None:
     sidecar = entry.filename + SIDECAR_SUFFIX
     try:
-        metadata = sha256_of_bytes(downloads.read(tag, sidecar))
+        metadata = sha256_of_bytes(web.read(url + SIDECAR_SUFFIX))
         if metadata != entry.metadata_sha256:
             return f"{sidecar} has sha256 {metadata} instead of {entry.metadata_sha256}"
-        if (size := downloads.size(tag, entry.filename)) != entry.size:
+        if (size := _size(web, url)) != entry.size:
             return f"{entry.filename} has {size} bytes instead of {entry.size}"
-        if whole and (sha256 := _hash(downloads, tag, entry.filename)) != entry.sha256:
+        if entry.filename in unhashed and (sha256 := _hash(web, url)) != entry.sha256:
             return f"{entry.filename} has sha256 {sha256} instead of {entry.sha256}"
     except NetworkError as error:
         return str(error)
     return None
 
 
-def _hash(downloads: AssetDownloads, tag: str, filename: str) -> str:
+def _size(web: Web, url: str) -> int | None:
+    """Request one byte of a file, and return the size that the server reports."""
+    answer = web.get(url, span="0-0")
+    if not answer.ok:
+        raise NetworkError("download-failed", f"{url}: {answer.outcome}")
+    return answer.size
+
+
+def _hash(web: Web, url: str) -> Sha256:
     with Path(os.devnull).open("wb") as nowhere:
-        return downloads.save(tag, filename, nowhere)
+        return web.download(url, nowhere).sha256
 
 
 MAX_ARTIFACT: Final = 5_000_000_000

@@ -11,7 +11,7 @@ https://github.github.com/gfm/
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -163,16 +163,6 @@ _TOO_MANY_OUTAGES: Final = 3
 """Failures in a row, after which GitHub is considered out of reach, and the other files wait."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sent:
-    """Outcome of uploading assets."""
-
-    faults: Mapping[str, str]
-    """Why each asset is missing or wrong, by name."""
-    unhashed: frozenset[str]
-    """Assets for which GitHub gives no digest: their sizes are right, their bytes are yet to be compared."""
-
-
 class DraftFiles:
     """Files of a draft in GitHub's listing, which is read once, and again after every failure."""
 
@@ -181,27 +171,27 @@ class DraftFiles:
         self._unsure = False
         self._listed = self._list()
 
-    def send(self, wanted: Sequence[Asset]) -> Mapping[str, str]:
-        """Upload files to the draft, which may have others.
-
-        Missing files are sent, up to four times; incomplete and different ones are replaced. A file that cannot be sent
-        does not delay the others. The result has the fault of each missing or wrong asset, by name.
-        """
-        return self._send(wanted, alone=False)
-
-    def reconcile(self, wanted: Sequence[Asset]) -> Sent:
-        """Make the draft have exactly these files, by a new listing from GitHub."""
+    def reconcile(self, wanted: Sequence[Asset]) -> dict[str, str]:
+        """Make the draft have exactly these files, by a new listing from GitHub; see `send`."""
         self._listed = self._list()
-        faults = self._send(wanted, alone=True)
-        unhashed = frozenset(found.name for found in self._listed.values() if found.digest is None)
-        return Sent(faults=faults, unhashed=unhashed)
+        return self.send(wanted, alone=True)
+
+    @property
+    def unhashed(self) -> frozenset[str]:
+        """Assets for which GitHub gives no digest: their sizes are right, their bytes are yet to be compared."""
+        return frozenset(found.name for found in self._listed.values() if found.digest is None)
 
     def faults(self, wanted: Sequence[Asset]) -> dict[str, str]:
         """Return the fault of each missing or wrong asset, by name, according to the last listing."""
         compared = {asset.name: _fault(asset, self._listed.get(asset.name)) for asset in wanted}
         return {name: fault for name, fault in compared.items() if fault}
 
-    def _send(self, wanted: Sequence[Asset], *, alone: bool) -> dict[str, str]:
+    def send(self, wanted: Sequence[Asset], *, alone: bool = False) -> dict[str, str]:
+        """Upload files to the draft, which may have others; those are removed with `alone`.
+
+        Missing files are sent, up to four times; incomplete and different ones are replaced. A file that cannot be sent
+        does not delay the others. The result has the fault of each missing or wrong asset, by name.
+        """
         rejected: dict[str, str] = {}
         names = {each.name for each in wanted}
         for pause in (0.0, *PATIENT):

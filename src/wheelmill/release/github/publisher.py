@@ -22,7 +22,7 @@ from github.GitRelease import GitRelease
 from wheelmill.errors import RejectedError, ReleaseError, TimeIsOver
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.api import Calls, Repository
-from wheelmill.release.github.download import downloads_from, probe
+from wheelmill.release.github.download import probe
 from wheelmill.release.github.drafts import DraftFiles, draft_of, publish_draft
 from wheelmill.release.ledger.records import date_tags, is_date_tag
 from wheelmill.release.manifest import Manifest, ManifestEntry, entry_of, manifest_of
@@ -143,8 +143,6 @@ class _Draft:
     release: GitRelease
     files: DraftFiles
     sent: list[_SentWheel] = field(default_factory=list)
-    unhashed: frozenset[str] = frozenset()
-    """Names of files that GitHub gives no hash of."""
 
     def manifest(self, now: datetime) -> Manifest:
         """Describe the wheels that arrived."""
@@ -211,8 +209,7 @@ class GitHubPublisher:
                 draft.tag, _ = self._claim(draft.contents)
                 refusals += self._reconcile(draft)
         self._used.add(draft.tag)
-        with downloads_from(self._repository, self._calls.clock) as downloads:
-            probe(downloads, manifest, unhashed=draft.unhashed)
+        probe(self._repository, self._calls.clock, manifest, unhashed=draft.files.unhashed)
         return Publication(releases=(manifest,), refusals=refusals)
 
     def _try(self, draft: _Draft) -> Manifest | None:
@@ -248,13 +245,10 @@ class GitHubPublisher:
         while True:
             manifest, wheels = draft.manifest(self._now), [each.wheel for each in draft.sent]
             once = [Asset.of_bytes(name, content) for name, content in files_of_release(manifest, wheels).items()]
-            reconciled = draft.files.reconcile([*chain(*(each.assets for each in draft.sent)), *once])
-            if not reconciled.faults:
-                draft.unhashed = reconciled.unhashed
+            faults = draft.files.reconcile([*chain(*(each.assets for each in draft.sent)), *once])
+            if not faults:
                 return refusals
-            gone = draft.drop(reconciled.faults)
+            gone = draft.drop(faults)
             refusals += gone
             if not gone or not draft.sent:
-                raise ReleaseError(
-                    "assets-refused", "\n".join(f"{name} {fault}" for name, fault in reconciled.faults.items())
-                )
+                raise ReleaseError("assets-refused", "\n".join(f"{name} {fault}" for name, fault in faults.items()))

@@ -32,14 +32,14 @@ from github.InputGitTreeElement import InputGitTreeElement
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.api import Calls, Pace, Repository
-from wheelmill.release.github.download import downloads_from
+from wheelmill.release.github.download import without_token
 from wheelmill.release.github.drafts import all_releases, orphaned_drafts
 from wheelmill.release.github.publisher import GitHubPublisher
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import is_like_date_tag
 from wheelmill.release.ledger.releases import cached_read
 from wheelmill.release.publish_lease import RateLimitedLease
-from wheelmill.release.store import Orphan, Quotas, checked_wheel
+from wheelmill.release.store import Orphan, PlainStore, Quotas, checked_wheel
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Clock, Progress
 from wheelmill.web.transport import PATIENT
@@ -94,15 +94,15 @@ class LedgerBranch:
     def _archive(self, commit: str) -> bytes:
         """Download the files of a commit; a new commit may not be available at once."""
         url = f"{self.repository.server_url.rstrip('/')}/{self.repository.full_name}/archive/{commit}.tar.gz"
-        with downloads_from(self.repository, self.pace.clock) as downloads:
+        with without_token(self.pace.clock) as web:
             for pause in PATIENT:
                 try:
-                    return downloads.web.read(url)
+                    return web.read(url)
                 except NetworkError as error:
                     if error.status != HTTPStatus.NOT_FOUND:
                         raise
                     self.pace.clock.sleep(pause)
-            return downloads.web.read(url)
+            return web.read(url)
 
 
 def _newest(calls: Calls) -> str | None:
@@ -180,7 +180,7 @@ def _is_published_policy(platform: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GitHubStore:
+class GitHubStore(PlainStore):
     """Date-tagged releases of a repository."""
 
     repository: Repository
@@ -242,8 +242,8 @@ class GitHubStore:
         self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
     ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
         """See `Releases.read_each`; from the download pages."""
-        with downloads_from(self.repository, self.pace.clock) as downloads:
-            yield from cached_read(wanted, lambda tag: downloads.read(tag, filename))
+        with without_token(self.pace.clock) as web:
+            yield from cached_read(wanted, lambda tag: web.read(self.repository.download(tag, filename)))
 
     @property
     def lists_at_once(self) -> bool:
@@ -268,8 +268,8 @@ class GitHubStore:
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """See `Store.fetch`."""
         copy = folder / filename
-        with downloads_from(self.repository, self.pace.clock) as downloads, atomic_write(copy) as file:
-            downloads.save(tag, filename, file)
+        with without_token(self.pace.clock) as web, atomic_write(copy) as file:
+            web.download(self.repository.download(tag, filename), file)
         return checked_wheel(copy, tag, sha256)
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:
@@ -310,6 +310,3 @@ class GitHubStore:
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""
         return self.repository.downloads
-
-    def folder_of(self, sha256: Sha256) -> None:
-        """See `Store.folder_of`; all files of a release are in its folder."""

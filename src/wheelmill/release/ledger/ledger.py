@@ -86,16 +86,12 @@ def files_of(state: LedgerState, files: Mapping[str, bytes], before: LedgerState
     releases = {
         path: files[path] if before.releases.get(tag) is release else record_bytes(release, indent=None)
         for tag, release in state.releases.items()
-        for path in [_path_of(tag)]
+        for path in [f"{_RELEASES}{tag}.json"]
     }
     others = {_FAILURES: record_bytes(Failures(by_inputs=state.failures)), _WORK: record_bytes(state.work)}
     if state.downloads:
         others[_DOWNLOADS] = record_bytes(Downloads(counts=state.downloads), indent=None)
     return {**_ABOUT, **releases, **others}
-
-
-def _path_of(tag: ReleaseTag) -> str:
-    return f"{_RELEASES}{tag}.json"
 
 
 MAX_BYTES: Final = 256 << 20

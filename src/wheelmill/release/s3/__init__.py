@@ -2,5 +2,3 @@
 
 from wheelmill.release.s3.bucket import Bucket
 from wheelmill.release.s3.store import S3Store
-
-__all__ = ["Bucket", "S3Store"]

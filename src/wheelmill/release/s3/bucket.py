@@ -117,12 +117,6 @@ def understood(what: str) -> Iterator[None]:
         raise UsageError("s3-denied", f"{what}: {error}") from None
 
 
-def etag_of(answer: Mapping[str, Any]) -> str:
-    """Return the ETag of an object."""
-    etag: str = answer["ETag"]
-    return etag
-
-
 def sha256_in(answer: Mapping[str, Any]) -> Sha256 | None:
     """Return the hash of an object; None if the answer has none, or a hash of hashes, as for an object in parts."""
     said = answer.get("ChecksumSHA256", "")
@@ -137,8 +131,6 @@ _SETTINGS: Final = Config(
     response_checksum_validation="when_required",
     s3={"payload_signing_enabled": True},  # every S3 verifies the content against the signed hash
 )
-_LARGEST: Final = 128 << 20
-"""Bytes of one answer."""
 
 
 class Connection:
@@ -186,7 +178,6 @@ class Connection:
             headers,
             body=request.body or b"",
             size=int(headers.get("Content-Length", 0)),
-            limit=_LARGEST,
             refusals=True,
         )
         return AWSResponse(request.url, answer.status, dict(answer.headers), _Content(answer.content))
@@ -316,7 +307,7 @@ class Bucket:
         with suppress(AbsentError), self._asking(f"looking for {self}/{key}") as ask:
             answer = ask.head_object(Bucket=self.name, Key=self.prefix + key, ChecksumMode="ENABLED")
             owner = answer.get("Metadata", {}).get(_OWNER)
-            return Found(etag=etag_of(answer), size=answer["ContentLength"], sha256=sha256_in(answer), owner=owner)
+            return Found(etag=answer["ETag"], size=answer["ContentLength"], sha256=sha256_in(answer), owner=owner)
         return None
 
     def read(self, key: str, *, seen: str | None = None) -> tuple[str | None, bytes | None]:
@@ -325,7 +316,7 @@ class Bucket:
         try:
             with self._asking(f"reading {self}/{key}") as ask:
                 answer = ask.get_object(Bucket=self.name, Key=self.prefix + key, **condition)
-                return etag_of(answer), answer["Body"].read()
+                return answer["ETag"], answer["Body"].read()
         except AbsentError:
             return None, None
         except SameError:
@@ -371,7 +362,7 @@ class Bucket:
         condition = {"IfMatch": over} if over else {"IfNoneMatch": "*"}
         try:
             with asset.open() as content, self._asking(f"writing {self}/{key}") as ask:
-                answer = ask.put_object(
+                etag: str = ask.put_object(
                     Bucket=self.name,
                     Key=self.prefix + key,
                     Body=content,
@@ -380,8 +371,8 @@ class Bucket:
                     ChecksumSHA256=base64.b64encode(bytes.fromhex(asset.sha256)).decode(),
                     Metadata={_OWNER: owner} if owner else {},
                     **condition,
-                )
-                return etag_of(answer)
+                )["ETag"]
+                return etag
         except (AbsentError, TakenError):
             return None
 

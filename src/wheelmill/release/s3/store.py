@@ -29,6 +29,7 @@ from wheelmill.release.store import (
     KEPT,
     Asset,
     Orphan,
+    PlainStore,
     Publication,
     Quotas,
     RefusedWheel,
@@ -187,7 +188,7 @@ _STALE: Final = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, kw_only=True)
-class S3Store:
+class S3Store(PlainStore):
     """Releases of a bucket."""
 
     bucket: Bucket
@@ -203,10 +204,6 @@ class S3Store:
     def ledger(self) -> Ledger:
         """Object beside the releases."""
         return Ledger(LedgerObject(bucket=self.bucket), self.clock)
-
-    def is_over(self, run: str) -> bool | None:  # noqa: ARG002 - a bucket has no jobs
-        """See `Store.is_over`."""
-        return None
 
     @property
     def quotas(self) -> Quotas:
