@@ -34,7 +34,7 @@ EXCEPTIONS = {
     "printed as JSON: the keys are promised, whatever becomes of the record": {
         *("Chosen", "WantedWheel"),
         *("ExplainVariants", "VariantExplanation"),
-        *("CodeInside", "CodeSummary", "ListedEvidence"),
+        *("CodeInside", "ListedEvidence"),
         *("WheelShown", "WheelName"),
         *("ReleaseEntry", "LedgerRelease"),
         *("IndexCheck", "ConformanceReport"),

@@ -11,14 +11,12 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from wheelmill.client.choose.explain import Combination
-from wheelmill.client.choose.wheel_summary import Kernels, WheelFacts
+from wheelmill.client.choose.wheel_summary import CodeInside, WheelFacts
 from wheelmill.client.install.distributions import PackageChange
 from wheelmill.client.install.import_test import Trial
 from wheelmill.client.records import SourceKind, SourceOutcome, TargetKeys, WheelInspection
 from wheelmill.names import CudaVersion, Platform
 from wheelmill.wheel.label import TorchKeys
-from wheelmill.wheel.stable_abi import StableAbiReport
-from wheelmill.wheel.torch_symbols import TorchWindow
 
 
 class Refusal(TypedDict):
@@ -190,38 +188,6 @@ class ExplainVariants(TypedDict):
     """Command that installs it."""
     warnings: Sequence[str]
     sources: Sequence[SourceOutcome]
-
-
-class OnGpu(TypedDict):
-    """Way in which a wheel runs on GPUs of one compute capability."""
-
-    runs: str
-    cards: Sequence[str]
-
-
-class CodeInside(TypedDict):
-    """The compiled code of a wheel."""
-
-    shared_objects: int
-    sass: Sequence[str]
-    """Machine code for: ``9.0``."""
-    ptx: Sequence[str]
-    """Portable assembly for: ``12.0``."""
-    gpus: dict[str, OnGpu]
-    needed: Sequence[str]
-    """Libraries from outside."""
-    folders_outside: Sequence[str]
-    """Folders outside of the environment in which it looks for them; an empty one is the working folder."""
-    glibc: str | None
-    cuda_major: int | None
-    cxx11_abi: bool | None
-    torch_window: TorchWindow | None
-    holds_cuda_runtime: bool
-    compilers: Sequence[str]
-    kernels: NotRequired[Sequence[Kernels]]
-    """With ``--kernels``."""
-    stable_abi: NotRequired[StableAbiReport | None]
-    """With ``--stable``: its distance from torch's stable ABI."""
 
 
 class WheelShown(WheelFacts, TorchKeys):

@@ -11,14 +11,20 @@ from urllib.parse import urlsplit
 import typer
 
 from wheelmill.cli.shared.commands import JsonOption, print_json
-from wheelmill.client.choose.wheel_summary import CodeSummary, WheelContents, WheelFacts, contents_at, contents_behind
+from wheelmill.client.choose.wheel_summary import (
+    CodeInside,
+    CodeSummary,
+    WheelContents,
+    WheelFacts,
+    contents_at,
+    contents_behind,
+)
 from wheelmill.client.variants.machine import property_text
 from wheelmill.errors import UsageError
 from wheelmill.system.process import printable
 from wheelmill.system.progress import number_of, size
 from wheelmill.wheel.build_facts import BuildFacts, Sbom, SourceFacts
 from wheelmill.wheel.findings import some_of
-from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.kernels import KernelReader
 from wheelmill.wheel.label import torch_in_json, words_for
 from wheelmill.wheel.name import WHEEL_SUFFIX
@@ -28,7 +34,7 @@ from wheelmill.wheel.torch_symbols import name_in
 from wheelmill.wheel.variant import Properties
 
 if TYPE_CHECKING:
-    from wheelmill.cli.client.outputs import CodeInside, WheelShown
+    from wheelmill.cli.client.outputs import WheelShown
 
 
 _PACKED: Final = "wheel, packed"
@@ -177,20 +183,21 @@ def _licence(facts: WheelFacts) -> str:
 
 
 def _code_lines(code: CodeSummary) -> Iterator[tuple[str, str]]:
-    if not code.shared_objects:
+    facts = code.facts
+    if not facts["shared_objects"]:
         yield "code", "none that is compiled"
         return
-    yield "code", f"{number_of(code.shared_objects, 'shared object')}; {code.inside}"
-    if code.gpus:
-        yield "GPUs", "; ".join(f"{gpu} ({found}) {', '.join(CARDS[gpu])}" for gpu, found in code.gpus.items())
-    yield "needs", ", ".join(code.needed) or "no library from outside"
-    if code.folders_outside:
-        folders = ", ".join(folder or "the working folder" for folder in code.folders_outside)
+    yield "code", f"{number_of(facts['shared_objects'], 'shared object')}; {code.inside}"
+    if facts["gpus"]:
+        yield "GPUs", "; ".join(f"{gpu} ({on['runs']}) {', '.join(on['cards'])}" for gpu, on in facts["gpus"].items())
+    yield "needs", ", ".join(facts["needed"]) or "no library from outside"
+    if facts["folders_outside"]:
+        folders = ", ".join(folder or "the working folder" for folder in facts["folders_outside"])
         yield "looks in", f"{folders}, outside of its environment"
-    if code.holds_cuda_runtime:
+    if facts["holds_cuda_runtime"]:
         yield "CUDA runtime", "linked in"
-    if code.compilers:
-        yield "compilers", ", ".join(code.compilers)
+    if facts["compilers"]:
+        yield "compilers", ", ".join(facts["compilers"])
 
 
 def _kernel_lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
@@ -268,21 +275,7 @@ def _content(contents: WheelContents, *, kernels: bool, stable: bool) -> WheelSh
 
 
 def _code_content(code: CodeSummary, *, kernels: bool, stable: bool) -> CodeInside:
-    inside = code.inside
-    content: CodeInside = {
-        "shared_objects": code.shared_objects,
-        "sass": inside.sass,
-        "ptx": inside.ptx,
-        "gpus": {gpu.capability: {"runs": found, "cards": CARDS[gpu]} for gpu, found in code.gpus.items()},
-        "needed": code.needed,
-        "folders_outside": code.folders_outside,
-        "glibc": inside.glibc,
-        "cuda_major": inside.cuda_major,
-        "cxx11_abi": inside.cxx11_abi,
-        "torch_window": inside.torch_window,
-        "holds_cuda_runtime": code.holds_cuda_runtime,
-        "compilers": code.compilers,
-    }
+    content = code.facts.copy()
     if kernels:
         content["kernels"] = code.kernels
     if stable:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NotRequired
 from urllib.parse import unquote, urldefrag, urlsplit
 
 from typing_extensions import TypedDict
@@ -30,7 +30,8 @@ from wheelmill.wheel.metadata import dist_info_of, licence_files, licence_in, me
 from wheelmill.wheel.name import WheelFile, WheelName, name_without_label
 from wheelmill.wheel.shared_objects import Budget, SharedObject, open_symbols, read_members
 from wheelmill.wheel.sizes import Sizes, sizes_of
-from wheelmill.wheel.torch_symbols import window_of
+from wheelmill.wheel.stable_abi import StableAbiReport
+from wheelmill.wheel.torch_symbols import TorchWindow, window_of
 from wheelmill.wheel.variant import MAX_VARIANT_METADATA, VARIANT_FILE, Properties, read_variant_metadata
 
 if TYPE_CHECKING:
@@ -54,30 +55,48 @@ class Kernels(TypedDict):
     """Their symbols; null for code whose kernels were not read."""
 
 
+class OnGpu(TypedDict):
+    """Way in which a wheel runs on GPUs of one compute capability."""
+
+    runs: str
+    cards: Sequence[str]
+
+
+class CodeInside(TypedDict):
+    """The compiled code of a wheel."""
+
+    shared_objects: int
+    sass: Sequence[str]
+    """Machine code for: ``9.0``."""
+    ptx: Sequence[str]
+    """Portable assembly for: ``12.0``."""
+    gpus: dict[str, OnGpu]
+    needed: Sequence[str]
+    """Libraries from outside."""
+    folders_outside: Sequence[str]
+    """Folders outside of the environment in which it looks for them; an empty one is the working folder."""
+    glibc: str | None
+    cuda_major: int | None
+    cxx11_abi: bool | None
+    torch_window: TorchWindow | None
+    holds_cuda_runtime: bool
+    compilers: Sequence[str]
+    kernels: NotRequired[Sequence[Kernels]]
+    """With ``--kernels``."""
+    stable_abi: NotRequired[StableAbiReport | None]
+    """With ``--stable``: its distance from torch's stable ABI."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CodeSummary:
     """Facts from the shared objects of a wheel."""
 
     inside: WheelInspection
     """Needs of the shared objects, and the GPUs that they were compiled for."""
-    shared_objects: int
-    needed: tuple[str, ...]
-    """Libraries that are not in the wheel: ``libcudart.so.13``."""
-    folders_outside: tuple[str, ...]
-    """Folders of their search paths outside of the environment."""
-    holds_cuda_runtime: bool
-    """True if the CUDA runtime is linked into one of them."""
-    compilers: tuple[str, ...]
-    """The compilers, by their own names: ``GCC: (Debian 12.2.0-14) 12.2.0``."""
+    facts: CodeInside
     kernels: tuple[Kernels, ...]
     undefined: frozenset[str]
     """Symbols that other libraries must define."""
-
-    @property
-    def gpus(self) -> Mapping[Architecture, str]:
-        """The GPUs that it runs on: with ``machine code``, or with ``PTX`` that the driver compiles."""
-        sass, ptx = (tuple(map(Architecture.parse, each)) for each in (self.inside.sass, self.inside.ptx))
-        return {gpu: found for gpu in CARDS if (found := code_for(gpu, sass, ptx))}
 
 
 class WheelFacts(TypedDict):
@@ -210,16 +229,25 @@ def _contents(
 def _code(shared_objects: tuple[SharedObject, ...]) -> CodeSummary:
     own = {each.name.rpartition("/")[2] for each in shared_objects} | {each.soname for each in shared_objects}
     needed = {library for each in shared_objects for library in each.needed}
-    return CodeSummary(
-        inside=describe_code(shared_objects, window_of(shared_objects)),
-        shared_objects=len(shared_objects),
-        needed=tuple(sorted(needed - own)),
-        folders_outside=tuple(sorted({folder for each in shared_objects for folder in each.folders_outside})),
-        holds_cuda_runtime=any(each.holds_cuda_runtime for each in shared_objects),
-        compilers=tuple(sorted({text for each in shared_objects for text in each.compilers})),
-        kernels=tuple(group for each in shared_objects for group in _kernels(each)),
-        undefined=open_symbols(shared_objects),
-    )
+    inside = describe_code(shared_objects, window_of(shared_objects))
+    sass, ptx = (tuple(map(Architecture.parse, each)) for each in (inside.sass, inside.ptx))
+    runs = {gpu: found for gpu in CARDS if (found := code_for(gpu, sass, ptx))}
+    facts: CodeInside = {
+        "shared_objects": len(shared_objects),
+        "sass": inside.sass,
+        "ptx": inside.ptx,
+        "gpus": {gpu.capability: {"runs": found, "cards": CARDS[gpu]} for gpu, found in runs.items()},
+        "needed": sorted(needed - own),
+        "folders_outside": sorted({folder for each in shared_objects for folder in each.folders_outside}),
+        "glibc": inside.glibc,
+        "cuda_major": inside.cuda_major,
+        "cxx11_abi": inside.cxx11_abi,
+        "torch_window": inside.torch_window,
+        "holds_cuda_runtime": any(each.holds_cuda_runtime for each in shared_objects),
+        "compilers": sorted({text for each in shared_objects for text in each.compilers}),
+    }
+    kernels = tuple(group for each in shared_objects for group in _kernels(each))
+    return CodeSummary(inside=inside, facts=facts, kernels=kernels, undefined=open_symbols(shared_objects))
 
 
 def _kernels(so: SharedObject) -> Iterator[Kernels]:
