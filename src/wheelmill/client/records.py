@@ -350,8 +350,6 @@ class Candidate(WantedWheel):
     """The hash of the METADATA at its URL + ``.metadata`` (PEP 658); None if there is none, or no hash was given."""
     has_metadata: bool
     """True if the server has that file."""
-    uploaded_at: str | None
-    """RFC 3339."""
     yanked: str | None
     """The reason, which may be empty (PEP 592); None when it is not yanked."""
     source: Source

@@ -43,7 +43,6 @@ def candidate(filename: str, *, source: Source = PAGE, sha256: Sha256 | None = S
         requires_python=None,
         metadata_sha256=None,
         has_metadata=False,
-        uploaded_at=None,
         yanked=None,
         source=source,
     )

@@ -133,7 +133,6 @@ def _candidate(wheel: WheelFile) -> Candidate:
         requires_python=None,
         metadata_sha256=None,
         has_metadata=False,
-        uploaded_at=None,
         yanked=None,
         source=source,
     )

@@ -156,7 +156,9 @@ def _of_label(label: BuiltFor, source: Source, target: TargetEnvironment, facts:
         own, wanted = ("C++11" if is_new else "old C++" for is_new in (label.cxx11_abi, abi))
         reason = f"has the {own} ABI, torch {target.torch} has the {wanted} ABI"
         yield Mismatch(aspect=Aspect.ABI, reason=reason)
-    if reason := _against_driver(label, target, facts):
+    cuda = label.cuda or target.cuda
+    if cuda and (needed := newer_driver(cuda, target, facts)):
+        reason = f"CUDA {cuda} needs driver {needed}, the target has {target.driver}"
         yield Mismatch(aspect=Aspect.DRIVER, reason=reason)
 
 
@@ -210,12 +212,6 @@ def admits_torch(wanted: SpecifierSet, target: TargetEnvironment) -> bool:
     if target.torch_release:
         return wanted.contains(target.torch_release, prereleases=True)
     return target.torch is not None and has_release_of(target.torch, wanted)
-
-
-def _against_driver(label: BuiltFor, target: TargetEnvironment, facts: Compatibility) -> str | None:
-    cuda = label.cuda or target.cuda
-    needed = newer_driver(cuda, target, facts) if cuda else None
-    return f"CUDA {cuda} needs driver {needed}, the target has {target.driver}" if needed else None
 
 
 def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Mismatch]:

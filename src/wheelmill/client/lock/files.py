@@ -44,7 +44,7 @@ from wheelmill.client.lock.publishers import check_publishers
 from wheelmill.client.records import Choice, Resolution, SourceKind, TargetEnvironment, WantedWheel
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.installers.requirements_line import requirements_line
-from wheelmill.names import TORCH, Platform, ProjectName, Sha256, TorchVersion
+from wheelmill.names import TORCH, Platform, ProjectName, Sha256
 from wheelmill.system.files import read_bounded
 from wheelmill.system.progress import Progress
 from wheelmill.web.credentials import keep_credential
@@ -313,7 +313,9 @@ def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) ->
             platforms[project] |= platforms_of(choice.candidate.tags) | (choice.platforms if pin.index else set())
             platforms[TORCH] |= platforms[project] if choice.needs_torch else set()
         if torch := resolution.torch:
-            found[TORCH][place] = _torch_pin(torch, resolution)
+            url = resolution.torch_index
+            index = Index(name=f"wheelmill-pytorch-{resolution.torch_backend}", url=url) if url else None
+            found[TORCH][place] = Pin(requirement=f"torch{torch.pin}", index=index)
             platforms[TORCH] |= PLATFORMS.keys() if resolution.asks_torch else set()
     environments = [resolution.environment for resolution in resolutions]
     return {project: (*_with_markers(pins, platforms[project], environments),) for project, pins in found.items()}
@@ -335,12 +337,6 @@ def _with_markers(
         markers = [full_marker(each) for each in environments]
     for place, each in pins.items():
         yield replace(each, marker=markers[place], environments=(environments[place],))
-
-
-def _torch_pin(torch: TorchVersion, resolution: Resolution) -> Pin:
-    url = resolution.torch_index
-    index = Index(name=f"wheelmill-pytorch-{resolution.torch_backend}", url=url) if url else None
-    return Pin(requirement=f"torch{torch.pin}", index=index)
 
 
 def _pin(choice: Choice, *, named_indexes: bool) -> Pin:

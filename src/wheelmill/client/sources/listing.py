@@ -122,7 +122,6 @@ def candidate_of(link: Link, group: LinkGroup, base: str, place: ListingPlace) -
         requires_python=link.requires_python,
         has_metadata=metadata == "true" or metadata_sha256 is not None,
         metadata_sha256=metadata_sha256,
-        uploaded_at=link.upload_time,
         yanked=link.yanked,
         source=place.filled,
     )
