@@ -120,7 +120,11 @@ def add_wheels(pyproject: PyprojectEditor, asked: Sequence[Requirement], resolut
             pyproject.keep_torch_for(choice.candidate.project for choice in choices if choice.needs_torch)
             notes += _pin_torch(pyproject, pins, resolutions)
         else:
-            notes += _pin_wheel(pyproject, project, pins)
+            had = pyproject.has_source_by_hand(project, pins)
+            pyproject.pin(project, pins)
+            if had and not pyproject.has_source_by_hand(project, pins):
+                named = f"the source that {pyproject.path.name} named"
+                notes.append(f"{project} no longer comes from {named}: the wheel is elsewhere")
             notes += _find_python_gap(pyproject, project, pins)
     if any(each.url for each in pyproject.requirements):
         notes += _allow_urls(pyproject)
@@ -191,14 +195,6 @@ def find_declared_cuda(torches: Iterable[Requirement], indexes: Iterable[str]) -
     words = {*labels, *(word for url in indexes for word in url.split("/"))}
     found = {CudaVersion.parse(word) for word in words if _CUDA_TAG.fullmatch(word)}
     return found.pop() if len(found) == 1 else None
-
-
-def _pin_wheel(pyproject: PyprojectEditor, project: ProjectName, pins: Sequence[Pin]) -> Iterator[str]:
-    """Pin a wheel, with a note if its source replaces another."""
-    had = pyproject.has_source_by_hand(project, pins)
-    pyproject.pin(project, pins)
-    if had and not pyproject.has_source_by_hand(project, pins):
-        yield f"{project} no longer comes from the source that {pyproject.path.name} named: the wheel is elsewhere"
 
 
 def _find_python_gap(pyproject: PyprojectEditor, project: ProjectName, pins: Sequence[Pin]) -> Iterator[str]:

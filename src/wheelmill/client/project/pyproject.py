@@ -133,7 +133,7 @@ class PyprojectEditor(TomlTables):
         """Record requests, replacing earlier ones for the same projects."""
         new = {canonicalize_name(each.name): str(each) for each in requirements}
         kept = {canonicalize_name(each.name): str(each) for each in self.asked}
-        self._write_asked(list((kept | new).values()))
+        self._record("packages", list((kept | new).values()))
 
     @property
     def links(self) -> Links:
@@ -147,17 +147,13 @@ class PyprojectEditor(TomlTables):
         kept = {project for _, project in links} | {canonicalize_name(each.name) for each in self.asked}
         for project in sorted({project for _, project in self.links} - kept):
             self.pin(project, [])
-        if links:
-            texts = [f"{parent} requires {project}" for parent, project in sorted(links)]
-            self.make_table("tool", "wheelmill")["required"] = texts
-        else:
-            self.prune("tool", "wheelmill", "required")
+        self._record("required", [f"{parent} requires {project}" for parent, project in sorted(links)])
 
     def forget(self, project: ProjectName) -> None:
         """Remove the record of a request for a project."""
         if self.table("tool", "wheelmill") is not None:
             self.keep_source(project, ())
-            self._write_asked([str(each) for each in self.asked if canonicalize_name(each.name) != project])
+            self._record("packages", [str(each) for each in self.asked if canonicalize_name(each.name) != project])
 
     def keep_source(self, project: ProjectName, texts: Sequence[str]) -> None:
         """Record where the wheels of a project come from, in place of what was recorded."""
@@ -208,13 +204,12 @@ class PyprojectEditor(TomlTables):
         texts = (self.table("tool", "wheelmill") or {}).get(key, [])
         return [str(texts[place]) for place, _ in self._parse(f"tool.wheelmill.{key}", texts)]
 
-    def _write_asked(self, texts: list[str]) -> None:
-        array = tomlkit.array()
-        array.extend(texts)
+    def _record(self, key: str, texts: list[str]) -> None:
+        """Write a list into wheelmill's own table; an empty one is removed."""
         if texts:
-            self.make_table("tool", "wheelmill")["packages"] = array
+            self.make_table("tool", "wheelmill")[key] = texts
         else:
-            self.prune("tool", "wheelmill", "packages")
+            self.prune("tool", "wheelmill", key)
 
     def _list_with(self, project: ProjectName) -> tuple[Array, list[int]]:
         """The list in which a dependency stands, or will stand, and its places there."""
