@@ -82,6 +82,7 @@ def test_a_dry_run_shows_the_files_and_writes_nothing(python: Command, checkout:
     assert files_in(checkout) == set()
     assert "uses: owner/wheelmill/.github/workflows/package.yml@v1\n" in done.stdout
     assert 'source: "."' in done.stdout
+    assert "redistributable" not in done.stdout + done.stderr  # no licence is declared; its owner decides
 
 
 @pytest.mark.parametrize("name", sorted(FILES))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, get_args
 
@@ -448,7 +448,8 @@ def survey_project(text: str, *, version: str | None = None, subdirectory: str |
 def survey_checkout(folder: Path, *, name: str | None = None, version: str | None = None) -> SourceSurvey:
     """Survey the checkout of a package that is built in its own repository, as `survey_project` does.
 
-    `name` and `version` are for sources that compute theirs.
+    Whether its wheels may be given away is for its owner to say. `name` and `version` are for sources that compute
+    theirs.
     """
     facts = Facts.of(folder, files=files_of_checkout(folder))
     if not (said := name or facts.declared.name):
@@ -461,7 +462,8 @@ def survey_checkout(folder: Path, *, name: str | None = None, version: str | Non
         beginning += [Guess(says="reads its version from git: the tag's is built", place=place)]
     elif version or not facts.pyproject.version:
         beginning += [_version(project, version or facts.declared.version)]
-    return _survey(project, facts, beginning)
+    survey = _survey(project, facts, beginning)
+    return replace(survey, guesses=tuple(each for each in survey.guesses if each.key != "redistributable"))
 
 
 def _survey(name: ProjectName, facts: Facts, beginning: Iterable[Guess]) -> SourceSurvey:
