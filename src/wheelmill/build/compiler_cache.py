@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import Final, Self
 
@@ -39,6 +40,8 @@ _UNUSED_S: Final = 30 * 24 * 3600
 _CCACHE: Final = Path(sysconfig.get_path("scripts"), "ccache")
 _MARK: Final = "unit."
 """Beginning of the name of a unit's mark, which ``docker/through-ccache.sh`` makes and empties."""
+_MAX_MARKS: Final = 10_000
+"""Marks that are read at a time: foreign code may make any number."""
 _PATHS: Final = 3
 """Raised when builds see sources or the toolkit under another path: it reaches objects, and ccache ignores it."""
 
@@ -77,17 +80,21 @@ class CompilerCache:
     def units(self) -> tuple[list[tuple[float, str]], int]:
         """Units that compile, each after the time of its start, the first one first; and the number of those done."""
         marks = []
-        for mark in self.folder.glob(f"{_MARK}*"):
+        for mark in islice(self._marks(), _MAX_MARKS):
             with suppress(OSError):  # foreign code may remove it
-                marks.append((mark.name.split(".", 2)[-1], mark.lstat()))
+                marks.append((mark.name.split(".", 2)[-1], mark.stat(follow_symlinks=False)))
         compiling = sorted((status.st_mtime, unit) for unit, status in marks if status.st_size)
         return compiling, len(marks) - len(compiling)
 
     def remove_marks(self) -> None:
         """Remove the marks of units that a build left."""
-        for mark in self.folder.glob(f"{_MARK}*"):
+        for mark in self._marks():
             with suppress(OSError):  # foreign code may have made a folder of it
-                mark.unlink()
+                os.unlink(mark)  # noqa: PTH108 - an entry of a folder
+
+    def _marks(self) -> Iterator[os.DirEntry[str]]:
+        with suppress(OSError), os.scandir(self.folder) as entries:  # foreign code may close the folder
+            yield from (entry for entry in entries if entry.name.startswith(_MARK))
 
     def _ccache(self, option: str) -> str:
         """Run our own ccache: a build may have replaced the one among its compilers, and written settings."""

@@ -239,12 +239,7 @@ class DockerBuilder:
             except ProcessError as error:
                 if fault := self._fault_of_machine(error, run, began=began, parallelism=parallelism, log=log):
                     raise fault from None
-                if error.returncode in _REFUSED:
-                    line = process.printable((error.tail.strip() or str(error)).rpartition("\n")[2])[:_LINE_CHARS]
-                    message = f"cibuildwheel refuses {cell.id}: {line}\n(the whole log: {log})"
-                    raise CompileError("builder-refused", message, line=line) from None
-                seen = str(PROJECT / source.name)
-                raise explain_failure(error, log, package=target.package, source=source, seen=seen) from None
+                raise _fault_of_source(error, task) from None
             finally:
                 _restore_owner(cache.folder, image, run)
         return wheel, packages, cache
@@ -284,6 +279,16 @@ class DockerBuilder:
             )
         check_disk_full(tail)
         return None
+
+
+def _fault_of_source(error: ProcessError, task: BuildTask) -> BuildError:
+    """Explain a build that cibuildwheel refused, or that its compilers did."""
+    if error.returncode in _REFUSED:
+        line = process.printable((error.tail.strip() or str(error)).rpartition("\n")[2])[:_LINE_CHARS]
+        message = f"cibuildwheel refuses {task.target.cell.id}: {line}\n(the whole log: {task.log})"
+        return CompileError("builder-refused", message, line=line)
+    seen = str(PROJECT / task.source.name)
+    return explain_failure(error, task.log, package=task.target.package, source=task.source, seen=seen)
 
 
 def _with_system_packages(image: str, target: BuildTarget, progress: Progress) -> str:

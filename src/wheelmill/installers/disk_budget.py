@@ -91,10 +91,14 @@ def _by_disk(in_docker: dict[str, float], local: dict[str, float]) -> list[tuple
 
 
 def _empty_caches(python: PythonVersion, progress: Progress) -> None:
-    """Remove wheels for other Pythons from the mirror, and torch and Triton from uv's cache."""
+    """Remove wheels for other Pythons from the mirror; on GitHub's machines, also torch and Triton from uv's cache.
+
+    On others uv's cache belongs to all projects of its user.
+    """
     progress.step("the disk is short: emptying caches of what other Pythons need")
     for wheel in (user_cache_path("wheelmill") / MIRROR).glob("*/*-*-*-*-*.whl"):
         if {python.interpreter, "py3"}.isdisjoint(wheel.stem.split("-")[-3].split(".")):
             wheel.unlink(missing_ok=True)
-    with suppress(ProcessError):  # such as another uv at work
-        run_own_uv(["cache", "clean", "torch", "triton"])
+    if os.environ.get("RUNNER_ENVIRONMENT") == "github-hosted":
+        with suppress(ProcessError):  # such as another uv at work
+            run_own_uv(["cache", "clean", "torch", "triton"])

@@ -214,14 +214,7 @@ def make_plan(
         window = window_for(package, filters)
         wanted: list[BuildTarget] = []
         for cell in _cells(package, facts, filters):
-            obstacle = (
-                find_obstacle(cell, package, facts)
-                or builder_obstacle(cell, filters.builder)
-                or source_obstacle(cell, package, config.lock)
-                or torch_obstacle(cell, filters, facts)
-                or default_obstacle(cell, window)
-            )
-            if obstacle:
+            if obstacle := _obstacle(cell, package, window, filters, config):
                 skips.append(obstacle)
             elif not (filters.force or filters.sample) and (tag := published.get(cell)):
                 skips.append(Skip(cell=cell, obstacle=Obstacle.PUBLISHED, reason=f"already published in {tag}"))
@@ -243,6 +236,17 @@ def make_plan(
             "group-unknown", f"there is no group {', '.join(unknown)}", hint="plan --matrix names all of them"
         )
     return Plan(targets=tuple(targets), skips=tuple(skips))
+
+
+def _obstacle(cell: Cell, package: Package, window: Window, filters: Filters, config: Config) -> Skip | None:
+    """Return the skip of a cell that cannot be built or was not asked for; None if there is no obstacle."""
+    return (
+        find_obstacle(cell, package, config.compatibility)
+        or builder_obstacle(cell, filters.builder)
+        or source_obstacle(cell, package, config.lock)
+        or torch_obstacle(cell, filters, config.compatibility)
+        or default_obstacle(cell, window)
+    )
 
 
 def _chosen_packages(config: Config, filters: Filters) -> list[Package]:

@@ -349,6 +349,17 @@ def test_no_build_counts_the_units_of_one_that_was_killed(cache: CompilerCache) 
     assert [path.name for path in cache.folder.glob("unit.*")] == ["unit.foreign"]
 
 
+def test_any_number_of_marks_is_read_in_part_and_removed_whole(
+    cache: CompilerCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiler_cache, "_MAX_MARKS", 3)
+    for number in range(200):
+        (cache.folder / f"unit.{number}.a.cu").touch()
+    assert cache.units() == ([], 3)
+    cache.remove_marks()
+    assert list(cache.folder.glob("unit.*")) == []
+
+
 def test_units_are_compiled_though_no_mark_can_be_made(cache: CompilerCache, tmp_path: Path) -> None:
     source = tmp_path / f"{'a' * 246}.cpp"
     source.write_text("int value;\n")

@@ -51,6 +51,7 @@ def disks(docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "wheelmill").mkdir()
     docker.answer("info", says=f"{tmp_path}\n")
     monkeypatch.setattr(shutil, "disk_usage", disks.usage)
+    monkeypatch.setenv("RUNNER_ENVIRONMENT", "github-hosted")
     monkeypatch.setattr(disk_budget, "run_own_uv", disks.uv)
     monkeypatch.setattr(OwnImage, "missing", lambda _image: disks.missing)
     return disks
@@ -181,6 +182,17 @@ def test_caches_are_emptied_only_where_the_disk_is_short(disks: Disks, mirror: C
     check(heard=heard)
     assert disks.cleaned == [["cache", "clean", "torch", "triton"]]
     assert len(heard.steps) == 1
+
+
+def test_the_cache_of_a_users_uv_stays_as_it_is(
+    disks: Disks, mirror: Callable[[], set[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RUNNER_ENVIRONMENT")
+    disks.free, before = 10 * GB, mirror()
+    with pytest.raises(BuildError, check=coded("disk-too-small")):
+        check()
+    assert mirror() < before
+    assert disks.cleaned == []
 
 
 def test_what_this_python_needs_stays_in_the_mirror(
