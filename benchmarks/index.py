@@ -166,7 +166,7 @@ def parts_of(releases: Path) -> dict[str, float]:
         seconds[name] = round(time.process_time() - sum(seconds.values()), 2)
 
     store, shared = DirectoryStore(directory=releases, clock=SYSTEM_CLOCK), Shared()
-    known = store.ledger.manifests()
+    known = store.ledger.summary().manifests
     lap("ledger")
     manifests = [shared.release(each) for each in every_manifest(store, known, sys.exit, lambda _, why: sys.exit(why))]
     lap("manifests")

@@ -22,7 +22,9 @@ from typing import IO, Final
 ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.releases import PER_RELEASE, releases_of, wheels  # noqa: E402 - found by the line above
+from benchmarks.index import BASE_URL  # noqa: E402 - found by the line above
+from benchmarks.releases import PER_RELEASE, releases_of, wheels, write_release  # noqa: E402
+from benchmarks.releases import Release as ManyWheels  # noqa: E402
 from tests.github_server import REPOSITORY, Asset, GitHub, Release, serving  # noqa: E402
 from tests.unit.release.conftest import certified_wheel  # noqa: E402
 from wheelmill.smoke.verdict import certificate_path  # noqa: E402
@@ -56,13 +58,17 @@ class Figures:
 
 def hosted(count: int, releases: int) -> Iterator[Release]:
     """Releases of that many wheels, each with a manifest and the assets that it names."""
-    made = wheels(count)
-    for number, release in enumerate(releases_of(made, per_release=-(-len(made) // releases))):
+    for number, release in enumerate(_releases(count, releases)):
         files = [f"{entry['filename']}{end}" for entry in release.entries for end in ("", ".metadata", ".cdx.json")]
         first = (number + 1000) * 10_000  # the host's own numbers begin with 1
         assets = [Asset(first + place, name, b"") for place, name in enumerate(files)]
         assets.append(Asset(first + 9_999, "manifest.json", release.manifest))
         yield Release(first, release.tag, release.tag, "", draft=False, assets=assets)
+
+
+def _releases(count: int, releases: int) -> Iterator[ManyWheels]:
+    made = wheels(count)
+    return releases_of(made, per_release=-(-len(made) // releases))
 
 
 def serve(count: int, releases: int) -> None:
@@ -138,6 +144,10 @@ def figures(count: int, releases: int) -> dict[str, Figures]:
         _write_wheels(folder / "wheels", PER_RELEASE)
         _write_wheels(folder / "ten", 10)
         index = ["index", "build", "--store", STORE, "--output", str(folder / "site")]
+        of_folder = ["--store", f"dir:{folder / 'releases'}"]
+        for release in _releases(count, releases):
+            write_release(folder / "releases", release)
+        server.measure(environment, ["release", "ledger", "--rebuild", *of_folder])
         results = {
             "plan, without a ledger": server.measure(environment, ["plan", "--store", STORE]),
             "release ledger --rebuild": server.measure(
@@ -160,6 +170,10 @@ def figures(count: int, releases: int) -> dict[str, Figures]:
             "index build": server.measure(environment, index),
             "release of 10 wheels": server.measure(environment, ["release", str(folder / "ten"), "--store", STORE]),
             "index build, with what is kept": server.measure(environment, index),
+            "index build of a folder with these releases": server.measure(
+                environment,
+                ["index", "build", *of_folder, "--output", str(folder / "other"), "--base-url", BASE_URL],
+            ),
         }
 
 

@@ -29,6 +29,7 @@ from wheelmill.index.tree import Catalogue
 from wheelmill.installers.uv import own_uv
 from wheelmill.names import ProjectName
 from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.ledger.ledger import LedgerSummary
 from wheelmill.release.publish import publish
 
 HOST: Final = "https://HOST/"
@@ -137,7 +138,7 @@ def host_of_the_pages(folder: Path) -> Iterator[Host]:
     shipped = load_config(ROOT / "config")
     names = {ProjectName(name.partition("-")[0].replace("_", "-")) for name, _ in OURS}
     config = replace(shipped, packages={name: shipped.packages[name] for name in names})  # all others take seconds
-    catalogue = pipeline.catalogue_of(config, {})
+    catalogue = pipeline.catalogue_of(config, LedgerSummary())
     stores = pipeline.Stores(store=store, base_url="../releases", listing=Listing(), facts=config.compatibility)
     pipeline.build_index(stores, folder / "site", catalogue=catalogue)
     for name in (*USUAL, "packaging-26.0"):

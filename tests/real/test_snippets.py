@@ -25,6 +25,7 @@ from wheelmill import pipeline
 from wheelmill.config.model import Listing, NameElsewhere
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
+from wheelmill.release.ledger.ledger import LedgerSummary
 from wheelmill.release.publish import publish
 
 pytestmark = pytest.mark.real
@@ -74,7 +75,7 @@ def world(request: pytest.FixtureRequest, tools: Path, tmp_path: Path) -> Iterat
         DEMO: replace(CONFIG.packages[DEMO], pypi=elsewhere),
         PLAIN: replace(CONFIG.packages[PLAIN], requires=(DEMO,), pypi=elsewhere),
     }
-    catalogue = pipeline.catalogue_of(replace(CONFIG, packages=packages), {})
+    catalogue = pipeline.catalogue_of(replace(CONFIG, packages=packages), LedgerSummary())
     stores = pipeline.Stores(store=store, base_url="../releases", listing=Listing(), facts=CONFIG.compatibility)
     pipeline.build_index(stores, host / "site", catalogue=catalogue)
     theirs = ("demo-1.0", "plain-2.0") if elsewhere == "same" else ("demo-9.0", "plain-9.0")

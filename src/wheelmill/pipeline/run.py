@@ -373,7 +373,7 @@ class _Run:
                 facts=factory.config.compatibility,
             ),
             site,
-            catalogue=catalogue_of(factory.config, factory.store.ledger.read().failures),
+            catalogue=catalogue_of(factory.config, factory.store.ledger.summary()),
             warn=factory.progress.step,
         )
         return tuple(manifest.tag for manifest in publication.releases)

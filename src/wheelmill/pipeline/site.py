@@ -26,8 +26,9 @@ from wheelmill.index.write import MAX_BYTES, SiteSize, write_site
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.attested import attested_part, derived_part
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import Filters, KnownFailures
-from wheelmill.release.ledger.records import DownloadCount, LedgerRelease
+from wheelmill.plan.targets import Filters
+from wheelmill.release.ledger.ledger import LedgerSummary
+from wheelmill.release.ledger.records import LedgerRelease
 from wheelmill.release.ledger.releases import absent_files, every_manifest, published
 from wheelmill.release.manifest import MANIFEST, ListedRelease
 from wheelmill.release.manifest.record import Shared
@@ -73,7 +74,7 @@ class Stores:
 
     def site(self, progress: Progress, warn: Callable[[str], None]) -> Site:
         """Read every release, and list its wheels; for errors and arguments, see `build_index`."""
-        known, shared = self.store.ledger.manifests(), Shared()
+        known, shared = self.store.ledger.summary().manifests, Shared()
         faulty: dict[ReleaseTag, str] = {}
         found = every_manifest(self.store, known, warn, faulty.__setitem__)
         manifests = [shared.release(manifest) for manifest in progress.count(found, "manifests read")]
@@ -113,7 +114,7 @@ class Stores:
         if self.variants is None:
             return ()
         store, base_url = self.variants.store, self.variants.base_url
-        manifests = [*every_manifest(store, store.ledger.manifests(), warn, lambda _tag, faults: warn(faults))]
+        manifests = [*every_manifest(store, store.ledger.summary().manifests, warn, lambda _tag, faults: warn(faults))]
         if self.signer:
             attested = {file.sha256 for files in site.files.values() for file in files}
             manifests = [derived_part(each, store, attested, warn) for each in manifests]
@@ -214,20 +215,19 @@ def build_index(
     return size
 
 
-def catalogue_of(config: Config, failures: KnownFailures, downloads: Sequence[DownloadCount] = ()) -> Catalogue:
+def catalogue_of(config: Config, ledger: LedgerSummary) -> Catalogue:
     """Plan everything that a configuration holds, as if nothing were published.
 
-    Builds in ``failures`` whose inputs changed since count as not tried. ``downloads`` are counts until some days, the
-    oldest first.
+    Failed builds whose inputs changed since count as not tried.
     """
     facts = config.compatibility
     return Catalogue(
         packages=config.packages,
-        plan=make_plan(config, Filters(builder=installed_builder()), {}, known_failures(failures)),
+        plan=make_plan(config, Filters(builder=installed_builder()), {}, known_failures(ledger.failures)),
         drivers={cuda: release.minimum_driver for cuda, release in facts.cuda.items()},
         ptx_drivers={cuda: release.driver for cuda, release in facts.cuda.items() if release.driver},
         gpu_drivers={gpu.capability: driver for gpu in CARDS if (driver := facts.first_driver_for(gpu))},
-        downloads={count.day: count.projects for count in downloads},
+        downloads={count.day: count.projects for count in ledger.downloads},
     )
 
 

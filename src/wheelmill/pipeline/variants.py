@@ -87,7 +87,9 @@ def publish_variants(
 
 def _plain_wheels(store: Store, projects: Collection[ProjectName], warn: Callable[[str], None]) -> Iterator[_Plain]:
     """Yield those for releases of torch: candidates of torch have trees of their own, and no drivers that choose."""
-    manifests = every_manifest(store, store.ledger.manifests(), warn, lambda tag, faults: warn(f"{tag}: {faults}"))
+    manifests = every_manifest(
+        store, store.ledger.summary().manifests, warn, lambda tag, faults: warn(f"{tag}: {faults}")
+    )
     for manifest in manifests:
         for entry in manifest.wheels:
             name = WheelName.parse(entry.filename)

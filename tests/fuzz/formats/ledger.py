@@ -8,7 +8,7 @@ from tests.fuzz.mutation import mutated
 from tests.releases import NOW
 from wheelmill.errors import WheelmillError
 from wheelmill.names import Sha256
-from wheelmill.release.ledger.ledger import files_of, manifests_in, read_archive, state_of, write_archive
+from wheelmill.release.ledger.ledger import files_of, read_archive, state_of, summary_of, write_archive
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import line_of
 from wheelmill.release.manifest import manifest_from
@@ -61,7 +61,7 @@ def read(content: bytes) -> None:
     for found in files:
         try:
             state = state_of(found)
-            manifests_in(found)
+            summary_of(found)
         except WheelmillError as error:
             refused = error
         else:

@@ -52,9 +52,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     publish(store, [wheel_with_code(folder / "wheels" / name) for name in names], now=NOW)
     demo = replace(CONFIG.packages[DEMO], description=HOSTILE, licence="MIT")
     plain = replace(CONFIG.packages[PLAIN], requires=(DEMO,), pypi="same")
-    catalogue = pipeline.catalogue_of(
-        replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.ledger.read().failures
-    )
+    catalogue = pipeline.catalogue_of(replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.ledger.summary())
     shipped = load_compatibility(own_installation.CONFIG)
     catalogue = replace(catalogue, gpu_drivers={"10.0": shipped.first_driver_for(Architecture(10, 0)) or ""})
     stores = pipeline.Stores(store=store, base_url="../../releases", listing=Listing(), facts=FACTS)

@@ -40,7 +40,6 @@ from wheelmill.errors import FindingsError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of, serve_folder
 from wheelmill.index.tree import SOURCES
 from wheelmill.names import ProjectName, project_name
-from wheelmill.release.ledger.records import LedgerState
 from wheelmill.system.progress import SYSTEM_CLOCK, number_of
 
 if TYPE_CHECKING:
@@ -147,7 +146,6 @@ def build(
     place = _place_of(site.previous)
     releases = store_at(store, must_exist=True)
     own = own_config_at(config)
-    state = releases.ledger.read() if own else LedgerState()
     address = site.site_url or (place if place and "://" in place else None)
     stores = pipeline.Stores(
         store=releases,
@@ -163,7 +161,7 @@ def build(
         size = pipeline.build_index(
             stores,
             output,
-            catalogue=pipeline.catalogue_of(own, state.failures, state.downloads) if own else None,
+            catalogue=pipeline.catalogue_of(own, releases.ledger.summary()) if own else None,
             sources=_sources_in(place_at(config)),
             site_url=address,
             documents=site.documents,

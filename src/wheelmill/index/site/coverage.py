@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from packaging.version import Version
@@ -120,7 +121,13 @@ def _row_of(cell: Cell, coverage: dict[ProjectName, dict[str, Outcomes]]) -> dic
 def _why(skip: Skip) -> CellOutcome:
     if failure := skip.failure:
         return CellOutcome(state=State.FAILED, reason=f"failed on {failure.failed_at:%Y-%m-%d}: {failure.reason}")
-    return CellOutcome(state=State.SKIPPED, reason=skip.reason)
+    return _skipped(skip.reason)
+
+
+@lru_cache(maxsize=4096)
+def _skipped(reason: str) -> CellOutcome:
+    """Return one outcome for the thousands of cells with a reason."""
+    return CellOutcome(state=State.SKIPPED, reason=reason)
 
 
 def grids_of(groups: Sequence[WheelGroup], planned: Outcomes) -> tuple[Grid, ...]:

@@ -165,7 +165,7 @@ def every_manifest(
 
     Args:
         store: where the releases are.
-        known: the hashes in the ledger: see `Ledger.manifests`.
+        known: the hashes in the ledger: see `LedgerSummary`.
         warn: receives releases without a manifest, which are skipped; and changed ones, which are not: a manifest is
             trusted no more than its attestation.
         refuse: receives releases with an invalid manifest, which are skipped.

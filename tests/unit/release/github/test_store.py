@@ -279,7 +279,7 @@ def test_only_a_manifest_with_its_hash_is_kept_on_this_machine(
     store: GitHubStore, github: GitHub, wheels: list[TestedWheel], tmp_path: Path
 ) -> None:
     publish(store, wheels, now=NOW)
-    asset, known = github.releases[0].assets[-1], store.ledger.manifests()
+    asset, known = github.releases[0].assets[-1], store.ledger.summary().manifests
     published, asset.content = asset.content, asset.content + b"\n"
     assert [content for _, content in store.read_each(known, MANIFEST)] == [asset.content]
     assert not (tmp_path / "manifests").exists()

@@ -6,7 +6,7 @@ import json
 import tarfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,13 @@ from tests.releases import store_in
 from tests.unit.plan.examples import CELL
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import NetworkError, ReleaseError, UnreadableError
-from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.names import ProjectName, ReleaseTag, Sha256
 from wheelmill.plan.targets import KnownFailure
 from wheelmill.release.ledger import ledger
-from wheelmill.release.ledger.ledger import Ledger, read_archive, write_archive
+from wheelmill.release.ledger.ledger import Ledger, LedgerSummary, read_archive, write_archive
 from wheelmill.release.ledger.records import (
     Claim,
+    DownloadCount,
     LedgerRelease,
     LedgerState,
     ReleasedWheel,
@@ -33,6 +34,7 @@ from wheelmill.system.records import record_bytes
 
 NOW = datetime(2026, 11, 21, 12, 30, tzinfo=UTC)
 TAG = ReleaseTag("v2026-11-21")
+COUNT = DownloadCount(day=date(2026, 11, 1), projects={ProjectName("demo"): 7})
 RELEASE = LedgerRelease(
     tag=TAG,
     manifest=Sha256("1" * 64),
@@ -102,17 +104,21 @@ def add_release(state: LedgerState) -> LedgerState:
     return replace(state, releases={**state.releases, RELEASE.tag: RELEASE})
 
 
-def test_the_hashes_of_manifests_are_read_without_the_wheels(open_ledger: Open) -> None:
-    assert open_ledger().manifests() == {}
-    open_ledger().change("published", add_release)
-    assert open_ledger().manifests() == {TAG: RELEASE.manifest}
+def test_all_but_the_wheels_is_read_alone(open_ledger: Open) -> None:
+    ledger = open_ledger()
+    assert ledger.summary() == LedgerSummary()
+    written = open_ledger().change("published", lambda state: replace(add_release(state), downloads=(COUNT,)))
+    summary = ledger.summary()
+    assert (summary.manifests, summary.failures) == ({TAG: RELEASE.manifest}, written.failures)
+    assert summary.downloads == (COUNT,)
+    assert ledger.summary() is summary
 
 
 def test_a_ledger_whose_release_has_no_tag_is_named(tmp_path: Path) -> None:
     ledger = store_in(tmp_path).ledger
     (tmp_path / "ledger.tar.gz").write_bytes(write_archive({f"releases/{TAG}.json": b'{"manifest": "%064d"}' % 1}))
     with pytest.raises(ReleaseError, check=coded("not-a-ledger", "ledger.tar.gz", "releases/", ".json", "tag", TAG)):
-        ledger.manifests()
+        ledger.summary()
 
 
 @pytest.mark.parametrize("name", ["../../elsewhere", "/dev/zero", "1" * 63, "1" * 64 + "\\n", "A" * 64])
@@ -124,7 +130,7 @@ def test_a_hash_that_leads_elsewhere_is_none(name: str, tmp_path: Path) -> None:
     with pytest.raises(
         ReleaseError, check=coded("not-a-ledger", "ledger.tar.gz", "releases/", ".json", "manifest", TAG)
     ):
-        ledger.manifests()
+        ledger.summary()
 
 
 def test_what_is_written_is_read(open_ledger: Open) -> None:
