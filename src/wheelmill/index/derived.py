@@ -273,8 +273,11 @@ def _variant_of(name: VariantWheelName, entry: ListedWheel, plain: IndexFile) ->
     return variant
 
 
-def pages_of_variants(files: Sequence[VariantFile], plain: Site) -> Iterator[Page]:
-    """Render the trees of variant wheels, and the list of variants of every version; nothing if there are none."""
+def pages_of_variants(files: Sequence[VariantFile], plain: Site, *, as_json: bool = True) -> Iterator[Page]:
+    """Render the trees of variant wheels, and the list of variants of every version; nothing if there are none.
+
+    `as_json` adds the JSON form of the trees.
+    """
     torches = {torch for each in plain.torches.values() for torch in each}
     versions: dict[ProjectName, list[VersionFiles]] = defaultdict(list)
     trees: dict[str, dict[ProjectName, list[VersionFiles]]] = defaultdict(lambda: defaultdict(list))
@@ -287,7 +290,7 @@ def pages_of_variants(files: Sequence[VariantFile], plain: Site) -> Iterator[Pag
         for path in _paths_of(wheels[0].file, torches):
             trees[path][project].append(version)
     site = Site(trees=tuple(_tree(path, trees[path]) for path in sorted(trees)), statuses=plain.statuses)
-    yield from tree_pages(site, versions, site_templates())
+    yield from tree_pages(site, versions, site_templates(), as_json=as_json)
 
 
 def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:

@@ -224,27 +224,30 @@ Page = tuple[str, Iterable[bytes]]
 """A path below the root of the site, and what stands there, in pieces."""
 
 
-def pages_of(site: Site, aliased: Site | None = None) -> Iterator[Page]:
+def pages_of(site: Site, aliased: Site | None = None, *, as_json: bool = True) -> Iterator[Page]:
     """Render pages for installers and programs one at a time: those of 100,000 wheels do not fit into memory.
 
-    Installers see `aliased`, the site with its aliases; the wheels alone if None.
+    Installers see `aliased`, the site with its aliases; the wheels alone if None. `as_json` adds the JSON form of their
+    pages, for a host that lets clients choose.
     """
     templates = site_templates()
     style = Markup((own_installation.INDEX / "static" / "style.css").read_text())  # noqa: S704 - our own
     yield "404.html", [templates.get_template("404.html").render(style=style).encode()]
     yield WHEELS_JSON, wheels_json(site)
     listed = aliased or site
-    yield from tree_pages(listed, listed.versions, templates)
+    yield from tree_pages(listed, listed.versions, templates, as_json=as_json)
 
 
 def tree_pages(
-    site: Site, every: Mapping[ProjectName, Sequence[VersionFiles]], templates: Environment
+    site: Site, every: Mapping[ProjectName, Sequence[VersionFiles]], templates: Environment, *, as_json: bool
 ) -> Iterator[Page]:
     """Render the trees of a site, given all versions of every project."""
     for tree in site.trees:
-        yield from _project_list(tree, templates)
+        yield from _project_list(tree, templates, as_json=as_json)
     for project, versions in every.items():
-        yield from _project_details(site, project, versions, templates)
+        yield from _details_as_html(site, project, versions, templates)
+        if as_json:
+            yield from _details_as_json(site, project, versions)
 
 
 def pages_of_sources(content: bytes) -> Iterator[Page]:
@@ -283,38 +286,44 @@ def site_templates() -> Environment:
     )
 
 
-def _project_list(tree: Tree, templates: Environment) -> Iterator[Page]:
+def _project_list(tree: Tree, templates: Environment, *, as_json: bool) -> Iterator[Page]:
     template = templates.get_template("project_list.html")
     yield f"{tree.folder}/index.html", [template.render(tree=tree, version=API_VERSION).encode()]
-    projects = [{"name": project} for project in tree.projects]
-    yield f"{tree.folder}/index.json", [to_json({"meta": _META, "projects": projects})]
+    if as_json:
+        projects = [{"name": project} for project in tree.projects]
+        yield f"{tree.folder}/index.json", [to_json({"meta": _META, "projects": projects})]
 
 
-def _project_details(
+def _details_as_html(
     site: Site, project: ProjectName, versions: Sequence[VersionFiles], templates: Environment
 ) -> Iterator[Page]:
     """Render the pages of one project in every tree; each version's rows are written once for all of them."""
-    status = site.status_of(project)
     template = templates.get_template("project_detail.html")
-    html_head, html_tail = template.render(project=project, status=status, version=API_VERSION).encode().split(LINKS)
-    json_head = {
+    page = template.render(project=project, status=site.status_of(project), version=API_VERSION)
+    head, tail = page.encode().split(LINKS)
+    rows = {version: "\n".join(map(html_row, version.files)).encode() for version in versions}
+    for tree in site.trees:
+        if listed := tree.versions.get(project):
+            path = f"{tree.folder}/{project}/index.html"
+            yield path, [head, rows_for_page(path, b"\n".join([rows[version] for version in listed])), tail]
+
+
+def _details_as_json(site: Site, project: ProjectName, versions: Sequence[VersionFiles]) -> Iterator[Page]:
+    """Write the same pages as JSON."""
+    status = site.status_of(project)
+    head = {
         "meta": _META,
         "name": project,
         "project-status": {"status": status.status, **({"reason": status.reason} if status.reason else {})},
     }
-    html = {version: "\n".join(map(html_row, version.files)).encode() for version in versions}
-    json = {version: b",\n".join(map(json_row, version.files)) for version in versions}
+    rows = {version: b",\n".join(map(json_row, version.files)) for version in versions}
     for tree in site.trees:
-        if (listed := tree.versions.get(project)) is None:
-            continue
-        path = f"{tree.folder}/{project}/index.html"
-        links = b"\n".join([html[version] for version in listed])
-        yield path, [html_head, rows_for_page(path, links), html_tail]
-        path = f"{tree.folder}/{project}/index.json"
-        numbers = list(map(str, sorted({version.name.version for version in listed})))
-        head = to_json({**json_head, "versions": numbers}).removesuffix(b"}")
-        rows = b",\n".join([json[version] for version in listed])
-        yield path, [head, b',"files":[\n', rows_for_page(path, rows), b"\n]}\n"]
+        if listed := tree.versions.get(project):
+            path = f"{tree.folder}/{project}/index.json"
+            numbers = list(map(str, sorted({version.name.version for version in listed})))
+            start = to_json({**head, "versions": numbers}).removesuffix(b"}")
+            files = rows_for_page(path, b",\n".join([rows[version] for version in listed]))
+            yield path, [start, b',"files":[\n', files, b"\n]}\n"]
 
 
 _META: Final = {"api-version": API_VERSION}

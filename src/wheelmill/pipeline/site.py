@@ -186,8 +186,9 @@ def build_index(
     that clients of this site take. ``site_url`` is the address for readers; None if that is not known yet.
     ``documents`` is a folder with wheelmill's documents, rendered by Sphinx, to include.
 
-    A site ``on_github_pages`` is refused if it is too large for GitHub Pages; otherwise ``warn`` gets that. It also
-    gets manifests that cannot be read, and wheels that are not listed for lack of an attestation.
+    A site ``on_github_pages``, which lets no client choose a form, has no JSON pages, and is refused if it is too large
+    for GitHub Pages; otherwise ``warn`` gets that. It also gets manifests that cannot be read, and wheels that are not
+    listed for lack of an attestation.
 
     Raises:
         SiteError: with everything that must not be published; the old site stays as it is.
@@ -199,14 +200,14 @@ def build_index(
         """Yield every page, so that the store is read only while no other process writes the site."""
         site = stores.site(progress, warn)
         aliased = with_aliases(site, catalogue.packages if catalogue else {})
-        yield from pages_of(site, aliased.site)
+        yield from pages_of(site, aliased.site, as_json=not on_github_pages)
         yield from ((path, [content]) for path, content in aliased.files.items())
         yield from pages_of_hashes(site)
         if sources is not None:
             yield from pages_of_sources(sources)
         known = replace(catalogue or EMPTY_CATALOGUE, pythons=stores.facts.torch_pythons)
         yield from site_pages(site, known, site_url=address, documents=documents)
-        yield from pages_of_variants(stores.variant_files(site, warn), site)
+        yield from pages_of_variants(stores.variant_files(site, warn), site, as_json=not on_github_pages)
 
     with _without_cycles():
         size = write_site(progress.count(pages(), "pages made"), output, on_github_pages=on_github_pages)

@@ -1,6 +1,7 @@
 """The index of all releases."""
 
 import json
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -59,6 +60,22 @@ def test_a_site_that_only_github_pages_would_not_publish_is_built_with_a_warning
     with pytest.raises(SiteError, check=coded("site-too-large", "1,000")):
         build(store, tmp_path / "other", on_github_pages=True)
     assert not (tmp_path / "other").exists()
+
+
+def test_only_github_pages_gets_no_json_pages(store: DirectoryStore, tmp_path: Path) -> None:
+    build(store, tmp_path / "pages", on_github_pages=True)
+    build(store, tmp_path / "elsewhere")
+    pages, elsewhere = ({*_files_in(tmp_path / name)} for name in ("pages", "elsewhere"))
+    lacking = elsewhere - pages
+    assert pages < elsewhere
+    assert {Path(path).name for path in lacking} == {"index.json"}
+    assert {path.replace(".json", ".html") for path in lacking} == {
+        path for path in elsewhere if "simple" in path.split("/") and path.endswith(".html")
+    }
+
+
+def _files_in(site: Path) -> Iterator[str]:
+    return (str(path.relative_to(site)) for path in site.rglob("*") if path.is_file())
 
 
 def test_what_takes_long_is_shown_now_and_then(store: DirectoryStore, tmp_path: Path) -> None:

@@ -207,10 +207,10 @@ def _place_to_change(named: Path | None) -> Path:
 
 
 def own_config_at(named: Path | None) -> Config | None:
-    """Load the configuration of wheels that are built here; None if only the shipped one is there."""
+    """Load the configuration of wheels that are built here; None if none is named and only the shipped one is there."""
     place = place_at(named)
-    says = is_file_of_packages(place) or (place != own_installation.CONFIG and (place / PACKAGES).exists())
-    return load_config(place) if says else None
+    is_own = named is not None or place != own_installation.CONFIG
+    return load_config(place) if is_file_of_packages(place) or (is_own and (place / PACKAGES).exists()) else None
 
 
 def place_at(named: Path | None) -> Path:

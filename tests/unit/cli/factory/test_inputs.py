@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.refusals import Coded, coded
-from wheelmill.cli.factory.inputs import BuildOptions, PlaceOptions, SandboxKind, store_at, use_clones
+from wheelmill.cli.factory.inputs import BuildOptions, PlaceOptions, SandboxKind, own_config_at, store_at, use_clones
 from wheelmill.config.container_builder import installed_builder
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import PythonVersion
 from wheelmill.plan.targets import Filters
-from wheelmill.system import git
+from wheelmill.system import git, own_installation
 
 URL = "https://git.example/demo"
 
@@ -74,3 +74,15 @@ def test_only_a_python_that_is_named_for_this_machine_needs_no_builder_in_contai
     for options in (PlaceOptions, BuildOptions):
         narrowed = options(sandbox=SandboxKind(sandbox)).narrow(wanted)
         assert narrowed == replace(wanted, builder=installed_builder() if bounded else None)
+
+
+def test_the_shipped_configuration_is_ones_own_if_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped = own_installation.CONFIG
+    link = tmp_path / "link"
+    link.symlink_to(shipped)
+    monkeypatch.chdir(tmp_path)
+    assert own_config_at(None) is None
+    for spelling in (shipped, link, shipped / ".." / shipped.name):
+        config = own_config_at(spelling)
+        assert config is not None
+        assert config.packages
