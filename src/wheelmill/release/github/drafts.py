@@ -11,7 +11,7 @@ https://github.github.com/gfm/
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -85,14 +85,15 @@ def _code(text: str) -> str:
     return f"`{plain}`" if plain else ""
 
 
-def all_releases(calls: Calls) -> list[GitRelease]:
-    """List every release with its assets, and drafts if the token may see them; in pages that shrink if necessary."""
-    requester = calls.repository.requester
-    usual, requester.per_page = requester.per_page, _PAGE
-    try:
-        return calls.read("listing releases", lambda: list(calls.repository.get_releases()))
-    finally:
-        requester.per_page = usual
+def all_releases(calls: Calls) -> Iterator[GitRelease]:
+    """Yield every release with its assets, and drafts if the token may see them; in pages that shrink if necessary.
+
+    Only one page is in memory: GitHub writes two kilobytes about each asset.
+    """
+    for page in calls.pages("listing releases", f"/releases?per_page={_PAGE}"):
+        if not (isinstance(page, list) and all(isinstance(release, dict) for release in page)):
+            raise NetworkError("github-unreadable", "listing releases: GitHub gave no list of objects")
+        yield from (GitRelease(calls.repository.requester, {}, release) for release in page)
 
 
 def draft_of(calls: Calls, tag: ReleaseTag, *, is_new: bool) -> GitRelease:
@@ -150,12 +151,12 @@ def orphaned_drafts(calls: Calls, now: datetime, *, remove: bool) -> list[Orphan
     Tags of removed drafts stay, and are not used again.
     """
     left: list[Orphan] = []
-    for release in all_releases(calls):
-        if release.draft and is_date_tag(release.tag_name):
-            age = now - release.created_at
-            if removed := remove and age > KEPT:
-                calls.write(f"removing the draft of {release.tag_name}", release.delete_release)
-            left.append(Orphan(name=release.tag_name, age=age, files=len(release.assets), removed=removed))
+    drafts = [release for release in all_releases(calls) if release.draft and is_date_tag(release.tag_name)]
+    for release in drafts:
+        age = now - release.created_at
+        if removed := remove and age > KEPT:
+            calls.write(f"removing the draft of {release.tag_name}", release.delete_release)
+        left.append(Orphan(name=release.tag_name, age=age, files=len(release.assets), removed=removed))
     return left
 
 

@@ -253,16 +253,18 @@ class GitHubStore(PlainStore):
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
         """See `Releases.assets`; the list of releases has them."""
         with Calls(self.repository, self.pace, QUIET) as calls:
-            releases = all_releases(calls)
-        return {ReleaseTag(release.tag_name): frozenset(each.name for each in release.assets) for release in releases}
+            return {
+                ReleaseTag(release.tag_name): frozenset(each.name for each in release.assets)
+                for release in all_releases(calls)
+            }
 
     def downloads(self) -> dict[str, int]:
         """See `CountsDownloads.downloads`; the list of releases has them."""
         with Calls(self.repository, self.pace, QUIET) as calls:
-            published = [release for release in all_releases(calls) if not release.draft]
             counts: Counter[str] = Counter()
-            for asset in (asset for release in published for asset in release.assets):
-                counts[asset.name] += asset.download_count
+            for release in all_releases(calls):
+                for asset in () if release.draft else release.assets:
+                    counts[asset.name] += asset.download_count
         return dict(counts)
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:

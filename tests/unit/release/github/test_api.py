@@ -57,7 +57,7 @@ def test_a_limit_is_waited_for(
     calls: Calls, github: GitHub, clock: FakeClock, *, status: int, headers: dict[str, str], content: Any, waited: int
 ) -> None:
     answering(github, (status, headers, content))
-    assert all_releases(calls) == []
+    assert list(all_releases(calls)) == []
     assert sum(clock.waited) == waited
 
 
@@ -70,7 +70,7 @@ def test_the_reset_of_the_quota_is_waited_for(
         "X-RateLimit-Reset": str(int(clock.time) + 600),
     }
     answering(github, (403, headers, {"message": "API rate limit exceeded for installation ID 1."}))
-    all_releases(calls)
+    list(all_releases(calls))
     assert sum(clock.waited) == pytest.approx(601, abs=1)
     assert told.steps[0].startswith("GitHub has had too many calls: waiting for 60")
 
@@ -81,9 +81,9 @@ def test_nothing_is_asked_when_the_last_answer_used_the_quota_up(
     reset = int(clock.time) + 100
     headers = {"X-RateLimit-Limit": "1000", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(reset)}
     answering(github, (200, headers, []))
-    all_releases(calls)
+    list(all_releases(calls))
     assert clock.waited == []
-    all_releases(calls)
+    list(all_releases(calls))
     assert clock.time > reset
     assert len(github.calls) == 2
 
@@ -103,27 +103,27 @@ def test_releases_that_take_too_long_are_listed_in_smaller_pages_at_once(
 def test_waits_grow_and_end(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     answering(github, *[(403, {}, SECONDARY)] * 100)
     with pytest.raises(ReleaseError, check=coded("github-pause")):
-        all_releases(calls)
+        list(all_releases(calls))
     assert clock.waited == [60, 60, 120, 240, 480, 960]
 
 
 def test_too_long_a_wait_is_an_error(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     answering(github, (403, {"Retry-After": "86400"}, SECONDARY))
     with pytest.raises(ReleaseError, check=coded("github-pause", "86400")):
-        all_releases(calls)
+        list(all_releases(calls))
     assert clock.waited == []
 
 
 def test_reading_is_tried_again(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     github.faults = {0: Fault.CUT, 1: Fault.CUT}
-    assert all_releases(calls) == []
+    assert list(all_releases(calls)) == []
     assert clock.waited == [*PATIENT[:2]]
 
 
 def test_after_a_short_outage_pages_are_as_large_as_before(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     github.releases += [Release(number, f"v{number}", "", "", draft=False) for number in range(12)]
     github.faults = dict.fromkeys(range(3), Fault.BEFORE)
-    assert len(all_releases(calls)) == 12
+    assert len(list(all_releases(calls))) == 12
     assert [call.query["per_page"] for call in github.calls] == ["10", "5", "1", "10", "10"]
     assert clock.waited == [PATIENT[0]]
 
@@ -131,7 +131,7 @@ def test_after_a_short_outage_pages_are_as_large_as_before(calls: Calls, github:
 def test_an_outage_is_told_and_ends(calls: Calls, github: GitHub, clock: FakeClock, told: RecordedProgress) -> None:
     github.faults = dict.fromkeys(range(100), Fault.BEFORE)
     with pytest.raises(NetworkError, check=coded("github-silent", "502")):
-        all_releases(calls)
+        list(all_releases(calls))
     sizes = Counter(call.query["per_page"] for call in github.calls)
     assert sizes == dict.fromkeys(["10", "5", "1"], 1 + len(PATIENT))
     assert clock.waited == [*PATIENT]
@@ -149,7 +149,7 @@ def test_an_outage_is_told_and_ends(calls: Calls, github: GitHub, clock: FakeClo
 def test_a_refusal_says_what_to_do(calls: Calls, github: GitHub, status: HTTPStatus, message: str, hint: str) -> None:
     answering(github, (status, {}, {"message": message}))
     with pytest.raises(RejectedError, check=coded("github-rejected", status.value, message, hint)):
-        all_releases(calls)
+        list(all_releases(calls))
     assert len(github.calls) == 1
 
 
@@ -170,17 +170,24 @@ def test_an_answer_that_lacks_what_is_asked_of_it_later_is_an_outage(github: Git
         assert calls.read("listing tags", lambda: list(calls.repository.get_git_matching_refs("tags/v")))[0].ref
 
 
+@pytest.mark.parametrize("answer", [{"tag_name": "v1"}, ["v1"], [[]]])
+def test_a_list_of_anything_but_releases_is_told(calls: Calls, github: GitHub, answer: Any) -> None:
+    answering(github, (200, {}, answer))
+    with pytest.raises(NetworkError, check=coded("github-unreadable", "releases")):
+        list(all_releases(calls))
+
+
 def test_a_refusal_that_is_none_of_githubs_is_an_outage(calls: Calls, github: GitHub) -> None:
     answering(github, (422, {}, [None]))
     with pytest.raises(NetworkError, check=coded("github-unreadable")):
-        all_releases(calls)
+        list(all_releases(calls))
 
 
 @pytest.mark.parametrize(("fault", "said"), [(Fault.PAGE, "'<html>Unicorn!</html>'"), (Fault.EMPTY, "nothing")])
 def test_a_success_with_a_page_or_nothing_is_told(calls: Calls, github: GitHub, fault: Fault, said: str) -> None:
     github.faults = {0: fault}
     with pytest.raises(NetworkError, check=coded("github-silent", "/releases", "200", said)):
-        all_releases(calls)
+        list(all_releases(calls))
 
 
 @pytest.mark.parametrize(("attended", "waited"), [(True, [1, 2]), (False, [1, 10, 60])])
@@ -193,7 +200,7 @@ def test_who_waits_is_told_soon_that_github_fails(
         pytest.raises(NetworkError, check=coded("github-silent", "502")),
         Calls(Repository.parse(REPOSITORY, github.environment), pace, told, attended=attended) as calls,
     ):
-        all_releases(calls)
+        list(all_releases(calls))
     assert clock.waited == waited
 
 
@@ -223,7 +230,7 @@ def test_a_call_without_an_answer_names_no_token(calls: Calls, github: GitHub) -
 
     github.always = nothing
     with pytest.raises(RejectedError) as failure:
-        all_releases(calls)
+        list(all_releases(calls))
     assert github.environment["GITHUB_TOKEN"] not in failure.value.explained
     assert github.environment["GITHUB_TOKEN"] not in repr(Repository.parse(REPOSITORY, github.environment))
 
@@ -245,7 +252,7 @@ def test_the_token_is_sent_to_no_other_server(calls: Calls) -> None:
 def test_an_answer_that_is_still_being_made_is_not_asked_for_without_an_end(calls: Calls, github: GitHub) -> None:
     github.always = lambda _call: (202, {}, [])
     with pytest.raises(NetworkError, check=coded("github-silent", "202")):
-        all_releases(calls)
+        list(all_releases(calls))
     assert len(github.calls) == 1
 
 
