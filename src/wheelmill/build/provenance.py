@@ -168,9 +168,10 @@ def identity_of(record: BuildInputs | BuildPlace) -> Sha256:
     """Hash inputs or a place; equal records have equal hashes on every machine."""
     content = asdict(record)
     if isinstance(record, BuildInputs):
-        for key in fields(record.target.package):
-            if key.metadata == ONLY_PLANNED:
-                del content["target"]["package"][key.name]
+        for part in ("package", *(["source"] if record.target.source else [])):
+            for key in fields(getattr(record.target, part)):
+                if key.metadata == ONLY_PLANNED:
+                    del content["target"][part][key.name]
     return sha256_of_bytes(json.dumps(content, sort_keys=True, default=os.fspath).encode())
 
 

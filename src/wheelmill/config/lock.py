@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tarfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from packaging.utils import parse_sdist_filename
 from packaging.version import Version
 from pydantic import ValidationError
 
-from wheelmill.config.fields import is_commit
+from wheelmill.config.fields import index_requirement, is_commit, text_of
 from wheelmill.config.model import (
     EVERY_BUILD_NEEDS,
     Config,
@@ -31,18 +30,20 @@ from wheelmill.config.model import (
     Package,
     without_torch,
 )
-from wheelmill.config.pyproject import MAX_BYTES, PYPROJECT, Pyproject
+from wheelmill.config.pyproject import MAX_BYTES, PKG_INFO, Pyproject
 from wheelmill.config.yaml import adapter_of
-from wheelmill.errors import ProcessError, UsageError, WheelmillError
+from wheelmill.errors import ProcessError, UnreadableError, UsageError, WheelmillError
 from wheelmill.installers.environments import cached_sdist
-from wheelmill.installers.package_index import sdists_of
+from wheelmill.installers.package_index import sdists_of, unpack_sdist
 from wheelmill.installers.uv import compile_requirements, failure_of
 from wheelmill.names import ProjectName, ProjectVersion, Sha256
-from wheelmill.system.files import write_bytes
+from wheelmill.system.files import read_start, write_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.git import fetch_commit, find_commit
 from wheelmill.system.records import plain_of
 from wheelmill.web.pages import Link
+from wheelmill.wheel.metadata import read_fields
+from wheelmill.wheel.requirements import is_bound
 
 OLDEST_PYTHON: Final = "3.9"
 """The oldest Python that requirements are locked for."""
@@ -83,35 +84,39 @@ def _pins(resolved: str) -> Iterable[LockedRequirement]:
         yield LockedRequirement(requirement=str(Requirement(requirement)), sha256=tuple(sorted(map(Sha256, hashes))))
 
 
-def requires_of_sdist(project: ProjectName, sdist: LockedSdist) -> tuple[str, ...]:
-    """Read the build requirements in a source distribution's ``pyproject.toml``, from bytes with the locked hash."""
-    archive = cached_sdist(project, sdist.sdist, sdist.sha256)
+def _unpack(package: Package, source: LockedSource, place: Path) -> Path:
+    """Put a locked source into an empty folder, a commit without its submodules; return the folder that is built."""
+    if isinstance(source, LockedSdist):
+        return unpack_sdist(cached_sdist(package.name, source.sdist, source.sha256), place)
+    folder = place / package.name
     try:
-        with tarfile.open(archive) as tar:
-            for member in tar:
-                if member.isfile() and member.name.removeprefix("./").split("/")[1:] == [PYPROJECT]:
-                    file = tar.extractfile(member)
-                    return Pyproject.parse(file.read(MAX_BYTES) if file else b"", sdist.sdist).requires
-    except (tarfile.TarError, OSError, EOFError) as error:
-        raise UsageError("sdist-unreadable", f"{sdist.sdist} cannot be read: {error}") from None
-    return ()
+        fetch_commit(source.git, source.commit, folder, submodules=False)
+    except ProcessError as error:
+        raise UsageError("commit-absent", f"{source.git} does not give {source.commit}:\n{error.tail}") from None
+    try:
+        return source.folder_in(folder)
+    except ValueError as error:
+        raise UsageError("subdirectory-invalid", f"{package.place_of('source.subdirectory')}: {error}") from None
 
 
-def requires_of_commit(package: Package, locked: LockedCommit) -> tuple[str, ...]:
-    """Read the build requirements in the ``pyproject.toml`` of a commit."""
-    with temporary_folder() as place:
-        folder = place / package.name
-        try:
-            fetch_commit(locked.git, locked.commit, folder, submodules=False)
-        except ProcessError as error:
-            raise UsageError("commit-absent", f"{locked.git} does not give {locked.commit}:\n{error.tail}") from None
-        try:
-            return Pyproject.read(locked.folder_in(folder)).requires
-        except ValueError as error:
-            raise UsageError("subdirectory-invalid", f"{package.place_of('source.subdirectory')}: {error}") from None
+def _bounds_in(folder: Path, pyproject: Pyproject) -> tuple[str, ...] | None:
+    """Return the requirements of all wheels of a source that leave out torches or CUDA majors; None if it has none.
+
+    Those that its build computes are not among them: they may depend on the machine that made the source distribution.
+    """
+    fields = read_fields(read_start(folder / PKG_INFO, MAX_BYTES) if (folder / PKG_INFO).is_file() else b"")
+    computed = {name.lower() for name in fields.get("dynamic", ())}  # which PKG-INFO names from 2.2 on (PEP 643)
+    is_static = fields.get("metadata_version", "") in SpecifierSet(">=2.2") and "requires-dist" not in computed
+    bounds = set()
+    for text in fields.get("requires_dist", ()) if is_static else pyproject.dependencies:
+        with suppress(ValueError):  # which no lock may have, such as URLs
+            bounds.add(index_requirement(text_of(text)))
+    return tuple(sorted(each for each in bounds if is_bound(Requirement(each)))) or None
 
 
-Sources = dict[ProjectVersion, LockedSdist | LockedCommit]
+LockedSource = LockedSdist | LockedCommit
+
+Sources = dict[ProjectVersion, LockedSource]
 """Locked sources of one package."""
 
 Locked = TypeVar("Locked", LockedSdist, LockedCommit)
@@ -180,7 +185,7 @@ def _still_locked(package: Package, lock: Lock) -> Sources:
 
 
 def _looked_up(package: Package, kept: Sources) -> Sources:
-    """Keep locked sources and look up missing ones; with build isolation, also the requirements of each."""
+    """Keep locked sources and look up missing ones, with the requirements in their files."""
     if isinstance(package.source, Path):
         return {}
     missing = [version for version in package.versions if version not in kept]
@@ -190,17 +195,22 @@ def _looked_up(package: Package, kept: Sources) -> Sources:
         sources = kept or _sdists_in(package.version_range, package)
     else:
         sources = kept | _sdists(package, missing)
-    if package.build_args.isolation:
-        return {version: _with_requires(package, source) for version, source in sources.items()}
-    return sources
+    return {
+        version: _with_requirements(package, source, is_new=version not in kept) for version, source in sources.items()
+    }
 
 
-def _with_requires(package: Package, source: LockedSdist | LockedCommit) -> LockedSdist | LockedCommit:
-    if source.requires is not None:
+def _with_requirements(package: Package, source: LockedSource, *, is_new: bool) -> LockedSource:
+    """Add the requirements in a source's files; a commit is only fetched for those of its build."""
+    is_isolated = package.build_args.isolation
+    if not (is_isolated and source.requires is None) and not (is_new and isinstance(source, LockedSdist)):
         return source
-    if isinstance(source, LockedSdist):
-        return replace(source, requires=requires_of_sdist(package.name, source))
-    return replace(source, requires=requires_of_commit(package, source))
+    with temporary_folder() as place, suppress(UnreadableError):  # which the build refuses, one version of many
+        folder = _unpack(package, source, place)
+        pyproject = Pyproject.read(folder)
+        requires = pyproject.requires if is_isolated else source.requires
+        return replace(source, requires=requires, requires_dist=_bounds_in(folder, pyproject))
+    return source
 
 
 def _commit(source: GitSource) -> LockedCommit:

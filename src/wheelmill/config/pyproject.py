@@ -17,6 +17,7 @@ from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, ProjectVersion, project_name, project_version
 
 PYPROJECT: Final = "pyproject.toml"
+PKG_INFO: Final = "PKG-INFO"
 MAX_BYTES: Final = 1 << 20
 
 _VERSION_TOOLS: Final = frozenset({"setuptools-scm", "hatch-vcs", "poetry-dynamic-versioning"})
@@ -59,8 +60,11 @@ class Pyproject:
 
     @property
     def dependencies(self) -> tuple[str, ...]:
-        """``project.dependencies``; empty if the build computes them."""
-        return self._requirements("project", "dependencies", "it depends on")
+        """``project.dependencies``; empty if the build may change them (PEP 621), or if they cannot be read."""
+        with suppress(LookupError, TypeError, AttributeError, UsageError):
+            if "dependencies" not in self.tables["project"].get("dynamic", ()):
+                return self._requirements("project", "dependencies", "it depends on")
+        return ()
 
     def _requirements(self, table: str, key: str, what: str) -> tuple[str, ...]:
         try:

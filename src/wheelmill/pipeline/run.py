@@ -130,10 +130,9 @@ def check_testable(environments: SmokeEnvironments, task: BuildTask) -> None:
     declared: tuple[str, ...] = ()
     with suppress(UsageError):  # for the build backend to judge
         declared = Pyproject.read(task.source / target.subdirectory).dependencies
-    changed = {*changes.remove, *projects_of(changes.replace)}
-    kept = [text for text in declared if changed.isdisjoint(projects_of([text]))]
     ours = {TORCH, package.name, *package.requires}
-    known = [text for text in (*kept, *changes.replace, *changes.add) if ours.isdisjoint(projects_of([text]))]
+    required = (*changes.kept_of(declared), *changes.replace, *changes.add)
+    known = [text for text in required if ours.isdisjoint(projects_of([text]))]
     environments.check(target, known, task.progress)
 
 

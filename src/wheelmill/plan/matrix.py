@@ -22,9 +22,11 @@ from wheelmill.config.model import (
     CudaRelease,
     GitSource,
     Lock,
+    LockedCommit,
     LockedSdist,
     Package,
     Part,
+    RequiresDist,
     Window,
 )
 from wheelmill.errors import UsageError
@@ -41,6 +43,7 @@ from wheelmill.names import (
 from wheelmill.plan.targets import BuildTarget, Cell, Channel, FailureOf, Filters, Obstacle, Plan, Skip
 from wheelmill.system.progress import number_of
 from wheelmill.wheel.name import ABI3T_SINCE
+from wheelmill.wheel.requirements import admits
 
 
 def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> Skip | None:
@@ -60,16 +63,21 @@ def builder_obstacle(cell: Cell, builder: ContainerBuilder | None) -> Skip | Non
 
 
 def source_obstacle(cell: Cell, package: Package, lock: Lock) -> Skip | None:
-    """Return a skip if the source of a cell is for other Pythons, or if there is no commit to build."""
-    match lock.source_of(package, cell.version):
-        case LockedSdist() as sdist if not sdist.is_for(cell.python):
-            reason = f"{cell.project} {cell.version} requires Python {sdist.requires_python}"
-            return Skip(cell=cell, obstacle=Obstacle.REQUIRES_PYTHON, reason=reason)
-        case None if isinstance(package.source, GitSource):
-            reason = f"not locked; a maintainer's 'wheelmill config lock {cell.project}' does that"
-            return Skip(cell=cell, obstacle=Obstacle.NOT_LOCKED, reason=reason)
-        case _:
-            return None
+    """Return a skip if the source of a cell is for other Pythons, torches or CUDAs, or has no commit to build."""
+    source = lock.source_of(package, cell.version)
+    if source is None and isinstance(package.source, GitSource):
+        reason = f"not locked; a maintainer's 'wheelmill config lock {cell.project}' does that"
+        return Skip(cell=cell, obstacle=Obstacle.NOT_LOCKED, reason=reason)
+    if isinstance(source, LockedSdist) and not source.is_for(cell.python):
+        reason = f"{cell.project} {cell.version} requires Python {source.requires_python}"
+        return Skip(cell=cell, obstacle=Obstacle.REQUIRES_PYTHON, reason=reason)
+    bounds = source.requires_dist if isinstance(source, LockedSdist | LockedCommit) else None
+    for requirement in (package.requires_dist or RequiresDist()).kept_of(bounds or ()):
+        is_met = admits(requirement, cell.cuda, cell.torch, cell.python, cell.platform)
+        if not is_met and all(_outside(rule, cell) for rule in package.include):
+            reason = f"{cell.project} {cell.version} requires {requirement}"
+            return Skip(cell=cell, obstacle=Obstacle.REQUIRES_DIST, reason=reason)
+    return None
 
 
 def torch_obstacle(cell: Cell, filters: Filters, compatibility: Compatibility) -> Skip | None:

@@ -204,6 +204,7 @@ class Obstacle(StrEnum):
     """There is no commit to build: it was added where its repository could not be asked."""
     NO_BUILDER = "no such Python to build with"
     REQUIRES_PYTHON = "for other Pythons"
+    REQUIRES_DIST = "for other torches or CUDAs"
     NO_TORCH = "no such torch"
     NO_GPU_CODE = "no such GPU code"
     PUBLISHED = "published"

@@ -302,6 +302,15 @@ def abi_is_stable(contents: Contents) -> Iterator[Finding]:
         yield Finding(code=Code.ABI3, detail=detail)
 
 
+def code_uses_its_python(contents: Contents) -> Iterator[Finding]:
+    """Find a wheel for one Python whose code neither calls Python nor is a module: one wheel could serve all."""
+    code = contents.shared_objects
+    names = {name for so in code for name in (*so.defined, *(symbol.name for symbol in so.undefined))}
+    is_for_one = all(tag.abi.startswith("cp") for tag in contents.name.tags)
+    if contents.provenance and is_for_one and not any(name.startswith(("Py", "_Py")) for name in names):
+        yield from _finding(Code.NO_PYTHON, (so.name for so in code), "{names} uses no Python")
+
+
 def torch_abi_is_stable(contents: Contents) -> Iterator[Finding]:
     """Find symbols that some torch of a wheel's range may lack: all have only the functions of C that torch keeps."""
     stable = contents.torch
@@ -453,6 +462,7 @@ RULES: Final = (
     is_for_the_machine,
     runs_on_every_processor,
     abi_is_stable,
+    code_uses_its_python,
     torch_abi_is_stable,
     stack_is_not_executable,
     code_is_not_writable,

@@ -122,6 +122,8 @@ class Code(StrEnum):
     """Much larger than the published wheel before it."""
     WORLD_WRITABLE = "world-writable", Level.WARN
     """Has files that all users may write to."""
+    NO_PYTHON = "no-python", Level.WARN
+    """Is for one Python, although its code uses none."""
     SYNTAX = "syntax", Level.WARN
     """Has a module that its own Python cannot compile."""
 

@@ -23,10 +23,11 @@ from wheelmill.build.provenance import (
     known_failures,
     provenance_of,
     provenance_path,
+    source_identity,
     this_machine,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.model import LockedSdist
+from wheelmill.config.model import LockedCommit, LockedSdist
 from wheelmill.errors import IntegrityError
 from wheelmill.names import Architecture, PythonVersion, Sha256, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import BuildTarget, KnownFailure
@@ -121,7 +122,13 @@ def test_what_is_only_planned_does_not_decide_how_a_build_goes() -> None:
     assert of_target(replace(TARGET, package=package)) == of_target(TARGET)
     source = LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("1" * 64))
     for_newer = replace(source, requires_python=SpecifierSet(">=3.10"))
-    assert of_target(replace(TARGET, source=for_newer)) == of_target(replace(TARGET, source=source))
+    for_some = replace(for_newer, requires_dist=("torch<2.14",))
+    targets = [replace(TARGET, source=each) for each in (source, for_newer, for_some)]
+    assert len(set(map(of_target, targets))) == len(set(map(source_identity, targets))) == 1
+    commit = LockedCommit(git="https://git.example/demo", ref="v1.0", commit="a" * 40)
+    others = [replace(TARGET, source=each) for each in (commit, replace(commit, requires_dist=("torch<2.14",)))]
+    assert len(set(map(of_target, others))) == len(set(map(source_identity, others))) == 1
+    assert "requires_dist" not in repr(for_some)  # which earlier versions of wheelmill hashed without it
 
 
 @pytest.mark.parametrize(

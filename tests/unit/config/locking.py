@@ -1,5 +1,8 @@
 """Folders to lock, and what comes of it."""
 
+import io
+import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from wheelmill.config.load import load_config
@@ -36,6 +39,17 @@ def file(name: str) -> Link:
 
 def sdist(name: str) -> LockedSdist:
     return LockedSdist(sdist=name, sha256=Sha256("f" * 64))
+
+
+def archive_of(files: Mapping[str, str]) -> bytes:
+    """A source distribution of demo 1.0."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"demo-1.0/{name}")
+            member.size = len(content.encode())
+            tar.addfile(member, io.BytesIO(content.encode()))
+    return archive.getvalue()
 
 
 def pin(wheel: Path) -> LockedRequirement:

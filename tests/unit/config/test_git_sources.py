@@ -80,10 +80,11 @@ def test_a_folder_of_a_commit_is_written_one_way(subdirectory: str, tmp_path: Pa
 
 def test_what_a_folder_of_a_commit_requires_is_locked(tmp_path: Path, wheels: Path) -> None:
     write_wheel(wheels / "cmake-1.0-py3-none-any.whl")
-    files = {"pyproject.toml": NINJA, "python/pyproject.toml": '[build-system]\nrequires = ["cmake"]\n'}
+    inner = '[build-system]\nrequires = ["cmake"]\n[project]\ndependencies = ["torch<2.14", "numpy"]\n'
+    files = {"pyproject.toml": NINJA, "python/pyproject.toml": inner}
     from_git(tmp_path, repository(Commit(files)), 'main", subdirectory: "./python/', arguments="")
     locked = relocked(tmp_path).commits[DEMO][V10]
-    assert (locked.subdirectory, locked.requires) == ("python", ("cmake",))
+    assert (locked.subdirectory, locked.requires, locked.requires_dist) == ("python", ("cmake",), ("torch<2.14",))
     config = load_config(tmp_path)
     assert config.lock.source_of(config.packages[DEMO], V10) == locked
 

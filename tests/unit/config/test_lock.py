@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -17,6 +17,7 @@ from tests.unit.config.locking import (
     V10,
     V20,
     V210,
+    archive_of,
     file,
     pin,
     relocked,
@@ -55,6 +56,19 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Offer:
         return asked
 
     return offered
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The files of every source distribution."""
+    files = {"setup.py": ""}
+
+    def cached_sdist(_project: ProjectName, filename: str, _sha256: Sha256) -> Path:
+        (archive := tmp_path / filename).write_bytes(archive_of(files))
+        return archive
+
+    monkeypatch.setattr(lock, "cached_sdist", cached_sdist)
+    return files
 
 
 @pytest.fixture
@@ -107,6 +121,55 @@ def test_the_pythons_of_a_source_are_locked_where_the_lock_can_be_read_again(
     monkeypatch.setattr(lock, "sdists_of", lambda _project: (link,))
     write_lock(lock_packages(config, [DEMO]).lock, tmp_path / "packages.lock")
     assert load_config(tmp_path).lock.sdists[DEMO][V20].requires_python == kept
+
+
+STATIC: Final = "Metadata-Version: 2.4\nName: demo\nVersion: 1.0\n"
+PROJECT: Final = '[project]\ndependencies = ["torch>=2.13,<2.14", "numpy"]\n'
+BOUND: Final = ("torch<2.14,>=2.13",)
+
+
+@pytest.mark.parametrize(
+    ("pkg_info", "pyproject", "kept"),
+    [
+        (f"{STATIC}Requires-Dist: torch<2.14,>=2.13\nRequires-Dist: numpy>=2\n", "", BOUND),
+        (f"{STATIC}Requires-Dist: torch>=2\n", PROJECT, ("torch>=2",)),
+        (STATIC, PROJECT, None),
+        (f"{STATIC}Dynamic: Requires-Dist\nRequires-Dist: torch>=2\n", "", None),
+        (f"{STATIC}Dynamic: requires-dist\nRequires-Dist: torch>=2\n", PROJECT, BOUND),
+        (f"{STATIC}Requires-Dist: torch>=2\n".replace("2.4", "2.1"), "", None),
+        (f"{STATIC}Requires-Dist: torch>=2\n".replace("2.4", "two"), PROJECT, BOUND),
+        ("", PROJECT, BOUND),
+        ("", f"{PROJECT}dynamic = ['version']", BOUND),
+        ("", f"{PROJECT}dynamic = ['dependencies']", None),
+        ("", "[project]\ndynamic = 1\ndependencies = 2", None),
+        ("", "project = 1", None),
+        (
+            f"{STATIC}Requires-Dist: ?\nRequires-Dist: x @ https://example.org\nRequires-Dist: torch<3\n",
+            "",
+            ("torch<3",),
+        ),
+        ("", "[project]\ndependencies = ['torch<3', 'x @ https://example.org']", None),
+        ("", "[project]\ndependencies = ['torch<3; os_name == \"$x\"', 'torch<3; extra == \"x\"', 'torch']", None),
+    ],
+)
+def test_the_torches_and_cudas_of_a_source_are_locked_unless_its_build_computes_them(
+    *, pkg_info: str, pyproject: str, kept: object, config: Config, files: dict[str, str], offer: Offer, tmp_path: Path
+) -> None:
+    files |= {"PKG-INFO": pkg_info, "pyproject.toml": pyproject}
+    offer("demo-2.0.tar.gz")
+    write_lock(lock_packages(config, [DEMO]).lock, tmp_path / "packages.lock")
+    locked = load_config(tmp_path).lock.sdists[DEMO]
+    assert locked[V20].requires_dist == kept
+    assert locked[V10] == LOCKED
+
+
+def test_a_source_that_its_build_refuses_is_locked_without_its_requirements(
+    config: Config, files: dict[str, str], offer: Offer
+) -> None:
+    """One such version keeps no other from being locked."""
+    files |= {"../escaped": "", "pyproject.toml": PROJECT}
+    offer("demo-2.0.tar.gz")
+    assert lock_packages(config, [DEMO]).whole().sdists[DEMO][V20] == sdist("demo-2.0.tar.gz")
 
 
 def test_only_the_projects_that_were_named_are_looked_up(config: Config, offer: Offer) -> None:

@@ -1,17 +1,15 @@
 """Locking what builds require."""
 
-import hashlib
-import io
-import tarfile
 from pathlib import Path
 
 import pytest
 
 from tests.refusals import coded
-from tests.unit.config.locking import DEMO, V10, file, pin, relocked, write_packages
+from tests.unit.config.locking import DEMO, V10, archive_of, file, pin, relocked, write_packages
 from tests.wheels import write_wheel
 from wheelmill.config import lock
 from wheelmill.errors import UsageError
+from wheelmill.system.files import sha256_of_bytes
 
 pytestmark = pytest.mark.usefixtures("wheels")
 
@@ -71,15 +69,11 @@ def test_requirements_that_are_nowhere_are_named_in_the_words_of_uv(tmp_path: Pa
 
 def sdist_in_cache(content: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the package index have one source distribution, which this machine downloaded before."""
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w:gz") as tar:
-        member = tarfile.TarInfo("demo-1.0/pyproject.toml")
-        member.size = len(content)
-        tar.addfile(member, io.BytesIO(content.encode()))
-    sha256 = hashlib.sha256(archive.getvalue()).hexdigest()
+    archive = archive_of({"pyproject.toml": content})
+    sha256 = sha256_of_bytes(archive)
     path = cache / "wheelmill" / "sdists" / sha256 / "demo-1.0.tar.gz"
     path.parent.mkdir(parents=True)
-    path.write_bytes(archive.getvalue())
+    path.write_bytes(archive)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     offered = file("demo-1.0.tar.gz")._replace(sha256=sha256)
     monkeypatch.setattr(lock, "sdists_of", lambda _: (offered,))
@@ -119,7 +113,7 @@ def test_what_a_source_distribution_requires_must_be_plain(
 ) -> None:
     sdist_in_cache(pyproject, tmp_path / "cache", monkeypatch)
     write_packages(tmp_path, ISOLATED)
-    with pytest.raises(UsageError, check=coded(code, "demo-1.0.tar.gz")):
+    with pytest.raises(UsageError, check=coded(code, "demo-1.0")):
         relocked(tmp_path)
 
 

@@ -41,6 +41,8 @@ from wheelmill.config.model import (
     Lock,
     LockedCommit,
     MatrixRule,
+    Package,
+    RequiresDist,
     Window,
     identifier_of,
 )
@@ -50,6 +52,7 @@ from wheelmill.names import (
     Platform,
     PythonVersion,
     ReleaseTag,
+    TorchNeed,
     TorchVersion,
     project_name,
     project_version,
@@ -198,6 +201,50 @@ def test_a_source_is_built_for_the_pythons_that_it_says_it_is_for() -> None:
         planned = make_plan(replace(CONFIG, lock=Lock(sdists={DEMO: {V1: source}})), ONE, {})
         assert len(planned.targets) == count, wanted
         assert [skip.reason for skip in planned.skips] == [f"demo 1.0 requires Python {wanted}"] * (1 - count)
+
+
+def _cudas_and_torches(package: Package, *requires_dist: str) -> set[tuple[CudaVersion, TorchNeed | None]]:
+    """Those of the targets of a source with static requirements; each other cell is a skip that names one of them."""
+    source = replace(LOCKED, requires_dist=requires_dist)
+    config = replace(CONFIG, packages={DEMO: package}, lock=Lock(sdists={DEMO: {V1: source}}))
+    every = Filters(projects=(DEMO,), versions=(V1,), platforms=(X86,), pythons=(PY_12,))
+    planned = make_plan(config, every, {})
+    reasons = {skip.reason for skip in planned.skips if skip.obstacle is Obstacle.REQUIRES_DIST}
+    assert reasons <= {f"demo 1.0 requires {text}" for text in requires_dist}
+    without = make_plan(replace(config, lock=Lock(sdists={DEMO: {V1: LOCKED}})), every, {})
+    assert bool(reasons) == (len(planned.targets) < len(without.targets))
+    return {(target.cell.cuda, target.cell.torch) for target in planned.targets}
+
+
+def test_a_source_is_built_for_the_torches_and_cudas_that_it_always_requires() -> None:
+    old, between, new = (CUDA_12, TORCH_9), (CUDA_12, TORCH_11), (CUDA_13, TORCH_11)
+    assert _cudas_and_torches(PACKAGE) == {old, between, new}
+    assert _cudas_and_torches(PACKAGE, "torch>=2.9") == {old, between, new}
+    assert _cudas_and_torches(PACKAGE, "torch<2.12,>=2.10") == {between, new}
+    assert _cudas_and_torches(PACKAGE, 'torch<2; python_version < "3.12"') == {old, between, new}
+    assert _cudas_and_torches(PACKAGE, "jax[cuda12]") == {old, between}
+    assert _cudas_and_torches(PACKAGE, "cupy-cuda13x", "torch<2.11") == set()
+    assert _cudas_and_torches(replace(PACKAGE, cuda=SpecifierSet(">=13")), "torch>=2.9") == {new}
+    assert _cudas_and_torches(replace(PACKAGE, cuda=SpecifierSet(">=13")), "jax[cuda12]") == set()
+
+
+def test_an_entry_may_change_or_include_what_its_source_excludes() -> None:
+    for changes in RequiresDist(remove=(project_name("jax"),)), RequiresDist(replace=("jax[cuda13]",)):
+        package = replace(PACKAGE, requires_dist=changes)
+        assert len(_cudas_and_torches(package, "jax[cuda12]")) == 3
+        assert len(_cudas_and_torches(package, "jax[cuda12]", "cupy-cuda12x")) == 2
+    rule = MatrixRule(torch=SpecifierSet("==2.9"), cuda=SpecifierSet("<13"), reason="a patch makes it compile")
+    package = replace(PACKAGE, include=(rule,))
+    assert _cudas_and_torches(package, "torch>=2.12") == {(CUDA_12, TORCH_9)}
+
+
+def test_a_commit_is_built_for_what_it_requires_too() -> None:
+    source = GitSource(git="https://git.example/demo", ref="v{version}")
+    commit = LockedCommit(git=source.git, ref="v1.0", commit="a" * 40, requires_dist=("torch<2.10",))
+    lock = Lock(sdists={}, commits={DEMO: {V1: commit}})
+    config = replace(CONFIG, packages={DEMO: replace(PACKAGE, source=source)}, lock=lock)
+    planned = make_plan(config, Filters(projects=(DEMO,), versions=(V1,)), {})
+    assert {target.cell.torch for target in planned.targets} == {TORCH_9}
 
 
 def test_what_is_not_built_by_default_is_built_when_asked_for() -> None:

@@ -94,6 +94,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     }
 
     def compiled(code: str, *needs: str) -> bytes:
+        code += "\nvoid PyDemo_Nothing(void) {}\n"  # as a module has some names of Python
         return compile_shared_object(folder / "_C.so", code, needs=[libraries[name] for name in needs]).read_bytes()
 
     every_architecture = device_code(sass=[90, 120], ptx=[120])
@@ -149,6 +150,8 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
             every_architecture + "int cuInit(unsigned); int call(void) { return cuInit(0); }", "libcuda.so.1"
         ),
         "linked to its helper": compiled("", "libhelper.so.1"),
+        "without GPU code": compiled(""),
+        "that uses no Python": compile_shared_object(folder / "_C.so", every_architecture).read_bytes(),
         "helper": libraries["libhelper.so.1"].read_bytes(),
         "with kernels for all": compiled(kernels_for(second=(90, 120))),
         "with a kernel for Hopper alone": compiled(kernels_for(second=(90,))),

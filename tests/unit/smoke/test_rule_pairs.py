@@ -89,6 +89,7 @@ PAIRS: Final[list[tuple[Code, dict[str, Any], dict[str, Any], str]]] = [
     (Code.MACHINE, built("for a GPU alone"), built("for another processor"), "demo/_C.so ("),
     (Code.PROCESSOR, built("with AVX for some"), built("with AVX for all"), "demo/_C.so: twice (AVX)"),
     (Code.ABI3, built("that calls Python", ABI3), built("that calls Python's insides", ABI3), "_PyObject_MakeTpCall"),
+    (Code.NO_PYTHON, {}, {"machine_code": "that uses no Python"}, "demo/_C.so uses no Python"),
     (
         Code.TORCH_ABI,
         {"machine_code": "that calls torch's functions of C", **MANY},

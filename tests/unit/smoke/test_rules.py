@@ -431,7 +431,7 @@ def test_a_wheel_for_many_torches_guards_its_range(requirement: str, *, keeps: b
     [
         ("without sm_90", "no code for sm_90; it has sm_120, compute_120"),
         ("without PTX", "no code for compute_120; it has sm_90, sm_120"),
-        ("helper", "no code for any GPU: nvcc compiled nothing of it, so it is for the CPU only"),
+        ("without GPU code", "no code for any GPU: nvcc compiled nothing of it, so it is for the CPU only"),
     ],
 )
 def test_missing_architectures_are_found_where_it_is_known_what_was_built_for(

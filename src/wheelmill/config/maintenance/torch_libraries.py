@@ -20,6 +20,7 @@ from wheelmill.web.pages import Link
 from wheelmill.wheel.archive import open_archive
 from wheelmill.wheel.metadata import metadata_in, read_metadata
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.requirements import LINUX_MARKERS
 from wheelmill.wheel.torch_symbols import MachineLibraries
 
 if TYPE_CHECKING:
@@ -27,12 +28,7 @@ if TYPE_CHECKING:
 
 TORCH_LIB: Final = PurePosixPath("torch/lib")
 """Folder of the libraries in a wheel of torch."""
-MARKERS: Final = {
-    "os_name": "posix",
-    "sys_platform": "linux",
-    "platform_system": "Linux",
-    "platform_machine": "x86_64",
-}
+MARKERS: Final = LINUX_MARKERS | {"platform_machine": "x86_64"}
 """The values of environment markers on linux_x86_64 (PEP 508)."""
 _OF_NVIDIA: Final = ("nvidia-", "cuda-")
 """Prefixes of NVIDIA's projects; ``cuda-toolkit`` only requires others."""

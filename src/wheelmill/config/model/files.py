@@ -35,11 +35,12 @@ from wheelmill.config.fields import (
     hexadecimal,
     index_requirement,
 )
-from wheelmill.config.model.package import Package
+from wheelmill.config.model.package import ONLY_PLANNED, Package
 from wheelmill.config.model.package_parts import GitSource
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, ProjectName, ProjectVersion, PythonVersion, Word, is_sha256, read_requirement
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.requirements import NEWEST_PATCH
 
 # The grammar of references, without its short forms: a registry, a tag and a digest must be there.
 # https://github.com/distribution/reference/blob/main/reference.go
@@ -172,10 +173,6 @@ class Images(ConfigFile):
         )
 
 
-_ANY_PATCH: Final = 99
-"""Patch release newer than any: a source that requires Python 3.9.2 can be built with Python 3.9."""
-
-
 def _pin(text: str) -> str:
     requirement = Requirement(index_requirement(text))
     pinned = [specifier.operator for specifier in requirement.specifier] == ["=="] and "*" not in text.partition(";")[0]
@@ -203,10 +200,13 @@ class LockedSdist(Entry):
     """Build requirements of its ``pyproject.toml`` (PEP 518); None if a build without isolation does not ask."""
     requires_python: Range | None = None
     """Its Requires-Python, as the index has it (PEP 503); None if it says nothing."""
+    requires_dist: Requirements | None = field(default=None, repr=False, metadata=ONLY_PLANNED)
+    """Requirements of all its wheels, by PKG-INFO (PEP 643) or ``pyproject.toml`` (PEP 621), that leave out torches or
+    CUDA majors; None if it has none, or its build computes them."""
 
     def is_for(self, python: PythonVersion) -> bool:
         """Return True if some patch release of a Python can build it."""
-        return self.requires_python is None or f"{python.major}.{python.minor}.{_ANY_PATCH}" in self.requires_python
+        return self.requires_python is None or f"{python.major}.{python.minor}.{NEWEST_PATCH}" in self.requires_python
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,6 +216,8 @@ class LockedCommit(GitSource):
     commit: Annotated[str, hexadecimal(40)]
     requires: Requirements | None = None
     """As of `LockedSdist`."""
+    requires_dist: Requirements | None = field(default=None, repr=False, metadata=ONLY_PLANNED)
+    """As of `LockedSdist`, by ``pyproject.toml``; None also for a build without isolation."""
 
     def is_of(self, source: GitSource) -> bool:
         """Return True if it was found at this place."""

@@ -152,6 +152,11 @@ class RequiresDist(Entry):
     add: Annotated[Requirements, After(_each_once)] = ()
     """Requirements on projects that were not required."""
 
+    def kept_of(self, requirements: Iterable[str]) -> Iterator[str]:
+        """Yield the requirements of projects that are neither removed nor replaced."""
+        changed = {*self.remove, *projects_of(self.replace)}
+        return (text for text in requirements if changed.isdisjoint(projects_of([text])))
+
 
 def projects_of(requirements: Iterable[str]) -> tuple[str, ...]:
     """Return the normalized names of required projects."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, get_args
@@ -301,6 +302,10 @@ def _abi(facts: Facts) -> Iterator[Guess]:
     limited = next((each for each in facts.extensions if each.limited), None)
     if limited:
         yield Guess(key="abi", value="abi3", says="keeps to Python's stable ABI", place=facts.at_setup(limited.line))
+    with suppress(LookupError, TypeError):
+        tag = str(facts.pyproject.tables["tool"]["scikit-build"]["wheel"]["py-api"])
+        if abi := {"py": "none", "cp": "abi3"}.get(tag[:2]):
+            yield Guess(key="abi", value=abi, says=f"tags its wheels {tag}", place=facts.at_word(PYPROJECT, "py-api"))
     for text, line in facts.setup.texts_with("TORCH_TARGET_VERSION"):
         if oldest := _STABLE.search(text):
             version = f"{int(oldest[1], 16)}.{int(oldest[2], 16)}"

@@ -21,13 +21,12 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.config.model.package import has_torch
-from wheelmill.config.pyproject import PYPROJECT, Pyproject
+from wheelmill.config.pyproject import PKG_INFO, PYPROJECT, Pyproject
 from wheelmill.config.survey.scripts import SETUP, ExtensionCall, SetupScript
 from wheelmill.config.survey.sources import CUDA, NATIVE, SourcePlace, SourceTree
 from wheelmill.errors import UnreadableError, UsageError
 from wheelmill.wheel.metadata import read_fields
 
-_PKG_INFO: Final = "PKG-INFO"
 _SETUP_CFG: Final = "setup.cfg"
 _BEGINNING: Final = 2_000
 """Characters of a setup.py that may name its licence."""
@@ -66,7 +65,7 @@ def read_declared(tree: SourceTree, folder: str, pyproject: Pyproject, setup: Se
     fields = _pkg_info(tree, folder)
     project = _table(pyproject.tables, "project")
     config = _setup_cfg(tree, folder)
-    file = _PKG_INFO if fields else PYPROJECT if project else SETUP
+    file = PKG_INFO if fields else PYPROJECT if project else SETUP
     fallback = {
         name: next((text for text in (_text(project.get(name)), config.get(name), *setup.argument(name)) if text), None)
         for name in ("name", "version", "description")
@@ -97,7 +96,7 @@ def _licences(
     written = _text(own) or _text(own.get("text") if isinstance(own, dict) else None)
     beginning = _text_of(tree, folder + SETUP)[:_BEGINNING]
     for file, texts in (
-        (_PKG_INFO, [fields.get("license_expression"), fields.get("license"), *fields.get("classifiers", ())]),
+        (PKG_INFO, [fields.get("license_expression"), fields.get("license"), *fields.get("classifiers", ())]),
         (PYPROJECT, [written, *_texts(project.get("classifiers"))]),
         (SETUP, [*setup.argument("license"), *setup.argument("classifiers"), beginning]),
     ):
@@ -106,9 +105,9 @@ def _licences(
 
 def _pkg_info(tree: SourceTree, folder: str) -> RawMetadata:
     try:
-        return read_fields(tree.content(folder + _PKG_INFO))
+        return read_fields(tree.content(folder + PKG_INFO))
     except UnreadableError as error:
-        raise UsageError("source-unreadable", f"{_PKG_INFO} cannot be read: {error}") from None
+        raise UsageError("source-unreadable", f"{PKG_INFO} cannot be read: {error}") from None
 
 
 def _setup_cfg(tree: SourceTree, folder: str) -> dict[str, str]:

@@ -91,6 +91,16 @@ def test_the_stable_abis_of_python_and_torch_are_seen(source: Source) -> None:
 
 
 @pytest.mark.parametrize(
+    ("tag", "abi"), [('"py3"', "none"), ('"py2.py3"', "none"), ('"cp312"', "abi3"), ('""', None), ("3", None)]
+)
+def test_the_tag_that_scikit_build_core_is_told_is_seen(tag: str, abi: str | None, source: Source) -> None:
+    facts = source(**{"pyproject.toml": f"{SCIKIT}[tool.scikit-build]\nwheel.py-api = {tag}\n"})
+    assert entry(facts).get("abi") == abi
+    assert any(line.startswith("pyproject.toml:5: tags its wheels") for line in said(facts)) == bool(abi)
+    assert "abi" not in entry(source(**{"pyproject.toml": f"{SCIKIT}[tool]\nscikit-build = 1\n"}))
+
+
+@pytest.mark.parametrize(
     ("headers", "says"),
     [
         (["torch/csrc/stable/ops.h", "c10/util/Half.h"], "csrc/ops.cu:2: includes c10/util/Half.h, outside of"),
