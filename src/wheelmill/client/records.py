@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from packaging.markers import Marker, UndefinedComparison
+from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
@@ -253,8 +253,8 @@ class TargetEnvironment:
         }
 
     def meets(self, marker: Marker | None, extra: str = "") -> bool:
-        """True if a marker holds; one of values that cannot be compared never does."""
-        with suppress(UndefinedComparison):
+        """True if a marker holds; one of values that are unknown or cannot be compared never does."""
+        with suppress(UndefinedComparison, UndefinedEnvironmentName):
             return marker is None or marker.evaluate({**self.markers, "extra": extra})
         return False
 
