@@ -8,7 +8,7 @@ from packaging.version import Version
 
 from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.resolve import read_facts
-from wheelmill.client.lock.files import pins_of
+from wheelmill.client.lock.pins import pins_of
 from wheelmill.client.records import Choice, Resolution, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.forms import group_links
 from wheelmill.client.sources.listing import ListingPlace, candidates_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.lock.files import Index, Pin
+from wheelmill.client.lock.pins import Index, Pin
 from wheelmill.client.project.pyproject import UvPyproject
 from wheelmill.names import project_name
 

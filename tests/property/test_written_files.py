@@ -13,7 +13,8 @@ from packaging.version import Version
 from pip._internal.req.constructors import install_req_from_line
 from pip._internal.req.req_file import get_line_parser, preprocess
 
-from wheelmill.client.lock.files import Index, Pin, pylock_text
+from wheelmill.client.lock.files import pylock_text
+from wheelmill.client.lock.pins import Index, Pin
 from wheelmill.client.project.pyproject import UvPyproject
 from wheelmill.client.project.requirements import RequirementsFile
 from wheelmill.client.project.script import ScriptEditor

@@ -34,6 +34,8 @@ PUBLIC_FOLDER: Final = 0o755
 
 MAX_FILE_BYTES: Final = 1 << 20
 """Bytes of a file that people write; tomlkit takes two seconds for them."""
+MAX_LOCK_BYTES: Final = 64 << 20
+"""Bytes of a lock. A thousand packages with all their wheels have 10 MB."""
 MAX_FILENAME: Final = 255
 """Characters of a file name; no file system of today keeps more."""
 MAX_ENTRIES: Final = 100_000

@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated
-from wheelmill.client.lock.files import Index, Pin
+from wheelmill.client.lock.pins import Index, Pin
 from wheelmill.client.project.pyproject import PyprojectEditor, UvPyproject
 from wheelmill.client.project.script import ScriptEditor
 from wheelmill.client.project.tools import PdmPyproject, PoetryPyproject

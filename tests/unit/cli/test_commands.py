@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,18 +15,19 @@ import pytest
 from wheelmill import cli
 from wheelmill.cli import COMMANDS
 
-SLOW = ["pydantic", "httpx", "yaml", "rich.console", "selectolax", "sqlite3", "tomlkit"]
+SLOW = ["pydantic", "httpx", "yaml", "rich.console", "selectolax", "sqlite3", "tomlkit", "packaging.requirements"]
+OF_LOCKS = ["email.parser", "packaging.metadata", "packaging.pylock", "wheelmill.client.lock.files"]
 
 
-def loaded_by(*arguments: str) -> list[str]:
-    """Which of the modules that take long a command imports."""
+def loaded_by(*arguments: str, modules: Sequence[str] = SLOW) -> list[str]:
+    """Which of some modules, those that take long, a command imports, whether or not it succeeds."""
     code = (
         "import json, sys\nfrom wheelmill.cli import application\n"
         f"try: application({list(arguments)!r})(standalone_mode=False, args={list(arguments)!r})\n"
-        f"finally: print(json.dumps([name for name in {SLOW!r} if name in sys.modules]), file=sys.stderr)"
+        f"finally: print(json.dumps([name for name in {list(modules)!r} if name in sys.modules]))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return list(json.loads(done.stderr.splitlines()[-1]))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return list(json.loads(done.stdout.splitlines()[-1]))
 
 
 def test_help_imports_nothing_that_takes_long() -> None:
@@ -34,7 +36,13 @@ def test_help_imports_nothing_that_takes_long() -> None:
 
 def test_a_described_target_is_shown_without_network_and_configuration() -> None:
     described = ("--python", "3.12", "--torch", "2.8", "--cuda", "12.8", "--platform", "linux_x86_64", "--json")
-    assert loaded_by("environment", *described) == []
+    assert set(loaded_by("environment", *described)) <= {"packaging.requirements"}
+
+
+def test_choosing_wheels_imports_nothing_that_writes_locks() -> None:
+    page = ("--source", "find-links:https://wheels.example/", "--offline", "--no-cache")
+    assert loaded_by("resolve", "demo", "--python", "3.12", *page, modules=OF_LOCKS) == []
+    assert loaded_by("doctor", "--offline", modules=OF_LOCKS) == OF_LOCKS
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
 from wheelmill.cli.shared.commands import Command, say, verbosity_option
 from wheelmill.errors import UsageError
-from wheelmill.system.files import read_bounded
 
 if TYPE_CHECKING:
     from typer._click.core import Context  # typer has no public name for it
@@ -57,6 +56,8 @@ def _settings(path: Path) -> dict[str, Any]:
     Its keys and their types are those of the options of the target and the search, but for the path of an interpreter.
     """
     import tomllib  # help reads no project
+
+    from wheelmill.system.files import read_bounded
 
     try:
         table = dict(tomllib.loads(read_bounded(path).decode("utf-8-sig"))["tool"]["wheelmill"])

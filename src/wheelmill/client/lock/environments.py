@@ -25,47 +25,11 @@ from wheelmill.client.records import Candidate, Choice, Resolution, SourceKind, 
 from wheelmill.errors import InstallError, IntegrityError, UsageError, WheelmillError
 from wheelmill.installers.requirements_line import requirements_line
 from wheelmill.installers.uv import compile_requirements, find_uv, run_installer, torch_options
-from wheelmill.names import Platform, ProjectName
+from wheelmill.names import ProjectName
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.platforms import PLATFORMS
-
-_PLATFORM_MARKER: Final = "sys_platform == '{sys_platform}' and platform_machine == '{platform_machine}'"
-
-
-def full_marker(environment: TargetEnvironment) -> str:
-    """The marker of an environment: its Python and its platform."""
-    return f"{_python_marker(environment)} and {platform_marker(environment)}"
-
-
-def distinguishing_markers(environments: Sequence[TargetEnvironment]) -> list[str]:
-    """The shortest marker for each environment that distinguishes it from the others."""
-    parts = []
-    if len({environment.python for environment in environments}) > 1:
-        parts.append([_python_marker(environment) for environment in environments])
-    if len({environment.platform for environment in environments}) > 1:
-        parts.append([platform_marker(environment) for environment in environments])
-    markers = [" and ".join(words) for words in zip(*parts, strict=True)] if parts else [""] * len(environments)
-    if len(set(markers)) < len(markers):
-        raise UsageError(
-            "environments-indistinct",
-            "no marker tells these environments apart: "
-            + ", ".join(f"Python {each.python} on {each.platform}" for each in environments),
-            hint="use one project, or one lock, for each",
-        )
-    return markers
-
-
-def _python_marker(environment: TargetEnvironment) -> str:
-    return f"python_version == '{environment.python.major}.{environment.python.minor}'"
-
-
-def platform_marker(environment: TargetEnvironment, platforms: Iterable[Platform] = ()) -> str:
-    """The marker that is true on the platform of an environment, or on others."""
-    seen = [replace(environment, platform=platform).markers for platform in platforms] or [environment.markers]
-    return " or ".join(sorted({_PLATFORM_MARKER.format_map(each) for each in seen}))
-
 
 _GLIBC_MINORS: Final = (17, 28, *range(31, 41))
 """Minor releases of glibc 2 for which uv has a platform."""

@@ -1,18 +1,14 @@
 """Lock files: writing, reading and installing PEP 751's ``pylock.toml``, and requirements with hashes.
 
-A pin is the entry for a chosen wheel in a project's file.
-
 https://packaging.python.org/en/latest/specifications/pylock-toml/
 https://pip.pypa.io/en/stable/topics/secure-installs/
 """
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -26,39 +22,28 @@ from packaging.pylock import (
     PylockValidationError,
     is_valid_pylock_path,
 )
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.install.distributions import InstalledPackage, installed_in
 from wheelmill.client.install.installer import Installation, Installer, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
-from wheelmill.client.lock.environments import (
-    EnvironmentLock,
-    distinguishing_markers,
-    full_marker,
-    package_of,
-    platform_marker,
-)
+from wheelmill.client.lock.environments import EnvironmentLock, package_of
+from wheelmill.client.lock.pins import distinguishing_markers, full_marker
 from wheelmill.client.lock.publishers import check_publishers
-from wheelmill.client.records import Choice, Resolution, SourceKind, TargetEnvironment, WantedWheel
+from wheelmill.client.records import TargetEnvironment, WantedWheel
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.installers.requirements_line import requirements_line
-from wheelmill.names import TORCH, Platform, ProjectName, Sha256
-from wheelmill.system.files import read_bounded
+from wheelmill.names import ProjectName, Sha256
+from wheelmill.system.files import MAX_LOCK_BYTES, read_bounded
 from wheelmill.system.progress import Progress
 from wheelmill.web.credentials import keep_credential
 from wheelmill.wheel.name import WheelName, wheel_behind
-from wheelmill.wheel.platforms import PLATFORMS, platforms_of
 
 if TYPE_CHECKING:
     from packaging.markers import Environment
 
 _CREATED_BY: Final = "wheelmill"
-_MAX_LOCK: Final = 64 << 20
-"""Bytes. A thousand packages with all their wheels have 10 MB."""
-_INDEX_WORDS: Final = re.compile("[a-z0-9._-]+")
-"""Characters that uv allows in the name of an index."""
 
 
 def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
@@ -148,18 +133,13 @@ def check_name(path: Path) -> None:
         )
 
 
-def read_toml(path: Path) -> Mapping[str, object]:
-    """Read a lock in any TOML format."""
-    return tomllib.loads(read_bounded(path, _MAX_LOCK).decode())
-
-
 def read_lock(path: Path) -> Pylock:
     """Read a PEP 751 lock, written by any program; each wheel gets a URL and stands under ``wheels``.
 
     uv writes a wheel with a URL or a path of its own as ``archive``, and the path of a local file relative to the lock.
     """
     try:
-        lock = Pylock.from_dict(read_toml(path))
+        lock = Pylock.from_dict(tomllib.loads(read_bounded(path, MAX_LOCK_BYTES).decode()))
         return replace(lock, packages=[_with_urls(each, path.absolute().parent) for each in lock.packages])
     except FileNotFoundError:
         raise UsageError("lock-absent", f"there is no {path}", hint="'wheelmill lock' writes it") from None
@@ -231,123 +211,6 @@ def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWhee
             hint="install these with the tool that wrote the lock, or let 'wheelmill lock' write one",
         )
     return wheels
-
-
-@dataclass(frozen=True, kw_only=True)
-class Index:
-    """Simple index for certain packages of a project only."""
-
-    name: str
-    url: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pin:
-    """Dependency on exactly one version, for all environments of a project or those of a marker."""
-
-    requirement: str
-    """``flash-attn==2.8.3+cu130torch2.11``, or ``flash-attn @ https://...whl#sha256=...`` (PEP 508)."""
-    index: Index | None = None
-    marker: str | None = None
-    environments: tuple[TargetEnvironment, ...] = field(default=(), compare=False)
-    """The targets that it was chosen for; empty for every one."""
-
-    @property
-    def dependency(self) -> str:
-        """The line in ``project.dependencies``; a space separates a URL from its marker (PEP 508)."""
-        return requirements_line(f"{self.requirement} ; {self.marker}" if self.marker else self.requirement)
-
-    def with_extras(self, extras: set[str]) -> Pin:
-        """Return the pin with further extras."""
-        requirement = Requirement(self.requirement)
-        requirement.extras |= extras
-        return replace(self, requirement=str(requirement))
-
-    def counts_for(self, marker: Marker | None) -> bool:
-        """True if an entry with this marker is for one of its targets."""
-        return not self.environments or any(each.meets(marker) for each in self.environments)
-
-
-def replace_by_marker(markers: Sequence[Marker | None], pins: Sequence[Pin]) -> Iterator[int | Pin]:
-    """Yield pins and the places of the entries that stay, given the markers of all entries.
-
-    An entry for other machines than the targets of the pins stays. Another one's marker stays if such entries are for
-    all targets of the pin that replaces it.
-    """
-    left = [*pins]
-    for place, marker in enumerate(markers):
-        replacing = [pin for pin in pins if pin.counts_for(marker)]
-        if pins and not replacing:
-            yield place
-        for pin in replacing:
-            is_covered = all(any(each and target.meets(each) for each in markers) for target in pin.environments)
-            if marker and len(replacing) == 1 and is_covered:
-                yield replace(pin, marker=str(marker).replace('"', "'"))
-            elif pin in left:
-                yield pin
-            left = [each for each in left if each != pin]
-    yield from left
-
-
-def replace_dependencies(texts: Sequence[str], pins: Sequence[Pin]) -> list[str]:
-    """Replace the dependencies on a project for the targets of pins, and keep the extras; see `replace_by_marker`."""
-    had = list(map(Requirement, texts))
-    extras = {extra for each in had for extra in each.extras}
-    found = replace_by_marker([each.marker for each in had], pins)
-    return [texts[each] if isinstance(each, int) else each.with_extras(extras).dependency for each in found]
-
-
-def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) -> dict[ProjectName, tuple[Pin, ...]]:
-    """Map installed project names to the pins of the chosen wheels: a common one if possible, else one per environment.
-
-    A wheel of an index is pinned by version with a named index, whose links carry hashes; any other by URL and hash.
-    Without ``named_indexes``, for projects that cannot set the index of one dependency, every wheel is pinned by URL
-    and hash.
-    """
-    found = defaultdict[ProjectName, dict[int, Pin]](dict)
-    platforms = defaultdict[ProjectName, set[Platform]](set)
-    for place, resolution in enumerate(resolutions):
-        for choice in resolution.choices.values():
-            project, pin = choice.candidate.project, _pin(choice, named_indexes=named_indexes)
-            found[project][place] = pin
-            platforms[project] |= platforms_of(choice.candidate.tags) | (choice.platforms if pin.index else set())
-            platforms[TORCH] |= platforms[project] if choice.needs_torch else set()
-        if torch := resolution.torch:
-            url = resolution.torch_index
-            index = Index(name=f"wheelmill-pytorch-{resolution.torch_backend}", url=url) if url else None
-            found[TORCH][place] = Pin(requirement=f"torch{torch.pin}", index=index)
-            platforms[TORCH] |= PLATFORMS.keys() if resolution.asks_torch else set()
-    environments = [resolution.environment for resolution in resolutions]
-    return {project: (*_with_markers(pins, platforms[project], environments),) for project, pins in found.items()}
-
-
-def _with_markers(
-    pins: Mapping[int, Pin], platforms: set[Platform], environments: Sequence[TargetEnvironment]
-) -> Iterator[Pin]:
-    """Give the pins of some environments the markers of the platforms that their wheels run on; merge equal ones."""
-    is_for_all = platforms >= PLATFORMS.keys()
-    without = {each.platform.plain for place, each in enumerate(environments) if place not in pins}
-    pin, *others = {*pins.values()}
-    if not others and without.isdisjoint(platforms):  # otherwise some of them do not require it
-        marker = None if is_for_all else platform_marker(environments[0], platforms)
-        yield replace(pin, marker=marker, environments=tuple(environments[place] for place in pins))
-        return
-    markers = distinguishing_markers(environments)
-    if len({each.platform for each in environments}) == 1 and not is_for_all:
-        markers = [full_marker(each) for each in environments]
-    for place, each in pins.items():
-        yield replace(each, marker=markers[place], environments=(environments[place],))
-
-
-def _pin(choice: Choice, *, named_indexes: bool) -> Pin:
-    candidate = choice.candidate
-    if named_indexes and candidate.source.kind is SourceKind.SIMPLE:
-        name = candidate.source.name.partition("://")[2] or candidate.source.name
-        words = _INDEX_WORDS.findall(f"wheelmill-{name}".lower())
-        index = Index(name="-".join(words), url=candidate.source.url)
-        return Pin(requirement=f"{choice.name_with_extras}=={candidate.version}", index=index)
-    fragment = f"#sha256={candidate.sha256}" if candidate.sha256 else ""  # installers check it
-    return Pin(requirement=f"{choice.name_with_extras} @ {candidate.url}{fragment}")
 
 
 _TOOLS = frozenset(map(canonicalize_name, ("pip", "setuptools", "wheel", "uv")))

@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 
-from wheelmill.client.lock.files import Pin, pins_of
+from wheelmill.client.lock.pins import Pin, pins_of
 from wheelmill.client.project.declared import given_sources, sources_in, torch_indexes
 from wheelmill.client.project.pyproject import PyprojectEditor, UvPyproject
 from wheelmill.client.records import Links, Resolution

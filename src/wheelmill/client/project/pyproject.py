@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tomlkit.items import AoT, Array, InlineTable
 
-from wheelmill.client.lock.files import Index, Pin, replace_by_marker, replace_dependencies
+from wheelmill.client.lock.pins import Index, Pin, replace_by_marker, replace_dependencies
 from wheelmill.client.project.toml_tables import TomlTables, entries_of, set_key
 from wheelmill.client.records import Links
 from wheelmill.errors import UsageError

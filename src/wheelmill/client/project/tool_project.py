@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 import msgspec
+import msgspec.toml
 from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.install.distributions import installed_in
 from wheelmill.client.install.installer import install_chosen, installer_for, interpreter_of
 from wheelmill.client.install.wheel_cache import WheelCache
-from wheelmill.client.lock.files import read_toml
 from wheelmill.client.project.change import Edit, add_wheels, remove_packages
 from wheelmill.client.project.declared import asked_with_pins, read_declared
 from wheelmill.client.project.pyproject import EXTRAS, GROUPS, PROJECT_LIST, PyprojectEditor
@@ -32,6 +31,7 @@ from wheelmill.client.target.interpreter import check_trusted
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.installers.uv import run_installer
 from wheelmill.names import TORCH, ProjectName
+from wheelmill.system.files import MAX_LOCK_BYTES, read_bounded
 from wheelmill.system.programs import find_program
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import wheel_behind
@@ -83,13 +83,17 @@ class LockedPackage:
 def read_tool_lock(path: Path) -> tuple[LockedPackage, ...]:
     """Read the packages in a lock of uv, Poetry or PDM."""
     with _readable(path):
-        return tuple(map(_package, msgspec.convert(read_toml(path), _ToolLock).package))
+        return tuple(map(_package, _read_lock(path).package))
 
 
 def read_locked_groups(path: Path) -> tuple[str, ...]:
     """Read the groups in a lock of PDM."""
     with _readable(path):
-        return msgspec.convert(read_toml(path), _ToolLock).metadata.groups
+        return _read_lock(path).metadata.groups
+
+
+def _read_lock(path: Path) -> _ToolLock:
+    return msgspec.toml.decode(read_bounded(path, MAX_LOCK_BYTES), type=_ToolLock)
 
 
 @contextmanager
@@ -314,6 +318,8 @@ class LockedProject(ToolProject):
         """
         if locks:
             return []
+        from wheelmill.client.install.distributions import installed_in  # choosing wheels asks for none
+
         read, present = self._read(), installed_in(self.own_python) if self.own_python else {}
         installed = {canonicalize_name(each.name) for each in read.asked} & present.keys()
         chosen = {choice.candidate.project for each in resolutions for choice in each.choices.values()}

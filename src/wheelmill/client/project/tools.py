@@ -33,7 +33,7 @@ from tomlkit.items import Array, InlineTable, String
 
 from wheelmill.client.install.installer import installer_for
 from wheelmill.client.install.wheel_cache import WheelCache
-from wheelmill.client.lock.files import Index, Pin
+from wheelmill.client.lock.pins import Index, Pin
 from wheelmill.client.project.change import Edit
 from wheelmill.client.project.pyproject import (
     EXTRAS,

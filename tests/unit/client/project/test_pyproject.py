@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 
 from tests.refusals import coded
 from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
-from wheelmill.client.lock.files import Pin, pins_of
+from wheelmill.client.lock.pins import Pin, pins_of
 from wheelmill.client.project.change import Edit, add_wheels, remove_packages
 from wheelmill.client.project.pyproject import EXTRAS, GROUPS, PROJECT_LIST, PyprojectEditor, UvPyproject
 from wheelmill.client.project.toml_tables import TomlTables
