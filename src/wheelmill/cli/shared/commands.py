@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TextIO
 
 import typer
@@ -162,6 +163,9 @@ def _drop_unwritten(*streams: TextIO) -> None:
 _HEARTBEAT: Final = 10.0
 """Seconds between lines without a terminal."""
 
+_AT_ONCE: Final = 10_000
+"""Pieces of JSON that are written together: a whole plan as one text takes 300 MB."""
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
 
@@ -169,12 +173,15 @@ def print_json(content: Mapping[str, object]) -> None:
     """Print the one JSON object of a command; what a runner would take for an order is written in another way."""
     from wheelmill.system.records import json_default  # help needs no records
 
-    print_quoted(json.dumps(content, indent=2, default=json_default))
+    pieces = json.JSONEncoder(indent=2, default=json_default).iterencode(content)
+    while text := "".join(islice(pieces, _AT_ONCE)):  # no text has a part in two pieces
+        print_quoted(text, end="")
+    print()
 
 
-def print_quoted(text: str) -> None:
+def print_quoted(text: str, *, end: str = "\n") -> None:
     r"""Print JSON, or YAML with foreign text in double quotes only: both read ``\u0023`` as the # of ``##[``."""
-    print(text.replace("##[", r"\u0023#["))
+    print(text.replace("##[", r"\u0023#["), end=end)
 
 
 class _Lines(logging.Handler):

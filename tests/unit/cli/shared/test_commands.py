@@ -156,6 +156,13 @@ def test_foreign_text_in_json_is_whole_and_gives_a_runner_no_command(capsys: pyt
     assert not any(line.strip().startswith("::") for line in printed.splitlines())
 
 
+def test_much_json_is_printed_as_it_would_be_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"text": "#" * (number % 4) + "[", "empty": [], "numbers": [number, None]} for number in range(4_000)]
+    content = {"schema": "wheelmill.any/1", "rows": rows, "none": {}}
+    print_json(content)
+    assert capsys.readouterr().out == json.dumps(content, indent=2).replace("##[", r"\u0023#[") + "\n"
+
+
 def test_what_is_waited_for_is_said_at_once_and_then_now_and_again(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
