@@ -162,6 +162,12 @@ def versioned(written: str, *, escaped: bool = True) -> Spoil:
     return spoil
 
 
+def _on_a_host_that_reads_plus_as_a_space(index: Index) -> None:
+    """Serve a wheel with a raw + in its URL as S3 does."""
+    versioned("1.0+cu128", escaped=False)(index)
+    index.after = lambda server: setattr(server, "plus_is_space", True)
+
+
 def _other_requirements(index: Index) -> None:
     """List a wheel of the same version, for another platform, that requires more."""
     name = "demo-1.0-py3-none-win_amd64.whl"
@@ -303,7 +309,7 @@ BROKEN: dict[str, Spoil] = {
     "503.15": only_file("demo-1.0.whl"),
     "503.16": only_in("html", in_link(data_gpg_sig="true")),
     "503.17": metadata(METADATA.replace(">=3.8", ">=3.99")),
-    "503.18": versioned("1.0+cu128", escaped=False),
+    "503.18": _on_a_host_that_reads_plus_as_a_space,
     "503.19": _no_file,
     "592.1": only_in("json", in_entry(yanked="")),
     "629.1": in_html(b'<meta name="pypi:repository-version" content="1.4">', b""),

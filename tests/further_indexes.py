@@ -102,12 +102,6 @@ def _html_as_json(index: Index) -> None:
     index.after = lambda server: setattr(server.html[PAGE], "content_type", JSON)
 
 
-def _on_a_host_that_reads_plus_as_a_space(index: Index) -> None:
-    """Serve a wheel with a raw + in its URL as S3 does."""
-    versioned("1.0+cu128", escaped=False)(index)
-    index.after = lambda server: setattr(server, "plus_is_space", True)
-
-
 def _reason(index: Index) -> None:
     """Say in HTML only why the project has its status."""
     index.head += '<meta name="pypi:project-status" content="active">'
@@ -175,9 +169,6 @@ FURTHER: dict[str, Fault] = {
     "a version with a v": fault(versioned("v1.0"), "440.1", pip="installs", uv="installs"),
     "a version with a zero before it": fault(versioned("01.0"), "440.1", pip="installs", uv="installs"),
     "a version with an implicit number": fault(versioned("1.0.post"), "440.1", pip="installs", uv="installs"),
-    "a + on a host that reads it as a space": fault(
-        _on_a_host_that_reads_plus_as_a_space, "503.9", "503.18", pip="installs", uv="fails"
-    ),
     "a space in a file name": fault(only_file("demo 1.0-py3-none-any.whl"), "503.15", pip="fails", uv="fails"),
     "a file name with two tags": fault(only_file("demo-1.0-py3-none.whl"), "503.15", pip="fails", uv="fails"),
     "a URL that is none": fault(_json_only(url="http://["), "503.9", "658.2", pip="fails", uv="fails"),

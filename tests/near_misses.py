@@ -177,7 +177,7 @@ NEAR_MISSES: dict[str, Spoil] = {
     "503.15": only_file("demo-1.0-1x-py2.py3-none-any.whl"),
     "503.16": only_in("html", _signed),
     "503.17": _both(metadata(METADATA.replace(">=3.8", "<4,>= 3.8")), in_entry(requires_python=">=3.8, <4")),
-    "503.18": versioned("1.0+cu128"),
+    "503.18": versioned("1.0+cu128", escaped=False),
     "503.19": _without_files,
     "592.1": only_in("json", in_entry(yanked=True)),
     "629.1": in_html(b'name="pypi:repository-version" content="1.4"', b"CONTENT=1.4 NAME=pypi:repository-version"),

@@ -48,6 +48,7 @@ def look_at_wheel(metadata: bytes) -> None:
         page=ADDRESS,
         url=ADDRESS,
         answer=answered(),
+        is_there_escaped=False,
         digests=None,
         sidecar=None,
         inside=FileContents(dist_info=frozenset({"demo-1.0.dist-info/METADATA"}), metadata=metadata),

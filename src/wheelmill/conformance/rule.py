@@ -239,6 +239,8 @@ class ExaminedFile:
     """URL of the file itself."""
     answer: Document
     """To a request for the file's first byte; without content."""
+    is_there_escaped: bool
+    """True if only a URL with %2B in the place of each + in the path gives the file."""
     digests: Mapping[str, str] | None
     """Hashes of the whole file, for every function that its link names."""
     sidecar: Document | None

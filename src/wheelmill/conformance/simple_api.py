@@ -116,7 +116,7 @@ SAME_PYTHON: Final = rule(
 )
 PLUS: Final = rule(
     "503.18",
-    "In the path of a file's URL + is written %2B: hosts such as S3 read + as a space.",
+    "In the path of a file's URL + is written %2B where the host reads + as a space, as S3 does.",
     installs("asks with %2B"),
     installs("asks with +, which such a host does not find"),
 )
@@ -182,7 +182,9 @@ def check_detail(form: ParsedPage, project: ProjectName) -> Iterator[Breach]:
 def check_file(file: ExaminedFile) -> Iterator[Violation]:
     """Check a file and its signature against its link (PEP 503)."""
     link = file.link
-    if not file.answer.ok:
+    if file.is_there_escaped:
+        yield PLUS.violation(file.url, f"{link.filename} {file.answer.failure}, and is there with %2B")
+    elif not file.answer.ok:
         yield FILE.violation(file.url, f"{link.filename} {file.answer.failure}")
     if file.resolved and not _is_same_python(link.requires_python, file.resolved):
         inside = file.resolved.requires_python
@@ -201,8 +203,6 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
 def _check_link(link: Link, project: ProjectName) -> Iterator[Breach]:
     """Check a link on the page of a project."""
     yield from _check_name(link, project)
-    if "+" in link.url.partition("?")[0].partition("#")[0]:
-        yield PLUS, f"{link.filename} has the URL {link.url!r}"
     if not link.hashes:
         yield HASH, f"{link.filename} has no hash"
     for name, digest in link.hashes.items():

@@ -66,6 +66,7 @@ def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bo
         page=page,
         url=url,
         answer=answer,
+        is_there_escaped=not answer.ok and _escaped(url) != url and fetcher.first_byte(_escaped(url)).ok,
         digests=digests,
         sidecar=_get(fetcher, url + SIDECAR_SUFFIX, wanted=link.core_metadata is not None),
         inside=inside,
@@ -73,6 +74,11 @@ def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bo
         signature=_get(fetcher, f"{url}.asc", wanted=link.signature == "true"),
         variants=_get(fetcher, url, wanted=link.filename.endswith(VARIANTS_SUFFIX)),
     )
+
+
+def _escaped(url: str) -> str:
+    path, mark, query = url.partition("?")
+    return f"{path.replace('+', '%2B')}{mark}{query}"
 
 
 def _get(fetcher: Fetcher, url: str, *, wanted: bool) -> Document | None:
