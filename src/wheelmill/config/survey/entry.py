@@ -22,7 +22,7 @@ from wheelmill.config.model import EVERY_BUILD_NEEDS, Component
 from wheelmill.config.model.package import Packages
 from wheelmill.config.pyproject import PYPROJECT
 from wheelmill.config.survey.facts import Declared, Facts
-from wheelmill.config.survey.scripts import SETUP, VariableRead
+from wheelmill.config.survey.scripts import SETUP, VariableRead, last_name
 from wheelmill.config.survey.sources import SourceOrigin, SourcePlace, fetch_origin, released
 from wheelmill.config.tags import versions_of_tag
 from wheelmill.config.yaml import validate
@@ -276,6 +276,10 @@ def _switches(facts: Facts) -> Iterator[Guess]:
     for place, name in facts.cmake.switches if facts.build_file else ():
         says = f"has an option {name} that is off, which env: {{CMAKE_ARGS: -D{name}=ON}} switches on"
         yield Guess(says=says, place=place)
+    calls = (call for call in facts.setup.calls if last_name(call.func) == "is_available")
+    if not found and (asks := next(calls, None)):
+        says = "asks torch for a GPU, and a builder has none: see that it builds for CUDA all the same"
+        yield Guess(says=says, place=facts.at_setup(asks.lineno))
 
 
 def _is_switch(read: VariableRead) -> bool:
@@ -367,7 +371,8 @@ def _imports(facts: Facts) -> Iterator[Guess]:
 def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     """Return modules that must be importable: the declared ones, else those CMake makes, else the package itself."""
     registered = facts.native.operators and not facts.native.modules
-    named = ((name, each.line) for each in facts.extensions for name in each.modules)
+    those_of_cuda_first = sorted(facts.extensions, key=lambda each: "CUDAExtension" not in each.kinds)
+    named = ((name, each.line) for each in those_of_cuda_first for name in each.modules)
     declared = {name: line for name, line in named if all(map(_is_module, name.split(".")))}
     if declared and not registered:
         return [*declared], facts.at_setup(next(iter(declared.values()))), "the names of its extensions"

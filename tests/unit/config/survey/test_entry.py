@@ -214,6 +214,27 @@ def test_a_build_for_one_processor_is_quoted(source: Source) -> None:
     assert not [line for line in said(source(**{"setup.py": CUDA_SETUP})) if "native" in line]
 
 
+def test_a_build_that_asks_for_a_gpu_is_named_unless_a_variable_decides(source: Source) -> None:
+    asking = CUDA_SETUP.replace("setup(", "import torch\nHAS = torch.cuda.is_available()\nsetup(", 1)
+    assert [
+        line for line in said(source(**{"setup.py": asking, "csrc/ops.cu": KERNEL})) if "asks torch for a GPU" in line
+    ]
+    switched = asking.replace("HAS = ", "import os\nHAS = os.getenv('FORCE_CUDA', '0') == '1' or ", 1)
+    facts = source(**{"setup.py": switched, "csrc/ops.cu": KERNEL})
+    assert entry(facts)["env"] == {"FORCE_CUDA": "1"}
+    assert not [line for line in said(facts) if "asks torch for a GPU" in line]
+
+
+def test_of_many_extensions_those_for_cuda_are_imported(source: Source) -> None:
+    calls = [f'CppExtension("demo.cpu_{number}", ["csrc/cpu.cpp"])' for number in range(6)]
+    setup = (
+        "from setuptools import setup\nfrom torch.utils.cpp_extension import CppExtension, CUDAExtension\n"
+        f'setup(name="demo", ext_modules=[{", ".join(calls)}, CUDAExtension("demo.gpu", ["csrc/ops.cu"])])\n'
+    )
+    tests = entry(source(**{"setup.py": setup, "csrc/ops.cu": KERNEL, "csrc/cpu.cpp": ""}))["test_import"]
+    assert tests[:3] == ["torch", "demo.gpu", "demo.cpu_0"]
+
+
 def test_libraries_to_link_are_components_or_named(source: Source) -> None:
     setup = CUDA_SETUP.replace('["csrc/ops.cu"]', '["csrc/ops.cu"], libraries=["nvjpeg", "cublas", "cudart", "metis"]')
     facts = source(**{"setup.py": setup, "csrc/ops.cu": KERNEL})
