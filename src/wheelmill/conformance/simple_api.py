@@ -118,7 +118,7 @@ PLUS: Final = rule(
     "503.18",
     "In the path of a file's URL + is written %2B where the host reads + as a space, as S3 does.",
     installs("asks with %2B"),
-    installs("asks with +, which such a host does not find"),
+    fails("asks with +: failed to download"),
 )
 NO_FILE: Final = rule(
     "503.19",

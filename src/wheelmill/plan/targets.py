@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 PLAN_SCHEMA: Final = "wheelmill.plan/1"
 
+_version_on: Final = functools.lru_cache(maxsize=4096)(Label.on)
+"""Kept for all cells of a group, which come one after the other; kept in each of them it would take 100 MB."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
@@ -45,20 +48,20 @@ class Cell:
     """None for a package that does not link to torch."""
     platform: Platform
 
-    @functools.cached_property
+    @property
     def label(self) -> Label:
         """Local version label of its wheel, with torch if the wheel is for one release of it."""
         return Label(cuda=self.cuda, torch=self.torch if isinstance(self.torch, TorchVersion) else None)
 
-    @functools.cached_property
+    @property
     def id(self) -> str:
         """Identifier such as ``torch-spline-conv-1.2.2+cu130torch2.11-cp312-linux_x86_64``."""
-        return f"{self.project}-{self.label.on(self.version)}-{self.python.abi}-{self.platform}"
+        return f"{self.project}-{_version_on(self.label, self.version)}-{self.python.abi}-{self.platform}"
 
-    @functools.cached_property
+    @property
     def group(self) -> str:
         """Name of its group: cells that differ only in Python, built by one job."""
-        return f"{self.project}-{self.label.on(self.version)}-{self.platform}"
+        return f"{self.project}-{_version_on(self.label, self.version)}-{self.platform}"
 
     def is_served_by(self, other: Cell) -> bool:
         """Return whether a wheel of another cell, Python aside, works with every torch of this cell's wheel."""

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,6 +14,7 @@ import pytest
 
 from wheelmill import cli
 from wheelmill.cli import COMMANDS
+from wheelmill.cli.shared.commands import print_json
 
 SLOW = ["pydantic", "httpx", "yaml", "rich.console", "selectolax", "sqlite3", "tomlkit", "packaging.requirements"]
 OF_LOCKS = ["email.parser", "packaging.metadata", "packaging.pylock", "wheelmill.client.lock.files"]
@@ -32,6 +33,37 @@ def loaded_by(*arguments: str, modules: Sequence[str] = SLOW) -> list[str]:
 
 def test_help_imports_nothing_that_takes_long() -> None:
     assert loaded_by("--help") == []
+
+
+def test_the_version_is_shown_without_the_command_line() -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "wheelmill", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "importlib.metadata" in imported
+    assert {name for name in imported if name.startswith("wheelmill")} == {"wheelmill"}
+    assert not imported & {"typer", "dataclasses", *SLOW}
+
+
+def test_a_full_disk_is_reported_for_the_version_too() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "wheelmill", "--version"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "error: No space left on device\n")
+
+
+def test_json_is_written_as_it_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+    lists = {"items": [{"a": "x\ny##[", "b": [1, {"c": []}]}, {}], "none": [], "of": {"d": [1]}}
+    written_before_the_second = []
+
+    def items() -> Iterator[object]:
+        for item in lists["items"]:
+            written_before_the_second.append(capsys.readouterr().out)
+            yield item
+
+    print_json({**lists, "items": items(), "none": iter(())})
+    written_before_the_second.append(capsys.readouterr().out)
+    assert '"a"' in written_before_the_second[1]
+    assert "".join(written_before_the_second) == json.dumps(lists, indent=2).replace("##[", r"\u0023#[") + "\n"
 
 
 def test_a_described_target_is_shown_without_network_and_configuration() -> None:

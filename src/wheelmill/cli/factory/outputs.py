@@ -1,6 +1,6 @@
 """Types of the objects that the factory's commands print with ``--json``; docs/reference is generated from them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -50,8 +50,8 @@ class SkipOf(CellOf):
 class Planned(TypedDict):
     """Wheels to build, and the others with their reasons."""
 
-    targets: list[TargetOf]
-    skips: list[SkipOf]
+    targets: Iterable[TargetOf]
+    skips: Iterable[SkipOf]
     counts: Counts
 
 

@@ -375,11 +375,11 @@ def _failure_of(failures: KnownFailures, where: PlaceOptions, config: Config) ->
 
 
 def plan_content(planned: Plan) -> Planned:
-    """Return a plan as JSON."""
+    """Return a plan as JSON, of which each wheel is made as it is written."""
     from wheelmill.pipeline.matrix_plan import cell_content
 
     return {
-        "targets": [
+        "targets": (
             {
                 **cell_content(target.cell),
                 "policy": AUTO_POLICY,
@@ -387,8 +387,8 @@ def plan_content(planned: Plan) -> Planned:
                 "architectures": target.architectures,
             }
             for target in planned.targets
-        ],
-        "skips": [{**cell_content(skip.cell), "kind": skip.obstacle, "reason": skip.reason} for skip in planned.skips],
+        ),
+        "skips": ({**cell_content(skip.cell), "kind": skip.obstacle, "reason": skip.reason} for skip in planned.skips),
         "counts": {
             "cells": len(planned.targets) + len(planned.skips),
             "wheels": len(planned.targets),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import os
@@ -10,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TextIO
 
 import typer
@@ -163,20 +163,33 @@ def _drop_unwritten(*streams: TextIO) -> None:
 _HEARTBEAT: Final = 10.0
 """Seconds between lines without a terminal."""
 
-_AT_ONCE: Final = 10_000
-"""Pieces of JSON that are written together: a whole plan as one text takes 300 MB."""
-
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
 
 def print_json(content: Mapping[str, object]) -> None:
-    """Print the one JSON object of a command; what a runner would take for an order is written in another way."""
+    """Print the one JSON object of a command; what a runner would take for an order is written in another way.
+
+    What an iterator among its values gives is written item by item, as an array.
+    """
+    for part in _json_parts(content):
+        print_quoted(part, end="")
+
+
+def _json_parts(content: Mapping[str, object]) -> Iterator[str]:
     from wheelmill.system.records import json_default  # help needs no records
 
-    pieces = json.JSONEncoder(indent=2, default=json_default).iterencode(content)
-    while text := "".join(islice(pieces, _AT_ONCE)):  # no text has a part in two pieces
-        print_quoted(text, end="")
-    print()
+    encode = json.JSONEncoder(indent=2, default=json_default).encode
+    for start, (key, value) in zip(itertools.chain("{", itertools.repeat(",")), content.items(), strict=False):
+        yield f"{start}\n  {encode(key)}: "
+        if isinstance(value, Iterator):
+            end = "[]"
+            for opening, item in zip(itertools.chain("[", itertools.repeat(",")), value, strict=False):
+                yield f"{opening}\n    " + encode(item).replace("\n", "\n    ")  # no text in JSON has a raw newline
+                end = "\n  ]"
+            yield end
+        else:
+            yield encode(value).replace("\n", "\n  ")
+    yield "\n}\n"
 
 
 def print_quoted(text: str, *, end: str = "\n") -> None:
