@@ -3,10 +3,10 @@
 
 Run with the interpreter of .venv. gpkg is installed into a virtual environment of its own, from the package index that
 this machine is set to. Both are given the same pages by the same server, once with an empty cache and once with what
-that run left; each is measured several times, in turns, and the best counts. A page is HTML without hashes, HTML with
-hashes, or JSON of releases as GitHub has it; its wheels are in no order. There are no wheels behind the links, so ours
-is told not to look into any, which gpkg never does. gpkg finds no wheel on pages with hashes: its pages have none where
-ours do.
+that run left; each is measured several times, in turns, and the best counts. A page has one of `FORMS`, and its wheels
+in no order. There are no wheels behind the links, so ours is told not to look into any, which gpkg never does. gpkg
+reads relative links without hashes, and releases; where ours reads another form, gpkg's pages are relative links to the
+same wheels.
 """
 
 from __future__ import annotations
@@ -31,7 +31,19 @@ from pathlib import Path
 PROJECTS = ("flash-attn", "causal-conv1d", "mamba-ssm", "natten", "flash-attn", "mamba-ssm")
 """Contents of each of the six pages."""
 TARGET = {"--torch": "2.8", "--cuda": "128", "--python": "3.12", "--platform": "linux_x86_64"}
-FORMS = ("html", "hashes", "github")
+LINKS = {
+    "relative": '<a href="{url}">{name}</a><br>',
+    "hashes": '<a href="{url}#sha256={hash}">{name}</a><br>',
+    "absolute": '<a href="http://127.0.0.1:8000/files/{url}#sha256={hash}">{name}</a><br>',
+    "attribute": '<a data-requires-python="&gt;=3.9" href="{url}#sha256={hash}">{name}</a><br>',
+    "class": '<a class="wheel" href="{url}#sha256={hash}" rel="internal">{name}</a><br>',
+    "quotes": "<a href='{url}#sha256={hash}'>{name}</a><br>",
+    "capitals": '<A HREF="{url}#sha256={hash}">{name}</A><BR>',
+    "table": '<tr><td><a href="{url}">{name}</a></td><td class="size">12 MB</td><td>2026-05-01</td></tr>',
+}
+"""Forms of a link in HTML."""
+FORMS = (*LINKS, "json", "huggingface", "github")
+OF_GPKG = ("relative", "github")
 SIZES = (5_000, 30_000)
 CUDAS = ("cu118", "cu121", "cu124", "cu126", "cu128", "cu129", "cu130")
 TORCHES = ("2.4", "2.5", "2.6", "2.7", "2.8", "2.9", "2.10", "2.11")
@@ -77,15 +89,35 @@ def names(project: str, count: int) -> list[str]:
     return found
 
 
-def html_page(project: str, count: int, *, hashed: bool) -> bytes:
-    """A page of links."""
+def hashed(project: str, count: int) -> list[tuple[str, str, str]]:
+    """Names, URLs and hashes of wheels."""
     numbers = seeded(project)
-    anchors = (
-        f'<a href="{name.replace("+", "%2B")}{fragment}">{name}</a><br>'
-        for name in names(project, count)
-        for fragment in [f"#sha256={numbers.randbytes(32).hex()}" if hashed else ""]
-    )
+    return [(name, name.replace("+", "%2B"), numbers.randbytes(32).hex()) for name in names(project, count)]
+
+
+def html_page(project: str, count: int, form: str) -> bytes:
+    """A page of links."""
+    anchors = (LINKS[form].format(name=name, url=url, hash=digest) for name, url, digest in hashed(project, count))
     return "\n".join(("<!DOCTYPE html><html><body>", *anchors, "</body></html>")).encode()
+
+
+def json_page(project: str, count: int) -> bytes:
+    """A project's page as PEP 691 has it."""
+    files = [
+        {"filename": name, "url": url, "hashes": {"sha256": digest}, "size": 12, "requires-python": ">=3.9"}
+        for name, url, digest in hashed(project, count)
+    ]
+    return json.dumps({"meta": {"api-version": "1.1"}, "name": project, "files": files, "versions": []}).encode()
+
+
+def tree_page(project: str, count: int) -> bytes:
+    """A repository's files as Hugging Face lists them."""
+    files = [
+        {"type": "file", "oid": digest[:40], "size": 12, "path": name}
+        | {"lfs": {"oid": digest, "size": 12, "pointerSize": 134}, "xetHash": digest}
+        for name, _, digest in hashed(project, count)
+    ]
+    return json.dumps(files, separators=(",", ":")).encode()
 
 
 def github_page(project: str, count: int) -> bytes:
@@ -128,12 +160,21 @@ def github_page(project: str, count: int) -> bytes:
 
 def page(form: str, project: str, count: int) -> bytes:
     """A page of one form."""
-    return github_page(project, count) if form == "github" else html_page(project, count, hashed=form == "hashes")
+    pages = {"json": json_page, "huggingface": tree_page, "github": github_page}
+    return pages[form](project, count) if form in pages else html_page(project, count, form)
 
 
 def place(form: str, number: int) -> str:
     """The path that a page is served at."""
-    return f"/repos/{form}/{number}/releases" if form == "github" else f"/{form}/{number}/"
+    at = {"github": f"/repos/{form}/{number}/releases", "huggingface": f"/api/models/{form}/{number}/tree/main"}
+    return at.get(form, f"/{form}/{number}/")
+
+
+def content_type(path: str) -> str:
+    """The content type of the page at a path."""
+    if path.startswith("/json/"):
+        return "application/vnd.pypi.simple.v1+json"
+    return "application/json" if path.startswith(("/repos/", "/api/")) else "text/html"
 
 
 class Server(ThreadingHTTPServer):
@@ -154,7 +195,7 @@ class Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         body = self.server.pages.get(path)
         self.send_response(200 if body else 404)
-        self.send_header("Content-Type", "application/json" if path.startswith("/repos/") else "text/html")
+        self.send_header("Content-Type", content_type(path))
         self.send_header("Content-Length", str(len(body or b"")))
         self.end_headers()
         self.wfile.write(body or b"")
@@ -203,52 +244,60 @@ def registry(form: str, url: str) -> str:
     )
 
 
-def compare(form: str, count: int, gpkg: Path, folder: Path, rounds: int) -> None:
-    """Measure both with pages of one form and size, and print a line for each, and how much of gpkg's ours takes."""
-    of_gpkg = "html" if form == "hashes" else form
+def commands(form: str, gpkg: Path, folder: Path, url: str) -> dict[str, list[str | Path]]:
+    """The command lines of both for pages of one form at a URL."""
+    of_gpkg = form if form in OF_GPKG else OF_GPKG[0]
+    (folder / "registry.toml").write_text(registry(of_gpkg, url))
+    written = [
+        f"github:{form}/{number}" if form == "github" else f"find-links:{url}{place(form, number)}"
+        for number in range(len(PROJECTS))
+    ]
+    sources = [word for source in written for word in ("--source", source)]
+    asked = [word for pair in TARGET.items() for word in pair] + ["--json", *dict.fromkeys(PROJECTS)]
+    return {
+        "gpkg": [gpkg, "-c", PEER, "--registry", folder / "registry.toml", *asked],
+        "wheelmill": [Path(sys.executable).parent / "wheelmill", "resolve", "--no-look", *sources, *asked],
+    }
+
+
+def compare(form: str, count: int, gpkg: Path, folder: Path, rounds: int) -> dict[str, float]:
+    """Measure both with pages of one form and size, and print a line for each state; returns our CPU seconds."""
     pages = {
-        place(each, number): page(each, project, count)
-        for each in {form, of_gpkg}
+        place(name, number): page(name, project, count)
+        for name in {form, form if form in OF_GPKG else OF_GPKG[0]}
         for number, project in enumerate(PROJECTS)
     }
+    costs: dict[tuple[str, str], list[Cost]] = {}
     with Server(pages) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
-        (folder / "registry.toml").write_text(registry(of_gpkg, url))
-        written = [
-            f"github:{form}/{number}" if form == "github" else f"{url}{place(form, number)}"
-            for number in range(len(PROJECTS))
-        ]
-        sources = [word for each in written for word in ("--source", each)]
-        asked = [word for pair in TARGET.items() for word in pair] + ["--json", *dict.fromkeys(PROJECTS)]
-        commands: dict[str, list[str | Path]] = {
-            "gpkg": [gpkg, "-c", PEER, "--registry", folder / "registry.toml", *asked],
-            "wheelmill": [Path(sys.executable).parent / "wheelmill", "resolve", "--no-look", *sources, *asked],
-        }
-        costs: dict[tuple[str, str], list[Cost]] = {}
         for _ in range(rounds):
-            for name, argv in commands.items():
+            for name, argv in commands(form, gpkg, folder, url).items():
                 cache = folder / name
                 shutil.rmtree(cache, ignore_errors=True)
                 for state in ("cold", "warm"):
                     costs.setdefault((state, name), []).append(measured(argv, cache, url))
         server.shutdown()
+    ours = {}
     for state in ("cold", "warm"):
-        least = {name: min(run.cpu for run in costs[state, name]) for name in commands}
-        peaks = {name: max(run.peak_mb for run in costs[state, name]) for name in commands}
-        where = f"{form:<6} {count:>6} wheels a page  {state}"
-        for name in commands:
-            seconds = min(run.seconds for run in costs[state, name])
-            print(f"{where}  {name:<9}  {least[name]:5.2f} s CPU  {seconds:5.2f} s  {peaks[name]:4.0f} MB")
-        cpu, memory = (each["wheelmill"] / each["gpkg"] for each in (least, peaks))
-        print(f"{where}  of gpkg's   {cpu:5.2f}                 {memory:4.2f}", flush=True)
-    chosen = {name: costs["cold", name][0].chosen for name in commands}
+        cpu, peak = (
+            [pick(getattr(run, field) for run in costs[state, name]) for name in ("gpkg", "wheelmill")]
+            for pick, field in ((min, "cpu"), (max, "peak_mb"))
+        )
+        ours[state] = cpu[1]
+        print(
+            f"| {form} | {count:,} | {state} | {cpu[0]:.2f} | {cpu[1]:.2f} | {cpu[1] / cpu[0]:.2f} "
+            f"| {peak[0]:.0f} | {peak[1]:.0f} |",
+            flush=True,
+        )
+    chosen = {name: costs["cold", name][0].chosen for name in ("gpkg", "wheelmill")}
     if chosen["gpkg"] != chosen["wheelmill"]:
         print(f"       chosen differently: {chosen}")
+    return ours
 
 
 def main() -> None:
-    """Compare both with every form and size of page."""
+    """Compare both with every form and size of page, and print how much dearer the worst form is than the best."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gpkg", type=Path, help="a Python with gpkg 0.4.3; by default one is made")
     parser.add_argument("--rounds", type=int, default=3)
@@ -262,8 +311,14 @@ def main() -> None:
             venv.create(folder / "venv", with_pip=True)
             gpkg = folder / "venv" / "bin" / "python"
             subprocess.run([gpkg, "-m", "pip", "install", "--quiet", "gpkg==0.4.3"], check=True)
-        for form, count in itertools.product(options.form or FORMS, options.sizes):
-            compare(form, count, gpkg, folder, options.rounds)
+        print("| pages | wheels a page | cache | gpkg, CPU seconds | wheelmill | ratio | gpkg, peak MB | wheelmill |")
+        print("|---|---|---|---|---|---|---|---|")
+        for count in options.sizes:
+            costs = {form: compare(form, count, gpkg, folder, options.rounds) for form in options.form or FORMS}
+            for state in ("cold", "warm"):
+                in_order = sorted(costs, key=lambda form: costs[form][state])
+                ratio = costs[in_order[-1]][state] / costs[in_order[0]][state]
+                print(f"{count:,} {state}: {in_order[-1]} takes {ratio:.2f} times as long as {in_order[0]}", flush=True)
 
 
 if __name__ == "__main__":

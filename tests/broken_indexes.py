@@ -13,6 +13,7 @@ from packaging.version import Version
 from tests.good_index import LIST, OLDER, PAGE, WHEEL, Index, provenance, sha256
 from tests.simple_server import HTML, Answer, Server
 from tests.wheels import write_wheel
+from wheelmill.web.pages import MAX_FAULTS
 
 Spoil = Callable[[Index], object]
 METADATA = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\nRequires-Python: >=3.8\n"
@@ -278,10 +279,8 @@ def _older_api(server: Server) -> None:
     server.json[PAGE].content = server.json[PAGE].content.replace(b'"1.4"', b'"1.3"')
 
 
-GROWING = b"<p>" + b"".join(b"<b a=%d>" % number for number in range(200)) + b"<p>x</p>" * 100_000
-"""Each of these paragraphs is bold two hundred times in the tree of a browser."""
-HANGING = b"<a href=x " + b" ".join(b"a%d" % number for number in range(200_000)) + b">"
-"""Each of these attributes is compared with all before it."""
+FAULTY = b"<a href=x data-size=y>" * (MAX_FAULTS + 1)
+"""A page that is not read, since it has more faults than any that was made in good faith."""
 
 BROKEN: dict[str, Spoil] = {
     "345.1": metadata(METADATA.replace("Version: 1.0\n", "")),
@@ -350,6 +349,6 @@ BROKEN: dict[str, Spoil] = {
     "825.1": variant,
     "825.2": partial(variants_beside_plain_wheels, listed=b"{}"),
     "825.3": partial(variants_beside_plain_wheels, said=None),
-    "wheelmill.1": only_in("html", in_html(b"</body>", GROWING)),
+    "wheelmill.1": only_in("html", in_html(b"</body>", FAULTY)),
 }
 """How an index breaks a rule, by the rule's number, and no other."""

@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,9 +32,9 @@ from botocore.session import get_session
 import wheelmill
 from wheelmill import cli
 from wheelmill.config.load import load_config
-from wheelmill.errors import UnreadableError, WheelmillError
+from wheelmill.errors import WheelmillError
 from wheelmill.index.site.templates import templates_for
-from wheelmill.system import isolated_call, own_installation
+from wheelmill.system import own_installation
 from wheelmill.web.client import ATTENDED, Web
 
 ROOT = Path(__file__).parents[1]
@@ -180,27 +179,10 @@ def _end(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _read_in_fork(folder: Path, limits: isolated_call.CallLimits) -> UnreadableError | None:
-    """Make the calls of `call_isolated` in a fork, within their limits: the sandbox takes longer than most commands."""
-    child = os.fork()
-    if child == 0:
-        try:
-            isolated_call.main(limits, folder)
-        except BaseException:  # noqa: BLE001 - of any kind, and not the command's
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    why = isolated_call._why_ended(code, limits)  # noqa: SLF001
-    assert why or code == 0
-    return why
-
-
 _LATE = (
     *("sigstore.verify", "cryptography.hazmat.backends.openssl.backend", "httpcore", "h11", "anyio", "uv"),
     *(
         "pypi_simple",
-        "selectolax.lexbor",
         "rich._emoji_codes",
         "typer._click.decorators",
         "encodings.cp437",
@@ -228,7 +210,6 @@ def _prepare() -> None:
         templates.get_template(template)
     Web(retries=ATTENDED).close()  # reads the authorities of this machine
     patch.object(ATTENDED, "_sleep").start()  # what fails on this machine fails a second later, too
-    patch.object(isolated_call, "_run", _read_in_fork).start()
     gc.freeze()  # what is here for good is not looked through, and so copied, in each fork
 
 

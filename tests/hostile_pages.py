@@ -4,7 +4,7 @@ import gzip
 import json
 from typing import Any
 
-from tests.broken_indexes import GROWING
+from tests.broken_indexes import FAULTY
 from tests.page_server import JSON, Answer
 from tests.wheels import wheel_name
 from wheelmill.web.client import MAX_CONTENT
@@ -73,11 +73,11 @@ ANSWERS: dict[str, Answer] = {
     "html-short-hash": Answer(anchor(f"{WHEEL}#sha256=abc"), headers=_HTML),
     "html-file": Answer(anchor(f"file:///tmp/{WHEEL}"), headers=_HTML),
     "html-base": Answer(b'<base href="file:///tmp/">' + anchor(WHEEL), headers=_HTML),
-    "html-grows": Answer(GROWING, headers=_HTML),
+    "html-faulty": Answer(FAULTY.replace(b"=x", b"=" + WHEEL.encode()), headers=_HTML),
     "html-nul": Answer(anchor(f"a%00{WHEEL}"), headers=_HTML),
 }
 """Pages that have nothing to choose, and something to warn of."""
-COSTLY = ("html-grows", "gzip-bomb")
+COSTLY = ("html-faulty", "gzip-bomb")
 """Those that take as long as all others together."""
 
 NAMES: tuple[str, ...] = (

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from wheelmill.system.guard import children_of
@@ -17,20 +16,14 @@ from wheelmill.system.guard import children_of
 _PATIENT = """
 import signal
 from wheelmill.cli import main
-from wheelmill.conformance import rules
-from wheelmill.system.isolated_call import CallLimits
-from wheelmill.web import budget, pages
+from wheelmill.web import budget
 from wheelmill.web.transport import TimeLeft
 TimeLeft.__index__ = lambda self: 600  # for so long nothing is given up
 budget._MOST = budget._STALLED = 20  # of 30 seconds
-rules.LIMITS = CallLimits(seconds=600)
-pages.MOST_SECONDS = 600
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and what nohup starts this one
 main()
 """
-_READS = (b"-P", b"-m", b"wheelmill.system.isolated_call")
-"""Words of the interpreter that reads a page."""
 
 
 def interrupt(number: signal.Signals, *words: str, cache: Path, when: Callable[[int], bool]) -> None:
@@ -57,17 +50,6 @@ def interrupt(number: signal.Signals, *words: str, cache: Path, when: Callable[[
     assert running.returncode == 128 + number
     assert "Traceback" not in talk
     assert not [pid for pid in started if Path(f"/proc/{pid}").exists()]
-
-
-def is_reading(process: int) -> bool:
-    """Whether an interpreter that a process started reads a page by now."""
-    return any(_words(pid)[1:4] == _READS for pid in _all_below(process))
-
-
-def _words(process: int) -> tuple[bytes, ...]:
-    with suppress(OSError):
-        return tuple(Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0"))
-    return ()
 
 
 def _all_below(process: int) -> list[int]:

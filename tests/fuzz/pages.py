@@ -68,7 +68,7 @@ def look_at(page: Page) -> Page:
     said += [message for _, message in check_detail(form, DEMO)]
     json.dumps([*said, *(fault.problem for fault in page.faults)], ensure_ascii=False).encode()
     with PageCache(None) as cache:
-        groups = group_links(page.links)
+        groups = group_links((link.filename, link) for link in page.links)
         cache.store(ADDRESS, base=page.base, following=None, etag=None, modified=None, lifetime=600, groups=groups)
         for candidate in candidates_of(DEMO, [ListingPlace(source=SOURCE, filled=SOURCE, url=ADDRESS)], Pages(cache)):
             assert candidate.url.startswith(("https://", "http://"))

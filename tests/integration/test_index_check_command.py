@@ -9,11 +9,11 @@ from threading import Event
 import junitparser
 import pytest
 
-from tests.broken_indexes import BROKEN, HANGING, Spoil
+from tests.broken_indexes import BROKEN, Spoil
 from tests.good_index import PAGE, good_index
 from tests.integration.conftest import Command
-from tests.interruptions import interrupt, is_reading
-from tests.simple_server import HTML, Answer, Server, serving
+from tests.interruptions import interrupt
+from tests.simple_server import Answer, Server, serving
 
 CHECK = ("-m", "wheelmill", "index", "check", "--rate=1000")
 """Of a server that minds nothing."""
@@ -129,15 +129,6 @@ def test_what_is_neither_url_nor_index(python: Command, tmp_path: Path) -> None:
     done.check_refused("index-url-invalid", "URL")
     assert "word" not in done.stderr
     python(*CHECK, tmp_path, exit_code=7).check_refused("not-a-site")
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.nightly)])
-def test_an_interruption_ends_the_reading_of_a_page_that_hangs(
-    server: Server, number: signal.Signals, tmp_path: Path
-) -> None:
-    server.html[PAGE] = server.json[PAGE] = Answer(HANGING, HTML)
-    check = ("index", "check", "--project=demo", f"{server.url}/simple/")
-    interrupt(number, *check, cache=tmp_path, when=is_reading)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.broken_indexes import HANGING
 from tests.integration.conftest import Command
-from tests.interruptions import interrupt, is_reading
+from tests.interruptions import interrupt
 from tests.page_server import Answer, PageServer, links_page
 from tests.wheels import wheel_name
 
@@ -39,15 +38,6 @@ def test_an_interruption_does_not_wait_for_a_silent_server(
 
     interrupt(number, "resolve", "demo", *TARGET, "--source", source, cache=tmp_path, when=when)
     connections[0][0].close()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
-def test_an_interruption_ends_the_reading_of_a_page_that_hangs(
-    server: PageServer, tmp_path: Path, number: signal.Signals
-) -> None:
-    server.pages["/wheels/"] = Answer(HANGING)
-    source = f"find-links:{server.url}/wheels/"
-    interrupt(number, "resolve", "demo", *TARGET, "--source", source, cache=tmp_path, when=is_reading)
 
 
 def test_a_file_that_cannot_be_written_is_named(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:

@@ -26,7 +26,9 @@ EXCEPTIONS = {
     },
     "settings of a build, and their texts in a manifest": {"BuildSettings", "ListedProvenance"},
     "a torch as its index publishes it, and as compatibility.yml states it": {"PublishedTorch", "TorchRelease"},
-    "a link of any page of the simple API, and an entry of ours with the keys of PEP 691": {"Link", "_JsonRow"},
+    "a link of any page of the simple API, and entries with the keys of PEP 691, as read and written": {
+        *("Link", "_File", "_JsonRow"),
+    },
     "a link of any page, and the wheel behind it that is downloaded": {"Link", "WantedWheel"},
     "a wheel of ours in an index, and any wheel that was opened": {"ListedFile", "WheelFacts"},
     "the parts of a wheel's name, which has no address, and a wheel to choose from": {"Candidate", "WheelName"},

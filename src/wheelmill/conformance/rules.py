@@ -1,14 +1,11 @@
-"""All rules and checks, and reading a page in each of its forms.
-
-A page is read in a process of its own, within limits, where it can harm nothing else.
-"""
+"""All rules and checks, and reading a page in each of its forms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Self
+from typing import Final
 
 from packaging.version import Version
 
@@ -24,18 +21,14 @@ from wheelmill.conformance.rule import (
     installs,
     rule,
 )
+from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName
-from wheelmill.system.isolated_call import CallLimits
-from wheelmill.web.json_pages import read_project_detail, read_project_list
-from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Form, Link, Page, absolute, parse_html
-
-LIMITS: Final = CallLimits()
-"""Limits of reading one page in its forms. A list of 700,000 projects takes a sixth of the time and half of the
-memory."""
+from wheelmill.web.json_pages import MAX_VALUES, read_project_detail, read_project_list
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, MAX_FAULTS, MAX_LINKS, Form, Link, Page, absolute, read_html
 
 READABLE: Final = rule(
     "wheelmill.1",
-    "A page is read within 30 s of CPU time and 2048 MiB of memory.",
+    f"A page has at most {MAX_LINKS:,} links, {MAX_VALUES:,} values of JSON and {MAX_FAULTS:,} faults.",
     installs("reads its tags without building a document"),
     otherwise=Severity.ERROR,
     section="What it does",
@@ -98,10 +91,15 @@ def _parse(  # noqa: PLR0911 - one for each kind of answer
     if document.content_type in HTML_TYPES:
         if document.content.lstrip()[:1] in (b"{", b"["):
             return None, [(simple_api.LABELLED, f"it is JSON, and the content type is {document.content_type}")]
-        page = parse_html(document.content, document.final_url, texts=True)
+        try:
+            page = read_html(document.content, document.final_url)
+        except UnreadableError as error:
+            return None, [(READABLE, str(error))]
         return page, [(_RULE_OF_KEY.get(fault.key, simple_api.HTML5), fault.problem) for fault in page.faults]
     if document.content_type != JSON_TYPE:
         return None, [(simple_api.CONTENT_TYPE, f"the content type is {document.content_type or 'missing'}")]
+    if document.content.count(b",") > MAX_VALUES:
+        return None, [(READABLE, f"the page has more than {MAX_VALUES:,} values")]
     breaches = simple_api.check_json(document)
     if any(broken == simple_api.PARSED for broken, _ in breaches):
         return None, breaches
@@ -113,9 +111,6 @@ def _parse(  # noqa: PLR0911 - one for each kind of answer
     return None if page.faults else page, breaches
 
 
-_RULE_OF_NUMBER: Final = {rule.number: rule for rule in RULES}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """Contents of a page for a check."""
@@ -125,23 +120,6 @@ class Reading:
     """Projects of a project list, each once."""
     files: Sequence[tuple[str, Link]] = ()
     """Absolute URLs of what a project's page lists, and the links; those of the JSON first, which can say more."""
-
-    def plain(self) -> dict[str, Any]:
-        """Convert to values that JSON can hold."""
-        violations = [(violation.rule.number, violation.url, violation.message) for violation in self.violations]
-        return {"violations": violations, "projects": self.projects, "files": self.files}
-
-    @classmethod
-    def of(cls, plain: dict[str, Any]) -> Self:
-        """Restore from the values of `plain`."""
-        return cls(
-            violations=[
-                Violation(rule=_RULE_OF_NUMBER[number], url=url, message=message)
-                for number, url, message in plain["violations"]
-            ],
-            projects=plain["projects"],
-            files=[(url, Link(*link)) for url, link in plain["files"]],
-        )
 
 
 def _read(
@@ -166,16 +144,16 @@ def _read(
     return pages, violations
 
 
-def read_list(documents: Sequence[Document]) -> dict[str, Any]:
-    """Read a project list in its forms; returns a `Reading` as plain values."""
+def read_list(documents: Sequence[Document]) -> Reading:
+    """Read a project list in its forms."""
     parse = partial(_parse, missing=simple_api.ROOT, read_json=read_project_list)
     pages, violations = _read(documents, parse, LIST_CHECKS, simple_api.compare_lists)
     names = {name for page in pages.values() for link in page.links if (name := simple_api.project_of(link))}
-    return Reading(violations=violations, projects=sorted(names)).plain()
+    return Reading(violations=violations, projects=sorted(names))
 
 
-def read_detail(documents: Sequence[Document], project: ProjectName) -> dict[str, Any]:
-    """Read a project's page in its forms; returns a `Reading` as plain values."""
+def read_detail(documents: Sequence[Document], project: ProjectName) -> Reading:
+    """Read a project's page in its forms."""
     parse = partial(_parse, missing=simple_api.PROJECT, read_json=read_project_detail)
     checks: list[PageCheck] = [*DETAIL_CHECKS, partial(simple_api.check_detail, project=project)]
     pages, violations = _read(documents, parse, checks, simple_api.compare_details, attributes.compare_statuses)
@@ -184,4 +162,4 @@ def read_detail(documents: Sequence[Document], project: ProjectName) -> dict[str
         for page in sorted(pages.values(), key=lambda page: page.form, reverse=True)
         for link in page.links
     ]
-    return Reading(violations=violations, files=files).plain()
+    return Reading(violations=violations, files=files)

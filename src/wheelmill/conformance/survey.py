@@ -13,9 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice, repeat
 from pathlib import Path
-from typing import IO, Any, Final, TypeVar
+from typing import IO, Final, TypeVar
 from urllib.parse import quote, urljoin, urlsplit
 
 from wheelmill.conformance import simple_api, wheels
@@ -29,11 +28,10 @@ from wheelmill.conformance.rule import (
     Violation,
     is_hash,
 )
-from wheelmill.conformance.rules import FILE_CHECKS, LIMITS, READABLE, RULES, Reading, read_detail, read_list
+from wheelmill.conformance.rules import FILE_CHECKS, READABLE, RULES, Reading, read_detail, read_list
 from wheelmill.errors import NetworkError, UnreadableError, UsageError, WheelmillError
 from wheelmill.index.serve import is_project_list, project_lists_below, root_of
 from wheelmill.names import ProjectName
-from wheelmill.system.isolated_call import CallLimits, call_isolated
 from wheelmill.system.progress import QUIET, Progress, number_of
 from wheelmill.web.concurrency import in_turn
 from wheelmill.web.credentials import is_secure, without_credentials
@@ -131,9 +129,6 @@ def _look_into(link: Link, file: IO[bytes] | io.RawIOBase) -> FileContents | Non
 MAX_KEPT: Final = 3_000_000
 """Projects, files and violations that pages may have together: about 3 GB of memory."""
 
-_IN_ONE_PROCESS: Final = 50
-"""Pages that are read by one process, which takes a third of a second to start."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReadPage:
@@ -141,13 +136,8 @@ class ReadPage:
 
     url: str
     """With a slash at its end."""
-    read: Callable[[Sequence[Document]], dict[str, Any]]
-    """Gives a `Reading` of its forms as plain values."""
-
-
-def _unread(url: str, why: str) -> Reading:
-    """Reading of a page that was not read, or not to its end."""
-    return Reading(violations=[READABLE.violation(url, f"the page {why}")])
+    read: Callable[[Sequence[Document]], Reading]
+    """Reads its forms."""
 
 
 MAX_PAGES: Final = 200
@@ -166,7 +156,6 @@ class IndexSurvey:
     fetcher: Fetcher
     everything: bool
     """Read all pages, and all bytes of all files, instead of a sample."""
-    limits: CallLimits
     progress: Progress
 
     def run(self, roots: Sequence[str], projects: Sequence[ProjectName]) -> ConformanceReport:
@@ -210,32 +199,20 @@ class IndexSurvey:
         )
 
     def _read(self, what: str, pages: Sequence[ReadPage]) -> Iterator[tuple[str, Reading]]:
-        """URL, without credentials, and reading of each page; `what` names the pages in the plural."""
+        """Request and read pages; yield the URL of each, without credentials. `what` names them in the plural."""
         kept = 0
-        calls = self._calls(what, pages)
-        for start in range(0, len(pages), _IN_ONE_PROCESS):
-            batch = pages[start : start + _IN_ONE_PROCESS]
-            answers: Iterator[Any] = repeat(None)
-            if kept <= MAX_KEPT:
-                answers = call_isolated(islice(calls, len(batch)), self.limits)
-            for page, answer in zip(batch, answers, strict=False):
-                url = without_credentials(page.url)
-                if kept > MAX_KEPT:
-                    reading = _unread(url, f"is not read: those before it have more than {MAX_KEPT} files and faults")
-                elif isinstance(answer, UnreadableError):
-                    reading = _unread(url, str(answer))
-                else:
-                    reading = Reading.of(answer)
-                kept += len(reading.projects) + len(reading.files) + len(reading.violations)
-                yield url, reading
-
-    def _calls(self, what: str, pages: Sequence[ReadPage]) -> Iterator[Callable[[], dict[str, Any]]]:
-        """Request pages, and yield the calls that read them."""
         connections = self.fetcher.politeness.connections
         answers = in_turn(lambda page: self.fetcher.get_page(page.url), pages, at_once=connections)
         for number, (page, forms) in enumerate(zip(pages, answers, strict=True), start=1):
             self.progress.line(f"{number} of {len(pages)} {what}")
-            yield partial(page.read, forms)
+            url = without_credentials(page.url)
+            if kept > MAX_KEPT:
+                problem = f"the page is not read: those before it have more than {MAX_KEPT} files and faults"
+                reading = Reading(violations=[READABLE.violation(url, problem)])
+            else:
+                reading = page.read(forms)
+            kept += len(reading.projects) + len(reading.files) + len(reading.violations)
+            yield url, reading
 
     def _slash(self, url: str) -> Iterator[Violation]:
         """Check a URL that lacks its slash."""
@@ -279,14 +256,13 @@ def check_url(
     projects: Sequence[ProjectName] = (),
     everything: bool = False,
     politeness: Politeness = Politeness(),  # noqa: B008 - frozen
-    limits: CallLimits = LIMITS,
     progress: Progress = QUIET,
     sleep: Sleep,
 ) -> ConformanceReport:
     """Check the index whose project list is at a URL, which may hold a user and a password.
 
     Without `projects`, it reads the list and the pages of all its projects. `everything` reads all pages, and all bytes
-    of all files, instead of a sample. `limits` apply to each page.
+    of all files, instead of a sample.
 
     Raises:
         UsageError: this is no URL.
@@ -302,9 +278,7 @@ def check_url(
     with client as fetcher:
         if not (answer := fetcher.first_byte(root)).status:
             raise NetworkError("index-unreachable", f"{answer.url} {answer.problem}")
-        return IndexSurvey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run(
-            [root], projects
-        )
+        return IndexSurvey(fetcher=fetcher, everything=everything, progress=progress).run([root], projects)
 
 
 def check_folder(
@@ -312,7 +286,6 @@ def check_folder(
     *,
     projects: Sequence[ProjectName] = (),
     everything: bool = False,
-    limits: CallLimits = LIMITS,
     progress: Progress = QUIET,
 ) -> ConformanceReport:
     """Check every index in a folder, as a static host would serve it.
@@ -331,9 +304,7 @@ def check_folder(
     lists = [f"{ORIGIN}/{quote(path)}/" for path in below]
     mounts = {f"all://{urlsplit(ORIGIN).hostname}": FolderTransport(root)}
     with Fetcher(ORIGIN, mounts=mounts, politeness=Politeness(rate=_UNBOUNDED), sleep=time.sleep) as fetcher:
-        report = IndexSurvey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run(
-            lists, projects
-        )
+        report = IndexSurvey(fetcher=fetcher, everything=everything, progress=progress).run(lists, projects)
     return replace(
         report,
         violations=tuple(map(_without_origin, report.violations)),

@@ -28,7 +28,8 @@ from platformdirs import user_config_path
 from wheelmill.errors import NetworkError, ProcessError, UnreadableError, UsageError
 from wheelmill.system import process
 from wheelmill.web.credentials import keep_credential, without_credentials
-from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Link, Page, absolute, with_sound_links
+from wheelmill.web.json_pages import read_project_detail
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Link, Page, absolute, read_html, with_sound_links
 
 if TYPE_CHECKING:
     from wheelmill.names import ProjectName
@@ -222,9 +223,6 @@ def _index() -> str:
 
 def _read(answer: Answer) -> Page:
     """Read a project's page, HTML or JSON."""
-    from wheelmill.web.json_pages import read_project_detail
-    from wheelmill.web.pages import read_html  # its parser takes long to load
-
     if not answer.ok:
         raise ValueError(answer.outcome)
     if answer.content_type in HTML_TYPES:

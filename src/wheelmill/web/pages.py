@@ -2,9 +2,8 @@
 
 https://packaging.python.org/en/latest/specifications/simple-repository-api/
 
-Any bytes can be parsed as HTML, but time and memory grow with the square of a crafted page: attributes of a tag are
-compared with each other, and open formatting elements are opened again in each paragraph. So a large page is read in an
-isolated process, within limits that no list of wheels reaches.
+Pages are read in this process: time and memory grow with their length, whatever is on them, up to limits that no list
+of wheels reaches.
 
 GitHub answers 502 or 504 for a page of releases with too many assets, and then a smaller page is requested.
 https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#timeouts
@@ -18,17 +17,15 @@ import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from itertools import pairwise
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlencode, urljoin, urlsplit, urlunsplit
-
-from msgspec import convert, to_builtins
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import is_sha256
 from wheelmill.system.files import MAX_FILENAME
 from wheelmill.web.credentials import Origin, without_credentials
+from wheelmill.web.html_tags import decode_html, read_tags, source_of_anchor, text_of_anchor
 
 HTML_TYPES: Final = ("text/html", "application/vnd.pypi.simple.v1+html")
 JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
@@ -136,6 +133,7 @@ def with_sound_links(page: Page, suffixes: tuple[str, ...]) -> Page:
         if wrong := next(_wrong(link, page.base, from_web=from_web), None):
             key, problem = wrong
             faults.append(Fault(key=key, problem=f"{printable(link.filename)} {problem}"))
+            check_count(faults)
         else:
             links.append(link)
             if link.text and link.text.endswith(suffixes) and last_part(link.text) != link.filename:
@@ -177,7 +175,7 @@ def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str
         return f"has the URL {printable(url)}, which is not a URL"
     if from_web and ":" not in url and not url.startswith("//"):  # relative to the page's base
         return None
-    if url.startswith("https://") and _is_web(url):
+    if url.startswith(("https://", "http://") if has_hash or base.startswith("http:") else "https://") and _is_web(url):
         return None
     goal = absolute(base, url)
     if goal is None or not _is_web(goal):
@@ -247,91 +245,95 @@ def last_part(url: str) -> str:
     return name
 
 
-MOST_SECONDS: Final = 10
-"""Seconds for reading a page. A list of 30,000 wheels takes a fiftieth."""
-MOST_MEMORY: Final = 1 << 30
-"""Bytes. A list of 30,000 wheels takes an eighth."""
+MAX_LINKS: Final = 2_000_000
+"""Links of a page; so many take 0.7 GB. The longest list has 700,000 projects."""
+MAX_FAULTS: Final = 10_000
+"""Faults of a page."""
+_WANTED: Final = {
+    "a": frozenset({"href", "data-requires-python", "data-core-metadata", "data-dist-info-metadata", "data-size"})
+    | {"data-upload-time", "data-yanked", "data-provenance", "data-gpg-sig"},
+    "base": frozenset({"href"}),
+    "meta": frozenset({"name", "content"}),
+}
+"""The tags that matter, and their attributes."""
+_DOCTYPE: Final = re.compile(rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<!doctype", re.IGNORECASE)
 
 
-def read_isolated(read: Callable[[bytes, str], Page], content: bytes, address: str) -> Page:
-    """Call `read`, which must be picklable, in an isolated process, or raise UnreadableError beyond the limits."""
-    from wheelmill.system.isolated_call import CallLimits, call_isolated  # not for cached pages
+def read_html(content: bytes, address: str) -> Page:
+    """Read a project list or a project's page from any source; any bytes are a page.
 
-    limits = CallLimits(seconds=MOST_SECONDS, memory=MOST_MEMORY)
-    (parts,) = call_isolated([partial(_parts_of_page, read, content, address)], limits)
-    if isinstance(parts, UnreadableError):
-        raise UnreadableError("page-invalid", f"the page {parts}")
-    if isinstance(parts, str):
-        raise UnreadableError("page-invalid", parts)
-    return convert(parts, Page)
-
-
-def _parts_of_page(read: Callable[[bytes, str], Page], content: bytes, address: str) -> object:
-    """Read a page; return its fields as plain JSON values, or the fault of the whole page."""
-    try:
-        return to_builtins(read(content, address))
-    except UnreadableError as error:
-        return str(error)
-
-
-_SMALL: Final = 8 << 10
-"""Bytes of a page that is read in this process: at most 0.1 s and 200 MB, whatever is in it."""
-
-
-def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
-    """Read a project list or a project's page from any source; a large one in an isolated process.
-
-    `address` is the URL after redirects. `texts` adds the anchors' texts, which takes time and few callers need. A page
-    that takes more time or memory than any list of wheels is an UnreadableError.
+    `address` is the URL after redirects. A page beyond the limits of any list of wheels is an UnreadableError.
     """
-    if len(content) <= _SMALL:
-        return parse_html(content, address, texts=texts)
-    return read_isolated(partial(parse_html, texts=texts), content, address)
-
-
-def parse_html(content: bytes, address: str, *, texts: bool = False) -> Page:
-    """Parse a page in this process; the only limit is a MemoryError. See `read_html`."""
-    from selectolax.lexbor import LexborHTMLParser, SelectolaxError  # most pages are JSON or cached
-
-    try:
-        tree = LexborHTMLParser(content)
-    except SelectolaxError:
-        raise MemoryError from None
     links: list[Link] = []
     faults: list[Fault] = []
-    metas: dict[str | None, str | None] = {}
+
+    def add(text: str, attributes: dict[str, str], _start: int, end: int) -> None:
+        links.append(_link(attributes, text_of_anchor(text, end), faults))
+        check_count(faults)
+
+    page = _read_tags(content, address, _WANTED, add)
+    return replace(page, links=links, faults=[*page.faults, *faults])
+
+
+def cut_html(content: bytes, address: str) -> tuple[Page, list[tuple[str, str]]]:
+    """Read a page without its links; returns their file names and sources, which `read_html` reads."""
+    anchors: list[tuple[str, str]] = []
+
+    def add(text: str, attributes: dict[str, str], start: int, end: int) -> None:
+        anchors.append((last_part(attributes["href"].partition("#")[0]), source_of_anchor(text, start, end)))
+
+    return _read_tags(content, address, _WANTED | {"a": frozenset({"href"})}, add), anchors
+
+
+def _read_tags(
+    content: bytes,
+    address: str,
+    wanted: Mapping[str, frozenset[str]],
+    add: Callable[[str, dict[str, str], int, int], None],
+) -> Page:
+    """Read what a page says of itself; `add` is called with its text, and an anchor's attributes, start and end."""
+    faults: list[Fault] = []
+    metas: dict[str, str] = {}
     base = None
-    for node in tree.css('a[href], base[href], meta[name^="pypi:"]'):  # one walk; of several bases the first counts
-        attributes = node.attributes
-        if node.tag == "a":
-            link = _link(attributes, faults)
-            links.append(link._replace(text=node.text(strip=True)) if texts else link)
-        elif node.tag == "meta":
-            metas.setdefault(attributes["name"], attributes.get("content"))
-        elif base is None:
-            base = absolute(address, attributes["href"] or "")
+    text, count = decode_html(content), 0
+    for name, attributes, start, end in read_tags(text, wanted):
+        if name == "meta":
+            if (key := attributes.get("name", "")).startswith("pypi:"):
+                metas.setdefault(key, attributes.get("content", ""))
+        elif "href" not in attributes:
+            continue
+        elif name == "a":
+            add(text, attributes, start, end)
+            count += 1
+            if count > MAX_LINKS:
+                raise UnreadableError("page-invalid", f"the page has more than {MAX_LINKS:,} links")
+        elif base is None:  # of several bases the first counts
+            base = absolute(address, attributes["href"])
             if base is None:
                 base = address
                 faults.append(Fault(key="base", problem=f"the page's base, {attributes['href']!r:.255}, is no URL"))
-    document = tree.root.parent if tree.root else None
     return Page(
         form=Form.HTML,
         base=base or address,
-        links=links,
+        links=(),
         faults=faults,
         version=metas.get("pypi:repository-version"),
         status=metas.get("pypi:project-status"),
         status_reason=metas.get("pypi:project-status-reason"),
-        has_doctype=bool(document and document.child and document.child.tag == "-doctype"),
+        has_doctype=_DOCTYPE.match(content) is not None,
     )
 
 
-def _link(attributes: Mapping[str, str | None], faults: list[Fault]) -> Link:
-    url, _, fragment = (attributes["href"] or "").partition("#")
+def check_count(faults: Sequence[Fault]) -> None:
+    """Refuse a page that has nearly nothing but faults."""
+    if len(faults) > MAX_FAULTS:
+        raise UnreadableError("page-invalid", f"the page has more than {MAX_FAULTS:,} faults")
+
+
+def _link(attributes: Mapping[str, str], text: str, faults: list[Fault]) -> Link:
+    url, _, fragment = attributes["href"].partition("#")
     filename = last_part(url)
     sha256 = fragment[7:] if fragment.startswith("sha256=") else None
-    if len(attributes) == 1 and sha256:  # fast path for most links
-        return Link(filename, url, sha256)
     function, equals, digest = fragment.partition("=")
     get = attributes.get
     core, legacy = get("data-core-metadata"), get("data-dist-info-metadata")
@@ -344,10 +346,11 @@ def _link(attributes: Mapping[str, str | None], faults: list[Fault]) -> Link:
         core,
         None if legacy == core else legacy,
         get("data-upload-time"),
-        (attributes["data-yanked"] or "") if "data-yanked" in attributes else None,
+        get("data-yanked"),
         {function: digest} if equals and sha256 is None else None,
         get("data-provenance"),
         get("data-gpg-sig"),
+        text,
     )
 
 

@@ -5,7 +5,7 @@ from tests.fuzz.mutation import mutated
 from tests.fuzz.pages import ADDRESS, look_at
 from tests.hostile_pages import NAMES, WHEEL
 from tests.page_server import links_page
-from wheelmill.client.sources.forms import read_page
+from wheelmill.client.sources.forms import read_group
 from wheelmill.errors import UnreadableError
 
 FULL = f"""<!DOCTYPE html><html><head><base href="/files/"><meta name="pypi:repository-version" content="1.4"></head>
@@ -17,8 +17,8 @@ WORDS += [b"<div>" * 5000, b"9" * 5000, b"\0", b"\xff", b"\xef\xbb\xbf", b"<!DOC
 
 
 def read(content: bytes) -> None:
-    """A parser makes a page of any bytes; one with a fault counts as refused."""
-    page = look_at(read_page(content, "text/html", ADDRESS))
+    """Any bytes are a page; one with a fault counts as refused."""
+    page = look_at(read_group(content, ADDRESS))
     if page.faults:
         raise UnreadableError("page-invalid", page.faults[0].problem)
 

@@ -1,12 +1,13 @@
 """Pages in JSON: of a project (PEP 691), and of GitHub's releases."""
 
 import json
+from dataclasses import replace
 
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated
 from tests.fuzz.pages import ADDRESS, answered, look_at
 from tests.hostile_pages import ANSWERS, ENTRY, WHEEL, page
-from wheelmill.client.sources.forms import read_page
+from wheelmill.client.sources.forms import read_group, read_listing
 from wheelmill.conformance.simple_api import check_json
 from wheelmill.web.json_pages import read_project_list
 
@@ -40,7 +41,9 @@ WORDS += [b"9" * 5000, b"[" * 2000, b'"hashes":{"sha256":', b"\xff"]
 def read(content: bytes) -> None:
     check_json(answered(content))
     read_project_list(content.replace(b'"files"', b'"projects"'), ADDRESS)
-    look_at(read_page(content, "application/json", ADDRESS))
+    page, groups = read_listing(content, "application/json", ADDRESS)
+    for links in groups.values():
+        look_at(replace(read_group(links, page.base), faults=page.faults))
 
 
 FORMAT = Format(inputs=mutated(SEEDS, WORDS), read=read)

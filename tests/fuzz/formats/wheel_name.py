@@ -20,7 +20,8 @@ WORDS = ["-", ".", "_", "+", "cu", "torch", "pt", "py3", "1!", "cp312", ".whl", 
 
 def read(name: str) -> None:
     page = Page(form=Form.HTML, base="https://index.example/", links=[Link(name, "x.whl")])
-    for group, links in group_links(with_sound_links(page, (".whl", VARIANTS_SUFFIX)).links).items():
+    sound = with_sound_links(page, (".whl", VARIANTS_SUFFIX))
+    for group, links in group_links((link.filename, link) for link in sound.links).items():
         assert group.project is not None
         assert is_label(group.variant) or group.variant in ("", VARIANTS_SUFFIX)
         BuiltFor.parse(group.local)

@@ -16,7 +16,7 @@ from wheelmill import cli
 from wheelmill.cli import COMMANDS
 from wheelmill.cli.shared.commands import print_json
 
-SLOW = ["pydantic", "httpx", "yaml", "rich.console", "selectolax", "sqlite3", "tomlkit", "packaging.requirements"]
+SLOW = ["pydantic", "httpx", "yaml", "rich.console", "sqlite3", "tomlkit", "packaging.requirements"]
 OF_LOCKS = ["email.parser", "packaging.metadata", "packaging.pylock", "wheelmill.client.lock.files"]
 
 

@@ -73,7 +73,7 @@ def candidates(names: Iterable[str], project: str = "demo", source: Source | Non
     """The candidates that a page with links to these names gives."""
     source = source or Source(name="page", kind=SourceKind.FIND_LINKS, url="http://page.test/")
     with PageCache(None) as cache:
-        groups = group_links(Link(name, name) for name in names)
+        groups = group_links((name, Link(name, name)) for name in names)
         cache.store(source.url, base=source.url, following=None, etag=None, modified=None, lifetime=0, groups=groups)
         torches = read_facts().torches_of
         place = ListingPlace(source=source, filled=source, url=source.url, torches=torches)

@@ -1,8 +1,6 @@
 """Indexes to check: in this process, or on a server and with pages read apart where the whole is run."""
 
-import json
-import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,12 +10,9 @@ from tests.broken_indexes import Spoil
 from tests.good_index import PAGE, Index, good_index
 from tests.simple_server import HTML, Answer, Server, ServerTransport, serving
 from tests.unit.index.conftest import release
-from wheelmill.conformance import survey
 from wheelmill.conformance.fetch import Fetcher, Politeness
 from wheelmill.conformance.rule import ConformanceReport
-from wheelmill.conformance.rules import LIMITS
 from wheelmill.conformance.survey import IndexSurvey, check_url
-from wheelmill.system.isolated_call import CallLimits, call_isolated
 from wheelmill.system.progress import QUIET
 
 __all__ = ["AT_ONCE", "Serve", "release"]
@@ -32,25 +27,6 @@ Serve = Callable[..., Server]
 def is_whole(config: pytest.Config) -> bool:
     """Whether checks ask servers that listen, and read pages in processes apart: that takes ten times as long."""
     return bool(config.getoption("--real") or config.getoption("--nightly"))
-
-
-def call_here(calls: Iterable[Callable[[], object]], _limits: CallLimits) -> Iterator[object]:
-    """Make calls in this process, as what is asked of another and what it answers would be written."""
-    for call in calls:
-        yield json.loads(json.dumps(pickle.loads(pickle.dumps(call))()))  # noqa: S301 - ours
-
-
-@pytest.fixture(autouse=True)
-def read_here(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
-    """Read pages in this process."""
-    if not is_whole(pytestconfig):
-        monkeypatch.setattr(survey, "call_isolated", call_here)
-
-
-@pytest.fixture
-def read_apart(read_here: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 - comes after it
-    """Read pages apart in any run."""
-    monkeypatch.setattr(survey, "call_isolated", call_isolated)
 
 
 @pytest.fixture
@@ -88,7 +64,7 @@ def check(server: Server) -> ConformanceReport:
         return check_url(root, politeness=AT_ONCE, sleep=lambda _seconds: None)
     mounts = {f"all://{HERE.removeprefix('http://')}": ServerTransport(server)}
     with Fetcher(root, mounts=mounts, politeness=AT_ONCE, sleep=lambda _seconds: None) as fetcher:
-        return IndexSurvey(fetcher=fetcher, everything=False, limits=LIMITS, progress=QUIET).run([root], ())
+        return IndexSurvey(fetcher=fetcher, everything=False, progress=QUIET).run([root], ())
 
 
 def numbers(report: ConformanceReport) -> list[str]:

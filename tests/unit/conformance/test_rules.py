@@ -10,7 +10,7 @@ from tests.good_index import Index
 from tests.near_misses import NEAR_MISSES
 from tests.unit.conformance.conftest import Serve, check, detail, numbers
 from wheelmill.conformance.rule import Rule
-from wheelmill.conformance.rules import LIMITS, READABLE, RULES
+from wheelmill.conformance.rules import READABLE, RULES
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,6 @@ def test_what_is_not_read_to_its_end_is_found_and_nothing_else(serve: Serve) -> 
 def test_every_rule_is_broken_by_one_index_and_nearly_by_another() -> None:
     every = {rule.number for rule in RULES}
     assert BROKEN.keys() == NEAR_MISSES.keys() == every
-
-    assert f"{LIMITS.seconds} s of CPU time and {LIMITS.memory >> 20} MiB of memory" in READABLE.text
 
 
 def test_an_attribute_is_looked_at_as_it_is_quoted(serve: Serve) -> None:

@@ -18,7 +18,6 @@ CONFINED = {
     "build/source.py: apply_patches": "patch reads and writes the source",
     "installers/environments.py: VirtualEnvironment.pip_install": "a dependency may have only a source distribution",
     "smoke/environment.py: LocalEnvironment.run": "the wheel is imported",
-    "system/isolated_call.py: _run": "parsers in C read pages and wheels",
 }
 """Foreign, and in the sandbox where this machine has one."""
 

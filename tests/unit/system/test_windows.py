@@ -3,16 +3,14 @@
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from wheelmill.errors import ProcessError, UnreadableError
+from wheelmill.errors import ProcessError
 from wheelmill.system import process
 from wheelmill.system.files import atomic_write
 from wheelmill.system.folders import sweep, temporary_folder
-from wheelmill.system.isolated_call import CallLimits, call_isolated
 from wheelmill.system.locks import hold
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="Windows alone has these calls")
@@ -122,13 +120,3 @@ def test_what_a_program_leaves_running_ends_with_it(tmp_path: Path) -> None:
     size = ticks.stat().st_size
     time.sleep(1)
     assert size == ticks.stat().st_size > 0
-
-
-def test_a_call_that_hangs_is_ended() -> None:
-    (answer,) = call_isolated([partial(time.sleep, 300)], CallLimits(seconds=5))
-    assert isinstance(answer, UnreadableError)
-    assert str(answer) == "takes more than 5 s"
-
-
-def test_a_call_apart_returns() -> None:
-    assert list(call_isolated([partial(max, 1, 2)], CallLimits())) == [2]

@@ -21,7 +21,8 @@ from wheelmill.config.model.sources import PLACEHOLDERS
 from wheelmill.errors import UnreadableError, WheelmillError
 from wheelmill.names import ProjectName, Sha256, is_sha256, project_name
 from wheelmill.web.budget import Budget
-from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, LARGEST, Link, absolute
+from wheelmill.web.json_pages import read_project_list
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, LARGEST, Link, absolute, read_html
 from wheelmill.wheel.label import BuiltFor, Torches
 from wheelmill.wheel.name import VARIANTS_SUFFIX, WHEEL_SUFFIX, VariantLabel, read_tags, split_label
 
@@ -230,9 +231,6 @@ def known_projects(
 
 def _ask_for_list(web: Web, url: str) -> set[ProjectName]:
     """Ask a simple index for its list of projects; empty if it gives none."""
-    from wheelmill.web.json_pages import read_project_list  # not for what the cache has
-    from wheelmill.web.pages import read_html
-
     answer = web.get(f"{url.rstrip('/')}/", accept=f"{JSON_TYPE}, {HTML_TYPES[0]};q=0.1", limit=_LARGEST)
     if not answer.ok:
         return set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sqlite3
 import time
@@ -14,13 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from msgspec.json import decode, encode
+
 from wheelmill.client.records import LookupOutcome
-from wheelmill.client.sources.forms import LinkGroup
+from wheelmill.client.sources.forms import LinkGroup, read_group, read_listing
 from wheelmill.errors import NetworkError, UnreadableError, WheelmillError
 from wheelmill.system.progress import QUIET, Progress, number_of
 from wheelmill.web.budget import Budget
 from wheelmill.web.credentials import Origin, github_api, variables_for, without_credentials
-from wheelmill.web.pages import JSON_TYPE, Link
+from wheelmill.web.pages import JSON_TYPE, Fault, Link
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Answer, Web
@@ -43,7 +44,7 @@ _KEPT: Final = Link._fields.index("yanked") + 1
 """The fields of a link that are kept; nothing is chosen by the others."""
 _PATIENCE: Final = 2.0
 """Seconds to wait for other users of the database. A page is written in a fraction of one."""
-_VERSION: Final = 5
+_VERSION: Final = 6
 """The version of the schema and the meaning of its rows; a database of another version is replaced."""
 
 
@@ -116,7 +117,7 @@ class PageCache:
     ) -> None:
         """Replace the page that was requested at a URL; see `CachedPage`.
 
-        ``lifetime`` is in seconds. ``groups`` are lists of links, or pages of HTML with nothing but sound links.
+        ``lifetime`` is in seconds. ``groups`` are lists of links, or pages of their anchors.
         """
 
         def change(database: sqlite3.Connection) -> None:
@@ -160,14 +161,26 @@ class PageCache:
             return bool(self._rows("SELECT 1 FROM groups WHERE page = ? AND project = ? LIMIT 1", page, project))
         return bool(self._rows("SELECT 1 FROM groups WHERE page = ? LIMIT 1", page))
 
-    def links(self, group: int) -> Iterator[Link]:
-        """The links of one group."""
-        ((kept,),) = self._rows("SELECT links FROM groups WHERE rowid = ?", group)
-        if isinstance(kept, str):
-            return (Link(*row) for row in json.loads(kept))
-        from wheelmill.web.pages import parse_html  # not for pages in JSON
+    def links(self, group: int) -> Iterable[Link]:
+        """Read the links of one group, and warn of those that must not be chosen."""
+        query = "SELECT links, url, base FROM groups JOIN pages ON page = id WHERE groups.rowid = ?"
+        ((kept, url, base),) = self._rows(query, group)
+        links = kept if isinstance(kept, bytes) else [Link(*row) for row in decode(kept)]
+        try:
+            page = read_group(links, base)
+        except UnreadableError as error:
+            self.warnings.append(f"{url}: {error}")
+            return ()
+        self.warn_of(url, page.faults)
+        return page.links
 
-        return iter(parse_html(kept, "").links)  # plain links, so this is quick
+    def warn_of(self, url: str, faults: Sequence[Fault]) -> None:
+        """Warn of the faults of a page, each once."""
+        problems = [fault.problem for fault in faults[:_MAX_FAULTS]]
+        if len(faults) > _MAX_FAULTS:
+            problems.append(f"has {number_of(len(faults) - _MAX_FAULTS, 'more fault')}")
+        warnings = dict.fromkeys(f"{url}: {problem}" for problem in problems)
+        self.warnings += (warning for warning in warnings if warning not in self.warnings)
 
     def fact(self, key: str) -> str | None:
         """Read a text by its key, which names its content, such as a hash; None if there is none."""
@@ -201,8 +214,10 @@ class PageCache:
 
 
 def _text_of_links(links: Sequence[Link]) -> str:
-    kept = [(link.filename, without_credentials(link.url), *link[2:_KEPT]) for link in links]
-    return json.dumps(kept, separators=(",", ":"))
+    text = encode([link[:_KEPT] for link in links]).decode()
+    if "@" in text:
+        text = encode([(link[0], without_credentials(link[1]), *link[2:_KEPT]) for link in links]).decode()
+    return text
 
 
 def _open_file(path: Path) -> sqlite3.Connection:
@@ -379,8 +394,6 @@ class Pages:
         self._missed[url] = PageOutcome(outcome=outcome, url=url, detail=f"{detail}{stands_in}")
 
     def _keep(self, url: str, answer: Answer) -> None:
-        from wheelmill.client.sources.forms import read_listing  # not for what is fresh
-
         self._answered.add(url)
         lifetime = _lifetime(answer.headers.get("Cache-Control", ""))
         if answer.status == HTTPStatus.NOT_MODIFIED:
@@ -393,14 +406,11 @@ class Pages:
             self._miss(url, *_refusal(answer))
             return
         try:
-            page = read_listing(answer.content, answer.content_type, answer.url)
+            page, groups = read_listing(answer.content, answer.content_type, answer.url)
         except UnreadableError as error:
             self._miss(url, LookupOutcome.NOT_AN_INDEX, str(error))
             return
-        problems = [fault.problem for fault in page.faults[:_MAX_FAULTS]]
-        if len(page.faults) > _MAX_FAULTS:
-            problems.append(f"has {number_of(len(page.faults) - _MAX_FAULTS, 'more fault')}")
-        self.warnings += (f"{url}: {problem}" for problem in problems)
+        self.cache.warn_of(url, page.faults)
         self.cache.store(
             url,
             base=page.base,
@@ -408,7 +418,7 @@ class Pages:
             etag=answer.headers.get("ETag"),
             modified=_last_change(answer),
             lifetime=lifetime,
-            groups=page.groups,
+            groups=groups,
         )
 
 

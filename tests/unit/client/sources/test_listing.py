@@ -17,7 +17,7 @@ from wheelmill.client.sources.forms import LinkGroup, group_links
 from wheelmill.client.sources.listing import ListingPlace, VariantWheel, candidates_of, places_of, variant_wheels
 from wheelmill.client.sources.pages import PageCache, Pages
 from wheelmill.names import CudaVersion, Platform, TorchVersion, project_name, read_requirement, words_like
-from wheelmill.web.pages import JSON_TYPE, Link
+from wheelmill.web.pages import JSON_TYPE
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import VARIANTS_SUFFIX
 
@@ -306,4 +306,4 @@ def test_they_come_from_the_cache_too(server: PageServer, tmp_path: Path) -> Non
     ],
 )
 def test_what_links_have_in_common_says_the_variant(name: str, group: LinkGroup | None) -> None:
-    assert list(group_links([Link(name, name)])) == ([group] if group else [])
+    assert list(group_links([(name, name)])) == ([group] if group else [])
