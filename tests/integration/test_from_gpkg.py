@@ -1,4 +1,4 @@
-"""What docs/from-gpkg.md has for each word of gpkg is run: here, or by the test that is named."""
+"""What docs/compared.md has for each word of gpkg is run: here, or by the test that is named."""
 
 import ast
 from pathlib import Path

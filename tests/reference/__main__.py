@@ -2,20 +2,32 @@
 
 import json
 import sys
+from pathlib import Path
 
 from tests.commands import ROOT
 from tests.reference.commands import commands_page
+from tests.reference.compatibility import compatibility_page
 from tests.reference.formats import json_page, manifest_page
 from tests.reference.outputs import outputs
+from tests.reference.pictures import pictures
 from tests.reference.schemas import broken_promises, content_of, file_of, schema_of
 
 REFERENCE = ROOT / "docs" / "reference"
+PICTURES = ROOT / "docs" / "pictures"
 
 
-def generated() -> dict[str, str]:
-    """The content of every file that is made, by its path below docs/reference."""
-    pages = {"commands.md": commands_page(), "json.md": json_page(), "manifest.md": manifest_page()}
-    return pages | {f"schemas/{file_of(name)}": content_of(name) for name in outputs()}
+def generated() -> dict[Path, str]:
+    """The content of every file that is made."""
+    pages = {
+        "commands.md": commands_page(),
+        "compatibility.md": compatibility_page(),
+        "json.md": json_page(),
+        "manifest.md": manifest_page(),
+    }
+    schemas = {f"schemas/{file_of(name)}": content_of(name) for name in outputs()}
+    return {REFERENCE / name: text for name, text in (pages | schemas).items()} | {
+        PICTURES / name: text for name, text in pictures().items()
+    }
 
 
 def broken() -> dict[str, list[str]]:
@@ -34,21 +46,17 @@ def _base_of(name: str) -> str:
     return name.partition("/")[0]
 
 
-def stale() -> dict[str, str]:
+def stale() -> dict[Path, str]:
     """The content of the files that are missing or not current."""
-
-    def is_current(name: str, text: str) -> bool:
-        return (REFERENCE / name).exists() and (REFERENCE / name).read_text() == text
-
-    return {name: text for name, text in generated().items() if not is_current(name, text)}
+    return {path: text for path, text in generated().items() if not path.exists() or path.read_text() != text}
 
 
 if __name__ == "__main__":
     if promises := broken():
         lines = [f"{name}: {', '.join(lost)}" for name, lost in promises.items()]
         sys.exit("\n".join((*lines, "Programs rely on these: give such an output another number.")))
-    for name, text in stale().items():
+    for path, text in stale().items():
         if sys.argv[1:] == ["--write"]:
-            (REFERENCE / name).parent.mkdir(parents=True, exist_ok=True)
-            (REFERENCE / name).write_text(text)
-        print(name)  # noqa: T201 - the result
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        print(path.relative_to(ROOT))  # noqa: T201 - the result

@@ -1,4 +1,4 @@
-"""Every flag of gpkg 0.4.3 has a row in docs/from-gpkg.md, and what the row names exists here."""
+"""Every flag of gpkg 0.4.3 has a row in docs/compared.md, and what the row names exists here."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import typer.main
 
 from wheelmill.cli import COMMANDS, application
 
-TABLE = Path(__file__).parents[2] / "docs" / "from-gpkg.md"
+TABLE = Path(__file__).parents[2] / "docs" / "compared.md"
 
 GPKG = {
     *("gpkg PKG...", "gpkg add PKG...", "gpkg install", "gpkg test"),

@@ -3,18 +3,23 @@
 import re
 from copy import deepcopy
 from fnmatch import fnmatchcase
+from xml.etree import ElementTree as ET
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from tests.reference.__main__ import REFERENCE, broken, stale
+from tests.reference.compatibility import compatibility_page, span
 from tests.reference.described import described
 from tests.reference.exits import EXITS
 from tests.reference.formats import WHERE, printed_by
 from tests.reference.outputs import outputs
+from tests.reference.pictures import WIDTH, pictures
 from tests.reference.schemas import Schema, broken_promises, schema_of
 from tests.reference.variables import variables_named, variables_read
 from wheelmill import cli, errors
+from wheelmill.config.load import load_compatibility
+from wheelmill.wheel.gpu_code import CARDS
 
 SOURCE = REFERENCE.parents[1] / "src" / "wheelmill"
 
@@ -31,6 +36,27 @@ def test_no_published_schema_loses_what_it_promised() -> None:
 
 def test_what_is_made_is_current() -> None:
     assert [*stale()] == [], "python -m tests.reference --write"
+
+
+@pytest.mark.parametrize("name", pictures())
+def test_a_picture_is_xml_whose_text_stays_within_it(name: str) -> None:
+    root = ET.fromstring(pictures()[name])  # noqa: S314 - our own
+    lines = [
+        (int(line.attrib["x"]), "".join(line.itertext())) for line in root.iter("{http://www.w3.org/2000/svg}text")
+    ]
+    assert lines
+    assert [line for x, line in lines if x + WIDEST * len(line) > WIDTH] == []
+
+
+def test_every_cuda_torch_and_gpu_has_a_row() -> None:
+    page, facts = compatibility_page(), load_compatibility(SOURCE.parents[1] / "config")
+    assert [cuda for cuda in facts.cuda.releases if f"\n| {cuda} | " not in page] == []
+    assert [torch for torch in facts.torch.releases if f"\n| {torch} | " not in page] == []
+    assert [gpu for gpu in CARDS if f"| {gpu} (`{gpu.sm}`) |" not in page] == []
+
+
+def test_values_with_a_gap_are_listed() -> None:
+    assert [span(values, [1, 2, 3, 4]) for values in ([], [1], [1, 2, 3], [1, 3])] == ["none", "1", "1 to 3", "1, 3"]
 
 
 @pytest.mark.parametrize("name", outputs())
@@ -74,6 +100,9 @@ def test_every_variable_of_ours_that_a_workflow_or_a_script_names_is_explained()
     explained = [name for page in pages for name in re.findall(r"`(WHEELMILL_[A-Z_]+\*?)`", page.read_text())]
     assert {name for name in variables_named() if not any(fnmatchcase(name, each) for each in explained)} == set()
 
+
+WIDEST = 7.8
+"""Pixels of a letter that are enough for every font here."""
 
 OLD = schema_of("wheelmill.resolve/1")
 
