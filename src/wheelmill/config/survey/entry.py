@@ -371,8 +371,11 @@ def _imports(facts: Facts) -> Iterator[Guess]:
 def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     """Return modules that must be importable: the declared ones, else those CMake makes, else the package itself."""
     registered = facts.native.operators and not facts.native.modules
-    those_of_cuda_first = sorted(facts.extensions, key=lambda each: "CUDAExtension" not in each.kinds)
-    named = ((name, each.line) for each in those_of_cuda_first for name in each.modules)
+    of_cuda_first = sorted(facts.extensions, key=lambda each: "CUDAExtension" not in each.kinds)
+    together = [
+        each for each in of_cuda_first if each.function == of_cuda_first[0].function
+    ]  # others may be another mode
+    named = ((name, each.line) for each in together for name in each.modules)
     declared = {name: line for name, line in named if all(map(_is_module, name.split(".")))}
     if declared and not registered:
         return [*declared], facts.at_setup(next(iter(declared.values()))), "the names of its extensions"

@@ -215,6 +215,8 @@ class ExtensionCall:
     """Libraries that it may link to."""
     limited: bool
     """True if it keeps to Python's stable ABI."""
+    function: str
+    """Function that declares it; empty at module level."""
     line: int
 
 
@@ -275,6 +277,7 @@ class SetupScript(Script):
                         sources=self.texts(given.get("sources")),
                         libraries=self.texts(given.get("libraries")),
                         limited=isinstance(limited, ast.Constant) and limited.value is True,
+                        function=getattr(self._scope_of(call), "name", ""),
                         line=call.lineno,
                     )
                 )

@@ -235,6 +235,16 @@ def test_of_many_extensions_those_for_cuda_are_imported(source: Source) -> None:
     assert tests[:3] == ["torch", "demo.gpu", "demo.cpu_0"]
 
 
+def test_extensions_of_another_mode_are_not_imported(source: Source) -> None:
+    setup = (
+        "import os\nfrom setuptools import setup\nfrom torch.utils.cpp_extension import CUDAExtension\n"
+        'def usual():\n    return [CUDAExtension("demo._C", ["csrc/ops.cu"])]\n'
+        'def stable():\n    return [CUDAExtension("demo._C_cuda", ["csrc/ops.cu"])]\n'
+        'setup(name="demo", ext_modules=stable() if os.getenv("STABLE") else usual())\n'
+    )
+    assert entry(source(**{"setup.py": setup, "csrc/ops.cu": KERNEL}))["test_import"] == ["torch", "demo._C"]
+
+
 def test_libraries_to_link_are_components_or_named(source: Source) -> None:
     setup = CUDA_SETUP.replace('["csrc/ops.cu"]', '["csrc/ops.cu"], libraries=["nvjpeg", "cublas", "cudart", "metis"]')
     facts = source(**{"setup.py": setup, "csrc/ops.cu": KERNEL})
