@@ -73,11 +73,16 @@ def test_everything_that_ships_fits_a_screen_and_nothing_is_hidden(plan: Command
 
 def test_the_estimate_says_which_hours_are_a_prior_and_which_a_guess(plan: Command) -> None:
     wanted = ("--python", "3.12", "--cuda", "13.0", "--torch", "2.11", "--platform", "linux_x86_64")
-    shown = " ".join(plan("causal-conv1d", "natten", *wanted).stdout.split())
+    shown = " ".join(plan("causal-conv1d", "natten", "torchsparse", *wanted).stdout.split())
     assert "~0.3 of them for 1 wheel, " in shown
-    assert "?0.8 of them for 1 wheel, guessed: 600 seconds" in shown
+    assert "?2.3 of them for 1 wheel, by the number of files" in shown
+    assert "??0.5 of them for 1 wheel, guessed: 454 seconds" in shown
     content = json.loads(plan("causal-conv1d", *wanted, "--json").stdout)
     assert content["estimate"]["machine_hours"] == content["estimate"]["shares"]["prior"]["machine_hours"] == 0.31
+
+
+def test_the_fit_of_the_estimate_is_printed_on_request(plan: Command) -> None:
+    assert "causal-conv1d 474 279 1.70" in " ".join(plan("natten", "-v").stdout.split())
 
 
 def test_an_unknown_project_is_a_usage_error_that_names_those_like_it(plan: Command) -> None:

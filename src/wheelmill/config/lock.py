@@ -31,6 +31,7 @@ from wheelmill.config.model import (
     without_torch,
 )
 from wheelmill.config.pyproject import MAX_BYTES, PKG_INFO, Pyproject
+from wheelmill.config.survey.tree import count_code
 from wheelmill.config.yaml import adapter_of
 from wheelmill.errors import ProcessError, UnreadableError, UsageError, WheelmillError
 from wheelmill.installers.environments import cached_sdist
@@ -201,7 +202,7 @@ def _looked_up(package: Package, kept: Sources) -> Sources:
 
 
 def _with_requirements(package: Package, source: LockedSource, *, is_new: bool) -> LockedSource:
-    """Add the requirements in a source's files; a commit is only fetched for those of its build."""
+    """Add the requirements in a source's files, and its code; a commit is only fetched for those of its build."""
     is_isolated = package.build_args.isolation
     if not (is_isolated and source.requires is None) and not (is_new and isinstance(source, LockedSdist)):
         return source
@@ -209,7 +210,8 @@ def _with_requirements(package: Package, source: LockedSource, *, is_new: bool) 
         folder = _unpack(package, source, place)
         pyproject = Pyproject.read(folder)
         requires = pyproject.requires if is_isolated else source.requires
-        return replace(source, requires=requires, requires_dist=_bounds_in(folder, pyproject))
+        code = count_code(folder, package.patches)
+        return replace(source, requires=requires, requires_dist=_bounds_in(folder, pyproject), code=code)
     return source
 
 

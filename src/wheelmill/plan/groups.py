@@ -1,7 +1,7 @@
 """Groups, shards and estimates: the division of targets among jobs, and the expected cost.
 
 Cells of a group differ only in Python and share a job and its compiler cache. Groups of a shard are one matrix of jobs,
-whose wheels are released together. Costs come from published wheels, else from package entries, else from a guess.
+whose wheels are released together. Costs come from published wheels, else from package entries, else from the source.
 """
 
 from __future__ import annotations
@@ -13,17 +13,14 @@ from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from wheelmill.config.model import MAX_JOBS
+from wheelmill.config.model import MAX_JOBS, LockedCommit, LockedSdist, SourceCode
 from wheelmill.names import ProjectName
+from wheelmill.plan import code_cost
 from wheelmill.plan.targets import BuildTarget, Cell, PastBuilds, Plan, Skip
 from wheelmill.wheel.platforms import PLATFORMS
 
 LONGEST_JOB: Final = 5 * 3600
 """Seconds after which a job of the workflows stops its builds, before its host ends it."""
-
-_FURTHER_PYTHON: Final = 0.15
-"""Cost of a further Python relative to the first one, whose objects are in the compiler cache (docs/performance.md, two
-Pythons in one group)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +46,7 @@ class Group:
         package = self.targets[0].package
         if package.shards_per_wheel:
             return package.shards_per_wheel
-        seconds = self.seconds_of(package.seconds or 0)
+        seconds = self.seconds_of((package.seconds or 0) * len(self.targets[0].architectures))
         return 1 if seconds <= LONGEST_JOB else min(MAX_JOBS, math.ceil(seconds / LONGEST_JOB) + 1)
 
     @property
@@ -57,9 +54,15 @@ class Group:
         """Number of artifacts that its jobs upload: parts, wheels, a report, certificates of a GPU, attestations."""
         return 4 + (self.parts if self.parts > 1 else 0)
 
-    def seconds_of(self, one: int) -> float:
-        """Return the seconds for all its wheels in one job, given those of the first for each GPU architecture."""
-        return one * len(self.targets[0].architectures) * (1 + _FURTHER_PYTHON * (len(self.targets) - 1))
+    def seconds_of(self, first: float) -> float:
+        """Return the seconds for all its wheels in one job, given those of the first."""
+        return first * (1 + code_cost.further_python(self.code) * (len(self.targets) - 1))
+
+    @property
+    def code(self) -> SourceCode | None:
+        """Code of its source; None if the lock does not know it."""
+        source = self.targets[0].source
+        return source.code if isinstance(source, LockedSdist | LockedCommit) else None
 
 
 def groups_of(plan: Plan) -> tuple[Group, ...]:
@@ -170,11 +173,9 @@ def divide(items: Iterable[Item], load_of: Callable[[Item], Load], limit: Load) 
     return tuple(divided)
 
 
-GUESSED_SECONDS: Final = 600
-"""For each GPU architecture of a wheel of which nothing is known: between those that docs/performance.md has."""
-
 GUESSED_SIZE: Final = 64_000_000
-"""Bytes, the same: a wheel of flash-attn, the largest that ships, has 250 MB for four. Too many make small shards."""
+"""Bytes for each GPU architecture: a wheel of flash-attn, the largest that ships, has 250 MB for four. Too many make
+small shards."""
 
 _SET_UP: Final = 0.1
 """Hours of each job of a wheel that several compile, beside compiling: images, torch, linking, clean environments."""
@@ -187,8 +188,19 @@ class Basis(StrEnum):
     """Average of published wheels of the project."""
     PRIOR = "prior"
     """``seconds`` of its entry in ``packages.yml``."""
+    CODE = "code"
+    """Code of the source in ``packages.lock``."""
     GUESS = "guess"
-    """`GUESSED_SECONDS` for each GPU architecture."""
+    """`TYPICAL_SECONDS` for each GPU architecture."""
+
+
+_SPREADS: Final[Mapping[Basis, float]] = {
+    Basis.MEASURED: 1,
+    Basis.PRIOR: code_cost.SPREAD_OF_PRIOR,
+    Basis.CODE: code_cost.SPREAD_BY_CODE,
+    Basis.GUESS: code_cost.SPREAD_OF_TYPICAL,
+}
+"""Factor that the hours may be off by, either way."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,6 +227,10 @@ class Estimate:
     """Hours of all machines together."""
     hours: float
     """Until the last machine is done, when long jobs start first."""
+    hours_low: float
+    """The same if every job is as short as it may be by its evidence."""
+    hours_high: float
+    """The same if every job is as long."""
     size: int
     """Bytes of the wheels that published ones tell of."""
     shares: Mapping[Basis, Share]
@@ -233,21 +249,25 @@ class Cost:
 
 
 def cost_of(group: Group, past: PastBuilds) -> Cost:
-    """Estimate the cost of a group by published wheels, else by its package's entry, else by a guess.
+    """Estimate the cost of a group by published wheels, else by its package's entry, its code, or a guess.
 
     Published wheels lack the hours of a group that several jobs compile: they record the last job's time.
     """
     first, wheels, parts = group.targets[0], len(group.targets), group.parts
+    architectures = len(first.architectures)
     known = past.get(first.cell.project)
     if known and not (parts > 1 and first.package.seconds):
         basis, hours = Basis.MEASURED, wheels * known.seconds / 3600
+    elif first.package.seconds:
+        basis, hours = Basis.PRIOR, group.seconds_of(first.package.seconds * architectures) / 3600
+    elif group.code:
+        basis, hours = Basis.CODE, group.seconds_of(code_cost.seconds_of_code(group.code, architectures)) / 3600
     else:
-        basis = Basis.PRIOR if first.package.seconds else Basis.GUESS
-        hours = group.seconds_of(first.package.seconds or GUESSED_SECONDS) / 3600
+        basis, hours = Basis.GUESS, group.seconds_of(code_cost.TYPICAL_SECONDS * architectures) / 3600
     return Cost(
         basis=basis,
         jobs=[hours] if parts == 1 else [*[hours / parts + _SET_UP] * parts, _SET_UP],
-        size=wheels * (known.size if known else GUESSED_SIZE * len(first.architectures)),
+        size=wheels * (known.size if known else GUESSED_SIZE * architectures),
     )
 
 
@@ -257,14 +277,24 @@ def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Est
     costs = [(len(group.targets), cost_of(group, past)) for group in groups_of(plan)]
     by_job = [hours for _, cost in costs for hours in cost.jobs]
     machines = max(1, min(runners or len(by_job), len(by_job)))
-    in_turn = [cost.jobs[0] + cost.jobs[-1] for _, cost in costs if len(cost.jobs) > 1]
+
+    def hours_if(direction: int) -> float:
+        """Return the hours until all is done, with each job as long as its evidence says, or off by its spread."""
+        scaled = [[hours * _SPREADS[cost.basis] ** direction for hours in cost.jobs] for _, cost in costs]
+        in_turn = [jobs[0] + jobs[-1] for jobs in scaled if len(jobs) > 1]
+        return max([_until_the_last([hours for jobs in scaled for hours in jobs], machines), *in_turn])
+
+    low, hours, high = sorted(map(hours_if, (-1, 0, 1)))  # shorter jobs may end later when their order changes
+
     return Estimate(
         wheels=len(known),
         unknown=len(plan.targets) - len(known),
         jobs=len(by_job),
         runners=machines,
         machine_hours=sum(by_job),
-        hours=max([_until_the_last(by_job, machines), *in_turn]),
+        hours=hours,
+        hours_low=low,
+        hours_high=high,
         size=sum(each.size for each in known),
         shares={
             basis: Share(

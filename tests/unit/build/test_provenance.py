@@ -27,7 +27,7 @@ from wheelmill.build.provenance import (
     this_machine,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.model import LockedCommit, LockedSdist
+from wheelmill.config.model import LockedCommit, LockedSdist, SourceCode
 from wheelmill.errors import IntegrityError
 from wheelmill.names import Architecture, PythonVersion, Sha256, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import BuildTarget, KnownFailure
@@ -123,7 +123,8 @@ def test_what_is_only_planned_does_not_decide_how_a_build_goes() -> None:
     source = LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("1" * 64))
     for_newer = replace(source, requires_python=SpecifierSet(">=3.10"))
     for_some = replace(for_newer, requires_dist=("torch<2.14",))
-    targets = [replace(TARGET, source=each) for each in (source, for_newer, for_some)]
+    counted = replace(source, code=SourceCode(cuda_files=1, includes_python=True))
+    targets = [replace(TARGET, source=each) for each in (source, for_newer, for_some, counted)]
     assert len(set(map(of_target, targets))) == len(set(map(source_identity, targets))) == 1
     commit = LockedCommit(git="https://git.example/demo", ref="v1.0", commit="a" * 40)
     others = [replace(TARGET, source=each) for each in (commit, replace(commit, requires_dist=("torch<2.14",)))]

@@ -28,7 +28,7 @@ from tests.wheels import write_wheel
 from wheelmill.config import lock
 from wheelmill.config.load import load_config
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
-from wheelmill.config.model import Config, Lock, LockedRequirement, LockedRequirements
+from wheelmill.config.model import Config, Lock, LockedRequirement, LockedRequirements, SourceCode
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, Sha256, project_name
 from wheelmill.web.pages import Link
@@ -161,6 +161,17 @@ def test_the_torches_and_cudas_of_a_source_are_locked_unless_its_build_computes_
     locked = load_config(tmp_path).lock.sdists[DEMO]
     assert locked[V20].requires_dist == kept
     assert locked[V10] == LOCKED
+
+
+def test_the_code_of_a_source_is_locked_and_read_back(
+    config: Config, files: dict[str, str], offer: Offer, tmp_path: Path
+) -> None:
+    files |= {"a.cu": "", "a.cpp": "#include <Python.h>"}
+    offer("demo-2.0.tar.gz")
+    write_lock(lock_packages(config, [DEMO]).lock, tmp_path / "packages.lock")
+    locked = load_config(tmp_path).lock.sdists[DEMO]
+    assert locked[V20].code == SourceCode(cuda_files=1, bindings=1, includes_python=False)
+    assert locked[V10].code is None
 
 
 def test_a_source_that_its_build_refuses_is_locked_without_its_requirements(

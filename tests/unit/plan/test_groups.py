@@ -11,7 +11,7 @@ import yaml
 from tests.commands import ROOT
 from tests.unit.plan.conftest import requiring, target
 from tests.unit.plan.examples import CUDA_12, PACKAGE
-from wheelmill.config.model import MAX_JOBS
+from wheelmill.config.model import MAX_JOBS, LockedSdist, SourceCode
 from wheelmill.names import (
     Architecture,
     PythonVersion,
@@ -22,8 +22,8 @@ from wheelmill.names import (
     project_version,
 )
 from wheelmill.pipeline.matrix_plan import group_content, matrix_content
+from wheelmill.plan.code_cost import COMPILATION_SECONDS, TYPICAL_SECONDS
 from wheelmill.plan.groups import (
-    GUESSED_SECONDS,
     GUESSED_SIZE,
     SHARD,
     Basis,
@@ -237,10 +237,13 @@ def test_wheels_cost_what_those_of_their_project_cost() -> None:
         runners=1,
         machine_hours=2.0,
         hours=2.0,
+        hours_low=2.0,
+        hours_high=2.0,
         size=40,
         shares={
             Basis.MEASURED: Share(wheels=2, machine_hours=2.0),
             Basis.PRIOR: NOTHING,
+            Basis.CODE: NOTHING,
             Basis.GUESS: NOTHING,
         },
     )
@@ -251,7 +254,7 @@ def test_a_project_that_was_never_built_is_guessed_by_its_gpu_architectures() ->
     built = replace(target(), architectures=(Architecture(8, 0), Architecture(9, 0)))
     cost = estimate(Plan(targets=(built,), skips=()), {})
     assert (cost.wheels, cost.unknown, cost.size) == (0, 1, 0)
-    assert cost.machine_hours == pytest.approx(2 * GUESSED_SECONDS / 3600)
+    assert cost.machine_hours == pytest.approx(2 * TYPICAL_SECONDS / 3600)
     assert cost.shares[Basis.GUESS] == Share(wheels=1, machine_hours=cost.machine_hours)
 
 
@@ -270,7 +273,33 @@ def test_a_further_python_of_a_job_finds_objects_in_the_compiler_cache() -> None
         replace(each, architectures=(Architecture(9, 0),), package=replace(each.package, seconds=3600))
         for each in (target(), target(python="3.12"))
     )
-    assert estimate(Plan(targets=(one, other), skips=()), {}).machine_hours == pytest.approx(1.15)
+    assert estimate(Plan(targets=(one, other), skips=()), {}).machine_hours == pytest.approx(1.14, abs=0.01)
+    again = SourceCode(cuda_files=2, bindings=1, includes_python=True)
+    targets = [with_code(each, again) for each in (one, other)]
+    assert estimate(Plan(targets=tuple(targets), skips=()), {}).machine_hours == pytest.approx(1.85, abs=0.01)
+
+
+def with_code(built: BuildTarget, code: SourceCode) -> BuildTarget:
+    return replace(built, source=LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("1" * 64), code=code))
+
+
+def test_a_source_that_was_never_built_is_estimated_by_its_files_and_the_architectures_of_its_cuda_files() -> None:
+    two = replace(target(), architectures=(Architecture(8, 0), Architecture(9, 0)))
+    plan = Plan(targets=(with_code(two, SourceCode(cuda_files=3, bindings=1, includes_python=False)),), skips=())
+    cost = estimate(plan, {})
+    assert cost.machine_hours == pytest.approx(7 * COMPILATION_SECONDS / 3600)
+    assert cost.shares[Basis.CODE] == Share(wheels=1, machine_hours=cost.machine_hours)
+    entry = replace(plan.targets[0], package=replace(two.package, seconds=1800))
+    assert estimate(Plan(targets=(entry,), skips=()), {}).machine_hours == 1.0
+
+
+def test_the_less_is_known_the_wider_is_the_range() -> None:
+    guessed = target()
+    prior = replace(guessed, package=replace(guessed.package, seconds=1800))
+    by_code = with_code(guessed, SourceCode(cuda_files=3, bindings=1, includes_python=False))
+    costs = [estimate(Plan(targets=(each,), skips=()), {}) for each in (prior, by_code, guessed)]
+    assert all(cost.hours_low < cost.hours < cost.hours_high for cost in costs)
+    assert sorted(costs, key=lambda cost: cost.hours_high / cost.hours_low) == costs
 
 
 def test_long_jobs_start_first_on_as_many_runners_as_there_are() -> None:

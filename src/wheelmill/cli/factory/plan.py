@@ -31,7 +31,8 @@ from wheelmill.config.maintenance.amend import added_torches, changed_since
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import ProjectName, ReleaseTag, TorchVersion
-from wheelmill.plan.groups import GUESSED_SECONDS, MACHINES, Basis, Estimate, estimate, groups_of, without_claimed
+from wheelmill.plan.code_cost import TYPICAL_SECONDS, fit_of
+from wheelmill.plan.groups import MACHINES, Basis, Estimate, estimate, groups_of, without_claimed
 from wheelmill.plan.matrix import Missing, find_missing, make_plan
 from wheelmill.plan.sample import sample_of, with_sample
 from wheelmill.plan.targets import (
@@ -65,7 +66,8 @@ _EXPLAINED: Final = 12
 _BASES: Final[Mapping[Basis, tuple[str, str]]] = {
     Basis.MEASURED: ("", "as published wheels took"),
     Basis.PRIOR: ("~", "by 'seconds' in their entries"),
-    Basis.GUESS: ("?", f"guessed: {GUESSED_SECONDS} seconds for each GPU architecture"),
+    Basis.CODE: ("?", "by the number of files that they compile"),
+    Basis.GUESS: ("??", f"guessed: {TYPICAL_SECONDS} seconds a GPU architecture, the median of measured packages"),
 }
 """Mark and explanation of hours, by their basis."""
 
@@ -85,8 +87,9 @@ def print_plan(planned: Plan, past: PastBuilds, cost: Estimate, *, wheels: bool,
     STDOUT.print(f"wheels to build: {len(planned.targets):,}, in {number_of(cost.jobs, 'job')}; {skipped}")
     if planned.targets:
         total = f"estimate: {_in_words(cost.machine_hours)} machine hours, done in {_in_words(cost.hours)}"
+        limits = f" ({_in_words(cost.hours_low)} to {_in_words(cost.hours_high)})"
         size = f", {cost.size / 1e9:,.2f} GB of {number_of(cost.wheels, 'wheel')}" if cost.wheels else ""
-        STDOUT.print(f"{total} with {cost.runners:,} at work{size}")
+        STDOUT.print(f"{total}{limits} with {cost.runners:,} at work{size}")
     for basis, share in cost.shares.items():
         if share.wheels:
             mark, words = _BASES[basis]
@@ -138,6 +141,14 @@ def _print_skips(planned: Plan, *, explained: bool) -> None:
     reasons = ((skip.cell.project, skip.reason if explained else skip.obstacle.value) for skip in planned.skips)
     for (project, reason), count in Counter(reasons).items():
         table.add_row(f"{count:,}", project, escape(reason))
+    STDOUT.print(table)
+
+
+def _print_fit(config: Config) -> None:
+    """Print the estimates by code beside the measured seconds of entries, for one GPU architecture and Python."""
+    table = Table("package", "estimated", "measured", "ratio", box=None, pad_edge=False, title="Seconds by code")
+    for project, estimated, measured in fit_of(config):
+        table.add_row(project, f"{estimated:,.0f}", f"{measured:,}", f"{estimated / measured:.2f}")
     STDOUT.print(table)
 
 
@@ -296,6 +307,9 @@ class OutputOptions:
     ] = MACHINES
     wheels: Annotated[bool, typer.Option("--wheels", help="List what would be built.")] = False
     skips: Annotated[bool, typer.Option("--skips", help="List what would not be built, each with its reason.")] = False
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Compare estimates by code with measured builds, too.")
+    ] = False
     as_json: JsonOption = False
     matrix: Annotated[
         bool,
@@ -346,6 +360,8 @@ def plan(
         print_json(_content(planned, missing, cost))
     else:
         print_plan(planned, past, cost, wheels=output.wheels, skips=output.skips)
+        if output.verbose:
+            _print_fit(configuration)
     for each in missing:
         say(str(each))
 

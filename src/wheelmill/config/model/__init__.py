@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         LockedRequirements,
         LockedSdist,
         Removed,
+        SourceCode,
         Status,
         StatusEntry,
         Yanked,

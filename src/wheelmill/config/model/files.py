@@ -29,8 +29,10 @@ from wheelmill.config.fields import (
     Read,
     Requirements,
     Text,
+    Truth,
     UpstreamVersion,
     VersionText,
+    WholeNumber,
     from_text,
     hexadecimal,
     index_requirement,
@@ -190,6 +192,18 @@ def _sdist(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SourceCode(Entry):
+    """Code of a source that its build compiles, counted by `wheelmill config lock` for estimates."""
+
+    cuda_files: WholeNumber | None = None
+    """Number of its CUDA files; None if it has none."""
+    bindings: WholeNumber | None = None
+    """Number of other files that include headers of Python or torch; None if it has none."""
+    includes_python: Truth
+    """True if most CUDA files include ``Python.h``, so that each Python compiles them again."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class LockedSdist(Entry):
     """One source distribution. The index it comes from is this machine's own setting."""
 
@@ -203,6 +217,8 @@ class LockedSdist(Entry):
     requires_dist: Requirements | None = field(default=None, repr=False, metadata=ONLY_PLANNED)
     """Requirements of all its wheels, by PKG-INFO (PEP 643) or ``pyproject.toml`` (PEP 621), that leave out torches or
     CUDA majors; None if it has none, or its build computes them."""
+    code: SourceCode | None = field(default=None, repr=False, metadata=ONLY_PLANNED)
+    """None if it has none, or an earlier version of wheelmill locked it."""
 
     def is_for(self, python: PythonVersion) -> bool:
         """Return True if some patch release of a Python can build it."""
@@ -218,6 +234,8 @@ class LockedCommit(GitSource):
     """As of `LockedSdist`."""
     requires_dist: Requirements | None = field(default=None, repr=False, metadata=ONLY_PLANNED)
     """As of `LockedSdist`, by ``pyproject.toml``; None also for a build without isolation."""
+    code: SourceCode | None = field(default=None, repr=False, metadata=ONLY_PLANNED)
+    """As of `LockedSdist`; None also for a build without isolation."""
 
     def is_of(self, source: GitSource) -> bool:
         """Return True if it was found at this place."""

@@ -23,7 +23,8 @@ from wheelmill.config.model.package import Packages
 from wheelmill.config.pyproject import PYPROJECT
 from wheelmill.config.survey.facts import Declared, Facts
 from wheelmill.config.survey.scripts import SETUP, VariableRead, last_name
-from wheelmill.config.survey.sources import SourceOrigin, SourcePlace, fetch_origin, released
+from wheelmill.config.survey.sources import SourceOrigin, fetch_origin, released
+from wheelmill.config.survey.tree import SourcePlace
 from wheelmill.config.tags import versions_of_tag
 from wheelmill.config.yaml import validate
 from wheelmill.errors import UsageError

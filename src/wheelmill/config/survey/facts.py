@@ -23,7 +23,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.config.model.package import has_torch
 from wheelmill.config.pyproject import PKG_INFO, PYPROJECT, Pyproject
 from wheelmill.config.survey.scripts import SETUP, ExtensionCall, SetupScript
-from wheelmill.config.survey.sources import CUDA, NATIVE, SourcePlace, SourceTree
+from wheelmill.config.survey.tree import CUDA, NATIVE, SourcePlace, SourceTree
 from wheelmill.errors import UnreadableError, UsageError
 from wheelmill.wheel.metadata import read_fields
 

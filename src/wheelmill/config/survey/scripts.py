@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from wheelmill.config.survey.sources import SourceTree
+from wheelmill.config.survey.tree import SourceTree
 from wheelmill.errors import UsageError
 
 _DEEP: Final = 25

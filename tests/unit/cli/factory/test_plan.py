@@ -23,13 +23,13 @@ def test_hours_are_marked_by_what_they_go_by(capsys: pytest.CaptureFixture[str])
     print_plan(planned, past, estimate(planned, past), wheels=False, skips=False)
     printed = capsys.readouterr().out
     hours = {line.split()[0]: line.split()[3] for line in printed.splitlines()[1:5]}
-    assert hours == {"measured": "2.0", "prior": "~1.0", "guessed": "?0.2", "quick": "~<0.1"}
+    assert hours == {"measured": "2.0", "prior": "~1.0", "guessed": "??0.1", "quick": "~<0.1"}
     assert [line.strip() for line in printed.splitlines()[5:]] == [
         "wheels to build: 4, in 4 jobs; cells skipped: 0",
-        "estimate: 3.2 machine hours, done in 2.0 with 4 at work, 3.00 GB of 1 wheel",
+        "estimate: 3.1 machine hours, done in 2.0 (2.0 to 2.0) with 4 at work, 3.00 GB of 1 wheel",
         "2.0 of them for 1 wheel, as published wheels took",
         "~1.0 of them for 2 wheels, by 'seconds' in their entries",
-        "?0.2 of them for 1 wheel, guessed: 600 seconds for each GPU architecture",
+        "??0.1 of them for 1 wheel, guessed: 454 seconds a GPU architecture, the median of measured packages",
     ]
 
 

@@ -8,7 +8,7 @@ from tests.refusals import coded
 from tests.unit.config.survey.conftest import CUDA_SETUP, Source
 from wheelmill.config.survey.entry import check_needs_build, find_licence, guess_entry
 from wheelmill.config.survey.facts import Facts
-from wheelmill.config.survey.sources import SourcePlace
+from wheelmill.config.survey.tree import SourcePlace
 from wheelmill.errors import UsageError
 
 KERNEL = "#include <torch/extension.h>\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {}\n"
