@@ -3,9 +3,11 @@
 import json
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tests.releases import manifests_in
+from wheelmill.client.choose.resolve import read_facts
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.finder import finder_data
 from wheelmill.index.site.wheels import wheel_groups
@@ -29,8 +31,7 @@ def finder_lines(
     catalogue: Catalogue,
     projects: Sequence[ProjectName],
     *,
-    chosen: str,
-    python: str,
+    choice: Mapping[str, str],
     root: str,
 ) -> dict[str, str]:
     """What a person is given who chooses a project for CUDA 13.0 and torch 2.11, by the tool.
@@ -39,24 +40,16 @@ def finder_lines(
         store: has the releases of the site.
         catalogue: the configured packages.
         projects: those of the site.
-        chosen: one of them.
-        python: ``3.12``.
+        choice: one of them, a Python, and what else is chosen, by the fields of the finder.
         root: the address of the site.
     """
     site = site_of_releases(manifests_in(store), "")
-    data = finder_data({each: wheel_groups(site.projects[each]) for each in projects}, site.torches, catalogue)
-    choice = {
-        "project": chosen,
-        "version": "",
-        "python": python,
-        "cuda": "13.0",
-        "torch": "2.11",
-        "platform": f"linux_{platform.machine()}",
-        "gpu": "",
-        "pin": "",
-    }
+    known = replace(catalogue, torch_url=read_facts().torch_url)
+    data = finder_data({each: wheel_groups(site.projects[each]) for each in projects}, site.torches, known)
+    usual = {"version": "", "cuda": "13.0", "torch": "2.11", "gpu": "", "pin": ""}
+    chosen = {**usual, "platform": f"linux_{platform.machine()}", **choice}
     program = "\n".join((STATIC / script).read_text() for script in SCRIPTS) + PROGRAM
-    asked = json.dumps({"data": data, "choice": choice, "root": root})
+    asked = json.dumps({"data": data, "choice": chosen, "root": root})
     said = subprocess.run(["node", "--eval", program], input=asked, capture_output=True, text=True, check=True)
     lines: dict[str, str] = json.loads(said.stdout)
     return lines

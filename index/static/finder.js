@@ -133,7 +133,7 @@ class Finder {
 
   wheelFor(row, choice) {
     const part = this.section.querySelector("#found").content.cloneNode(true);
-    const notes = [...notesOn(row, choice, this.wheels.data), ...notesOnNames(row, choice, this.wheels)];
+    const notes = [...notesOn(row, choice, this.wheels), ...notesOnNames(row, choice, this.wheels)];
     part.querySelector(".notes").append(...notes.map((text) => item(text)));
     for (const [name, text] of Object.entries(commands(row, choice, this.wheels, this.root + treeOf(row, choice.torch)))) {
       part.querySelector(`.${name}`).textContent = text;
@@ -200,7 +200,7 @@ function isCertain(row, { gpu }) {
   return Boolean(row.cuda) && (!gpu || codeFor(row, gpu) !== "unknown");
 }
 
-function notesOn(row, choice, data) {
+function notesOn(row, choice, wheels) {
   const { gpu, cuda } = choice;
   const notes = [];
   const [how, architecture] = valueOf(row.runs, gpu) ?? [];
@@ -209,10 +209,12 @@ function notesOn(row, choice, data) {
   if (how === "PTX") notes.push(`It has no machine code that runs on compute capability ${gpu}, but portable code (PTX) for ${architecture}: the driver compiles it at first use, which takes a while.`);
   if (!how && (row.sass.length || row.ptx.length)) notes.push(`It has code for compute capability ${architectures(row)}.`);
   if (!how && !row.sass.length && !row.ptx.length) notes.push("Which GPUs it has code for is not known.");
-  if (row.anyTorch) notes.push(`Any torch from ${row.torches[0]} for CUDA ${row.cuda ?? cuda} will do: install it first.`);
+  const torch = wheels.torchFor(row, choice);
+  if (torch) notes.push(`The package index has another build of torch: these lines install ${torch[0]} for CUDA ${cuda} from torch's own index.`);
+  else if (row.anyTorch) notes.push(`Any torch from ${row.torches[0]} for CUDA ${row.cuda ?? cuda} will do: install it first.`);
   else if (row.torches) notes.push(`Install torch ${row.torches[0]} for CUDA ${row.cuda ?? cuda} first: the wheel is built for it.`);
   const needs = row.glibc ? [`glibc ${row.glibc}`] : [];
-  const driver = driverFor(row, choice, data);
+  const driver = driverFor(row, choice, wheels.data);
   if (driver) needs.push(`NVIDIA driver ${driver}`);
   if (needs.length) notes.push(`It needs ${needs.join(" and ")}, or newer.`);
   return notes;

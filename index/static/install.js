@@ -26,31 +26,22 @@ function commands(row, choice, wheels, address) {
   const requirement = row.project + version;
   const binary = projects.map((project) => `--only-binary ${project}`).join(" ");
   const both = [`--extra-index-url ${quote(address)} ${binary} ${quote(requirement)}`];
-  const lines = (option) => (shared ? both : fromHereAlone(row, choice, wheels, `${option} ${quote(address)}`));
+  const [torch, torchAddress] = wheels.torchFor(row, choice) ?? [];
+  const lines = (option) => [
+    ...(torch ? [`${option} ${quote(torchAddress)} ${quote(torch)}`] : []),
+    ...(shared ? both : fromHereAlone(row, choice, wheels, `${option} ${quote(address)}`)),
+  ];
   const name = row.cuda === null ? "wheels" : tagOf(row.cuda) + (row.torches ? `-torch${choice.torch}` : "");
   const pip = lines("--index-url");
   const requirements = { [row.project]: version, ...Object.fromEntries(required.map((project) => [project, ""])) };
+  const sources = [{ name, address, requirements }];
+  if (torch) sources.push({ name: `pytorch-${tagOf(choice.cuda)}`, address: torchAddress, requirements: { torch: torch.slice("torch".length) } });
   return {
-    ...projectFiles({ requirements, name, address, pip }),
+    ...projectFiles(sources, pip),
     dockerfile: `RUN ${pip.map((options) => `pip install --no-cache-dir ${options}`).join(" \\\n && ")}`,
     jupyter: pip.map((options) => `%pip install ${options}`).join("\n"),
     pip: pip.map((options) => `pip install ${options}`).join("\n"),
     uv: lines("--default-index").map((options) => `uv pip install ${options}`).join("\n"),
-    pyproject: [
-      "[project]",
-      `dependencies = ${JSON.stringify([requirement, ...required])}`,
-      "",
-      "[tool.uv]",
-      `no-build-package = ${JSON.stringify(projects)}`,
-      "",
-      "[[tool.uv.index]]",
-      `name = ${JSON.stringify(name)}`,
-      `url = ${JSON.stringify(address)}`,
-      "explicit = true",
-      "",
-      "[tool.uv.sources]",
-      ...projects.map((project) => `${project} = { index = ${JSON.stringify(name)} }`),
-    ].join("\n"),
   };
 }
 

@@ -57,6 +57,12 @@ class Wheels {
     return this.required(row.project).flatMap((project) => this.fitting({ ...choice, project, version: "" }).slice(0, 1));
   }
 
+  // Torch and its index, where the package index has it for another CUDA than the wheels of the choice.
+  torchFor(row, choice) {
+    const built = [row, ...this.beside(row, choice)].some((each) => each.cudas && each.torches);
+    return (built && valueOf(this.data.torch_sources, `${choice.platform} ${choice.cuda} ${choice.torch}`)) || null;
+  }
+
   // Whether the package index has all of these, each from the same home: only then may an installer look in both.
   areShared(projects) {
     return projects.every((project) => this.data.elsewhere[project] === "same");

@@ -1,34 +1,39 @@
 // Lines for other tools' files. This file touches no page.
 "use strict";
 
-// Poetry, PDM and pixi tie every package to this index; Hatch has no such setting, so it gets the commands that are
-// safe for pip.
-function projectFiles({ requirements, name, address, pip }) {
-  const [index, url] = [JSON.stringify(name), JSON.stringify(address)];
-  const projects = Object.keys(requirements);
-  const dependencies = JSON.stringify(projects.map((project) => project + requirements[project]));
+// uv, Poetry, PDM and pixi tie every package to its index; Hatch has no such setting, so it gets the commands that are
+// safe for pip. The requirements of each source are ranges, by project.
+function projectFiles(sources, pip) {
+  const each = (lines) => sources.flatMap(({ name, address, requirements }) =>
+    lines(JSON.stringify(name), JSON.stringify(address), Object.keys(requirements), requirements));
+  const dependencies = each((name, url, projects, ranges) => projects.map((project) => project + ranges[project]));
+  const project = ["[project]", `dependencies = ${JSON.stringify(dependencies)}`, ""];
   const files = {
+    pyproject: [
+      ...project,
+      "[tool.uv]",
+      `no-build-package = ${JSON.stringify(each((name, url, projects) => projects))}`,
+      "",
+      ...each((name, url) => ["[[tool.uv.index]]", `name = ${name}`, `url = ${url}`, "explicit = true", ""]),
+      "[tool.uv.sources]",
+      ...each((name, url, projects) => projects.map((project) => `${project} = { index = ${name} }`)),
+    ],
     poetry: [
-      "[project]",
-      `dependencies = ${dependencies}`,
-      "",
+      ...project,
       "[tool.poetry.dependencies]",
-      ...projects.map((project) => `${project} = { source = ${index} }`),
-      "",
-      "[[tool.poetry.source]]",
-      `name = ${index}`,
-      `url = ${url}`,
-      'priority = "explicit"',
+      ...each((name, url, projects) => projects.map((project) => `${project} = { source = ${name} }`)),
+      ...each((name, url) => ["", "[[tool.poetry.source]]", `name = ${name}`, `url = ${url}`, 'priority = "explicit"']),
     ],
     pdm: [
-      "[project]",
-      `dependencies = ${dependencies}`,
-      "",
-      "[[tool.pdm.source]]",
-      `name = ${index}`,
-      `url = ${url}`,
-      `include_packages = ${JSON.stringify(projects)}`,
-      'exclude_packages = ["*"]',
+      ...project.slice(0, -1),
+      ...each((name, url, projects) => [
+        "",
+        "[[tool.pdm.source]]",
+        `name = ${name}`,
+        `url = ${url}`,
+        `include_packages = ${JSON.stringify(projects)}`,
+        'exclude_packages = ["*"]',
+      ]),
     ],
     hatch: [
       "[tool.hatch.envs.default]",
@@ -38,9 +43,8 @@ function projectFiles({ requirements, name, address, pip }) {
     ],
     pixi: [
       "[pypi-dependencies]",
-      ...projects.map(
-        (project) => `${project} = { version = ${JSON.stringify(requirements[project] || "*")}, index = ${url} }`,
-      ),
+      ...each((name, url, projects, ranges) =>
+        projects.map((project) => `${project} = { version = ${JSON.stringify(ranges[project] || "*")}, index = ${url} }`)),
     ],
   };
   return Object.fromEntries(Object.entries(files).map(([tool, lines]) => [tool, lines.join("\n")]));

@@ -115,7 +115,7 @@ def test_the_finder_gives_the_lines_of_the_pages(project: str, host: Host) -> No
     Projects with apex have apex for flash-attn.
     """
     names = [ProjectName(name) for name in ("flash-attn", "apex")]
-    lines = finder_lines(host.store, host.catalogue, names, chosen=project, python=PYTHON, root=HOST)
+    lines = finder_lines(host.store, host.catalogue, names, choice={"project": project, "python": PYTHON}, root=HOST)
     pages = "\n".join(block.text for section in SECTIONS.values() for block in section.blocks)
     pages += pages.replace("flash-attn", project)
     tools = lines.keys() if project == "flash-attn" else {"pip", "uv", "pyproject"}

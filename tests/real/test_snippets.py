@@ -82,7 +82,9 @@ def world(request: pytest.FixtureRequest, tools: Path, tmp_path: Path) -> Iterat
     for wheel in (*theirs, "filelock-3.20.0"):
         add_wheel(host / "pypi", f"{wheel}-py3-none-any.whl")
     with serve_folder(host) as url:
-        snippets = finder_lines(store, catalogue, (DEMO, PLAIN), chosen=PLAIN, python=PYTHON, root=f"{url}site/")
+        snippets = finder_lines(
+            store, catalogue, (DEMO, PLAIN), choice={"project": PLAIN, "python": PYTHON}, root=f"{url}site/"
+        )
         yield World(
             snippets=snippets,
             other=f"{url}pypi/simple/",

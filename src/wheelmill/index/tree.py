@@ -7,7 +7,7 @@ docs/what-an-index-has.md.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property, lru_cache
@@ -21,6 +21,7 @@ from wheelmill.config.model import Listing, Package, Status, StatusEntry
 from wheelmill.errors import SiteError
 from wheelmill.names import (
     CudaVersion,
+    Platform,
     ProjectName,
     PythonVersion,
     ReleaseTag,
@@ -238,6 +239,8 @@ class Catalogue:
     """Pythons that torch is published for, which wheels for an older one and all newer ones do not name."""
     downloads: Mapping[date, Mapping[ProjectName, int]] = field(default_factory=dict)
     """Downloads of each package up to some days, ascending."""
+    torch_url: Callable[[TorchVersion, CudaVersion, Platform], str | None] = lambda *_: None
+    """Index of torch for a CUDA; None where the usual package index has it, or nothing is known."""
 
 
 def faults_of_entry(entry: ListedWheel, name: WheelName, absent: Container[str]) -> list[str]:

@@ -7,6 +7,7 @@ import posixpath
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -205,7 +206,8 @@ def build_index(
         yield from pages_of_hashes(site)
         if sources is not None:
             yield from pages_of_sources(sources)
-        known = replace(catalogue or EMPTY_CATALOGUE, pythons=stores.facts.torch_pythons)
+        facts = stores.facts
+        known = replace(catalogue or EMPTY_CATALOGUE, pythons=facts.torch_pythons, torch_url=cache(facts.torch_url))
         yield from site_pages(site, known, site_url=address, documents=documents)
         yield from pages_of_variants(stores.variant_files(site, warn), site, as_json=not on_github_pages)
 

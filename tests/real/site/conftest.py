@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.releases import store_in
 from tests.unit.plan.examples import CONFIG, DEMO, FACTS, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
+from tests.wheel_site import add_wheel
 from wheelmill import pipeline
 from wheelmill.config.load import load_compatibility
 from wheelmill.config.model import Listing
@@ -45,7 +46,7 @@ def wheel_with_code(path: Path) -> TestedWheel:
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A host with the site below its root, and with an index that has nothing."""
+    """A host with the site below its root, torch for CUDA 12.8, and an index that has nothing."""
     folder = tmp_path_factory.mktemp("host")
     store = store_in(folder / "releases")
     names = (NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH, NO_LABEL, MAJOR_ALONE)
@@ -56,9 +57,12 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     shipped = load_compatibility(own_installation.CONFIG)
     catalogue = replace(catalogue, gpu_drivers={"10.0": shipped.first_driver_for(Architecture(10, 0)) or ""})
     stores = pipeline.Stores(store=store, base_url="../../releases", listing=Listing(), facts=FACTS)
-    pipeline.build_index(stores, folder / "some" / "where", catalogue=catalogue)
     (folder / "empty").mkdir()
+    add_wheel(folder / "cu128", "torch-2.10.0+cu128-py3-none-any.whl")
     with serve_folder(folder) as url:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("WHEELMILL_TORCH_INDEX", f"{url}cu{{cuda}}/simple/")
+            pipeline.build_index(stores, folder / "some" / "where", catalogue=catalogue)
         yield url
 
 

@@ -116,8 +116,9 @@ def test_an_address_has_nothing_that_a_shell_or_markdown_reads(address: str, wan
 
 @pytest.mark.parametrize("address", [each for each in ADDRESSES if "?" not in each])
 def test_files_of_tools_hold_the_address(address: str) -> None:
-    given = {"requirements": {"demo": "==1!2"}, "name": "cu130", "address": address, "pip": [f"--index-url {address}"]}
-    files = run("projects.js", "projectFiles(given)", given)
+    sources = [{"requirements": {"demo": "==1!2"}, "name": "cu130", "address": address}]
+    files = run("projects.js", "projectFiles(...given)", [sources, [f"--index-url {address}"]])
+    assert tomllib.loads(files["pyproject"])["tool"]["uv"]["index"][0]["url"] == address
     assert tomllib.loads(files["poetry"])["tool"]["poetry"]["source"][0]["url"] == address
     assert tomllib.loads(files["pdm"])["tool"]["pdm"]["source"][0]["url"] == address
     assert tomllib.loads(files["pixi"])["pypi-dependencies"]["demo"] == {"version": "==1!2", "index": address}

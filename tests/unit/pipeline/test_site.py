@@ -62,6 +62,29 @@ def test_a_site_that_only_github_pages_would_not_publish_is_built_with_a_warning
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.parametrize("mirror", [None, "https://me:s3cret@mirror.example/cu{cuda}/simple/"])
+def test_install_lines_name_the_mirror_of_torch(
+    mirror: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    releases = store_in(tmp_path / "releases")
+    wheels = [f"demo-1.0+{cuda}torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl" for cuda in ("cu126", "cu130")]
+    publish(releases, [certified_wheel(tmp_path / wheel, content=wheel.encode()) for wheel in wheels], now=NOW)
+    if mirror:
+        monkeypatch.setenv("WHEELMILL_TORCH_INDEX", mirror)
+    build(releases, tmp_path / "site")
+    url = "https://mirror.example/cu126/simple/" if mirror else "https://download.pytorch.org/whl/cu126"
+    older, usual = (
+        (tmp_path / "site/packages/demo/1.0" / f"{cuda}torch2.11" / "index.html").read_text()
+        for cuda in ("cu126", "cu130")
+    )
+    assert f"pip install --index-url {url} " in older
+    assert url.removesuffix("cu126") not in usual
+    assert f'"linux_x86_64 12.6 2.11":["torch==2.11.*","{url}"]' in (
+        (tmp_path / "site" / "index.html").read_text().replace(", ", ",").replace(": ", ":")
+    )
+    assert "s3cret" not in older
+
+
 def test_only_github_pages_gets_no_json_pages(store: DirectoryStore, tmp_path: Path) -> None:
     build(store, tmp_path / "pages", on_github_pages=True)
     build(store, tmp_path / "elsewhere")

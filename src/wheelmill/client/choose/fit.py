@@ -312,7 +312,7 @@ class TorchPlace:
     def of(cls, torch: TorchVersion, cuda: CudaVersion | None, platform: Platform, facts: Compatibility) -> Self:
         """Look up its index; if any CUDA will do, it is the usual one."""
         backend = facts.torch_backend(torch, cuda, platform) if cuda else None
-        return cls(torch=torch, backend=backend, index=_index(backend, torch, facts) if backend else None)
+        return cls(torch=torch, backend=backend, index=facts.torch_url(torch, cuda, platform) if cuda else None)
 
     def commands(
         self, interpreter: Path, uv: str | Path | None, *, beside: Sequence[str] = ()
@@ -333,16 +333,3 @@ class TorchPlace:
         pip = (str(interpreter), "-m", "pip")
         index = ("--index-url", self.index) if self.index else ()
         return (*pip, "uninstall", "--yes", *names), (*pip, "install", *wanted, *index)
-
-
-def _index(backend: CudaTag, torch: TorchVersion, facts: Compatibility) -> str:
-    """Find the simple index of torch for a CUDA; projects need its URL, as uv's backends work in `uv pip` only.
-
-    Release candidates come from the test index of ``compatibility.yml``, if it has one. Other releases come from the
-    mirror in ``WHEELMILL_TORCH_INDEX``, else from torch's own index.
-    """
-    from wheelmill.installers.uv import torch_index, torch_mirror  # only once a torch is chosen
-
-    if torch.is_candidate and facts.torch.test_index:
-        return torch_index(facts.torch.test_index, backend, "compatibility.yml: torch.test_index")
-    return torch_mirror(backend) or torch_index(facts.torch.index, backend, "compatibility.yml: torch.index")

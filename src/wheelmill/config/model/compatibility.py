@@ -261,3 +261,18 @@ class Compatibility(ConfigFile):
         known = self.torch.get(torch)
         usual = known and known.default_cuda == cuda and platform == Platform("linux", "x86_64")
         return None if usual else cuda.tag
+
+    def torch_url(self, torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> str | None:
+        """Return the index of torch for projects and people; None if the usual package index has it.
+
+        Release candidates come from the test index of ``compatibility.yml``, if it has one. Other releases come from
+        the mirror in ``WHEELMILL_TORCH_INDEX``, else from torch's own index.
+        """
+        from wheelmill.installers.uv import torch_index, torch_mirror  # only once a torch is chosen
+
+        backend = self.torch_backend(torch, cuda, platform)
+        if backend is None:
+            return None
+        if torch.is_candidate and self.torch.test_index:
+            return torch_index(self.torch.test_index, backend, "compatibility.yml: torch.test_index")
+        return torch_mirror(backend) or torch_index(self.torch.index, backend, "compatibility.yml: torch.index")

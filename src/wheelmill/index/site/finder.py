@@ -6,13 +6,23 @@ from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import Final, TypedDict, TypeVar
 
 from wheelmill.config.model import NameElsewhere
-from wheelmill.index.site.packages import dependencies_of, names_elsewhere, required_here
+from wheelmill.index.site.packages import TorchSource, dependencies_of, names_elsewhere, required_here, torch_source
 from wheelmill.index.site.wheels import Trees, WheelGroup, covered_pythons
 from wheelmill.index.tree import Catalogue
-from wheelmill.names import Architecture, CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
+from wheelmill.names import (
+    Architecture,
+    CudaVersion,
+    Platform,
+    ProjectName,
+    PythonVersion,
+    StableTorch,
+    TorchNeed,
+    TorchVersion,
+)
 from wheelmill.plan.targets import Plan
 from wheelmill.wheel.gpu_code import CARD_WORDS, CARDS, running_code
 from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.platforms import PLATFORMS
 
 EMPTY_CATALOGUE: Final = Catalogue(packages={}, plan=Plan(targets=(), skips=()), drivers={})
 """Catalogue of an index whose wheels alone are known."""
@@ -76,6 +86,8 @@ class FinderData(TypedDict):
     """Projects of this index that others need beside them."""
     elsewhere: dict[str, NameElsewhere]
     """Project under each name on the package index, where it is known."""
+    torch_sources: dict[str, TorchSource]
+    """Torch by ``platform CUDA torch``, where the package index has it for another CUDA."""
     wheels: dict[str, ProjectWheels]
     """Wheels by project; empty on the page, which loads a project once it is chosen."""
 
@@ -105,6 +117,7 @@ def finder_data(
         cards={gpu.capability: words for gpu, words in CARD_WORDS.items()},
         requires={project: list(required) for project, required in required_here(groups, catalogue.packages).items()},
         elsewhere={str(project): claim for project, claim in names_elsewhere(catalogue.packages).items()},
+        torch_sources=_torch_sources(every_group, cudas, trees, catalogue),
         wheels={project: _wheels_of(each, groups, pythons, trees) for project, each in shown.items()},
     )
 
@@ -147,6 +160,34 @@ def _wheels_of(
     )
 
 
+def _torch_sources(
+    groups: Iterable[WheelGroup], cudas: Sequence[CudaVersion], trees: Trees, catalogue: Catalogue
+) -> dict[str, TorchSource]:
+    """Find the torches of every choice that wheels fit, but those of the usual package index."""
+    choices = {
+        (platform, cuda, torch)
+        for group in groups
+        for torch in _torches_for(group, trees)
+        for cuda in _cudas_for(group.kind.built_for, cudas)
+        for platform in _platforms_for(group)
+    }
+    return {
+        f"{platform} {cuda} {torch}": source
+        for platform, cuda, torch in sorted(choices)
+        if (source := torch_source(torch, cuda, platform, catalogue))
+    }
+
+
+def _platforms_for(group: WheelGroup) -> Iterable[Platform]:
+    platform = Platform.of_tag(group.kind.platform)
+    return (platform,) if platform else PLATFORMS
+
+
+def _cudas_for(named: BuiltFor, cudas: Iterable[CudaVersion]) -> list[CudaVersion]:
+    """Return the CUDA releases that wheels fit; none if their label names none."""
+    return [named.cuda] if named.cuda else [cuda for cuda in cudas if cuda.major == named.cuda_major]
+
+
 def _is_for_cuda(group: WheelGroup) -> bool:
     return not group.kind.built_for.other_accelerator
 
@@ -162,7 +203,7 @@ def _cuda_column(named: BuiltFor, cudas: Mapping[CudaVersion, int]) -> int | lis
     """Return the CUDA of a row: a list if the label names the major release only."""
     if named.cuda_major is None:
         return -1
-    return cudas[named.cuda] if named.cuda else [cudas[cuda] for cuda in cudas if cuda.major == named.cuda_major]
+    return cudas[named.cuda] if named.cuda else [cudas[cuda] for cuda in _cudas_for(named, cudas)]
 
 
 def _torches_for(group: WheelGroup, trees: Trees) -> Sequence[TorchVersion]:

@@ -12,17 +12,27 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.config.model import NameElsewhere, Package, StatusEntry, Topic, with_suffix
 from wheelmill.index.site.coverage import Coverage, Outcomes, platform_order, platform_title
-from wheelmill.index.site.wheels import SiteWheel, WheelGroup, version_before_label
-from wheelmill.index.tree import IndexFile, Site, VersionFiles
-from wheelmill.names import TORCH, CudaVersion, ProjectName, StableTorch, TorchVersion, read_requirement
+from wheelmill.index.site.wheels import SiteWheel, Trees, WheelGroup, version_before_label
+from wheelmill.index.tree import Catalogue, IndexFile, Site, VersionFiles
+from wheelmill.names import (
+    TORCH,
+    CudaVersion,
+    Platform,
+    ProjectName,
+    StableTorch,
+    TorchNeed,
+    TorchVersion,
+    read_requirement,
+)
 from wheelmill.wheel.label import age_of, words_for
+from wheelmill.wheel.platforms import BUILT_FOR
 
 
 def dependencies_of(requires_dist: tuple[str, ...], here: Container[ProjectName]) -> tuple[str, ...]:
@@ -52,19 +62,49 @@ def names_elsewhere(packages: Mapping[ProjectName, Package]) -> Mapping[ProjectN
     return {name: package.elsewhere for name, package in packages.items() if package.elsewhere}
 
 
-def install_command(requirement: str, pin: str, *, is_shared: bool, dependencies: Iterable[str] = ()) -> str:
-    """Return the pip command that installs a project; ``ADDRESS`` stands for the index with the wheels.
+class TorchSource(NamedTuple):
+    """Torch for the CUDA of a wheel, where the usual package index has another build."""
+
+    requirement: str
+    url: str
+    """The simple index that has it."""
+
+
+def torch_source(torch: TorchVersion, cuda: CudaVersion, platform: Platform, known: Catalogue) -> TorchSource | None:
+    """Find the index of torch for a CUDA; None if installers need not be given it."""
+    url = known.torch_url(torch, cuda, platform)
+    return TorchSource(f"torch{torch.pin}", url) if url else None
+
+
+def torch_source_of(
+    cuda: CudaVersion | None, needed: TorchNeed | None, platform: str, trees: Trees, known: Catalogue
+) -> TorchSource | None:
+    """Find the index of the newest torch that wheels serve; those for any platform are shown for the first one."""
+    served = (
+        [each for each in trees.get(cuda, ()) if each in needed] if cuda and isinstance(needed, StableTorch) else []
+    )
+    torch = needed if isinstance(needed, TorchVersion) else max(served, default=None)
+    return torch_source(torch, cuda, Platform.of_tag(platform) or BUILT_FOR[0], known) if cuda and torch else None
+
+
+def install_command(
+    requirement: str, pin: str, *, is_shared: bool, dependencies: Iterable[str] = (), torch: TorchSource | None = None
+) -> str:
+    """Return the pip commands that install a project; ``ADDRESS`` stands for the index with the wheels.
 
     Args:
         requirement: the project, ``flash-attn``, or a pin of a version or of a label.
         pin: a pin of a label, which versions elsewhere lack, for projects to be taken from this index alone.
         is_shared: whether the package index has the project, too, and all that it needs of this one.
         dependencies: the wheels' requirements for the package index.
+        torch: installed first, from its own index.
     """
+    first = [f"pip install --index-url {shlex.quote(torch.url)} {shlex.quote(torch.requirement)}"] if torch else []
     if is_shared:
         project = requirement.partition("==")[0]
-        return f"pip install --extra-index-url ADDRESS --only-binary {project} {shlex.quote(requirement)}"
-    first = [f"pip install {shlex.join(texts)}"] if (texts := list(dependencies)) else []
+        command = f"pip install --extra-index-url ADDRESS --only-binary {project} {shlex.quote(requirement)}"
+        return "\n".join([*first, command])
+    first += [f"pip install {shlex.join(texts)}"] if (texts := list(dependencies)) else []
     return "\n".join([*first, f"pip install --index-url ADDRESS --no-deps {shlex.quote(pin)}"])
 
 

@@ -277,11 +277,11 @@ def _pages(site: Site, catalogue: Catalogue, site_url: str | None, documents: Pa
     failures = failures_of(catalogue.plan)
     histories = histories_of(groups, catalogue.downloads)
     badges = {project: badge_of(of_project, site.torches) for project, of_project in groups.items()}
-    templates = templates_for(site.torches, frozenset(projects))
+    templates = templates_for(site.torches, frozenset(projects), catalogue)
     templates.globals |= {"failed": failures.keys(), "histories": histories, "badges": badges}
     templates.globals["documents"] = f"{DOCUMENTS}/" if documents else ""
     yield from first_pages(packages, files, site.torches, finder_data(groups, site.torches, catalogue), templates)
-    wheel_pages = WheelPages(templates, projects)
+    wheel_pages = WheelPages(templates, projects, site.torches, catalogue)
     for package in packages:
         yield from pages_of_package(package, templates, wheel_pages)
     yield from more_pages(groups, site.torches, coverage, failures, templates=templates, site_url=site_url)

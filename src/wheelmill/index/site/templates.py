@@ -18,8 +18,10 @@ from markupsafe import Markup
 
 from wheelmill.index.render import escape, site_templates
 from wheelmill.index.site.coverage import CellOutcome, Grid, Row, State, platform_order, platform_title
-from wheelmill.index.site.packages import by_topic, dependencies_of, install_command
+from wheelmill.index.site.finder import EMPTY_CATALOGUE
+from wheelmill.index.site.packages import by_topic, dependencies_of, install_command, torch_source_of
 from wheelmill.index.site.wheels import Kind, Trees, WheelGroup, in_url, page_number, wheel_anchor, wheels_folder
+from wheelmill.index.tree import Catalogue
 from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchNeed
 from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.label import words_for
@@ -164,7 +166,9 @@ def _size_row(kind: Kind, packed: int, sizes: Sizes) -> str:
     )
 
 
-def templates_for(trees: Trees, projects: Container[ProjectName]) -> Environment:
+def templates_for(
+    trees: Trees, projects: Container[ProjectName], catalogue: Catalogue = EMPTY_CATALOGUE
+) -> Environment:
     """Make the templates of pages for people, given the torches with a tree and the projects of this index."""
     templates = site_templates()
     templates.globals |= {"signs": SIGNS, "words": WORDS}
@@ -176,6 +180,7 @@ def templates_for(trees: Trees, projects: Container[ProjectName]) -> Environment
             f"{package.name}=={group.kind.exact_version}",
             is_shared=package.is_shared,
             dependencies=dependencies_of(group.requires_dist, projects),
+            torch=torch_source_of(group.kind.built_for.cuda, group.kind.torch, group.kind.platform, trees, catalogue),
         ),
         "date": lambda moment: f"{moment:%Y-%m-%d}",
         "duration": duration,

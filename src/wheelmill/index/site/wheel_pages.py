@@ -19,9 +19,10 @@ from packaging.tags import Tag
 
 from wheelmill.index.render import Page, escape, href, in_utc, rows_for_page
 from wheelmill.index.site.coverage import platform_order, platform_title
-from wheelmill.index.site.packages import PackagePage, dependencies_of, install_command
+from wheelmill.index.site.packages import PackagePage, dependencies_of, install_command, torch_source_of
 from wheelmill.index.site.wheels import (
     NO_PYTHON,
+    Trees,
     evidence_of,
     in_url,
     order_of,
@@ -34,7 +35,7 @@ from wheelmill.index.site.wheels import (
     wheel_anchor,
     wheels_folder,
 )
-from wheelmill.index.tree import IndexFile
+from wheelmill.index.tree import Catalogue, IndexFile
 from wheelmill.names import Architecture, ProjectName, ReleaseTag
 from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, External, ListedCertificate, ListedProvenance
 from wheelmill.smoke.verdict import THIS_MACHINE, ListedEvidence, ListedRoom
@@ -267,13 +268,16 @@ def _place_of(tags: frozenset[Tag]) -> _Place:
 class WheelPages:
     """Renderer of the pages of wheels."""
 
-    def __init__(self, templates: Environment, projects: Iterable[ProjectName]) -> None:
+    def __init__(
+        self, templates: Environment, projects: Iterable[ProjectName], trees: Trees, catalogue: Catalogue
+    ) -> None:
         """Render the parts common to all pages."""
         template = templates.get_template("site/wheels.html")
         marks = {name: f"{_MARK}{name}{_MARK}" for name in _PARTS}
         self._shell = template.render(root="../../../../", **marks).split(_MARK)
         self._deeper = template.render(root="../../../../../", **marks).split(_MARK)
         self._projects = frozenset(projects)
+        self._trees, self._catalogue = trees, catalogue
 
     def of_version(
         self, package: PackagePage, version: str, files: Mapping[str, Sequence[IndexFile]]
@@ -304,14 +308,15 @@ class WheelPages:
         return path, [rows_for_page(path, text.encode())]
 
     def _content(self, package: PackagePage, exact: str, wheels: _Wheels) -> str:
-        _, first = wheels[0]
+        place, first = wheels[0]
+        built_for, torch = first.built_for, first.torch
         command = install_command(
             (pin := f"{package.name}=={exact}"),
             pin,
             is_shared=package.is_shared,
             dependencies=dependencies_of(first.requires_dist, self._projects),
+            torch=torch_source_of(built_for.cuda, torch, place.platform, self._trees, self._catalogue),
         )
-        built_for, torch = first.built_for, first.torch
         label, needed = built_for.label, words_for(torch) if torch else built_for.torch_words
         index = f"{label.trees[-1]}/simple/" if label else "simple/"
         facts = [("For", f"{escape(str(built_for))}{', ' * bool(needed)}{needed}")]

@@ -15,7 +15,7 @@ from wheelmill.index.site.finder import finder_data
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue, Site
-from wheelmill.names import ProjectName
+from wheelmill.names import CudaVersion, Platform, ProjectName, TorchVersion
 from wheelmill.plan.targets import Plan
 
 WHEEL = "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl"
@@ -70,6 +70,37 @@ def test_what_the_package_index_has_from_the_same_home_may_be_looked_for_in_both
 def test_wheels_of_which_no_entry_tells_are_asked_of_this_index_alone(release: Release) -> None:
     (only,) = commands(site_of_releases(release(WHEEL), ""), None)
     assert only == "pip install --index-url ADDRESS --no-deps demo==1.0+cu130torch2.11"
+
+
+@pytest.mark.parametrize("claim", ["same", "other"])
+@pytest.mark.parametrize("cuda", [CudaVersion(12, 6), CudaVersion(13, 0)])
+def test_torch_comes_first_from_its_own_index_where_the_package_index_has_another_build(
+    cuda: CudaVersion, claim: NameElsewhere, release: Release
+) -> None:
+    def torch_url(torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> str | None:
+        assert (str(torch), str(platform)) == ("2.11", "linux_x86_64")
+        return None if cuda == CudaVersion(13, 0) else f"https://h.example/a&b/{cuda.tag}"
+
+    site = site_of_releases(release(WHEEL.replace("cu130", cuda.tag), requires=REQUIRES[:1]), "")
+    known = replace(catalogue(demo=claim), torch_url=torch_url)
+    of_torch = ["pip install --index-url 'https://h.example/a&b/cu126' 'torch==2.11.*'"] * (cuda.major == 12)
+    assert commands(site, known)[:-1] == of_torch
+    pages = {path: b"".join(pieces).decode() for path, pieces in site_pages(site, known)}
+    for page in (f"packages/demo/1.0/{cuda.tag}torch2.11/index.html", "packages/demo/1.0/index.html"):
+        assert re.findall(r"pip install --index-url 'https.*", unescape(pages[page])) == of_torch
+    found = finder_data({DEMO: wheel_groups(site.projects[DEMO])}, {}, known)["torch_sources"]
+    wanted = {"linux_x86_64 12.6 2.11": ("torch==2.11.*", "https://h.example/a&b/cu126")}
+    assert found == (wanted if of_torch else {})
+
+
+def test_the_torch_of_wheels_for_many_is_the_newest_and_any_platform_has_one(release: Release) -> None:
+    wheel = "demo-1.0+cu126-cp39-abi3-manylinux_2_28_x86_64.whl"
+    torches = {CudaVersion(12, 6): [TorchVersion(2, minor) for minor in (9, 10, 11)]}
+    site = site_of_releases(release(wheel, requires=("torch>=2.10",)), "", torches=torches)
+    known = replace(catalogue(demo="same"), torch_url=lambda _torch, cuda, _platform: f"https://h.example/{cuda.tag}")
+    assert commands(site, known)[0] == "pip install --index-url https://h.example/cu126 'torch==2.11.*'"
+    found = finder_data({DEMO: wheel_groups(site.projects[DEMO])}, site.torches, known)["torch_sources"]
+    assert found.keys() == {"linux_x86_64 12.6 2.10", "linux_x86_64 12.6 2.11"}
 
 
 def test_a_package_that_requires_such_a_name_is_asked_of_this_index_alone_too(release: Release) -> None:
