@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -125,14 +126,11 @@ class PageCache:
             database.execute("DELETE FROM pages WHERE url = ?", (url,))
             number = database.execute(
                 "INSERT INTO pages VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
-                (url, base, following, etag, modified, time.time(), lifetime),
+                (url, without_credentials(base), following, etag, modified, time.time(), lifetime),
             ).lastrowid
             database.executemany(
                 "INSERT INTO groups VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    (number, *group, links if isinstance(links, bytes) else _text_of_links(links))
-                    for group, links in groups.items()
-                ),
+                ((number, *group, _without_users(links, base)) for group, links in groups.items()),
             )
 
         self._run(change)
@@ -213,7 +211,19 @@ class PageCache:
         self.warnings.append(f"the cache is left as it is: {error}; {hint}")
 
 
-def _text_of_links(links: Sequence[Link]) -> str:
+_MAY_HAVE_USER: Final = re.compile(rb"@|&#|&commat", re.IGNORECASE)
+"""A user and a password before a server, also if the sign is a character reference."""
+
+
+def _without_users(links: Sequence[Link] | bytes, base: str) -> str | bytes:
+    """Write a group as the cache keeps it: no URL has a user or a password."""
+    if isinstance(links, bytes):
+        if not _MAY_HAVE_USER.search(links):
+            return links
+        try:
+            links = read_group(links, base).links
+        except UnreadableError:  # too many faults to take one of them
+            links = ()
     text = encode([link[:_KEPT] for link in links]).decode()
     if "@" in text:
         text = encode([(link[0], without_credentials(link[1]), *link[2:_KEPT]) for link in links]).decode()

@@ -67,6 +67,19 @@ def test_a_link_that_is_no_url_is_passed_over(server: PageServer) -> None:
     assert chosen(find(f"find-links:{server.url}/wheels/")) == WHEEL
 
 
+@pytest.mark.parametrize("sign", ["@", "&#64;", "&#x40;", "&commat;"])
+@pytest.mark.parametrize("is_base", [False, True])
+def test_no_password_of_a_page_is_kept_or_passed_on(
+    sign: str, server: PageServer, tmp_path: Path, *, is_base: bool
+) -> None:
+    there = server.url.replace("//", f"//somebody:s3cret{sign}") + "/wheels/"
+    body = f'<base href="{there}"><a href="{WHEEL}">' if is_base else f'<a href="{there}{WHEEL}">'
+    server.pages["/wheels/"] = Answer(f"{body}{WHEEL}</a>".encode())
+    (choice,) = find(f"find-links:{server.url}/wheels/").choices.values()
+    assert choice.candidate.url == f"{server.url}/wheels/{WHEEL}"
+    assert b"s3cret" not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
 def test_html_attributes_are_read_in_any_quotes(server: PageServer) -> None:
     body = (
         f"<base href='{server.url}/files/'>"
