@@ -236,7 +236,7 @@ def _ask_for_list(web: Web, url: str) -> set[ProjectName]:
         return set()
     read = read_html if answer.content_type in HTML_TYPES else read_project_list
     links = read(answer.content, answer.url).links
-    names = (link.text or link.url.partition("?")[0].rstrip("/").rpartition("/")[2] for link in links)
+    names = (link.url.partition("?")[0].rstrip("/").rpartition("/")[2] for link in links)
     return set(_project_names(name for name in names if not name.endswith(".whl")))
 
 
