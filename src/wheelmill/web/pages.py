@@ -173,7 +173,7 @@ def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str
     """
     if len(url) > _MAX_TEXT or not url.isprintable() or "\ufffd" in url:
         return f"has the URL {printable(url)}, which is not a URL"
-    if from_web and ":" not in url and not url.startswith("//"):  # relative to the page's base
+    if from_web and ":" not in url and not url.lstrip().startswith("//"):  # relative to the page's base
         return None
     if url.startswith(("https://", "http://") if has_hash or base.startswith("http:") else "https://") and _is_web(url):
         return None
@@ -195,7 +195,7 @@ def _is_web(url: str) -> bool:
 def _is_origin(text: str) -> bool:
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        return parts.scheme in ("http", "https") and bool(Origin.of(text).netloc) and parts.port != 0
     except ValueError:
         return False
 
@@ -374,7 +374,7 @@ def smaller_page(url: str) -> str | None:
     asked = parse_qs(parts.query)
     size, number = (asked.get(name, ["1"])[0] for name in ("per_page", "page"))
     smaller = next((after for before, after in pairwise(SIZES) if str(before) == size), None)
-    if smaller is None or not number.isdecimal():
+    if smaller is None or not number.isdecimal() or len(number) > MAX_DIGITS:
         return None
     first = (int(number) - 1) * int(size)
     return parts._replace(query=urlencode({"per_page": smaller, "page": first // smaller + 1})).geturl()

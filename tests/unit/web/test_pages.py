@@ -76,6 +76,24 @@ def test_every_hash_of_json_is_kept() -> None:
     assert (link.sha256, link.hashes) == ("a", {"sha256": "a", "md5": "b"})
 
 
+@pytest.mark.parametrize(
+    "place", [" //[", " //ho\u2100st", "https://a b", "https://h%zz", "https://\xe4..", f"https://{'a' * 300}.\xe4"]
+)
+def test_a_link_whose_host_is_none_is_a_fault(place: str) -> None:
+    name = "demo-1.0-py3-none-any.whl"
+    page = read_html(f'<a href="{place}/{name}#sha256={"a" * 64}">{name}</a>'.encode(), "https://h.example/simple/")
+    sound = with_sound_links(page, (".whl",))
+    assert ([*sound.links], [fault.key for fault in sound.faults]) == ([], ["url"])
+
+
+@pytest.mark.parametrize("place", ["..", "https://h.example:8080", "https://b\xfccher.example", "//h.example/a b"])
+def test_a_link_with_a_host_has_a_url(place: str) -> None:
+    name = "demo-1.0-py3-none-any.whl"
+    page = read_html(f'<a href="{place}/{name}">{name}</a>'.encode(), "https://h.example/simple/")
+    (link,) = with_sound_links(page, (".whl",)).links
+    assert absolute(page.base, link.url)
+
+
 def test_the_first_base_counts_and_one_that_is_no_url_is_a_fault() -> None:
     page = html("<base href='/files/'><a href='x.whl'>x</a><base href='/other/'>")
     assert (page.base, keys(page)) == ("https://index.test/files/", [])
@@ -277,6 +295,8 @@ def test_a_smaller_page_begins_with_the_same_release(asked: str, smaller: str) -
     assert all(larger % smaller == 0 for larger, smaller in pairwise(SIZES))
 
 
-@pytest.mark.parametrize("query", ["", "?per_page=1&page=7", "?per_page=100", "?per_page=30&page=x"])
+@pytest.mark.parametrize(
+    "query", ["", "?per_page=1&page=7", "?per_page=100", "?per_page=30&page=x", f"?per_page=30&page={'9' * 5000}"]
+)
 def test_other_pages_do_not_get_smaller(query: str) -> None:
     assert smaller_page(URL + query) is None
