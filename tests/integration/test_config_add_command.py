@@ -1,5 +1,6 @@
 """``wheelmill config add``: the entry is there, and nothing else changed."""
 
+import functools
 import json
 import shutil
 import subprocess
@@ -7,80 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.commands import ROOT
+from tests.git_repositories import Commit, repository
 from tests.integration.conftest import Command, publish
 from wheelmill.config.load import load_config
 from wheelmill.names import project_name
-
-ISSUE = """### Project
-
-torch-demo
-
-### Versions
-
-1.0
-
-### Licence
-
-MIT
-
-### Anything else
-
-It takes an hour.
-
-### Checked
-
-- [X] Its licence lets others be given the wheels
-- [X] It has compiled CUDA code; a pure Python package needs no wheels from here
-"""
-
-
-def test_a_request_is_added_below_the_others(python: Command, tmp_path: Path) -> None:
-    config = tmp_path / "config"
-    shutil.copytree(ROOT / "config", config)
-    before = (config / "packages.yml").read_text()
-    (tmp_path / "issue.md").write_text(ISSUE)
-    add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md")
-    added = python(*add, exit_code=0).stderr
-    assert "torch-demo" in added
-    assert "It takes an hour.\n" in added
-    after = (config / "packages.yml").read_text()
-    assert after.startswith(before.rstrip("\n"))
-    assert after.removeprefix(before.rstrip("\n")).strip().splitlines() == [
-        '"torch-demo":',
-        '    versions: ["1.0"]',
-        '    licence: "MIT"',
-        '    build_args: ""',  # the file's default is another
-    ]
-    python("-m", "wheelmill", "config", "check", config, exit_code=0)
-    python(*add, exit_code=2).check_refused("entry-exists", "torch-demo", "--replace")
-
-
-def test_a_request_that_is_only_tried_is_printed_and_not_added(python: Command, tmp_path: Path) -> None:
-    config = tmp_path / "config"
-    shutil.copytree(ROOT / "config", config)
-    (tmp_path / "issue.md").write_text(ISSUE)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md", "--dry-run")
-    shown = python(*add, exit_code=0)
-    assert shown.stdout == '  "torch-demo":\n    versions: ["1.0"]\n    licence: "MIT"\n    build_args: ""\n'
-    assert "It takes an hour." in shown.stderr
-    printed = json.loads(python(*add, "--json", exit_code=0).stdout)
-    entry = {"versions": ["1.0"], "licence": "MIT", "build_args": ""}
-    assert (printed["project"], printed["entry"]) == ("torch-demo", entry)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-
-
-def test_a_hostile_request_changes_nothing(python: Command, tmp_path: Path) -> None:
-    config = tmp_path / "config"
-    shutil.copytree(ROOT / "config", config)
-    before = (config / "packages.yml").read_bytes()
-    (tmp_path / "issue.md").write_text(ISSUE.replace("torch-demo", "$(id)"))
-    add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md")
-    python(*add, exit_code=2).check_refused("configuration-invalid", "issue.md:1:1", "Project")
-    assert (config / "packages.yml").read_bytes() == before
-
 
 SETUP = """\
 import os
@@ -116,6 +50,143 @@ def config(index: Path, tmp_path: Path) -> Path:
     config.mkdir()
     (config / "packages.yml").write_text('packages:\n  other: {versions: ["1.0"]} # kept\n')
     return config
+
+
+ISSUE = """### Project
+
+demo
+
+### Versions
+
+1.0
+
+### Its name on the package index
+
+None
+
+### Description
+
+###[error]all is lost
+
+### Licence
+
+MIT
+
+### Build requirements
+
+torch, wheel
+
+### Anything else
+
+A_B=1
+It takes an hour.
+
+### Checked
+
+- [X] Its licence lets others be given the wheels
+- [X] It has compiled CUDA code; a pure Python package needs no wheels from here
+"""
+REQUESTED = """\
+  "demo":
+    versions: ["1.0"]
+    description: "###[error]all is lost"
+    licence: "MIT"
+    build_args: "--no-build-isolation"
+    extra_deps: ["torch", "wheel"]
+    test_import: ["torch", "demo._C"]
+    env: {FORCE_CUDA: "1", A_B: "1"}
+"""
+"""Answers where there are some, and the rest from the source."""
+
+
+def test_a_request_is_surveyed_added_below_the_others_and_locked(
+    python: Command, config: Path, index: Path, tmp_path: Path
+) -> None:
+    publish(index, "demo-1.0.tar.gz", SOURCE)
+    before = (config / "packages.yml").read_text()
+    (tmp_path / "issue.md").write_text(ISSUE)
+    add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md")
+    tried = python(*add, "--dry-run", exit_code=0)
+    assert yaml.safe_load(tried.stdout) == yaml.safe_load(REQUESTED)
+    assert (config / "packages.yml").read_text() == before
+    done = python(*add, exit_code=0)
+    assert (config / "packages.yml").read_text() == before + REQUESTED
+    loaded = load_config(config)
+    demo = loaded.packages[project_name("demo")]
+    assert loaded.lock.source_of(demo, demo.versions[0])
+    for said in (tried.stderr, done.stderr):
+        assert "It takes an hour.\n" in said
+        assert '"ninja"' in said  # the source imports what the answer leaves out
+        assert "##[" not in said  # a command of a runner
+    python(*add, exit_code=2).check_refused("entry-exists", "demo", "--replace")
+
+
+def test_an_issue_that_contradicts_its_source_is_noted_with_the_source_line(
+    python: Command, config: Path, index: Path, tmp_path: Path
+) -> None:
+    publish(index, "demo-1.0.tar.gz", SOURCE)
+    (tmp_path / "issue.md").write_text(ISSUE.replace("\nMIT\n", "\nApache-2.0\n"))
+    add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md")
+    printed = json.loads(python(*add, "--dry-run", "--json", exit_code=0).stdout)
+    assert printed["entry"]["licence"] == "Apache-2.0"
+    (guess,) = [each for each in printed["guesses"] if each["key"] == "licence"]
+    assert guess["file"] == "PKG-INFO"
+    assert '"MIT"' in guess["says"]
+
+
+def test_a_request_for_a_range_is_surveyed_at_its_newest_version(
+    python: Command, config: Path, index: Path, tmp_path: Path
+) -> None:
+    publish(index, "demo-1.0.tar.gz", SOURCE)
+    publish(index, "demo-2.0.tar.gz", {"setup.py": "setup(name='demo')"})
+    (tmp_path / "issue.md").write_text(ISSUE.replace("\n1.0\n", "\n<2\n"))
+    add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md")
+    python(*add, exit_code=0)
+    assert load_config(config).packages[project_name("demo")].versions == ("1.0",)
+    python(*add, "--version", "2.0", exit_code=2).check_refused("no-build-needed", "setup.py:1")
+    (tmp_path / "issue.md").write_text(ISSUE.replace("\n1.0\n", "\n>2\n"))
+    python(*add, exit_code=2).check_refused("no-source-distribution", ">2")
+
+
+def test_an_entry_that_cannot_be_locked_is_not_written(
+    python: Command, config: Path, index: Path, tmp_path: Path
+) -> None:
+    publish(index, "demo-1.0.tar.gz", SOURCE)
+    before = (config / "packages.yml").read_text()
+    (tmp_path / "issue.md").write_text(ISSUE.replace("torch, wheel", "torch, nowhere"))
+    add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md")
+    assert "nowhere" in python(*add, exit_code=2).stderr
+    assert (config / "packages.yml").read_text() == before
+    assert [each.name for each in config.iterdir()] == ["packages.yml"]
+
+
+def test_a_request_for_a_repository_is_surveyed_at_the_tag_of_its_newest_version(
+    python: Command, config: Path, index: Path, tmp_path: Path
+) -> None:
+    newest = {**SOURCE, "setup.py": SETUP.replace("_C", "_D")}
+    source = repository(Commit(SOURCE, tags=("v1.9",)), Commit(newest, tags=("v1.10",))).path
+    answers = {
+        "1.0\n": f"1.9, 1.10\n\n### Git repository\n\nfile://{source}@v{{version}}\n",
+        "None\n": "other: it is another project's, or a placeholder\n",
+    }
+    text = functools.reduce(lambda text, each: text.replace(*each), answers.items(), ISSUE)
+    (tmp_path / "issue.md").write_text(text)
+    add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md")
+    done = python(*add, exit_code=0)
+    assert '"absent"' in done.stderr  # what the index has, beside the answer
+    package = load_config(config).packages[project_name("demo")]
+    assert (package.versions, package.pypi, package.test_import) == (("1.9", "1.10"), "other", ("torch", "demo._D"))
+    assert index.is_dir()
+
+
+def test_a_hostile_request_changes_nothing(python: Command, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    shutil.copytree(ROOT / "config", config)
+    before = (config / "packages.yml").read_bytes()
+    (tmp_path / "issue.md").write_text(ISSUE.replace("demo", "$(id)"))
+    add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md")
+    python(*add, exit_code=2).check_refused("configuration-invalid", "issue.md:1:1", "Project")
+    assert (config / "packages.yml").read_bytes() == before
 
 
 def test_a_project_is_added_as_its_source_says_and_locked(python: Command, config: Path, index: Path) -> None:
@@ -167,7 +238,8 @@ def test_an_entry_that_is_added_while_another_is_loses_neither(
 ) -> None:
     publish(index, "demo-1.0.tar.gz", SOURCE)
     issue = tmp_path / "issue.md"
-    issue.write_text(ISSUE)
+    publish(index, "another-1.0.tar.gz", SOURCE)
+    issue.write_text(ISSUE.replace("demo", "another"))
     adds: tuple[tuple[str | Path, ...], ...] = (("demo",), ("--from-issue", issue))
     with ThreadPoolExecutor() as pool:
         list(
@@ -175,7 +247,7 @@ def test_an_entry_that_is_added_while_another_is_loses_neither(
                 lambda add: python("-m", "wheelmill", "config", "add", *add, "--config", config, exit_code=0), adds
             )
         )
-    assert set(load_config(config).packages) == {"other", "demo", "torch-demo"}
+    assert set(load_config(config).packages) == {"other", "demo", "another"}
     assert {each.name for each in config.iterdir()} == {"packages.yml", "packages.lock"}
 
 

@@ -193,7 +193,7 @@ def _looked_up(package: Package, kept: Sources) -> Sources:
     if isinstance(package.source, GitSource):
         sources = kept | {version: _commit(package.source.at(version)) for version in missing}
     elif package.version_range is not None:
-        sources = kept or _sdists_in(package.version_range, package)
+        sources = kept or sdists_in(package.version_range, package.name)
     else:
         sources = kept | _sdists(package, missing)
     return {
@@ -243,16 +243,20 @@ def _sdists(package: Package, versions: list[ProjectVersion]) -> Sources:
     return {version: offered[Version(version)] for version in versions}
 
 
-def _sdists_in(versions: SpecifierSet, package: Package) -> Sources:
-    """Return every final release in a range, and pre-releases if the range names one."""
-    offered, yanked = offered_sdists(package.name)
+def sdists_in(versions: SpecifierSet, project: ProjectName) -> Sources:
+    """Return every final release in a range, and pre-releases if the range names one.
+
+    Raises:
+        UsageError: the package index has none.
+    """
+    offered, yanked = offered_sdists(project)
     chosen = versions.filter(offered, prereleases=bool(versions.prereleases))
     if sources := {ProjectVersion(str(version)): offered[version] for version in chosen}:
         return dict(sources)
     refused = ", ".join(f"{version} ({yanked[version]})" for version in versions.filter(yanked, prereleases=True))
     raise UsageError(
         "no-source-distribution",
-        f"the package index has no source distribution of {package.name} {versions}"
+        f"the package index has no source distribution of {project} {versions}"
         + (f" but yanked ones: {refused}" if refused else ""),
     )
 

@@ -20,9 +20,9 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.config.load import OWN, load_compatibility, load_config, lock_path
 from wheelmill.config.lock import lock_packages, write_lock
 from wheelmill.config.maintenance.amend import amend, entry_text, without_defaults
-from wheelmill.config.maintenance.request import WORKFLOW, own_text, read_request, workflow_text
 from wheelmill.config.model import Config
 from wheelmill.errors import UsageError
+from wheelmill.names import ProjectName
 from wheelmill.system import own_installation
 from wheelmill.system.files import write_bytes
 from wheelmill.system.own_installation import installed_from
@@ -40,7 +40,7 @@ class OriginOptions:
         Path | None,
         typer.Option(
             "--from-issue",
-            help="Read the text of an issue that answers the request form, instead of a project.",
+            help="Survey the source that an issue names; its answers to the request form go before the guesses.",
             metavar="FILE",
         ),
     ] = None
@@ -66,23 +66,30 @@ class EntryOptions:
     directory: ConfigOption = None
     as_json: JsonOption = False
 
-    def print(self, name: str, entry: Mapping[str, object], guesses: Sequence[Guess] = ()) -> None:
+    def print(self, name: str, entry: Mapping[str, object], guesses: Sequence[Guess]) -> None:
         """Print an entry as JSON, or as packages.yml will have it."""
         if self.as_json:
             print_json(_content(name, entry, guesses))
         elif self.dry_run:
             print_quoted(entry_text(name, entry))
 
-    def write(self, config: Config, name: str, entry: Mapping[str, object]) -> None:
-        """Write an entry; refuse to overwrite one without ``--replace``."""
+    def write(self, config: Config, name: ProjectName, entry: Mapping[str, object]) -> None:
+        """Write an entry and its lock, or neither; refuse to overwrite an entry without ``--replace``."""
         if name in config.packages and not self.replace:
             raise UsageError(
                 "entry-exists",
                 f"{name} is in {config.file} already",
                 hint="add the versions to its entry, or --replace it",
             )
+        before, lock = config.file.read_bytes(), lock_path(config.file)
         amend(config.file, {("packages", name): dict(entry)})
+        try:
+            write_lock(lock_packages(config_to_change(self.directory), {name}).whole(), lock)
+        except BaseException:
+            write_bytes(config.file, before)
+            raise
         say(f"{config.file}: added {name}")
+        say(f"{lock}: locked {name}; now try it: wheelmill run {name} --sample")
 
 
 @with_groups
@@ -102,44 +109,30 @@ def add(
 
     Says every guess with the line it comes from. Exits with 2 where a project needs no build, and says why.
     """
+    from wheelmill.config.maintenance.request import read_request, survey_request
     from wheelmill.config.survey.entry import survey_project
 
     if bool(project) == bool(origin.issue):
         raise UsageError("nothing-named", "name a project or a git repository, or an issue with --from-issue")
     file = config_to_change(options.directory).file  # one with faults is refused before a source is fetched
-    if origin.issue:
-        _add_requested(origin.issue, file, options)
-        return
+    named = {"version": origin.version, "subdirectory": origin.subdirectory}
     with use_clones(origin.clone):
-        found = survey_project(project or "", version=origin.version, subdirectory=origin.subdirectory)
-        _say_guesses(found.guesses)
-        entry = without_defaults(file, found.entry)
-        options.print(found.name, entry, found.guesses)
+        survey = (
+            survey_request(read_request(origin.issue), **named)
+            if origin.issue
+            else survey_project(project or "", **named)
+        )
+        _say_guesses(survey.guesses)
+        entry = without_defaults(file, survey.entry)
+        options.print(survey.name, entry, survey.guesses)
         if not options.dry_run:
             with hold_config(options.directory) as config:
-                options.write(config, found.name, entry)
-                write_lock(
-                    lock_packages(config_to_change(options.directory), {found.name}).whole(), lock_path(config.file)
-                )
-            say(f"{lock_path(config.file)}: locked {found.name}; now try it: wheelmill run {found.name} --sample")
+                options.write(config, survey.name, entry)
 
 
 def _say_guesses(guesses: Iterable[Guess]) -> None:
     for guess in guesses:
         say(f"{guess.key or 'note'}: {guess}")
-
-
-def _add_requested(issue: Path, file: Path, options: EntryOptions) -> None:
-    """Write the entry that a package request asks for; a person reads it before it is locked."""
-    request = read_request(issue)
-    entry = without_defaults(file, request.entry)
-    options.print(request.name, entry)
-    if not options.dry_run:
-        with hold_config(options.directory) as config:
-            options.write(config, request.name, entry)
-        say(f"now run: wheelmill config lock {request.name}")
-    for line in request.left:
-        say(f"not in the entry, for you to read: {line}")
 
 
 def _content(name: str, entry: Mapping[str, object], guesses: Sequence[Guess]) -> ConfigAdd:
@@ -194,6 +187,7 @@ def init(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the files, and write nothing.")] = False,
 ) -> None:
     """Write wheelmill.yml, its lock and a workflow, with which a package's own repository builds its wheels."""
+    from wheelmill.config.maintenance.request import WORKFLOW, own_text, workflow_text
     from wheelmill.config.survey.entry import survey_checkout
 
     survey = survey_checkout(directory, name=name, version=version)

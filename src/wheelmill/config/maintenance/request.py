@@ -9,28 +9,30 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
+from wheelmill.config.lock import sdists_in
 from wheelmill.config.maintenance.amend import entry_text
 from wheelmill.config.model import Compatibility
 from wheelmill.config.model.package import Packages
+from wheelmill.config.survey.entry import Guess, SourceSurvey, checked_survey, survey_project
 from wheelmill.config.yaml import phrase_fault, refusal, validate
 from wheelmill.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from wheelmill.config.survey.entry import SourceSurvey
+from wheelmill.names import project_name
 
 MAX_BYTES: Final = 64 << 10
 """GitHub's own limit for the text of an issue."""
 
 _HEADING: Final = "### "
-_NO_ANSWER: Final = "_No response_"
+_NO_ANSWERS: Final = ("", "_No response_", "None")
+"""Texts of an empty field and of a list where nothing was chosen."""
 _NAME: Final = "Project"
 
 
@@ -42,10 +44,8 @@ def _versions(answer: str) -> str | list[str]:
     return answer if answer[:1] in "<>=~!" else _words(answer)
 
 
-def _build_args(answer: str) -> str | None:
-    if answer.startswith("Yes:"):
-        return None
-    return "--no-build-isolation" if answer.startswith("No:") else answer
+def _build_args(answer: str) -> str:
+    return {"Yes": "", "No": "--no-build-isolation"}.get(answer.partition(":")[0], answer)
 
 
 def _git(answer: str) -> dict[str, str]:
@@ -75,6 +75,8 @@ BOXES: Final = (
 )
 """Boxes that must be ticked."""
 
+_SURVEYED: Final = ("versions", "source")
+"""Keys whose answers a survey follows: its guesses are of one version."""
 _TICKED: Final = re.compile(r"- \[[xX]\] (.*)")
 _ASSIGNMENT: Final = re.compile(r"[A-Z_][A-Z0-9_]*=\S*")
 
@@ -84,8 +86,8 @@ class PackageRequest:
     """Content of a package request."""
 
     name: str
-    entry: Mapping[str, object]
-    """Entry in the form of `amend`."""
+    entry: Mapping[str, Any]
+    """Keys that were answered, in the form of `amend`."""
     left: tuple[str, ...]
     """Lines for a person to read."""
 
@@ -100,7 +102,7 @@ def read_request(issue: Path) -> PackageRequest:
     name = answers.get(_NAME, (1, ""))[1]
     given = {key: read(answers[question][1]) for question, (key, read) in QUESTIONS.items() if question in answers}
     env, left = _variables_in(answers.get(_REST, (1, ""))[1])
-    entry = {key: value for key, value in given.items() if value is not None} | ({"env": env} if env else {})
+    entry = given | ({"env": env} if env else {})
     _, found = validate({"packages": {name: entry}}, Packages, issue.parent)
     questions = {key: question for question, (key, _) in QUESTIONS.items()} | {"env": _REST}
     faults = []
@@ -136,6 +138,41 @@ def _variables_in(text: str) -> tuple[dict[str, str], tuple[str, ...]]:
     return env, tuple(left)
 
 
+def survey_request(
+    request: PackageRequest, *, version: str | None = None, subdirectory: str | None = None
+) -> SourceSurvey:
+    """Survey the source that a request names, by default at its newest version, as `survey_project` does.
+
+    Answers replace guesses, and add to those that are mappings. A guess that an answer contradicts is noted.
+    """
+    versions, source = request.entry["versions"], request.entry.get("source")
+    if not version:
+        asked = sdists_in(SpecifierSet(versions), project_name(request.name)) if isinstance(versions, str) else versions
+        version = max(asked, key=Version)
+    origin = f"{source['git']}@{source['ref'].replace('{version}', version)}" if source else request.name
+    survey = survey_project(origin, version=version, subdirectory=subdirectory)
+    order = [key for key, _ in QUESTIONS.values()]
+    guesses = sorted(_answered(survey.guesses, request.entry), key=lambda guess: (*order, guess.key).index(guess.key))
+    if survey.name != request.name:
+        guesses += [Guess(says=f"the request names {request.name}, its source {survey.name}")]
+    guesses += [Guess(says=f"not in the entry, for you to read: {line}") for line in request.left]
+    return checked_survey(replace(survey, guesses=tuple(guesses)), Path())
+
+
+def _answered(guesses: Iterable[Guess], answers: Mapping[str, Any]) -> Iterator[Guess]:
+    """Yield guesses with the answers in their place, then the answers to what was not guessed."""
+    left = dict(answers)
+    for guess in guesses:
+        found: Any = guess.value
+        answer = left.pop(guess.key, found)
+        value, other = (found | answer, answer | found) if isinstance(answer, dict) else (answer, found)
+        says = f"the request's answer, where a survey has {json.dumps(other)}: {guess.says}"
+        agrees = value == other or guess.key in _SURVEYED
+        yield replace(guess, value=value, says=guess.says if agrees else says)
+    for key, answer in left.items():
+        yield Guess(key=key, value=answer, says="the request's answer")
+
+
 def _answers_in(issue: Path) -> dict[str, tuple[int, str]]:
     """Return every answer by its question, with the question's line, without unanswered questions."""
     try:
@@ -154,7 +191,7 @@ def _answers_in(issue: Path) -> dict[str, tuple[int, str]]:
         if question in answers:
             raise refusal(issue, "is answered twice", (start + 1, 1), (question,))
         answers[question] = start + 1, "\n".join(lines[start + 1 : end]).strip()
-    return {question: answer for question, answer in answers.items() if answer[1] not in ("", _NO_ANSWER)}
+    return {question: answer for question, answer in answers.items() if answer[1] not in _NO_ANSWERS}
 
 
 WORKFLOW: Final = Path(".github", "workflows", "wheels.yml")

@@ -483,11 +483,17 @@ def survey_checkout(folder: Path, *, name: str | None = None, version: str | Non
 def _survey(name: ProjectName, facts: Facts, beginning: Iterable[Guess]) -> SourceSurvey:
     check_needs_build(name, facts)
     found = SourceSurvey(name=name, guesses=(*beginning, *guess_entry(facts)), declared=facts.declared)
-    _, faults = validate({"packages": {name: found.entry}}, Packages, facts.tree.folder)
+    return checked_survey(found, facts.tree.folder)
+
+
+def checked_survey(survey: SourceSurvey, folder: Path) -> SourceSurvey:
+    """Return a survey whose entry is one of ``packages.yml``; a `folder` of the entry is below the given one."""
+    _, faults = validate({"packages": {survey.name: survey.entry}}, Packages, folder)
     if faults:
         lines = (f"{'.'.join(map(str, key_path[2:]))}: {message}" for key_path, message in faults)
-        raise UsageError("entry-impossible", f"no entry can be made of the source of {name}:\n" + "\n".join(lines))
-    return found
+        what = f"no entry can be made of the source of {survey.name}:\n"
+        raise UsageError("entry-impossible", what + "\n".join(lines))
+    return survey
 
 
 def _checked_name(text: str) -> ProjectName:
