@@ -488,10 +488,11 @@ def _survey(name: ProjectName, facts: Facts, beginning: Iterable[Guess]) -> Sour
 
 def checked_survey(survey: SourceSurvey, folder: Path) -> SourceSurvey:
     """Return a survey whose entry is one of ``packages.yml``; a `folder` of the entry is below the given one."""
-    _, faults = validate({"packages": {survey.name: survey.entry}}, Packages, folder)
+    name = survey.name
+    _, faults = validate({"packages": {name: survey.entry}}, Packages, folder)
     if faults:
         lines = (f"{'.'.join(map(str, key_path[2:]))}: {message}" for key_path, message in faults)
-        what = f"no entry can be made of the source of {survey.name}:\n"
+        what = f"no entry can be made of the source of {name}:\n"
         raise UsageError("entry-impossible", what + "\n".join(lines))
     return survey
 
