@@ -1,17 +1,17 @@
 // Commands that install a wheel. This file touches no page.
 "use strict";
 
-// Warnings about names that the package index has from another home, or that are free there.
+// Warnings about names that PyPI has from another home, or that are free there.
 function notesOnNames(row, choice, wheels) {
   const required = wheels.required(row.project);
   if (wheels.areShared([row.project, ...required])) return [];
   const whose = {
-    other: `The package index has another project named ${row.project}`,
-    absent: `The package index has no ${row.project}, and its name is free to take there`,
+    other: `PyPI has another project named ${row.project}`,
+    absent: `PyPI has no ${row.project}, and its name is free to take there`,
   }[wheels.data.elsewhere[row.project]];
   const there = wheels.beside(row, choice).map((each) => each.project);
   return [
-    `${whose ?? "The package index may have other projects with these names"}: these commands ask this index alone.`,
+    `${whose ?? "PyPI may have other projects with these names"}: these commands ask this index alone.`,
     ...required.filter((project) => !there.includes(project)).map((project) => `It needs ${project}, of which this index has no wheel that fits.`),
   ];
 }
@@ -45,7 +45,7 @@ function commands(row, choice, wheels, address) {
   };
 }
 
-// Requirements come from the package index, the wheels from this index alone, by labels that no other versions have.
+// Requirements come from PyPI, the wheels from this index alone, by labels that no other versions have.
 function fromHereAlone(row, choice, wheels, index) {
   const rows = [row, ...wheels.beside(row, choice)];
   const dependencies = [...new Set(rows.flatMap((each) => each.dependencies))];

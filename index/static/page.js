@@ -31,11 +31,12 @@ async function copy(code, button) {
   setTimeout(() => { button.textContent = "Copy"; }, 2000);
 }
 
+// Commands have the address that their site was made for, or none; a copy of the site elsewhere has its own.
 function nameAddresses() {
   for (const block of document.querySelectorAll("[data-address]")) {
     const address = plainAddress(block.dataset.address);
     const code = block.querySelector("code");
-    code.textContent = code.textContent.replaceAll("ADDRESS", address);
+    code.textContent = code.textContent.replaceAll(block.dataset.written ?? "ADDRESS", address);
   }
 }
 
@@ -58,6 +59,25 @@ function nameFiles() {
     block.append(code);
     wheel.append(block);
   }
+}
+
+// Name of a project as an index spells it (PEP 503).
+function spelled(name) {
+  return name.toLowerCase().replaceAll(/[-_.]+/g, "-");
+}
+
+// A page that is not there may be that of a package in another spelling, or of what a package is imported as.
+async function suggest(place) {
+  const folder = document.querySelector("[role=search]").dataset.packages;
+  if (!location.pathname.startsWith(folder)) return;
+  await load(`${folder}packages.js`);
+  const wanted = spelled(decodeURIComponent(location.pathname.slice(folder.length).split("/")[0]));
+  const found = PACKAGES.find(([each, , , modules]) => each === wanted || modules.split(" ").map(spelled).includes(wanted));
+  if (!found) return;
+  const link = document.createElement("a");
+  link.href = `${folder}${encodeURIComponent(found[0])}/`;
+  link.textContent = found[0];
+  place.replaceChildren("You may want ", link, ".");
 }
 
 // ID that the address names on this page; empty if it cannot be decoded.
@@ -98,7 +118,6 @@ class Search {
     this.form.addEventListener("submit", (event) => this.go(event));
     this.form.addEventListener("keydown", (event) => this.move(event));
     this.form.addEventListener("focusout", (event) => { if (!form.contains(event.relatedTarget)) this.close(); });
-    form.hidden = false;
   }
 
   // Loads the list of packages when a search begins.
@@ -108,11 +127,11 @@ class Search {
     this.show();
   }
 
-  // Packages with every word in name or description; those with the first word in their name come first.
+  // Packages with every word in name, description or modules; those with the first word in their name come first.
   matches() {
-    const words = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = spelled(this.field.value).split(/\s+/).filter(Boolean);
     if (!words.length) return [];
-    const found = PACKAGES.filter(([name, , text]) => words.every((word) => `${name} ${text}`.toLowerCase().includes(word)));
+    const found = PACKAGES.filter(([name, , text, modules]) => words.every((word) => spelled(`${name} ${text} ${modules}`).includes(word)));
     const rank = ([name]) => (name.startsWith(words[0]) ? 0 : name.includes(words[0]) ? 1 : 2);
     return found.sort((one, other) => rank(one) - rank(other)).slice(0, 8);
   }
@@ -120,19 +139,20 @@ class Search {
   async show() {
     await this.ready;
     const found = this.matches();
-    this.list.replaceChildren(...found.map(([name, wheels, text]) => this.entry(name, wheels, text)));
+    this.list.replaceChildren(...found.map((each) => this.entry(...each)));
     this.list.hidden = !found.length;
     this.count.textContent = this.field.value.trim() ? `${found.length || "No"} package${found.length === 1 ? "" : "s"}` : "";
     this.count.classList.toggle("unseen", found.length > 0 || !this.count.textContent);
   }
 
-  entry(name, wheels, text) {
+  // A package of others has no page here, but a way to get it.
+  entry(name, wheels, text, modules, homes) {
     const place = document.createElement("li");
-    const link = document.createElement("a");
+    const link = document.createElement(homes ? "p" : "a");
     const about = document.createElement("span");
-    link.href = `${this.folder}${encodeURIComponent(name)}/`;
+    if (!homes) link.href = `${this.folder}${encodeURIComponent(name)}/`;
     link.append(name);
-    about.textContent = [wheels ? "" : "no wheels", text].filter(Boolean).join(" · ");
+    about.textContent = homes ? `not here: wheelmill add ${name} takes it from ${homes}` : [wheels ? "" : "no wheels", text].filter(Boolean).join(" · ");
     link.append(about);
     place.append(link);
     return place;
@@ -164,4 +184,6 @@ nameFiles();
 addCopyButtons(document);
 addEventListener("hashchange", goOn);
 goOn();
-new Search(document.querySelector("[role=search]"));
+const missing = document.querySelector("[data-missing]");
+if (missing) suggest(missing).catch(() => {}); // then the page says only that it is not there
+for (const form of document.querySelectorAll("[role=search]")) new Search(form);

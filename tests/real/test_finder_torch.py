@@ -104,7 +104,9 @@ def test_pages_give_the_lines_of_the_finder(project: str, host: Host) -> None:
     pages = sorted(folder.rglob("index.html"))
     assert len(pages) == 1 + len(CUDAS)
     for page in pages:
-        found = re.search(r'data-address="[./]*(cu(\d+)(\d)/[^"]+)"><code>(.*?)</code>', page.read_text(), re.DOTALL)
+        found = re.search(
+            r'data-address="[./]*(cu(\d+)(\d)/[^"]+)"[^>]*><code>(.*?)</code>', page.read_text(), re.DOTALL
+        )
         assert found
         pin = "" if page.parent == folder else "exact"
         lines = lines_for(host, project, f"{found[2]}.{found[3]}", pin)

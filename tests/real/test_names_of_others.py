@@ -133,7 +133,7 @@ def test_the_page_of_a_package_installs_ours(
 def test_the_finder_installs_ours(installer: str, index: tuple[str, Site], known: Catalogue, tmp_path: Path) -> None:
     url, site = index
     given = shown_by_the_finder(site, known, url)
-    assert given["notes"] == "The package index has another project named apex: these commands ask this index alone."
+    assert given["notes"] == "PyPI has another project named apex: these commands ask this index alone."
     lines = [line.removeprefix("uv ") for line in given[installer].splitlines()]
     assert installed(lines, installer, url, tmp_path) == RIGHT
 

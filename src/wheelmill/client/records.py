@@ -458,7 +458,7 @@ class Resolution:
     choices: Mapping[ProjectName, Choice]
     unresolved: Mapping[ProjectName, Unresolved]
     torch_backend: CudaTag | None = None
-    """uv's name for the CUDA of torch; None if the usual index has the right one."""
+    """uv's name for the CUDA of torch; None if PyPI has the right one."""
     torch_index: str | None = None
     warnings: tuple[str, ...] = ()
     """Problems of sources, and of wheels that would otherwise have been better choices."""

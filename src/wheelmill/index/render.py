@@ -30,7 +30,17 @@ from msgspec.json import Encoder
 from packaging.tags import Tag
 from pydantic_core import to_json
 
-from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, Site, Tree, VersionFiles
+from wheelmill.index.tree import (
+    SOURCES,
+    SOURCES_HASH,
+    UNKNOWN_ADDRESS,
+    WHEELS_JSON,
+    IndexFile,
+    Site,
+    SiteAddress,
+    Tree,
+    VersionFiles,
+)
 from wheelmill.names import ProjectName, ReleaseTag, Sha256
 from wheelmill.release.manifest import ListedFile, ListedProvenance
 from wheelmill.smoke.verdict import ListedEvidence
@@ -224,7 +234,9 @@ Page = tuple[str, Iterable[bytes]]
 """A path below the root of the site, and what stands there, in pieces."""
 
 
-def pages_of(site: Site, aliased: Site | None = None, *, as_json: bool = True) -> Iterator[Page]:
+def pages_of(
+    site: Site, aliased: Site | None = None, *, address: SiteAddress = UNKNOWN_ADDRESS, as_json: bool = True
+) -> Iterator[Page]:
     """Render pages for installers and programs one at a time: those of 100,000 wheels do not fit into memory.
 
     Installers see `aliased`, the site with its aliases; the wheels alone if None. `as_json` adds the JSON form of their
@@ -232,7 +244,7 @@ def pages_of(site: Site, aliased: Site | None = None, *, as_json: bool = True) -
     """
     templates = site_templates()
     style = Markup((own_installation.INDEX / "static" / "style.css").read_text())  # noqa: S704 - our own
-    yield "404.html", [templates.get_template("404.html").render(style=style).encode()]
+    yield "404.html", [templates.get_template("404.html").render(style=style, root=address.root).encode()]
     yield WHEELS_JSON, wheels_json(site)
     listed = aliased or site
     yield from tree_pages(listed, listed.versions, templates, as_json=as_json)

@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property, lru_cache
 from itertools import chain, groupby
-from typing import Final
-from urllib.parse import quote
+from typing import Final, Self
+from urllib.parse import quote, urlsplit
 
 from packaging.version import Version
 
 from wheelmill.config.model import Listing, Package, Status, StatusEntry
 from wheelmill.errors import SiteError
 from wheelmill.names import (
+    TORCH,
     CudaVersion,
     Platform,
     ProjectName,
@@ -237,10 +238,58 @@ class Catalogue:
     """The oldest driver that knows each GPU, by compute capability; none if every driver that runs a CUDA does."""
     pythons: tuple[PythonVersion, ...] = ()
     """Pythons that torch is published for, which wheels for an older one and all newer ones do not name."""
+    homes: Mapping[ProjectName, Sequence[str]] = field(default_factory=dict)
+    """Other places that have wheels of a project, as sources.yml names them: ``OWNER/REPOSITORY`` or a URL."""
     downloads: Mapping[date, Mapping[ProjectName, int]] = field(default_factory=dict)
     """Downloads of each package up to some days, ascending."""
     torch_url: Callable[[TorchVersion, CudaVersion, Platform], str | None] = lambda *_: None
-    """Index of torch for a CUDA; None where the usual package index has it, or nothing is known."""
+    """Index of torch for a CUDA; None where PyPI has it, or nothing is known."""
+
+    def modules_of(self, project: ProjectName) -> tuple[str, ...]:
+        """Return what a project is imported as, by its entry."""
+        package = self.packages.get(project)
+        modules = (name.partition(".")[0] for name in (package.test_import if package else None) or ())
+        return tuple(dict.fromkeys(name for name in modules if name != TORCH))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteAddress:
+    """Where people read a site, and who makes it."""
+
+    url: str = ""
+    """With a slash at its end; empty if it is not known."""
+    repository: str = ""
+    """Address of the repository on GitHub; empty for a site of other hosts."""
+
+    @classmethod
+    def of(cls, url: str | None, base_url: str) -> Self:
+        """Read the repository off `base_url`, the folder of the releases on GitHub, else off a site on GitHub Pages."""
+        site = f"{without_credentials(url).rstrip('/')}/" if url else ""
+        releases, pages = urlsplit(base_url), urlsplit(site)
+        folders, name = releases.path.strip("/").split("/"), pages.path.strip("/")
+        owner, _, host = (pages.hostname or "").partition(".")
+        if releases.scheme and folders[2:] == ["releases", "download"]:
+            return cls(url=site, repository=f"{releases.scheme}://{releases.netloc}/{'/'.join(folders[:2])}")
+        if host == "github.io" and "/" not in name:
+            return cls(url=site, repository=f"https://github.com/{owner}/{name or pages.hostname}")
+        return cls(url=site)
+
+    def of_folder(self, folder: str) -> str:
+        """Return the address of a folder of the site, without what means something to a shell; ADDRESS if unknown."""
+        return quote(f"{self.url}{folder}/", safe="%@+=:,./~[]-") if self.url else "ADDRESS"
+
+    @property
+    def root(self) -> str:
+        """Path of the site on its host; empty if it is not known."""
+        return urlsplit(self.url).path
+
+    @property
+    def full_name(self) -> str:
+        """Owner and name of the repository: ``OWNER/REPO``."""
+        return urlsplit(self.repository).path.strip("/")
+
+
+UNKNOWN_ADDRESS: Final = SiteAddress()
 
 
 def faults_of_entry(entry: ListedWheel, name: WheelName, absent: Container[str]) -> list[str]:

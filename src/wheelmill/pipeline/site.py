@@ -22,7 +22,7 @@ from wheelmill.index.derived import VariantFile, pages_of_variants, variant_file
 from wheelmill.index.render import Page, pages_of, pages_of_hashes, pages_of_sources
 from wheelmill.index.site.finder import EMPTY_CATALOGUE
 from wheelmill.index.site.pages import site_pages
-from wheelmill.index.tree import Catalogue, Site
+from wheelmill.index.tree import Catalogue, Site, SiteAddress
 from wheelmill.index.write import MAX_BYTES, SiteSize, write_site
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.attested import attested_part, derived_part
@@ -35,7 +35,6 @@ from wheelmill.release.manifest import MANIFEST, ListedRelease
 from wheelmill.release.manifest.record import Shared
 from wheelmill.release.store import Store
 from wheelmill.system.progress import QUIET, Progress
-from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.attestation import ATTESTATIONS, Signer
 from wheelmill.wheel.gpu_code import CARDS
 
@@ -195,20 +194,20 @@ def build_index(
         SiteError: with everything that must not be published; the old site stays as it is.
         NetworkError: a release's attestations, or the keys to verify them, cannot be fetched now.
     """
-    address = site_url and f"{without_credentials(site_url).rstrip('/')}/"
+    address = SiteAddress.of(site_url, stores.base_url)
 
     def pages() -> Iterator[Page]:
         """Yield every page, so that the store is read only while no other process writes the site."""
         site = stores.site(progress, warn)
         aliased = with_aliases(site, catalogue.packages if catalogue else {})
-        yield from pages_of(site, aliased.site, as_json=not on_github_pages)
+        yield from pages_of(site, aliased.site, address=address, as_json=not on_github_pages)
         yield from ((path, [content]) for path, content in aliased.files.items())
         yield from pages_of_hashes(site)
         if sources is not None:
             yield from pages_of_sources(sources)
         facts = stores.facts
         known = replace(catalogue or EMPTY_CATALOGUE, pythons=facts.torch_pythons, torch_url=cache(facts.torch_url))
-        yield from site_pages(site, known, site_url=address, documents=documents)
+        yield from site_pages(site, known, address=address, documents=documents)
         yield from pages_of_variants(stores.variant_files(site, warn), site, as_json=not on_github_pages)
 
     with _without_cycles():

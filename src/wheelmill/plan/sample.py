@@ -73,7 +73,7 @@ def with_sample(plan: Plan, for_torch: Plan, past: PastBuilds) -> Plan:
 
 
 def _usualness(target: BuildTarget) -> tuple[Version, Version, bool, bool, CudaVersion, PythonVersion]:
-    """Return a sort key: the newest version and torch, with the CUDA of that torch on the usual index."""
+    """Return a sort key: the newest version and torch, with the CUDA of that torch on PyPI."""
     version, cuda, torch, python = age_of(target)
     return version, torch, target.torch_backend is None, _USUAL_PYTHON in target.pythons, cuda, python
 

@@ -94,7 +94,7 @@ def test_hostile_text_stays_text_and_within_the_page(
 def test_a_text_turns_no_other_one_round(browser: Browser, site: str) -> None:
     page = browser.new_page()
     page.goto(site + WHEEL)
-    expected = page.locator("tr", has=page.get_by_role("rowheader", name="Expects")).locator("code")
+    expected = page.locator("tr", has=page.get_by_role("rowheader", name="Linked libraries")).locator("code")
     turned, next_to_it = expected.nth(0), expected.nth(1)
     expect(next_to_it).to_be_visible()
     one, other = turned.bounding_box(), next_to_it.bounding_box()

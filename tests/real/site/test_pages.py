@@ -102,6 +102,38 @@ def test_packages_are_searched_from_any_page(page: Page, site: str) -> None:
     expect(page.get_by_role("search").get_by_role("status")).to_have_text("No packages")
 
 
+@pytest.mark.parametrize("written", ["Demo", "demo_ops", "DEMO-Ops"])
+def test_a_search_knows_spellings_and_what_a_package_is_imported_as(written: str, page: Page) -> None:
+    page.get_by_role("searchbox", name="Search packages").fill(written)
+    expect(page.get_by_role("search").get_by_role("link", name="demo").first).to_be_visible()
+
+
+def test_a_search_says_who_has_a_package_that_is_not_here(page: Page) -> None:
+    page.get_by_role("searchbox", name="Search packages").fill("vLLM")
+    found = page.get_by_role("search").get_by_role("listitem")
+    expect(found).to_contain_text("wheelmill add vllm")
+    expect(found).to_contain_text("vllm-project/vllm")
+    expect(page.get_by_role("search").get_by_role("link")).to_have_count(0)
+
+
+@pytest.mark.parametrize("written", ["Demo", "demo_ops", "DEMO"])
+def test_a_page_that_is_not_there_leads_home_and_to_the_right_spelling(written: str, page: Page, site: str) -> None:
+    absent = page.request.get(f"{site}404.html").text()
+    page.route(f"{site}packages/{written}/", lambda route: route.fulfill(body=absent, content_type="text/html"))
+    page.goto(f"{site}packages/{written}/")
+    expect(page.get_by_role("link", name="The first page")).to_have_attribute("href", "/some/where/")
+    page.get_by_role("main").get_by_role("link", name="demo").click()
+    expect(page).to_have_url(f"{site}packages/demo/")
+
+
+def test_commands_of_a_copy_have_its_own_address(browser: Browser, site: str) -> None:
+    copy = browser.new_page()
+    elsewhere = site.replace("127.0.0.1", "localhost")
+    copy.goto(f"{elsewhere}packages/demo/")
+    expect(copy.locator("pre code").first).to_contain_text(f" {elsewhere}cu130/torch2.11/simple/ ")
+    copy.close()
+
+
 @sampled(("path", "scheme"), product(PATHS, ("light", "dark")), *LIGHT, ("", "dark"), (WHEELS, "dark"))
 def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(path: str, scheme: Any, page: Page, site: str) -> None:
     page.emulate_media(color_scheme=scheme)
@@ -120,6 +152,8 @@ def test_without_javascript_addresses_and_packages_are_there(
     page = context.new_page()
     page.goto(site)
     expect(page.locator("#finder")).to_be_hidden()
+    expect(page.get_by_role("searchbox")).to_be_hidden()
+    expect(page.get_by_text("The finder needs JavaScript.")).to_be_visible()
     page.get_by_text("The index of each CUDA and torch").click()
     address = page.get_by_role("link", name="torch 2.10").evaluate("link => link.href")
     page.get_by_role("link", name="demo", exact=True).click()
@@ -129,8 +163,10 @@ def test_without_javascript_addresses_and_packages_are_there(
     expect(page.get_by_text("demo==1.0+cu128torch2.10")).to_be_visible()
     expect(page.get_by_role("heading", name=f"Python {PYTHON}")).to_be_visible()
     context.close()
-    _, *arguments = shlex.split(command.replace("ADDRESS", address))
-    run([*pip_of(environment), *arguments], settings(host), environment)
+    _, *arguments = shlex.split(command)
+    assert f"{site}cu130/torch2.11/simple/" in arguments
+    given = [argument.replace(f"{site}cu130/torch2.11/simple/", address) for argument in arguments]
+    run([*pip_of(environment), *given], settings(host), environment)
     assert version_in(environment) == "1.0+cu128torch2.10"
 
 

@@ -15,7 +15,7 @@ from tests.wheels import write_wheel
 from wheelmill.config.model import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
-from wheelmill.index.tree import vanished
+from wheelmill.index.tree import SiteAddress, vanished
 from wheelmill.names import Sha256, project_name
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 
@@ -209,3 +209,32 @@ def test_of_a_name_that_is_none_of_a_wheel_nothing_is_quarantined() -> None:
     listing = Listing(yanked=Yanked(projects={PLAIN: StatusEntry(status=Status.QUARANTINED, reason="it steals")}))
     names = ("plain_cuda.whl", "plain_cuda-1.0-py3-none-any.whl", "demo-1.0-py3-none-any.whl")
     assert [fault.partition(" ")[0] for fault in vanished(names, listing)] == [names[2], names[0]]
+
+
+@pytest.mark.parametrize(
+    ("url", "base_url", "repository", "root"),
+    [
+        ("https://me.github.io/wheels", "https://github.com/me/wheels/releases/download", "me/wheels", "/wheels/"),
+        ("https://wheels.example.org", "https://github.com/me/wheels/releases/download", "me/wheels", "/"),
+        ("https://me.github.io/wheels/", "https://bucket.example.org/releases", "me/wheels", "/wheels/"),
+        ("https://me.github.io", "releases", "me/me.github.io", "/"),
+        ("https://me.github.io/a/b/", "releases", "", "/a/b/"),
+        ("https://github.io.example.org/wheels/", "../releases/download", "", "/wheels/"),
+        ("https://u:secret@wheels.example.org/", "releases", "", "/"),
+        (None, "https://github.com/me/wheels/releases/download", "me/wheels", ""),
+        (None, "https://bucket.example.org/releases/download", "", ""),
+    ],
+)
+def test_who_makes_a_site_is_read_off_its_releases_else_off_its_pages(
+    url: str | None, base_url: str, repository: str, root: str
+) -> None:
+    address = SiteAddress.of(url, base_url)
+    assert (address.full_name, address.root) == (repository, root)
+    assert "secret" not in address.url
+
+
+def test_an_address_in_a_command_means_nothing_to_a_shell() -> None:
+    assert SiteAddress.of("https://example.org/$(id) '", "releases").of_folder("cu130/simple") == (
+        "https://example.org/%24%28id%29%20%27/cu130/simple/"
+    )
+    assert SiteAddress().of_folder("simple") == "ADDRESS"

@@ -6,8 +6,9 @@ import json
 import os
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -157,12 +158,14 @@ def build(
         read_deployed=_deployed_at(place, may_be_new=place != site.previous),
         signer=signer_of(require_attestation),
     )
+    sources, homes = _sources_in(place_at(config))
+    planned = pipeline.catalogue_of(own, releases.ledger.summary()) if own else None
     with progress() as shown:
         size = pipeline.build_index(
             stores,
             output,
-            catalogue=pipeline.catalogue_of(own, releases.ledger.summary()) if own else None,
-            sources=_sources_in(place_at(config)),
+            catalogue=replace(planned, homes=homes) if planned else None,
+            sources=sources,
             site_url=address,
             documents=site.documents,
             on_github_pages=place != site.previous or (urlsplit(address or "").hostname or "").endswith(".github.io"),
@@ -207,15 +210,18 @@ def _deployed_at(place: str | None, *, may_be_new: bool) -> ReadDeployed:
     return partial(deployed_wheels, place, now=datetime.now(UTC), none_yet=say if may_be_new else None)
 
 
-def _sources_in(folder: Path) -> bytes | None:
-    """Read the list of sources of a configuration; None if it has none."""
+def _sources_in(folder: Path) -> tuple[bytes | None, Mapping[ProjectName, Sequence[str]]]:
+    """Read the list of sources of a configuration, None if it has none, and the places that it names by project."""
     from wheelmill.client.sources.sources_file import read_sources_file
 
     path = folder / SOURCES
     if not path.exists():
-        return None
-    read_sources_file(path)
-    return path.read_bytes()
+        return None, {}
+    homes: dict[ProjectName, list[str]] = {}
+    for source in read_sources_file(path).sources:
+        for project in sorted(source.projects):
+            homes.setdefault(project, []).append(source.name)
+    return path.read_bytes(), homes
 
 
 _SHOWN: Final = 10

@@ -110,7 +110,7 @@ def _closeness(
 ) -> tuple[object, ...]:
     """Rank the CUDAs of a torch by what changes least.
 
-    The CUDA of the torch that is there, those that the wheels' names give, that of the usual index, the newest.
+    The CUDA of the torch that is there, those that the wheels' names give, that of PyPI, the newest.
     """
     torch, cuda = target.torch, target.cuda
     is_usual = torch and cuda and facts.torch_backend(torch, cuda, target.platform) is None

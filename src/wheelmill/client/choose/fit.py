@@ -304,7 +304,7 @@ class TorchPlace:
 
     torch: TorchVersion
     backend: CudaTag | None
-    """uv's name for the CUDA to get it for; None if the usual index has the right one."""
+    """uv's name for the CUDA to get it for; None if PyPI has the right one."""
     index: str | None
     """The simple index that has it; None where the usual one does."""
 

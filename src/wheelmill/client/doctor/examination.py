@@ -291,7 +291,7 @@ def promises_are_kept(promises: Iterable[Promise], examined: Examined) -> Iterat
             continue
         code, state = DefectCode.LOCK, "is installed" if version else "is not installed"
         if version == promise.version.public and promise.version.local is not None:
-            code, state = DefectCode.UNLABELLED, "is the usual package index's, which names no CUDA or torch"
+            code, state = DefectCode.UNLABELLED, "is PyPI's, which names no CUDA or torch"
         yield Defect(
             code=code,
             subject=f"{promise.project} {version}" if version else promise.project,

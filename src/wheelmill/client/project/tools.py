@@ -288,7 +288,7 @@ class HatchProject(ToolProject):
             if each.torch and each.torch_index and not each.environment.torch_release:
                 raise UsageError(
                     "hatch-index-fixed",
-                    f"{self.path}: hatch takes torch from the usual index only, and torch for CUDA "
+                    f"{self.path}: hatch takes torch from PyPI only, and torch for CUDA "
                     f"{each.environment.cuda} is at {each.torch_index}",
                     hint="install that torch into hatch's environment first, or take another --cuda",
                 )

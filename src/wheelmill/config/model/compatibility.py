@@ -253,7 +253,7 @@ class Compatibility(ConfigFile):
         return self.torch_backend(torch, cuda, platform)
 
     def torch_backend(self, torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> CudaTag | None:
-        """Return the CUDA tag of the torch index to install it from; None if the usual package index has it.
+        """Return the CUDA tag of the torch index to install it from; None if PyPI has it.
 
         That has it for one CUDA on x86_64 Linux. Torch's own indexes have every platform, also of an unknown torch.
         https://docs.astral.sh/uv/guides/integration/pytorch/#installing-pytorch
@@ -263,7 +263,7 @@ class Compatibility(ConfigFile):
         return None if usual else cuda.tag
 
     def torch_url(self, torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> str | None:
-        """Return the index of torch for projects and people; None if the usual package index has it.
+        """Return the index of torch for projects and people; None if PyPI has it.
 
         Release candidates come from the test index of ``compatibility.yml``, if it has one. Other releases come from
         the mirror in ``WHEELMILL_TORCH_INDEX``, else from torch's own index.

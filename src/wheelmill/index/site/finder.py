@@ -163,7 +163,7 @@ def _wheels_of(
 def _torch_sources(
     groups: Iterable[WheelGroup], cudas: Sequence[CudaVersion], trees: Trees, catalogue: Catalogue
 ) -> dict[str, TorchSource]:
-    """Find the torches of every choice that wheels fit, but those of the usual package index."""
+    """Find the torches of every choice that wheels fit, but those of PyPI."""
     choices = {
         (platform, cuda, torch)
         for group in groups

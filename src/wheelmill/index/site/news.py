@@ -102,7 +102,7 @@ _NEVER: Final = "1970-01-01T00:00:00Z"
 """A feed must say when it changed, also one of a site that has nothing yet."""
 
 
-def feed_of(news: Sequence[News], *, title: str, page: str, root: str, site_url: str | None) -> bytes:
+def feed_of(news: Sequence[News], *, title: str, page: str, root: str, site_url: str) -> bytes:
     """Write a feed: the same news give the same bytes.
 
     `news` has the newest first. `page` is the folder of the feed's page, below the root of the site; `root` is the path

@@ -63,7 +63,7 @@ def names_elsewhere(packages: Mapping[ProjectName, Package]) -> Mapping[ProjectN
 
 
 class TorchSource(NamedTuple):
-    """Torch for the CUDA of a wheel, where the usual package index has another build."""
+    """Torch for the CUDA of a wheel, where PyPI has another build."""
 
     requirement: str
     url: str

@@ -37,7 +37,7 @@ from wheelmill.index.site.packages import PackagePage, PackageVersion, package_p
 from wheelmill.index.site.templates import MAX_CELLS, Table, cut, templates_for
 from wheelmill.index.site.wheel_pages import WheelPages
 from wheelmill.index.site.wheels import Item, Trees, WheelGroup, package_folder, page_number, parts_of, wheel_groups
-from wheelmill.index.tree import DOCUMENTS, INVENTORY, Catalogue, IndexFile, Site
+from wheelmill.index.tree import DOCUMENTS, INVENTORY, UNKNOWN_ADDRESS, Catalogue, IndexFile, Site, SiteAddress
 from wheelmill.names import ProjectName
 from wheelmill.system import own_installation
 from wheelmill.wheel.gpu_code import CARDS
@@ -95,7 +95,9 @@ def first_pages(
         tried=tried,
         packages=packages,
         built=[package for package in packages if package.wheels],
-        planned=[package for package in packages if not package.wheels],
+        planned=[package for package in packages if not package.wheels and package.redistributable],
+        private=[package for package in packages if not package.wheels and not package.redistributable],
+        compiled=round(sum(package.build_seconds for package in packages)),
         updated=max((file.uploaded_at for file in files if file.uploaded_at), default=None),
         families=trees,
         pin_example=next(pins, "PACKAGE==2.8.3+cu128torch2.8"),
@@ -106,14 +108,24 @@ def first_pages(
     yield "index.html", [start.encode()]
     about = templates.get_template("site/about.html").render(root="../", tried=tried)
     yield "about/index.html", [about.encode()]
-    rows = [(package.name, len(package.wheels), package.description) for package in packages]
-    yield (
-        "packages/packages.js",
-        [b'"use strict";\nconst PACKAGES = ' + to_json(rows) + b";\n"],
-    )  # also works from a disk
     for name, wheels in finder["wheels"].items():
         script = b'"use strict";\naddWheels(' + to_json(name) + b", " + to_json(wheels) + b");\n"
         yield f"{package_folder(ProjectName(name))}wheels.js", [script]
+
+
+def search_data(packages: Sequence[PackagePage], catalogue: Catalogue) -> Page:
+    """Render the data of the search: packages here, with what they are imported as, and those that others have.
+
+    Each is a name, the number of its wheels, a description, further words and the places that have it instead.
+    """
+    here: list[tuple[str, int, str, str, str]] = [
+        (package.name, len(package.wheels), package.description, " ".join(catalogue.modules_of(package.name)), "")
+        for package in packages
+    ]
+    names = {package.name for package in packages}
+    others = [(name, 0, "", "", ", ".join(homes)) for name, homes in catalogue.homes.items() if name not in names]
+    # A script, and no JSON: it also works from a disk.
+    return "packages/packages.js", [b'"use strict";\nconst PACKAGES = ' + to_json(here + others) + b";\n"]
 
 
 _ROWS: Final = 150
@@ -127,7 +139,7 @@ def more_pages(
     failures: Mapping[ProjectName, FailureTable],
     *,
     templates: Environment,
-    site_url: str | None,
+    site_url: str,
 ) -> Iterator[Page]:
     """Render news, feeds, matrix and failed builds, one page at a time.
 
@@ -253,19 +265,23 @@ def with_sitemap(pages: Iterable[Page], site_url: str) -> Iterator[Page]:
 
 
 def site_pages(
-    site: Site, catalogue: Catalogue | None = None, *, site_url: str | None = None, documents: Path | None = None
+    site: Site,
+    catalogue: Catalogue | None = None,
+    *,
+    address: SiteAddress = UNKNOWN_ADDRESS,
+    documents: Path | None = None,
 ) -> Iterator[Page]:
     """Render the pages for people, one at a time.
 
-    Without `catalogue`, pages show only built wheels. `site_url` ends with a slash; without it, feeds have relative
-    links and search engines get no sitemap. `documents` is a folder of wheelmill's documents, rendered by Sphinx for
+    Without `catalogue`, pages show only built wheels. Without a URL in `address`, feeds have relative links and search
+    engines get no sitemap. `documents` is a folder of wheelmill's documents, rendered by Sphinx for
     the site.
     """
-    pages = _pages(site, catalogue or EMPTY_CATALOGUE, site_url, documents)
-    return with_sitemap(pages, site_url) if site_url else pages
+    pages = _pages(site, catalogue or EMPTY_CATALOGUE, address, documents)
+    return with_sitemap(pages, address.url) if address.url else pages
 
 
-def _pages(site: Site, catalogue: Catalogue, site_url: str | None, documents: Path | None) -> Iterator[Page]:
+def _pages(site: Site, catalogue: Catalogue, address: SiteAddress, documents: Path | None) -> Iterator[Page]:
     projects = sorted({*site.projects, *catalogue.packages})
     coverage = planned_coverage(catalogue.plan)
     groups = {
@@ -279,12 +295,13 @@ def _pages(site: Site, catalogue: Catalogue, site_url: str | None, documents: Pa
     badges = {project: badge_of(of_project, site.torches) for project, of_project in groups.items()}
     templates = templates_for(site.torches, frozenset(projects), catalogue)
     templates.globals |= {"failed": failures.keys(), "histories": histories, "badges": badges}
-    templates.globals["documents"] = f"{DOCUMENTS}/" if documents else ""
+    templates.globals |= {"address": address, "documents": f"{DOCUMENTS}/" if documents else ""}
+    yield search_data(packages, catalogue)
     yield from first_pages(packages, files, site.torches, finder_data(groups, site.torches, catalogue), templates)
-    wheel_pages = WheelPages(templates, projects, site.torches, catalogue)
+    wheel_pages = WheelPages(templates, projects, site.torches, catalogue, address)
     for package in packages:
         yield from pages_of_package(package, templates, wheel_pages)
-    yield from more_pages(groups, site.torches, coverage, failures, templates=templates, site_url=site_url)
+    yield from more_pages(groups, site.torches, coverage, failures, templates=templates, site_url=address.url)
     for project, badge in badges.items():
         yield f"{package_folder(project)}badge.svg", [badge.svg]
         yield f"{package_folder(project)}badge.json", [badge.json]

@@ -21,7 +21,7 @@ from wheelmill.index.site.coverage import CellOutcome, Grid, Row, State, platfor
 from wheelmill.index.site.finder import EMPTY_CATALOGUE
 from wheelmill.index.site.packages import by_topic, dependencies_of, install_command, torch_source_of
 from wheelmill.index.site.wheels import Kind, Trees, WheelGroup, in_url, page_number, wheel_anchor, wheels_folder
-from wheelmill.index.tree import Catalogue
+from wheelmill.index.tree import UNKNOWN_ADDRESS, Catalogue
 from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchNeed
 from wheelmill.system.progress import duration, number_of, size
 from wheelmill.wheel.label import words_for
@@ -171,7 +171,7 @@ def templates_for(
 ) -> Environment:
     """Make the templates of pages for people, given the torches with a tree and the projects of this index."""
     templates = site_templates()
-    templates.globals |= {"signs": SIGNS, "words": WORDS}
+    templates.globals |= {"signs": SIGNS, "words": WORDS, "homes": catalogue.homes, "address": UNKNOWN_ADDRESS}
     templates.filters |= {
         "by_topic": by_topic,
         "body": lambda table, folder: body_of(table, folder, trees),

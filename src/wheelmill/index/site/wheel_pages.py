@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 from jinja2 import Environment
 from packaging.tags import Tag
@@ -35,7 +36,7 @@ from wheelmill.index.site.wheels import (
     wheel_anchor,
     wheels_folder,
 )
-from wheelmill.index.tree import Catalogue, IndexFile
+from wheelmill.index.tree import Catalogue, IndexFile, SiteAddress
 from wheelmill.names import Architecture, ProjectName, ReleaseTag
 from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, External, ListedCertificate, ListedProvenance
 from wheelmill.smoke.verdict import THIS_MACHINE, ListedEvidence, ListedRoom
@@ -84,16 +85,15 @@ def evidence_facts(evidence: ListedEvidence | None) -> tuple[tuple[str, str], ..
     """Return the facts from a wheel's bytes."""
     if evidence is None:
         return (("Evidence", "none: it is listed as it was found"),)
-    asked = (("glibc", evidence.glibc), ("GLIBCXX of libstdc++", evidence.glibcxx))
-    libraries = [f"{name} {newest}" for name, newest in asked if newest]
+    asked = (("Requires glibc", evidence.glibc), ("Requires GLIBCXX of libstdc++", evidence.glibcxx))
     return (
         ("Has machine code for", _capabilities(evidence.sass)),
         ("Has portable assembly (PTX) for", _capabilities(evidence.ptx)),
         ("Runs on", _gpus(evidence.sass, evidence.ptx)),
-        ("Promises to run on", _code([evidence.policy])),
-        *([("Symbols ask for", escape(", ".join(libraries)))] if libraries else []),
+        ("Platform tag", _code([evidence.policy])),
+        *((title, escape(newest)) for title, newest in asked if newest),
         *([("Names libraries of", f"CUDA {evidence.cuda_major}")] if evidence.cuda_major else []),
-        ("Expects", _code(evidence.needed) or "no libraries"),
+        ("Linked libraries", _code(evidence.needed) or "no libraries"),
         *([("Could load in", _window(evidence.torch_window))] if evidence.torch_window else []),
     )
 
@@ -226,9 +226,16 @@ def _release_rows(folder: str, published: datetime | None, tag: ReleaseTag | Non
         manifest = escape(href(f"{folder}{MANIFEST}"))
         facts.append(("Published", f'{day}, in <a href="{manifest}">release {escape(tag)}</a>'))
     if attestation:
-        verify = "<code>gh attestation verify WHEEL --repo OWNER/REPO</code> checks it"
+        verify = f"<code>gh attestation verify WHEEL --repo {escape(_repository_of(attestation))}</code> checks it"
         facts.append(("Provenance", f'<a href="{escape(attestation)}">who built it</a>; {verify}'))
     return rows_of(facts)
+
+
+def _repository_of(attestation: str) -> str:
+    """Return the repository on GitHub that has an attestation, by its URL; a stand-in for those of other hosts."""
+    url = urlsplit(attestation)
+    owner, name, kind, *_ = [*url.path.strip("/").split("/"), "", "", ""]
+    return f"{owner}/{name}" if url.scheme and kind in ("attestations", "releases") else "OWNER/REPO"
 
 
 def _code(texts: Iterable[str]) -> str:
@@ -269,7 +276,12 @@ class WheelPages:
     """Renderer of the pages of wheels."""
 
     def __init__(
-        self, templates: Environment, projects: Iterable[ProjectName], trees: Trees, catalogue: Catalogue
+        self,
+        templates: Environment,
+        projects: Iterable[ProjectName],
+        trees: Trees,
+        catalogue: Catalogue,
+        address: SiteAddress,
     ) -> None:
         """Render the parts common to all pages."""
         template = templates.get_template("site/wheels.html")
@@ -278,6 +290,7 @@ class WheelPages:
         self._deeper = template.render(root="../../../../../", **marks).split(_MARK)
         self._projects = frozenset(projects)
         self._trees, self._catalogue = trees, catalogue
+        self._address = address
 
     def of_version(
         self, package: PackagePage, version: str, files: Mapping[str, Sequence[IndexFile]]
@@ -319,6 +332,12 @@ class WheelPages:
         )
         label, needed = built_for.label, words_for(torch) if torch else built_for.torch_words
         index = f"{label.trees[-1]}/simple/" if label else "simple/"
+        written = self._address.of_folder(index.rstrip("/"))
+        unknown = (
+            ""
+            if self._address.url
+            else f'<noscript>ADDRESS is that of <a href="{href(index)}">{index}</a>. </noscript>'
+        )
         facts = [("For", f"{escape(str(built_for))}{', ' * bool(needed)}{needed}")]
         facts += requirement_facts(first.requires_python, first.requires_dist)
         sections = [
@@ -326,9 +345,10 @@ class WheelPages:
             for platform, of_platform in groupby(wheels, key=lambda wheel: wheel[0].platform)
         ]
         return (
-            f'<pre data-copy data-address="{href(index)}"><code>{escape(command)}</code></pre>\n'
-            f'<p class="quiet"><noscript>ADDRESS is that of <a href="{href(index)}">{index}</a>. </noscript>'
-            f"The installer takes the wheel for your Python and system.</p>\n{table_of([rows_of(facts)])}\n"
+            f'<pre data-copy data-address="{href(index)}" data-written="{escape(written)}">'
+            f"<code>{escape(command.replace('ADDRESS', written))}</code></pre>\n"
+            f'<p class="quiet">{unknown}The installer takes the wheel for your Python and system.</p>\n'
+            f"{table_of([rows_of(facts)])}\n"
             f'<p class="alone"><a href="#main">All wheels of this label</a></p>\n'
         ) + "\n".join(sections)
 

@@ -79,7 +79,7 @@ def test_the_usual_indexs_wheel_in_place_of_a_labelled_one_is_found(
     path = lock_of(tmp_path, FLASH)
     (found,) = promises_are_kept(promises_of_lock(read_lock(path), path, TARGET), examined())
     assert (found.code, found.subject) == (DefectCode.UNLABELLED, "flash-attn 2.8.3")
-    assert found.detail == f"is the usual package index's, which names no CUDA or torch, but pylock.toml has {FLASH}"
+    assert found.detail == f"is PyPI's, which names no CUDA or torch, but pylock.toml has {FLASH}"
 
 
 def test_what_a_lock_has_and_nobody_installed_is_found(examined: Examine, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.news import SHOWN, Badge, History, badge_of, histories_of, news_of
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.site.wheels import wheel_groups
+from wheelmill.index.tree import SiteAddress
 from wheelmill.names import CudaVersion, TorchVersion, project_name
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -28,10 +29,10 @@ SITE = "https://example.org/wheels/"
 STORE = "https://example.org/releases"
 
 
-def feeds(release: Release, site_url: str | None = SITE) -> dict[str, bytes]:
+def feeds(release: Release, site_url: str = SITE) -> dict[str, bytes]:
     release(*EVERY_KIND[:2], now=NOW - timedelta(days=1))
     manifests = release(EVERY_KIND[3])
-    pages = site_pages(site_of_releases(manifests, STORE), site_url=site_url)
+    pages = site_pages(site_of_releases(manifests, STORE), address=SiteAddress(url=site_url))
     return {path: b"".join(content) for path, content in pages if path.endswith("feed.xml")}
 
 
@@ -74,14 +75,14 @@ def test_a_feed_has_all_that_its_specification_requires(release: Release) -> Non
 def test_an_identity_stays_where_the_site_moves_and_more_is_published(release: Release) -> None:
     before = feedparser.parse(feeds(release, "https://old.example.org/")["news/feed.xml"])
     manifests = release(EVERY_KIND[2], now=NOW + timedelta(hours=1))
-    pages = dict(site_pages(site_of_releases(manifests, STORE), site_url=SITE))
+    pages = dict(site_pages(site_of_releases(manifests, STORE), address=SiteAddress(url=SITE)))
     after = feedparser.parse(b"".join(pages["news/feed.xml"]))
     assert after.feed.id == before.feed.id
     assert [entry.id for entry in after.entries][1:] == [entry.id for entry in before.entries]
 
 
 def test_without_an_address_links_lead_from_the_feed_to_the_pages(release: Release) -> None:
-    for path, content in feeds(release, None).items():
+    for path, content in feeds(release, "").items():
         for link in ET.fromstring(content).iter(f"{ATOM}link"):  # noqa: S314 - ours
             target = urljoin(SITE + path, str(link.get("href")))
             assert target.startswith((f"{SITE}packages/", f"{SITE}news/"))

@@ -116,13 +116,13 @@ def test_a_package_that_requires_such_a_name_is_asked_of_this_index_alone_too(re
 def test_pages_say_whose_the_name_is(release: Release) -> None:
     site = site_of_releases(release(WHEEL), "")
     pages = {path: b"".join(pieces).decode() for path, pieces in site_pages(site, catalogue(demo="other"))}
-    assert "The package index has another project named demo." in pages["packages/demo/index.html"]
+    assert "PyPI has another project named demo." in pages["packages/demo/index.html"]
 
 
 def test_the_first_page_groups_packages_by_what_they_are_for(release: Release) -> None:
     packages = dict(CONFIG.packages) | {DEMO: replace(CONFIG.packages[DEMO], tags=("3d", "graph"))}
     known = Catalogue(packages=packages, plan=Plan(targets=(), skips=()), drivers={})
-    site = site_of_releases(release(WHEEL), "")
+    site = site_of_releases(release(WHEEL, "plain-2.0+cu130-cp312-cp312-manylinux_2_28_x86_64.whl"), "")
     first = {path: b"".join(pieces).decode() for path, pieces in site_pages(site, known)}["index.html"]
     assert re.findall(r"<h3>(3D|Graphs|Others)</h3>|<li><a href=\"packages/(\w+)/\"", first) == [
         ("3D", ""),

@@ -21,7 +21,7 @@ from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.site.packages import runs_of
 from wheelmill.index.site.pages import pages_of_documents, site_pages, with_sitemap
-from wheelmill.index.tree import Catalogue, Site
+from wheelmill.index.tree import Catalogue, Site, SiteAddress
 from wheelmill.index.write import write_site
 from wheelmill.names import ProjectName, TorchVersion, project_name
 from wheelmill.plan.matrix import make_plan
@@ -86,9 +86,16 @@ def test_attestations_that_a_release_has_are_linked_beside_its_wheels(release: R
     assert first.attestation == f"https://example.org/files/{manifest.tag}/attestations.jsonl"
 
 
-def test_attestations_are_linked_and_in_wheels_json(release: Release) -> None:
+@pytest.mark.parametrize(
+    ("url", "repository"),
+    [
+        ("https://github.com/me/wheels/attestations/1?a&b", "me/wheels"),
+        ("https://github.com/me/wheels/releases/download/v1/attestations.jsonl", "me/wheels"),
+        ("https://example.org/attestations/1?a&b", "OWNER/REPO"),
+    ],
+)
+def test_attestations_are_linked_and_in_wheels_json(url: str, repository: str, release: Release) -> None:
     (manifest,) = release(*EVERY_KIND[:2])
-    url = "https://example.org/attestations/1?a&b"
     attested, other = manifest.wheels
     site = site_of_releases(
         (structs.replace(manifest, wheels=(structs.replace(attested, attestation=url), other)),), ""
@@ -96,6 +103,7 @@ def test_attestations_are_linked_and_in_wheels_json(release: Release) -> None:
     pages = people(site)
     linked = [path for path, page in pages.items() if f'<a href="{escape(url)}">' in page.decode()]
     assert linked == [f"packages/demo/1.0/{WheelName.parse(attested.filename).label}/index.html"]
+    assert f"gh attestation verify WHEEL --repo {repository}<" in pages[linked[0]].decode()
     wheels = json.loads(rendered(site)["wheels.json"])["wheels"]
     assert {wheel["filename"]: wheel["attestation"] for wheel in wheels} == {
         attested.filename: url,
@@ -147,7 +155,7 @@ def test_every_link_leads_to_a_page_or_a_file(base_url: str, release: Release, t
 
 def test_packages_that_have_no_wheels_yet_have_a_page(release: Release) -> None:
     pages = people(site_of_releases(release(EVERY_KIND[0]), ""), catalogue())
-    assert "There are no wheels of it yet." in pages["packages/plain/index.html"].decode()
+    assert "There are no wheels of it here yet." in pages["packages/plain/index.html"].decode()
     assert "packages/plain/" in pages["index.html"].decode()
 
 
@@ -183,8 +191,22 @@ def test_the_status_of_a_project_is_shown(release: Release) -> None:
 
 def test_an_empty_index_has_a_first_page() -> None:
     pages = people(site_of_releases([], ""))
-    assert "This index has no packages yet." in pages["index.html"].decode()
+    assert "There are no wheels here yet." in pages["index.html"].decode()
     assert 'id="finder"' not in pages["index.html"].decode()
+
+
+def test_an_index_with_nothing_but_a_plan_fits_a_screen_and_leads_its_owner_on() -> None:
+    address = SiteAddress.of("https://me.github.io/wheels/", "../releases")
+    site, packages = site_of_releases([], ""), dict(CONFIG.packages)
+    private = project_name("plain")
+    packages[private] = replace(packages[private], redistributable=False)
+    pages = dict(site_pages(site, catalogue(replace(CONFIG, packages=packages)), address=address))
+    first = b"".join(pages["index.html"]).decode()
+    assert "https://github.com/me/wheels/actions/workflows/wheels.yml" in first
+    assert f"{len(packages) - 1} package" in first
+    assert re.search(r"By their licence[^<]*<a href=\"packages/plain/\">plain</a>\.", first)
+    page = b"".join(pages["packages/demo/index.html"]).decode()
+    assert page.index("<summary>What is planned</summary>") < page.index('<table class="grid">')
 
 
 def test_a_folder_of_wheels_has_pages_without_evidence(release: Release, tmp_path: Path) -> None:
@@ -292,7 +314,9 @@ def listed(pages: dict[str, bytes]) -> list[str]:
 
 
 def test_it_lists_every_page_for_people(release: Release) -> None:
-    pages = site_pages(site_of_releases(release(*EVERY_KIND), ""), site_url="https://example.org/wheels/")
+    pages = site_pages(
+        site_of_releases(release(*EVERY_KIND), ""), address=SiteAddress(url="https://example.org/wheels/")
+    )
     found = {path: b"".join(content) for path, content in pages}
     addresses = listed(found)
     assert addresses[0] == "https://example.org/wheels/"
