@@ -1,4 +1,4 @@
-"""The pictures of docs/pictures that are drawn: a wheel's name, and the layers below a wheel.
+"""The pictures of docs/pictures that are drawn: a wheel's name, its address, the layers below it, and its way.
 
 Each is 360 wide, so that its text can be read on a phone, and has the site's colours, light and dark.
 """
@@ -10,7 +10,13 @@ from typing import Final
 
 from tests.commands import ROOT
 from tests.reference.compatibility import FACTS, X86
+from wheelmill.build import provenance
+from wheelmill.config.load import PACKAGES, lock_path
 from wheelmill.names import Architecture
+from wheelmill.release.manifest import MANIFEST
+from wheelmill.smoke import verdict
+from wheelmill.system.own_installation import CONFIG
+from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import written_parts
@@ -23,6 +29,9 @@ WIDTH: Final = 360
 SHOWN: Final = 450
 """Width on a wide page."""
 MARGIN: Final = 14
+INDENT: Final = 98
+"""Where the value of a box begins."""
+GROUP_WORKFLOW: Final = "wheels-group.yml"
 
 SVG: Final = """\
 <!-- Made by tests.reference. -->
@@ -47,7 +56,13 @@ text {{ fill: var(--ink) }}
 
 def pictures() -> dict[str, str]:
     """Draw each, by its file name."""
-    return {"wheel-name.svg": wheel_name(), "layers.svg": layers()}
+    return {
+        "wheel-name.svg": wheel_name(),
+        "addresses.svg": addresses(),
+        "layers.svg": layers(),
+        "stages.svg": stages(),
+        "trust.svg": trust(),
+    }
 
 
 def label_of_example() -> Label:
@@ -98,16 +113,65 @@ def layers() -> str:
         ("driver", f"{cuda.minimum_driver} or newer", "on the host, also for containers"),
         ("GPU", f"{_named(cards[0])} to {_named(cards[-1])}", "the wheel needs code for it, or PTX"),
     ]
+    return stacked("What a wheel stands on", stack)
+
+
+def addresses() -> str:
+    """Draw which address an installer gets, by what is known."""
+    label = label_of_example()
+    stack = [
+        ("machine", "wheelmill add PACKAGE", "reads Python, torch, driver, and chooses"),
+        (
+            "torch",
+            f"/{label.trees[-1]}/simple/",
+            f"torch.__version__ says {label.torch}.0+{label.cuda.tag}",
+        ),
+        ("no torch", f"/{label.trees[-1]}/simple/", "of the newest torch that has wheels"),
+        ("label", "/simple/", f"only with a pin: =={UPSTREAM}+{LOCAL}"),
+    ]
+    return stacked("Which address an installer gets", stack)
+
+
+def stages() -> str:
+    """Draw the stages of a wheel, each with what it leaves to the next."""
+    label = label_of_example()
+    stack = [
+        ("config", lock_path(CONFIG / PACKAGES).name, "source and build requirements, by hash"),
+        ("plan", "targets and skips", "version, Python, CUDA, torch, platform"),
+        ("build", f"X.whl, X.whl{provenance.SUFFIX}", "compiled without network, home and token"),
+        ("smoke", f"X.whl{verdict.SUFFIX}", "its bytes read; installed and imported"),
+        ("release", MANIFEST, "under a date tag, whole or not at all"),
+        ("index", f"{label.trees[-1]}/simple/", "static pages, made of all manifests"),
+        ("client", "wheelmill add", "pip and uv need only the address"),
+    ]
+    return stacked("The way of a wheel", stack)
+
+
+def trust() -> str:
+    """Draw who checks whom, between a build and a user."""
+    stack = [
+        ("build", "believed by none", "it ran foreign code, with no token"),
+        ("attest", "plan and bytes, read again", f"signs as {GROUP_WORKFLOW}, main branch"),
+        ("release", "the same, and the signatures", "publishes what it read itself"),
+        ("index", f"{ATTESTATIONS}, verified", "lists no wheel of another publisher"),
+        ("client", "the sha256 of each link", "and the signer, with --require-attestation"),
+    ]
+    assert (ROOT / ".github" / "workflows" / GROUP_WORKFLOW).exists()
+    return stacked("Who checks whom", stack)
+
+
+def stacked(title: str, stack: Sequence[tuple[str, str, str]]) -> str:
+    """Draw boxes from the top down: a name, what stands beside it, and a remark."""
     lines = []
-    for number, (name, value, needs) in enumerate(stack):
+    for number, (name, value, remark) in enumerate(stack):
         y = MARGIN + 58 * number
         lines += [
             f'<rect class="box" x="{MARGIN}" y="{y}" width="{WIDTH - 2 * MARGIN}" height="50" rx="6"/>',
-            text(2 * MARGIN, y + 20, name, ("odd", "even")[number % 2]),
-            text(84, y + 20, escape(value), "mono"),
-            text(84, y + 39, escape(needs), "quiet"),
+            text(2 * MARGIN, y + 20, escape(name), ("odd", "even")[number % 2]),
+            text(INDENT, y + 20, escape(value), "mono"),
+            text(2 * MARGIN, y + 39, escape(remark), "quiet"),
         ]
-    return picture("What a wheel stands on", lines, 2 * MARGIN + 58 * len(stack) - 8)
+    return picture(title, lines, 2 * MARGIN + 58 * len(stack) - 8)
 
 
 def _named(gpu: Architecture) -> str:
