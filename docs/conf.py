@@ -4,6 +4,7 @@ import os
 import shutil
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.addnodes import download_reference, pending_xref
@@ -61,8 +62,19 @@ def keep_schemas(app: Sphinx, error: Exception | None) -> None:
         shutil.copytree(app.srcdir / SCHEMAS, app.outdir / SCHEMAS, dirs_exist_ok=True)
 
 
+def serve_keyboards(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: nodes.document | None
+) -> None:
+    """Let keys scroll code and tables, and give captions of the navigation the level that their role requires."""
+    body = context.get("body", "").replace("<pre>", '<pre tabindex="0">')
+    context["body"] = body.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading">', 'role="heading" aria-level="2">')
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.connect("html-page-context", serve_keyboards, priority=900)  # after the theme
     app.connect("build-finished", keep_schemas)
     app.connect("build-finished", name_first_page, priority=100)  # before sphinx_external_toc makes one that redirects
     app.connect("doctree-read", link_to_files, priority=100)  # before Sphinx copies such files

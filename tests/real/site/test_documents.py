@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.documents import rendered_documents
@@ -52,6 +53,14 @@ def test_the_first_page_leads_to_documents_that_can_be_searched(page: Page, site
     expect(results.first).to_be_visible()
     results.first.click()
     expect(page.locator("article")).to_contain_text("undefined symbol")
+
+
+def test_axe_finds_nothing_that_keeps_a_reader_out(page: Page, site: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})  # where code and tables are scrolled
+    for name in PAGES:
+        page.goto(f"{site}docs/{name}.html")
+        violations = Axe().run(page).response["violations"]
+        assert [(name, each["id"]) for each in violations if each["impact"] in ("critical", "serious")] == []
 
 
 @pytest.mark.parametrize("width", [390, 1440])
