@@ -72,6 +72,9 @@ KINDS: Mapping[str, Callable[[], bool]] = {
     "not root": lambda: sys.platform == "win32" or os.geteuid() != 0,
     "no Docker": lambda: not _succeeds("docker", "version"),
     "no buildx": lambda: not _succeeds("docker", "buildx", "version"),
+    "no GitHub": lambda: (
+        not _succeeds("timeout", "30", "git", "ls-remote", "https://github.com/actions/checkout", "HEAD")
+    ),
 }
 """Kinds of machines, and how each is recognised."""
 

@@ -139,15 +139,15 @@ class Host:
         shards = json.loads(plan.read_bytes())["shards"]
         return [group["group"] for shard in shards for group in shard["include"]]
 
-    def installed_by_pip(self, folder: Path) -> str:
-        """Have pip install wheelmill-demo from the deployed index into a folder; returns the wheel's URL."""
+    def installed_by_pip(self, folder: Path, project: str = "wheelmill-demo") -> str:
+        """Have pip install a project from the deployed index into a folder; returns the wheel's URL."""
         folder.mkdir(exist_ok=True)
         index = f"{self.url}pages/cu130/simple/"
-        install = [sys.executable, "-m", "pip", "install", "--isolated", "--index-url", index, "wheelmill-demo"]
+        install = [sys.executable, "-m", "pip", "install", "--isolated", "--index-url", index, project]
         # For the wheel's Python: the interpreter of the tests is another one.
         aside = ["--no-deps", "--target", str(folder), "--python-version", "3.12", "--only-binary", ":all:"]
         subprocess.run([*install, *aside, "--report", str(folder / "report.json")], check=True)
-        assert (folder / "wheelmill_demo" / "__init__.py").exists()
+        assert any(folder.glob("*.dist-info"))
         (installed,) = json.loads((folder / "report.json").read_bytes())["install"]
         return unquote(installed["download_info"]["url"])
 
@@ -206,8 +206,13 @@ def _readable(workflow: Path) -> str:
 
 
 @contextmanager
-def new_package_host(folder: Path) -> Iterator[Host]:
-    """Have a repository of the demo package alone, which calls the workflow of another repository of the same host."""
+def new_package_host(folder: Path, source: Path | None = None) -> Iterator[Host]:
+    """Have a repository of one package, which calls the workflow of another repository of the same host.
+
+    Args:
+        folder: where both lie.
+        source: the package's; the demo's if None.
+    """
     with new_host(folder / "factory") as factory:
         ours, package = factory.repository, folder / "repository"
         for workflow in (ours / ".github" / "workflows").iterdir():
@@ -216,7 +221,7 @@ def new_package_host(folder: Path) -> Iterator[Host]:
             text = text.replace("job.workflow_sha, hashFiles", f"'{'0' * 40}', hashFiles")
             there = rf"uses: {WORKFLOWS}/\1@{RELEASE}"  # nor that this is where ./ leads
             workflow.write_text(re.sub(r"uses: \./(\.github/workflows/\S+)", there, text))
-        shutil.copytree(ours / "config" / "wheelmill-demo", package)
+        shutil.copytree(source or ours / "config" / "wheelmill-demo", package)
         init = [sys.executable, "-m", "wheelmill", "init", str(package), "--from", f"{WORKFLOWS}@{RELEASE}"]
         subprocess.run(init, check=True)
         own = package / "wheelmill.yml"

@@ -80,6 +80,7 @@ def _why_not_compiled(facts: Facts) -> str:
 
 
 _PHRASES: Final = (
+    ("MPL-2.0", ("mozilla public license", "2.0")),
     ("AGPL-3.0-only", ("gnu affero general public license",)),
     ("LGPL-3.0-only", ("gnu lesser general public license",)),
     ("GPL-3.0-only", ("gnu general public license", "version 3")),
@@ -92,7 +93,6 @@ _PHRASES: Final = (
     ("LicenseRef-Research", ("research or evaluation",)),
     ("Apache-2.0", ("apache license", "version 2.0")),
     ("Apache-2.0", ("apache 2.0",)),
-    ("MPL-2.0", ("mozilla public license", "2.0")),
     ("BSL-1.0", ("boost software license",)),
     ("BSD-3-Clause", ("redistribution and use in source and binary forms", "neither the name")),
     ("BSD-3-Clause", ("redistribution and use in source and binary forms", "names of its contributors may")),
@@ -103,7 +103,7 @@ _PHRASES: Final = (
     ("MIT", ("license :: osi approved :: mit license",)),
     ("Apache-2.0", ("license :: osi approved :: apache software license",)),
 )
-"""Phrases of licences, the unmistakable ones first: the GPL speaks of noncommercial use, too."""
+"""Phrases of licences, the unmistakable ones first: the MPL names the GNU licences, and the GPL noncommercial use."""
 
 _SHORT: Final = {
     "MIT": "MIT",
@@ -274,6 +274,10 @@ def _switches(facts: Facts) -> Iterator[Guess]:
     for number, each in enumerate(found):
         says = f"reads {each.name}, which {each.switch!r} switches on"
         yield Guess(key="" if number else "env", value=env, says=says, place=facts.at_setup(each.line))
+    if facts.build_file and (place := facts.cmake.native_architectures):
+        # CMake reads CUDAARCHS only after the source saw no CMAKE_CUDA_ARCHITECTURES and chose its own.
+        env["CMAKE_ARGS"] = "-DCMAKE_CUDA_ARCHITECTURES={architectures:cmake}"
+        yield Guess(key="env", value=env, says="compiles for the GPU of the machine that builds", place=place)
     for place, name in facts.cmake.switches if facts.build_file else ():
         says = f"has an option {name} that is off, which env: {{CMAKE_ARGS: -D{name}=ON}} switches on"
         yield Guess(says=says, place=place)
@@ -341,7 +345,7 @@ def _architectures(facts: Facts) -> Iterator[Guess]:
         says = f"writes down GPU architectures ({found[0][:40]})"
         yield Guess(key="gencode", value="replace", says=says, place=facts.at_setup(found[1]))
     elif facts.build_file and (place := facts.cmake.own_architectures):
-        yield Guess(key="gencode", value="replace", says="writes down GPU architectures", place=place)
+        yield Guess(key="gencode", value="replace", says="chooses GPU architectures itself", place=place)
 
 
 _NOTED_FLAGS: Final = {

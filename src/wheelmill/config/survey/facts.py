@@ -178,8 +178,10 @@ _CMAKE_PLACE: Final = re.compile(
     r"\binstall\s*\(\s*TARGETS\s+(\w+)[^)]{0,500}?\bDESTINATION\s+\"?([\w./-]+)", re.IGNORECASE
 )
 _CMAKE_LIST: Final = re.compile(
-    r"\bset\s*\(\s*CMAKE_CUDA_ARCHITECTURES\s+\"?(?:\d|all|native)|\bCUDA_ARCHITECTURES\s+\"?\d|arch=compute_\d|-arch=sm_\d"
+    r"\bset\s*\(\s*CMAKE_CUDA_ARCHITECTURES\s+\"?(?:\d|all)|\bCUDA_ARCHITECTURES\s+\"?\d|arch=compute_\d|-arch=sm_\d"
+    r"|(?i:\bcuda_add_(?:library|executable)\s*\()"
 )
+_CMAKE_NATIVE: Final = re.compile(r"\bset\s*\(\s*CMAKE_CUDA_ARCHITECTURES\s+\"?native\b")
 _CMAKE_SWITCH: Final = re.compile(
     r"\boption\s*\(\s*(\w*(?<!NO_)CUDA)\s+\"[^\"]{0,200}\"\s*(?:OFF|FALSE|0)?\s*\)", re.IGNORECASE
 )
@@ -268,8 +270,13 @@ class CMakeFiles:
 
     @property
     def own_architectures(self) -> SourcePlace | None:
-        """First line with hard-coded GPU architectures."""
+        """First line with hard-coded GPU architectures, or of FindCUDA, which does not read CMake's."""
         return self._first(_CMAKE_LIST)
+
+    @property
+    def native_architectures(self) -> SourcePlace | None:
+        """First line that compiles for the GPUs of the build machine."""
+        return self._first(_CMAKE_NATIVE)
 
     @property
     def download(self) -> SourcePlace | None:

@@ -173,14 +173,32 @@ def test_architectures_that_cmake_writes_down_are_replaced(source: Source) -> No
     facts = source(**{"pyproject.toml": build, "CMakeLists.txt": cmake, "a.cu": ""})
     assert entry(facts)["gencode"] == "replace"
     assert any(text.startswith("CMakeLists.txt:3: downloads something") for text in said(facts))
+    find_cuda = "find_package(CUDA REQUIRED)\nCUDA_ADD_LIBRARY(demo SHARED a.cu)\n"
+    assert entry(source(**{"pyproject.toml": build, "CMakeLists.txt": find_cuda, "a.cu": ""}))["gencode"] == "replace"
     commented = source(**{"CMakeLists.txt": "project(demo LANGUAGES CUDA)\n# such as -gencode arch=compute_70\n"})
     assert "gencode" not in entry(commented)
+
+
+def test_architectures_of_the_build_machine_are_named_to_cmake_instead(source: Source) -> None:
+    cmake = "if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)\n  set(CMAKE_CUDA_ARCHITECTURES native)\nendif()\n"
+    setup = "import os\nFORCED = os.getenv('FORCE_CUDA', '0') == '1'\n"
+    files = {"pyproject.toml": SCIKIT, "CMakeLists.txt": f"{cmake}enable_language(CUDA)\n", "a.cu": ""}
+    named = {"CMAKE_ARGS": "-DCMAKE_CUDA_ARCHITECTURES={architectures:cmake}"}
+    facts = source(**files)
+    assert (entry(facts)["env"], "gencode" in entry(facts)) == (named, False)
+    assert "CMakeLists.txt:2: compiles for the GPU of the machine that builds" in said(facts)
+    assert entry(source(**files, **{"setup.py": setup}))["env"] == {"FORCE_CUDA": "1", **named}
 
 
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
         (MIT, {"licence": "MIT"}),
+        (
+            "Mozilla Public License Version 2.0\nor the GNU Affero General Public License, Version 3.0",
+            {"licence": "MPL-2.0"},
+        ),
+        ("GNU Affero General Public License\nVersion 3", {"licence": "AGPL-3.0-only"}),
         ("Attribution-NonCommercial 4.0 International", {"licence": "CC-BY-NC-4.0", "redistributable": False}),
         ("for non-commercial research only", {"licence": "LicenseRef-NonCommercial", "redistributable": False}),
         ("all rights reserved", {"redistributable": False}),
