@@ -239,7 +239,7 @@ class Catalogue:
     pythons: tuple[PythonVersion, ...] = ()
     """Pythons that torch is published for, which wheels for an older one and all newer ones do not name."""
     homes: Mapping[ProjectName, Sequence[str]] = field(default_factory=dict)
-    """Other places that have wheels of a project, as sources.yml names them: ``OWNER/REPOSITORY`` or a URL."""
+    """Sources that have wheels of a project, by their names in sources.yml."""
     downloads: Mapping[date, Mapping[ProjectName, int]] = field(default_factory=dict)
     """Downloads of each package up to some days, ascending."""
     torch_url: Callable[[TorchVersion, CudaVersion, Platform], str | None] = lambda *_: None
@@ -265,7 +265,7 @@ class SiteAddress:
     def of(cls, url: str | None, base_url: str) -> Self:
         """Read the repository off `base_url`, the folder of the releases on GitHub, else off a site on GitHub Pages."""
         site = f"{without_credentials(url).rstrip('/')}/" if url else ""
-        releases, pages = urlsplit(base_url), urlsplit(site)
+        releases, pages = urlsplit(without_credentials(base_url)), urlsplit(site)
         folders, name = releases.path.strip("/").split("/"), pages.path.strip("/")
         owner, _, host = (pages.hostname or "").partition(".")
         if releases.scheme and folders[2:] == ["releases", "download"]:

@@ -55,7 +55,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     plain = replace(CONFIG.packages[PLAIN], requires=(DEMO,), pypi="same")
     catalogue = pipeline.catalogue_of(replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.ledger.summary())
     shipped = load_compatibility(own_installation.CONFIG)
-    homes = {project_name("vllm"): ("vllm-project/vllm",)}
+    homes = {project_name("vllm"): ("vllm", "vllm-nightly")}
     catalogue = replace(
         catalogue, homes=homes, gpu_drivers={"10.0": shipped.first_driver_for(Architecture(10, 0)) or ""}
     )

@@ -222,6 +222,7 @@ def test_of_a_name_that_is_none_of_a_wheel_nothing_is_quarantined() -> None:
         ("https://github.io.example.org/wheels/", "../releases/download", "", "/wheels/"),
         ("https://u:secret@wheels.example.org/", "releases", "", "/"),
         (None, "https://github.com/me/wheels/releases/download", "me/wheels", ""),
+        (None, "https://u:secret@github.com/me/wheels/releases/download", "me/wheels", ""),
         (None, "https://bucket.example.org/releases/download", "", ""),
     ],
 )
@@ -230,7 +231,7 @@ def test_who_makes_a_site_is_read_off_its_releases_else_off_its_pages(
 ) -> None:
     address = SiteAddress.of(url, base_url)
     assert (address.full_name, address.root) == (repository, root)
-    assert "secret" not in address.url
+    assert "secret" not in address.url + address.repository
 
 
 def test_an_address_in_a_command_means_nothing_to_a_shell() -> None:
