@@ -64,10 +64,10 @@ def weight_of(browser: Browser, folder: Path, url: str, path: str) -> Weight:
 
 
 def answers(browser: Browser, url: str) -> dict[str, float]:
-    """Milliseconds until the first answer stands on the first page, and for another one."""
+    """Milliseconds until the first page answers for a project, and for another choice."""
     page = browser.new_page()
-    page.goto(url)
-    page.locator(".verdict", has_text="p-0").wait_for()
+    page.goto(f"{url}#project=p-0")
+    page.locator(".verdict", has_text="builds of p-0").wait_for()
     first = page.evaluate("performance.now()")
     again = [page.evaluate(_CHOOSE, python) for python in CHOICES]
     page.close()

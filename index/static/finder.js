@@ -2,8 +2,9 @@
 "use strict";
 
 const AXES = ["version", "python", "cuda", "torch"];
-const NAMES = { python: "Python", cuda: "CUDA", torch: "torch", version: "version" };
-const FIELDS = ["project", ...AXES, "platform", "gpu", "pin"];
+const NAMES = { python: "Python", cuda: "CUDA", torch: "torch", version: "version", gpu: "compute capability", driver: "driver", glibc: "glibc" };
+const FIELDS = ["project", ...AXES, "platform", "gpu", "driver", "driver_cuda", "glibc", "pin"];
+const PROJECT = /^[a-z0-9]([\w.-]{0,98}[a-z0-9])?$/i;
 
 class Finder {
   constructor(section, wheels) {
@@ -14,6 +15,7 @@ class Finder {
     this.answer = section.querySelector("#answer");
     this.root = plainAddress("./");
     this.fill("project", wheels.data.projects);
+    this.field("project").append(...wheels.data.planned.map((project) => new Option(`${project} · no wheel yet`, project)));
     this.fill("python", wheels.data.pythons);
     this.fill("cuda", [...wheels.data.cudas].reverse());
     this.fill("torch", [...wheels.data.torches].reverse());
@@ -21,7 +23,6 @@ class Finder {
     this.form.addEventListener("submit", (event) => event.preventDefault());
     addEventListener("hashchange", () => this.given.size && this.read());
     this.read();
-    section.hidden = false;
   }
 
   field(name) {
@@ -29,7 +30,7 @@ class Finder {
   }
 
   fill(name, values) {
-    this.field(name).replaceChildren(...values.map((value) => new Option(value, value)));
+    this.field(name).replaceChildren(new Option("choose", ""), ...values.map((value) => new Option(value, value)));
   }
 
   set(name, value) {
@@ -38,12 +39,12 @@ class Finder {
       field.checked = value === "exact";
       return;
     }
-    if (![...field.options].some((option) => option.value === value)) field.add(new Option(value, value));
+    if (field.options && ![...field.options].some((option) => option.value === value)) field.add(new Option(value, value));
     field.value = value;
   }
 
   get choice() {
-    return { version: "", pin: "", ...Object.fromEntries(new FormData(this.form)) };
+    return { pin: "", ...Object.fromEntries(new FormData(this.form)) };
   }
 
   // Choice in the address; none if the address names a part of the page.
@@ -52,60 +53,42 @@ class Finder {
     return new Map([...state].filter(([name]) => FIELDS.includes(name)));
   }
 
-  // The address decides; for the rest, the newest wheel.
+  // Shows the choice in the address; what it does not name is not chosen.
   async read() {
-    const given = this.given;
-    if (given.has("project")) this.set("project", given.get("project"));
+    const { given } = this;
+    const project = (given.get("project") ?? "").toLowerCase().replaceAll(/[-_.]+/g, "-");
+    this.set("project", project);
     if (!(await this.load())) return;
-    this.defaults();
-    for (const name of FIELDS) if (given.has(name)) this.set(name, given.get(name));
+    for (const name of FIELDS) this.set(name, name === "project" ? project : (given.get(name) ?? ""));
     this.show();
   }
 
   // True once the wheels of the chosen project are loaded, while it is still chosen.
   async load() {
     const { project } = this.choice;
+    if (this.wheels.lacking(project).length) this.say(`Loading the wheels of ${project}.`, "open");
     try {
       await this.wheels.load(project);
     } catch (error) {
-      this.verdict.textContent = error.message;
+      this.say(error.message, "none");
       return false;
     }
-    return project === this.choice.project;
-  }
-
-  defaults() {
-    const rows = this.wheels.of(this.field("project").value);
-    this.fill("version", [...new Set(rows.map((row) => row.version))]);
-    const newest = rows[0];
-    if (!newest) return;
-    if (newest.cuda) this.set("cuda", newest.cuda);
-    if (newest.torches?.length) this.set("torch", newest.torches.at(-1));
-    const pythons = newest.pythons.filter((python) => !python.endsWith("t"));
-    if (pythons.length) this.set("python", pythons[Math.floor(pythons.length / 2)]);
+    if (project !== this.choice.project) return false;
+    this.fill("version", this.wheels.versions.get(project) ?? []);
+    return true;
   }
 
   async onChange(name) {
-    if (name === "project") {
-      if (!(await this.load())) return;
-      const { python, cuda, torch } = this.choice;
-      this.defaults();
-      const kept = { ...this.choice, python, cuda, torch };
-      if (this.wheels.fitting(kept).length) for (const axis of ["python", "cuda", "torch"]) this.set(axis, kept[axis]);
-    }
+    if (name === "driver") this.set("driver_cuda", "");
+    if (name === "project" && !(await this.load())) return;
     this.write();
     this.show();
   }
 
   change(changes) {
-    for (const [name, value] of Object.entries(changes)) if (value !== undefined) this.set(name, value);
+    for (const [name, value] of Object.entries(changes)) this.set(name, value);
     this.write();
     this.show();
-  }
-
-  take(changes) {
-    this.change(changes);
-    this.verdict.focus();
   }
 
   write() {
@@ -113,81 +96,133 @@ class Finder {
     history.replaceState(null, "", `#${state}`);
   }
 
+  say(text, kind, ...answer) {
+    this.verdict.textContent = text;
+    this.verdict.className = `verdict ${kind}`.trim();
+    this.answer.replaceChildren(...answer);
+    addCopyButtons(this.answer);
+  }
+
   show() {
-    const choice = this.choice;
-    for (const axis of AXES) {
-      const asked = axis === "torch" ? this.needsTorch(choice.project) : this.field(axis).options.length > 0;
-      this.field(axis).closest("label").hidden = !asked;
-      for (const option of this.field(axis).options) {
-        const fits = this.wheels.fitting({ ...choice, [axis]: option.value }).length > 0;
-        option.text = fits || option.selected ? option.value : `${option.value} · no wheel`;
+    const { choice, wheels } = this;
+    const rows = wheels.fitting(choice);
+    const { agreed, open } = rows.length ? wheels.decide(rows, choice) : { agreed: {}, open: [] };
+    this.label(choice, agreed, open);
+    if (!choice.project) this.say("Choose a package, or paste what your machine says.", "open");
+    else if (!wheels.of(choice.project).length) this.say(...this.absence(choice.project));
+    else if (!rows.length) this.say(this.refusal(choice), "none", this.nearestTo(choice));
+    else if (open.length) this.say(...this.question(rows, open, choice));
+    else this.say(...this.finding(rows[0], { ...choice, ...agreed }, Object.keys(agreed)));
+  }
+
+  // Shows the fields that matter, and which of their values have no wheel.
+  label(choice, agreed, open) {
+    const rows = this.wheels.of(choice.project);
+    for (const axis of [...AXES, "platform"]) {
+      const [first, ...options] = this.field(axis).options;
+      const label = this.field(axis).closest("label");
+      label.hidden = rows.length > 0 && axis !== "version" && !rows.some((row) => valuesOf(row, axis).length);
+      label.classList.toggle("open", open.includes(axis));
+      first.text = agreed[axis] ? `only ${this.word(axis, agreed[axis])}` : axis === "version" ? "newest" : "choose";
+      for (const option of axis === "platform" ? [] : options) {
+        const fits = !rows.length || option.selected || this.wheels.fitting({ ...choice, [axis]: option.value }).length > 0;
+        option.text = fits ? option.value : `${option.value} · no wheel`;
       }
     }
-    const [row] = this.wheels.fitting(choice);
-    this.verdict.textContent = row ? this.finding(row, choice) : this.refusal(choice);
-    this.verdict.classList.toggle("none", !row);
-    this.verdict.classList.toggle("unsure", Boolean(row) && !isCertain(row, choice));
-    this.answer.replaceChildren(row ? this.wheelFor(row, choice) : this.nearestTo(choice));
-    if (row) addCopyButtons(this.answer);
+    this.field("glibc").closest("label").hidden = !choice.glibc;
+  }
+
+  question(rows, open, choice) {
+    const text = `Choose ${inWords(open.map((axis) => NAMES[axis] ?? "the system"))}: ${rows.length === 1 ? `one build of ${choice.project} fits` : `${rows.length} builds of ${choice.project} fit`} so far.`;
+    const [row] = rows;
+    const newest = { cuda: row.cudas?.at(-1), torch: row.torches?.at(-1) };
+    if (!open.every((axis) => newest[axis])) return [text, "open"];
+    return [text, "open", this.offers([[null, [], Object.fromEntries(open.map((axis) => [axis, newest[axis]]))]], "Newest that fits")];
+  }
+
+  // A wheel fits where its label says for which CUDA it is, and its bytes that they run on the GPU.
+  finding(row, choice, agreed) {
+    const wheel = `${row.project} ${row.exactVersion}`;
+    const answer = this.wheelFor(row, choice);
+    if (!row.cudas) return [`${wheel} installs on ${this.describe(choice)}. For which CUDA it is, its version does not say.`, "unsure", answer];
+    if (!row.cuda) return [`${wheel} is for CUDA ${choice.cuda.split(".")[0]}, and does not say for which release of it: ${this.describe(choice)}.`, "unsure", answer];
+    if (choice.gpu && codeFor(row, choice.gpu) === "unknown") return [`${wheel} is for ${this.describe(choice)}. Whether it runs on compute capability ${choice.gpu} is not known.`, "unsure", answer];
+    if (agreed.length) return [`${wheel} is the one that is left, for ${this.describe(choice)}. Choose ${inWords(agreed.map((axis) => NAMES[axis] ?? "the system"))} to see whether it fits.`, "open", answer];
+    return [`${wheel} fits: ${this.describe(choice)}.`, "", answer];
   }
 
   wheelFor(row, choice) {
-    const part = this.section.querySelector("#found").content.cloneNode(true);
+    const part = this.part("found");
     const notes = [...notesOn(row, choice, this.wheels), ...notesOnNames(row, choice, this.wheels)];
-    part.querySelector(".notes").append(...notes.map((text) => item(text)));
+    part.querySelector(".notes").append(...notes.map((text) => element("li", text)));
     for (const [name, text] of Object.entries(commands(row, choice, this.wheels, this.root + treeOf(row, choice.torch)))) {
       part.querySelector(`.${name}`).textContent = text;
     }
     return part;
   }
 
+  refusal(choice) {
+    if (choice.platform.startsWith("macosx")) return "There is no CUDA on macOS.";
+    const wanted = [choice.project, choice.version].filter(Boolean).join(" ");
+    const machine = this.describe(choice, ["gpu", "driver", "glibc"]);
+    return `There is no ${wanted} wheel${machine && ` for ${machine}`}.${choice.platform.startsWith("win") ? " In WSL 2, Linux wheels work." : ""}`;
+  }
+
+  // A package without wheels: planned by this factory, or none of it.
+  absence(project) {
+    if (this.wheels.data.planned.includes(project)) return [`${project} is planned, and this index has no wheel of it yet.`, "none", this.otherWays(project)];
+    return [`This index knows no ${project}.`, "none", this.otherWays(project)];
+  }
+
   nearestTo(choice) {
-    const part = this.section.querySelector("#none").content.cloneNode(true);
-    const nearest = this.wheels.nearest(choice);
-    part.querySelector(".nearest").hidden = nearest.length === 0;
-    part.querySelector(".nearest ul").append(...nearest.map((changes) => this.offer(changes)));
-    part.querySelector(".coverage").hidden = !this.wheels.of(choice.project).length;
-    part.querySelector(".coverage").href = `packages/${encodeURIComponent(choice.project)}/#coverage`;
+    const nearest = this.wheels.nearest(choice).map(({ row, violated, changes }) => {
+      const reasons = violated.map((axis) => `${reasonAgainst(row, axis, choice, this.wheels.data, (...each) => this.word(...each))} ${HELP[axis] ?? ""}`);
+      return [`${row.project} ${row.exactVersion}`, reasons, changes];
+    });
+    const part = document.createDocumentFragment();
+    part.append(this.offers(nearest, "Nearest"), this.otherWays(choice.project));
     return part;
   }
 
-  needsTorch(project) {
-    return this.wheels.of(project).some((row) => row.torches);
-  }
-
-  // A wheel fits where its label says for which CUDA it is, and its bytes that they run on the GPU.
-  finding(row, choice) {
-    const wheel = `${row.project} ${row.exactVersion}`;
-    if (!row.cudas) return `${wheel} installs on ${this.describe({ ...choice, cuda: "", torch: "" })}. For which CUDA it is, its version does not say.`;
-    if (!row.cuda) return `${wheel} is for CUDA ${choice.cuda.split(".")[0]}, and does not say for which release of it: ${this.describe(choice)}.`;
-    const fits = `${wheel} fits: ${this.describe(choice)}.`;
-    return isCertain(row, choice) ? fits : `${wheel} is for ${this.describe(choice)}. Whether it runs on compute capability ${choice.gpu} is not known.`;
-  }
-
-  refusal(choice) {
-    const [forOthers] = this.wheels.fitting({ ...choice, gpu: "" });
-    if (choice.platform.startsWith("macosx")) return "There is no CUDA on macOS.";
-    if (!forOthers) {
-      const hint = choice.platform.startsWith("win") ? " In WSL 2, Linux wheels work." : "";
-      const wanted = [choice.project, choice.version].filter(Boolean).join(" ");
-      return `There is no ${wanted} wheel for ${this.describe(choice)}.${hint}`;
+  // Wheels, each with the reasons against it and a button that chooses it.
+  offers(wheels, title) {
+    const list = element("ul");
+    for (const [wheel, reasons, changes] of wheels) {
+      const place = element("li", "", ...(wheel ? [element("b", wheel)] : []), ...reasons.map((reason) => element("p", reason)));
+      const button = element("button", Object.entries(changes).map(([axis, value]) => this.word(axis, value)).join(", "));
+      button.type = "button";
+      button.addEventListener("click", () => {
+        this.change(changes);
+        this.verdict.focus();
+      });
+      if (button.textContent) place.append(button);
+      list.append(place);
     }
-    return `${choice.project} ${forOthers.exactVersion} has no code that runs on compute capability ${choice.gpu}; it has ${architectures(forOthers)}.`;
+    const part = element("div", "", element("h3", title), list);
+    part.className = "nearest";
+    return part;
   }
 
-  offer(changes) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = Object.entries(changes).map(([axis, value]) => this.word(axis, value)).join(", ");
-    button.addEventListener("click", () => this.take(changes));
-    const place = document.createElement("li");
-    place.append(button);
-    return place;
+  // Other ways to the package: a build, other people's wheels, and the page of what is known of it here.
+  otherWays(project) {
+    const part = this.part("none");
+    const planned = this.wheels.data.planned.includes(project);
+    part.querySelector(".build").hidden = !PROJECT.test(project);
+    part.querySelector(".add").textContent = `wheelmill add ${project} --build`;
+    part.querySelector(".home").hidden = this.wheels.data.elsewhere[project] !== "same";
+    part.querySelector(".coverage").hidden = !planned && !this.wheels.of(project).length;
+    part.querySelector(".coverage").href = `packages/${encodeURIComponent(project)}/${planned ? "" : "#coverage"}`;
+    return part;
   }
 
-  describe(choice) {
-    const torch = this.needsTorch(choice.project) ? ["torch"] : [];
-    return ["python", "cuda", ...torch, "platform"].filter((axis) => choice[axis]).map((axis) => this.word(axis, choice[axis])).join(", ");
+  part(name) {
+    return this.section.querySelector(`#${name}`).content.cloneNode(true);
+  }
+
+  describe(choice, more = []) {
+    const [row] = this.wheels.of(choice.project);
+    const axes = ["python", ...["cuda", "torch"].filter((axis) => !row || this.wheels.of(choice.project).some((each) => valuesOf(each, axis).length)), "platform", ...more];
+    return axes.filter((axis) => choice[axis]).map((axis) => this.word(axis, choice[axis])).join(", ");
   }
 
   word(axis, value) {
@@ -196,47 +231,14 @@ class Finder {
   }
 }
 
-function isCertain(row, { gpu }) {
-  return Boolean(row.cuda) && (!gpu || codeFor(row, gpu) !== "unknown");
+function inWords(words) {
+  return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : words[0];
 }
 
-function notesOn(row, choice, wheels) {
-  const { gpu, cuda } = choice;
-  const notes = [];
-  const [how, architecture] = valueOf(row.runs, gpu) ?? [];
-  if (how === "machine code" && architecture === gpu) notes.push(`It has machine code for compute capability ${gpu}.`);
-  else if (how === "machine code") notes.push(`Its machine code for ${architecture} runs on compute capability ${gpu}.`);
-  if (how === "PTX") notes.push(`It has no machine code that runs on compute capability ${gpu}, but portable code (PTX) for ${architecture}: the driver compiles it at first use, which takes a while.`);
-  if (!how && (row.sass.length || row.ptx.length)) notes.push(`It has code for compute capability ${architectures(row)}.`);
-  if (!how && !row.sass.length && !row.ptx.length) notes.push("Which GPUs it has code for is not known.");
-  const torch = wheels.torchFor(row, choice);
-  if (torch) notes.push(`The package index has another build of torch: these lines install ${torch[0]} for CUDA ${cuda} from torch's own index.`);
-  else if (row.anyTorch) notes.push(`Any torch from ${row.torches[0]} for CUDA ${row.cuda ?? cuda} will do: install it first.`);
-  else if (row.torches) notes.push(`Install torch ${row.torches[0]} for CUDA ${row.cuda ?? cuda} first: the wheel is built for it.`);
-  const needs = row.glibc ? [`glibc ${row.glibc}`] : [];
-  const driver = driverFor(row, choice, wheels.data);
-  if (driver) needs.push(`NVIDIA driver ${driver}`);
-  if (needs.length) notes.push(`It needs ${needs.join(" and ")}, or newer.`);
-  return notes;
-}
-
-// The oldest Linux driver that runs the CUDA of a wheel, knows the GPU, and compiles the portable code where it must.
-function driverFor(row, { gpu }, { drivers, gpu_drivers: ofGpus, ptx_drivers: ofPtx }) {
-  if (!row.cuda || row.platform.startsWith("win")) return null;
-  const compiles = codeFor(row, gpu) === "PTX" ? ofPtx[row.cuda] : null;
-  const needed = [drivers[row.cuda], valueOf(ofGpus, gpu), compiles].filter(Boolean);
-  return needed.sort((one, other) => one.localeCompare(other, "en", { numeric: true })).at(-1) ?? null;
-}
-
-function architectures(row) {
-  const portable = row.ptx.filter((architecture) => !row.sass.includes(architecture)).map((architecture) => `${architecture} (PTX)`);
-  return [...row.sass.map((architecture) => architecture + (row.ptx.includes(architecture) ? "+PTX" : "")), ...portable].join(", ");
-}
-
-function item(text) {
-  const place = document.createElement("li");
-  place.textContent = text;
-  return place;
+function element(name, text = "", ...children) {
+  const made = document.createElement(name);
+  made.append(...(text ? [text] : []), ...children);
+  return made;
 }
 
 const finder = new Finder(document.getElementById("finder"), new Wheels(JSON.parse(document.getElementById("wheels").textContent)));

@@ -22,7 +22,7 @@ function commands(row, choice, wheels, address) {
   const required = wheels.required(row.project);
   const projects = [row.project, ...required];
   const shared = wheels.areShared(projects);
-  const version = `==${choice.pin || !shared ? row.exactVersion : row.version}`;
+  const version = `==${choice.pin || !shared || row.cuda === null ? row.exactVersion : row.version}`;
   const requirement = row.project + version;
   const binary = projects.map((project) => `--only-binary ${project}`).join(" ");
   const both = [`--extra-index-url ${quote(address)} ${binary} ${quote(requirement)}`];

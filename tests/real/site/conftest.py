@@ -27,6 +27,7 @@ from wheelmill.system import own_installation
 HOSTILE = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 TAGS = f"cp{PYTHON.replace('.', '')}-cp{PYTHON.replace('.', '')}-manylinux_2_28_{platform.machine()}"
+WANTED = project_name("wanted")
 NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH, NO_LABEL, MAJOR_ALONE = (
     f"{name}-{TAGS}.whl"
     for name in (
@@ -53,7 +54,9 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     publish(store, [wheel_with_code(folder / "wheels" / name) for name in names], now=NOW)
     demo = replace(CONFIG.packages[DEMO], description=HOSTILE, licence="MIT", test_import=("torch", "demo_ops.kernels"))
     plain = replace(CONFIG.packages[PLAIN], requires=(DEMO,), pypi="same")
-    catalogue = pipeline.catalogue_of(replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.ledger.summary())
+    catalogue = pipeline.catalogue_of(
+        replace(CONFIG, packages={DEMO: demo, PLAIN: plain, WANTED: plain}), store.ledger.summary()
+    )
     shipped = load_compatibility(own_installation.CONFIG)
     homes = {project_name("vllm"): ("vllm", "vllm-nightly")}
     catalogue = replace(

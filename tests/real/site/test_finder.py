@@ -6,6 +6,7 @@ import shlex
 import sys
 import tomllib
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 import tomlkit
@@ -82,6 +83,7 @@ def test_the_copied_lines_of_pyproject_lock_the_chosen_wheel(page: Page, host: s
 
 def test_the_copied_lines_of_pyproject_lock_what_a_package_requires_too(page: Page, host: str, tmp_path: Path) -> None:
     choose(page, project="plain")
+    expect(page.locator(".verdict")).to_contain_text("plain 2.0+cu130 is the one that is left")
     project = tomllib.loads(copied(page, "pyproject.toml, for uv"))
     assert project["project"]["dependencies"] == ["plain==2.0", "demo"]
     project["project"] |= {"name": "user", "version": "1", "requires-python": f"=={PYTHON}.*"}
@@ -99,16 +101,54 @@ def test_a_wheel_without_torch_is_found_in_the_index_of_its_cuda(page: Page) -> 
     )
 
 
+HERE = {"project": "demo", "python": PYTHON, "platform": f"linux_{platform.machine()}"}
+
+
+def test_the_first_page_asks_and_guesses_nothing(page: Page) -> None:
+    expect(page.locator(".verdict")).to_have_text("Choose a package, or paste what your machine says.")
+    for name in ("project", "version", "python", "cuda", "torch", "platform", "gpu"):
+        expect(page.locator(f"[name={name}]")).to_have_value("")
+    expect(page.locator("pre:visible")).to_have_count(0)
+
+
+def test_what_is_not_chosen_is_asked_for_and_nothing_is_said_to_fit_before(page: Page) -> None:
+    choose(page, project="demo")
+    expect(page.locator(".verdict")).to_have_text("Choose CUDA and torch: 3 builds of demo fit so far.")
+    expect(page.locator("label.open")).to_have_count(2)
+    expect(page.locator(".verdict")).to_have_class("verdict open")
+    page.get_by_role("button", name="CUDA 13.0, torch 2.11").click()
+    expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu130torch2.11 is the one that is left")
+    expect(page.locator(".verdict")).to_contain_text("Choose Python and the system to see whether it fits.")
+    choose(page, **HERE)
+    expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu130torch2.11 fits")
+    expect(page.locator(".verdict")).to_have_class("verdict")
+
+
 def test_where_there_is_no_wheel_the_nearest_one_is_offered(page: Page) -> None:
-    choose(page, project="demo", python=PYTHON, cuda="12.8", torch="2.11")
+    choose(page, **HERE, cuda="12.8", torch="2.11")
     expect(page.locator(".verdict")).to_have_text(
-        f"There is no demo 1.0 wheel for Python {PYTHON}, CUDA 12.8, torch 2.11, Linux {platform.machine()}."
+        f"There is no demo wheel for Python {PYTHON}, CUDA 12.8, torch 2.11, Linux {platform.machine()}."
     )
     offers = page.locator(".nearest button")
-    expect(offers).to_have_text(["torch 2.10", "CUDA 13.0", "version 0.9, CUDA 13.0"])
+    expect(offers).to_have_text(["torch 2.10", "CUDA 13.0"])
+    expect(page.locator(".nearest p")).to_have_text(
+        ["It is for torch 2.10, not torch 2.11.", "It is for CUDA 13.0, not CUDA 12.8."]
+    )
+    expect(page.locator(".add")).to_have_text("wheelmill add demo --build")
     offers.first.click()
     expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu128torch2.10 fits")
     expect(page.locator(".verdict")).to_be_focused()
+
+
+def test_a_refusal_names_gpu_and_driver(page: Page) -> None:
+    choose(page, **HERE, cuda="13.0", torch="2.11", gpu="7.5")
+    page.get_by_label("Driver").fill("535.54.03")
+    page.get_by_label("Driver").press("Enter")
+    expect(page.locator(".verdict")).to_contain_text("compute capability 7.5, driver 535.54.03.")
+    reasons = page.locator(".nearest")
+    expect(reasons).to_contain_text("It has no code that runs on compute capability 7.5; it has 8.0, 9.0+PTX.")
+    expect(reasons).to_contain_text("It needs NVIDIA driver 580.65.06 or newer; yours is 535.54.03.")
+    expect(reasons.get_by_role("button", name="CUDA 12.8, torch 2.10")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -117,12 +157,12 @@ def test_where_there_is_no_wheel_the_nearest_one_is_offered(page: Page) -> None:
         ("9.0", "It has machine code for compute capability 9.0."),
         ("8.6", "Its machine code for 8.0 runs on compute capability 8.6."),
         ("12.0", "no machine code that runs on compute capability 12.0, but portable code (PTX) for 9.0"),
-        ("7.5", "demo 1.0+cu130torch2.11 has no code that runs on compute capability 7.5; it has 8.0, 9.0+PTX."),
-        ("8.7", "has no code that runs on compute capability 8.7"),
+        ("7.5", "It has no code that runs on compute capability 7.5; it has 8.0, 9.0+PTX."),
+        ("8.7", "It has no code that runs on compute capability 8.7"),
     ],
 )
 def test_a_gpu_is_checked_against_the_code_in_the_wheel(gpu: str, text: str, page: Page) -> None:
-    choose(page, project="demo", gpu=gpu)
+    choose(page, **HERE, cuda="13.0", torch="2.11", gpu=gpu)
     expect(page.locator("#finder")).to_contain_text(text)
 
 
@@ -132,16 +172,22 @@ PASTED = """\
 """
 
 
-def test_what_nvidia_smi_prints_is_answered(page: Page) -> None:
+def test_what_a_machine_prints_is_taken_and_the_rest_is_asked_for(page: Page) -> None:
+    choose(page, project="demo")
     page.get_by_text("Paste what your machine says").click()
-    page.get_by_label("All that nvidia-smi").fill("no table")
-    expect(page.locator(".said")).to_contain_text("Expected all that nvidia-smi")
-    page.get_by_label("All that nvidia-smi").fill(PASTED)
-    expect(page.locator(".said")).to_have_text(
-        "Read: NVIDIA H200 (9.0); driver 570.86.10, which knows CUDA up to 12.8."
+    field, said = page.locator(".paste textarea"), page.locator(".said")
+    field.fill("no table")
+    expect(said).to_contain_text("Nothing of this is known here")
+    field.fill(PASTED)
+    expect(said).to_have_text(
+        "Read: NVIDIA H200 (9.0); driver 570.86.10, which knows CUDA up to 12.8. "
+        "Not learnt: Python (python -V), torch (pip list), the system (uname -a)."
     )
+    expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu128torch2.10 is the one that is left")
+    field.fill(f"Python {PYTHON}.1\n2.10.0+cu128 12.8\nLinux h 6.1 SMP {platform.machine()} GNU/Linux")
     expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu128torch2.10 fits")
     expect(page.locator("#finder")).to_contain_text("It has machine code for compute capability 9.0.")
+    expect(page.get_by_label("Driver")).to_have_value("570.86.10")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +198,7 @@ def test_what_nvidia_smi_prints_is_answered(page: Page) -> None:
     ],
 )
 def test_no_wheel_is_said_to_fit_whose_label_does_not_say_so(project: str, sentence: str, page: Page) -> None:
-    choose(page, project=project, python=PYTHON)
+    choose(page, **{**HERE, "project": project})
     expect(page.locator(".verdict")).to_contain_text(sentence)
     expect(page.locator(".verdict")).to_have_class("verdict unsure")
 
@@ -174,18 +220,39 @@ def test_the_address_keeps_the_choice(page: Page, site: str) -> None:
 
 
 def test_what_the_address_asks_for_and_nobody_built_is_said_as_text(page: Page, site: str) -> None:
-    page.goto(f"{site}#project=demo&python=%3Cimg%20src%3Dx%3E&cuda=99.0")
-    expect(page.locator(".verdict")).to_contain_text("no demo 1.0 wheel for Python <img src=x>, CUDA 99.0")
+    page.goto(f"{site}#project=demo&python=%3Cimg%20src%3Dx%3E&cuda=99.0&driver=%3Cb%3E&glibc=x&driver_cuda=y&gpu=1,,2")
+    expect(page.locator(".verdict")).to_contain_text("There is no demo wheel for Python <img src=x>, CUDA 99.0")
     expect(page.locator("#answer img")).to_have_count(0)
 
 
-def test_a_package_that_is_not_there_is_said_to_be_missing(page: Page, site: str) -> None:
-    page.goto(f"{site}#project=elsewhere")
-    expect(page.locator(".verdict")).to_contain_text("There is no elsewhere wheel for")
-    expect(page.get_by_role("link", name="What is built")).to_be_hidden()
+def test_a_name_in_the_address_may_be_spelled_as_in_a_file(page: Page, site: str) -> None:
+    page.goto(f"{site}#project=Plain&python={PYTHON}")
+    expect(page.locator(".verdict")).to_contain_text("plain 2.0+cu130")
 
 
-def test_the_keyboard_reaches_a_command(page: Page) -> None:
+@pytest.mark.parametrize(
+    ("project", "sentence", "has_page"),
+    [("wanted", "wanted is planned, and this index has no wheel of it yet.", True),
+     ("elsewhere", "This index knows no elsewhere.", False),
+     ("constructor", "This index knows no constructor.", False)],
+)  # fmt: skip
+def test_a_planned_package_and_an_unknown_one_are_told_apart(
+    project: str, sentence: str, page: Page, site: str, *, has_page: bool
+) -> None:
+    page.goto(f"{site}#project={project}")
+    expect(page.locator(".verdict")).to_have_text(sentence)
+    expect(page.locator(".add")).to_have_text(f"wheelmill add {project} --build")
+    expect(page.get_by_role("link", name="What is built")).to_be_visible(visible=has_page)
+
+
+def test_no_command_is_written_for_what_is_no_name(page: Page, site: str) -> None:
+    page.goto(f"{site}#project=--index-url%20x")
+    expect(page.locator(".verdict")).to_have_text("This index knows no -index-url x.")
+    expect(page.locator(".add")).to_be_hidden()
+
+
+def test_the_keyboard_reaches_a_command(page: Page, site: str) -> None:
+    page.goto(f"{site}#project=plain")
     expect(page.get_by_role("button", name="Copy pip")).to_be_visible()
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
@@ -200,7 +267,7 @@ def test_the_keyboard_reaches_a_command(page: Page) -> None:
 
 
 def test_a_link_within_the_page_keeps_what_was_chosen(page: Page) -> None:
-    choose(page, cuda="12.8", torch="2.10")
+    choose(page, project="demo", cuda="12.8", torch="2.10")
     page.get_by_role("link", name="Skip to content").focus()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("#main$"))
@@ -214,6 +281,6 @@ def test_a_page_works_from_the_disk(browser: Browser, tmp_path: Path) -> None:
     stores = pipeline.Stores(store=store, base_url="../releases", listing=Listing(), facts=FACTS)
     pipeline.build_index(stores, tmp_path / "site")
     page = browser.new_page()
-    page.goto((tmp_path / "site" / "index.html").as_uri())
+    page.goto(f"{(tmp_path / 'site' / 'index.html').as_uri()}#{urlencode(HERE)}&cuda=13.0&torch=2.11")
     expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu130torch2.11 fits")
     page.close()

@@ -11,6 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.tags import parse_tag
 
+from tests.flash_attn_wheels import NAMES
 from tests.releases import manifests_in, store_in
 from tests.unit.client.conftest import TARGET, candidates
 from tests.unit.release.conftest import NOW, certified_wheel
@@ -24,11 +25,12 @@ from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersi
 from wheelmill.release.publish import publish
 from wheelmill.system import own_installation
 from wheelmill.wheel.gpu_code import CARDS, lacks_code_for
+from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import PLATFORMS, Libc, tag_places
 
 pytestmark = pytest.mark.real
 
-DEMO = project_name("demo")
+DEMO, FLASH_ATTN_3 = project_name("demo"), project_name("flash-attn-3")
 TAGS = (
     *(
         "any",
@@ -43,9 +45,10 @@ TAGS = (
 
 
 def answers(found: FinderData, expression: str) -> Any:
-    """What the script says, with ``wheels`` of the index at hand."""
-    script = (own_installation.INDEX / "static" / "match.js").read_text()
-    program = f"{script}\nconst wheels = new Wheels(JSON.parse(require('fs').readFileSync(0)));\n"
+    """What the scripts say, with ``wheels`` of the index at hand."""
+    names = ("match.js", "reasons.js", "projects.js", "install.js")
+    scripts = "\n".join((own_installation.INDEX / "static" / name).read_text() for name in names)
+    program = f"{scripts}\nconst wheels = new Wheels(JSON.parse(require('fs').readFileSync(0)));\n"
     program += f"console.log(JSON.stringify({expression}));"
     command = ["node", "--eval", program]
     return json.loads(
@@ -98,7 +101,7 @@ def test_a_wheel_for_many_torches_fits_each_of_them_and_stands_in_its_tree(tmp_p
     choice = {"project": DEMO, "platform": "linux_x86_64", "gpu": "", "python": "3.9", "cuda": "13.0"}
     choices = json.dumps([{**choice, "torch": str(torch)} for torch in minors])
     assert answers(found, f"{choices}.map((choice) => wheels.fitting(choice).length)") == [0, 1, 1, 1]
-    assert answers(found, f"wheels.nearest({choices}[0])") == [{"torch": "2.10"}]
+    assert answers(found, f"wheels.nearest({choices}[0]).map(({{ changes }}) => changes)") == [{"torch": "2.10"}]
     row = "wheels.of('demo')[0]"
     told = answers(found, f"[{row}.exactVersion, treeOf({row}, '2.12'), {row}.anyTorch]")
     assert told == ["1.0+cu130", "cu130/torch2.12/simple/", True]
@@ -141,6 +144,17 @@ def test_every_label_is_for_the_same_cuda_and_torch(tmp_path: Path) -> None:
         assert set(said) == taken, (cuda, torch)
 
 
+def test_a_wheel_of_no_tree_is_pinned_by_its_label(tmp_path: Path) -> None:
+    for label in ("cu12", "cu13", "cu130"):
+        certified_wheel(tmp_path / f"demo-1.0+{label}-cp312-cp312-linux_x86_64.whl", content=b"")
+    site = site_of_folder(tmp_path, "", warn=lambda _text: None)
+    found: Any = {**finder_data({DEMO: wheel_groups(site.projects[DEMO])}, {}), "elsewhere": {DEMO: "same"}}
+    choice = {"project": DEMO, "platform": "linux_x86_64", "gpu": "", "pin": ""}
+    chosen = f"{{ ...{json.dumps(choice)}, cuda: row.cudas[0] }}"
+    pins = f"wheels.of('demo').map((row) => commands(row, {chosen}, wheels, 'A').pip)"
+    assert sorted(text.split("==")[1] for text in answers(found, pins)) == ["1.0", "1.0+cu12", "1.0+cu13"]
+
+
 def test_no_wheel_with_a_commit_in_its_label_fits_another_cuda_and_torch(tmp_path: Path) -> None:
     labels = ("cu128torch2.9gite2743ab", "cu132torch2.13gite2743ab")
     for label in labels:
@@ -155,3 +169,79 @@ def test_no_wheel_with_a_commit_in_its_label_fits_another_cuda_and_torch(tmp_pat
     )
     answer = answers(found, f"{choices}.map((choice) => wheels.fitting(choice).map((row) => row.exactVersion))")
     assert answer == [[f"3.0.0+{labels[0]}"], []]
+
+
+def flash_attn_3(folder: Path) -> FinderData:
+    """Data of every wheel of flash-attn-3 in the releases of another factory, with code for Hopper alone."""
+    for name in NAMES:
+        if name.startswith("flash_attn_3-"):
+            certified_wheel(folder / name, content=b"")
+    facts = read_facts()
+    site = site_of_folder(folder, "", torches=facts.torches_of, warn=lambda _text: None)
+    drivers = {cuda: release.minimum_driver for cuda, release in facts.cuda.items()}
+    catalogue = replace(EMPTY_CATALOGUE, pythons=facts.torch_pythons, drivers=drivers)
+    found = finder_data({FLASH_ATTN_3: wheel_groups(site.projects[FLASH_ATTN_3])}, site.torches, catalogue)
+    gpus = {gpu.capability: ("machine code", "9.0a") if gpu.capability == "9.0" else None for gpu in CARDS}
+    for code in found["wheels"][FLASH_ATTN_3]["code"]:
+        code |= {"sass": ["9.0a"], "runs": gpus}
+    return found
+
+
+def test_every_pair_of_flash_attn_3_is_found_by_its_cuda_and_torch_alone(tmp_path: Path) -> None:
+    found = flash_attn_3(tmp_path)
+    wheels = found["wheels"][FLASH_ATTN_3]
+    assert wheels["versions"] == ["3.0.0"]
+    labels = {
+        name.split("-")[1]: BuiltFor.of_installed(name.split("-")[1])
+        for name in NAMES
+        if name.startswith("flash_attn_3-")
+    }
+    assert set(wheels["exact_versions"]) == set(labels)
+    choices = [
+        {"project": FLASH_ATTN_3, "version": version, "cuda": str(named.cuda), "torch": str(named.torch)}
+        for named in labels.values()
+        for version in ("", "3.0.0")
+    ]
+    said = answers(
+        found,
+        f"{json.dumps(choices)}.map((choice) => [...new Set(wheels.fitting(choice).map((row) => row.exactVersion))])",
+    )
+    assert said == [[exact] for exact in labels for _ in range(2)]
+
+
+def refusals(found: FinderData, **choice: str) -> Any:
+    """The exact version of each of the nearest wheels, the reasons against it, and what a click changes."""
+    chosen = json.dumps({"project": FLASH_ATTN_3, "gpu": "", **choice})
+    word = "(axis, value) => `${axis} ${value}`"
+    reasons = f"violated.map((axis) => reasonAgainst(row, axis, {chosen}, wheels.data, {word}))"
+    return answers(found, f"wheels.nearest({chosen}).map(({{ row, violated, changes }}) => [{reasons}, changes])")
+
+
+def test_a_refusal_names_every_constraint_gpu_and_driver_included(tmp_path: Path) -> None:
+    found = flash_attn_3(tmp_path)
+    machine = {"python": "3.12", "platform": "linux_x86_64", "cuda": "12.6", "gpu": "7.5"}
+    (reasons, changes), *_ = refusals(found, **machine)
+    assert (reasons, changes) == (["It has no code that runs on compute capability 7.5; it has 9.0a."], {})
+    machine = {**machine, "gpu": "9.0", "torch": "2.13", "cuda": "13.0", "driver": "535.54.03"}
+    driver, cuda, *_ = refusals(found, **machine)
+    assert driver == [["It needs NVIDIA driver 580.65.06 or newer; yours is 535.54.03."], {}]
+    assert cuda == [["It is for cuda 12.6, not cuda 13.0."], {"cuda": "12.6"}]
+    (reasons, changes), *_ = refusals(found, version="2.0", torch="2.5", platform="win_amd64", glibc="2.17")
+    assert sorted(changes) == ["torch", "version"]
+    assert reasons[0] == "It is version 3.0.0, not 2.0."
+
+
+def test_what_is_not_chosen_is_open_and_refuses_nothing(tmp_path: Path) -> None:
+    found = flash_attn_3(tmp_path)
+    everything = f"wheels.fitting({{ project: '{FLASH_ATTN_3}' }})"
+    assert answers(found, f"{everything}.length === wheels.of('{FLASH_ATTN_3}').length")
+    decide = "((choice) => wheels.decide(wheels.fitting(choice), choice))"
+    assert answers(found, f"{decide}({{ project: '{FLASH_ATTN_3}' }})") == {
+        "agreed": {},
+        "open": ["python", "platform", "cuda", "torch"],
+    }
+    chosen = {"project": FLASH_ATTN_3, "python": "3.12", "cuda": "12.4"}
+    assert answers(found, f"{decide}({json.dumps(chosen)})") == {
+        "agreed": {"platform": "linux_x86_64", "torch": "2.6"},
+        "open": [],
+    }

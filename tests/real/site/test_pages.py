@@ -33,7 +33,7 @@ pytestmark = pytest.mark.real
 WHEELS = "packages/demo/1.0/cu130torch2.11/"
 PATHS = (
     *("", "about/", "news/", "matrix/", "packages/demo/", "packages/plain/", "packages/demo/1.0/"),
-    *(WHEELS, f"{WHEELS}#{TAGS}", "#project=demo&cuda=99.0"),
+    *(WHEELS, f"{WHEELS}#{TAGS}", "#project=demo&cuda=99.0&gpu=7.5", "#project=demo", "#project=plain&driver=1"),
 )
 LIGHT = [(path, "light") for path in PATHS]
 

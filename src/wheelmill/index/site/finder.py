@@ -70,6 +70,8 @@ class FinderData(TypedDict):
 
     projects: list[str]
     """Projects with wheels."""
+    planned: list[str]
+    """Packages of this factory that have none."""
     pythons: list[str]
     """Ascending, as are CUDA and torch."""
     cudas: list[str]
@@ -108,6 +110,7 @@ def finder_data(
     drivers, ptx_drivers = catalogue.drivers, catalogue.ptx_drivers
     return FinderData(
         projects=list(shown),
+        planned=[project for project in sorted(catalogue.packages) if project not in shown],
         pythons=[str(python) for python in pythons],
         cudas=[str(cuda) for cuda in cudas],
         torches=[str(torch) for torch in torches],

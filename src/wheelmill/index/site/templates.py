@@ -176,7 +176,7 @@ def templates_for(
         "by_topic": by_topic,
         "body": lambda table, folder: body_of(table, folder, trees),
         "command": lambda package, requirement, group: install_command(
-            requirement,
+            f"{package.name}=={group.kind.exact_version}" if group.kind.needs_exact_pin else requirement,
             f"{package.name}=={group.kind.exact_version}",
             is_shared=package.is_shared,
             dependencies=dependencies_of(group.requires_dist, projects),

@@ -115,7 +115,7 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
     """Common facts of one project's wheels that differ in Python only."""
 
     version: str
-    """Version before our label: ``2.8.3``; all of it for a wheel of others, ``2.8.3+cu12torch2.8cxx11abitrue``."""
+    """Version without the label: ``2.8.3``."""
     exact_version: str
     """Version in a pin: ``2.8.3+cu128torch2.8``."""
     torch: TorchNeed | None = None
@@ -156,6 +156,11 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
         return self.built_for.label
 
     @property
+    def needs_exact_pin(self) -> bool:
+        """True if a pin of the version alone may take a wheel for another CUDA: they stand in no tree of one."""
+        return self.label is None and self.exact_version != self.version
+
+    @property
     def folder(self) -> str:
         """Folder of the project list of their narrowest tree."""
         return f"{self.label.trees[-1]}/simple" if self.label else "simple"
@@ -166,12 +171,14 @@ class Kind(Struct, frozen=True, kw_only=True, gc=False):
 
 @cache
 def version_before_label(exact_version: str) -> str:
-    """Return the version before our label: ``2.8.3``; all of it for a wheel built elsewhere.
+    """Return the version without its label: ``2.8.3``, with an upstream local version only before a label of ours.
 
     `exact_version` is spelled as in a pin: equal versions may be written differently, such as 1.0 and 1.0.0.
     """
-    label = Label.parse(exact_version.partition("+")[2])
-    return exact_version.removesuffix(str(label)).rstrip("+.")
+    public, _, local = exact_version.partition("+")
+    if label := Label.parse(local):
+        return exact_version.removesuffix(str(label)).rstrip("+.")
+    return exact_version if BuiltFor.parse(local) == BuiltFor() else public
 
 
 @cache
@@ -261,7 +268,8 @@ def _by_age(group: WheelGroup) -> tuple[object, ...]:
     kind = group.kind
     cuda = kind.label.cuda if kind.label else None
     rest = (kind.platform, kind.glibc or "", kind.sass, kind.ptx)
-    return (Version(kind.version), age_of(kind.torch), cuda is not None, cuda, *rest)
+    exact = group.wheels[0].file.name.version
+    return (Version(kind.version), age_of(kind.torch), cuda is not None, cuda, exact, *rest)
 
 
 UNLABELLED = "wheels"

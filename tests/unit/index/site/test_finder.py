@@ -59,6 +59,17 @@ def test_a_wheel_for_all_newer_pythons_is_found_for_those_that_no_wheel_names(re
     assert [row[-1] for row in found["wheels"]["demo"]["rows"]] == [[0, 1]]
 
 
+def test_packages_without_wheels_are_planned_and_those_with_wheels_are_not(release: Release) -> None:
+    found = data(release(EVERY_KIND[0]), CATALOGUE)
+    assert (found["projects"], found["planned"]) == (["demo"], ["plain"])
+
+
+def test_a_version_of_others_has_no_part_of_their_label(release: Release) -> None:
+    labels = ("cu130torch2.9gite2743ab", "20251001.cu126torch280cxx11abitrue.98024f")
+    found = data(release(*(f"demo-3.0+{label}-cp39-abi3-linux_x86_64.whl" for label in labels)))["wheels"]["demo"]
+    assert (found["versions"], len(found["exact_versions"])) == (["3.0"], 2)
+
+
 def test_a_major_release_that_is_named_alone_can_be_chosen(release: Release) -> None:
     found = data(release("demo-1.0+cu12torch2.8cxx11abitrue-cp311-cp311-linux_x86_64.whl"))
     assert (found["cudas"], found["wheels"]["demo"]["rows"][0][2]) == (["12.0"], [0])

@@ -67,6 +67,13 @@ def test_what_the_package_index_has_from_the_same_home_may_be_looked_for_in_both
     assert commands(site, sdist) == both
 
 
+def test_wheels_of_no_tree_are_pinned_by_their_label(release: Release) -> None:
+    """All CUDAs of a version stand in the one index that has them, where a pin of the version takes any."""
+    names = (f"demo-1.0+{label}-cp311-cp311-linux_x86_64.whl" for label in ("cu12", "cu13"))
+    (only,) = commands(site_of_releases(release(*names), ""), catalogue(demo="same"))
+    assert only == "pip install --extra-index-url ADDRESS --only-binary demo demo==1.0+cu13"
+
+
 def test_wheels_of_which_no_entry_tells_are_asked_of_this_index_alone(release: Release) -> None:
     (only,) = commands(site_of_releases(release(WHEEL), ""), None)
     assert only == "pip install --index-url ADDRESS --no-deps demo==1.0+cu130torch2.11"

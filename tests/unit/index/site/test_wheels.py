@@ -80,9 +80,17 @@ def test_the_newest_version_then_torch_then_cuda_comes_first(release: Release) -
 
 
 @pytest.mark.parametrize(
-    ("version", "upstream"), [("1.0+git1a.cu130torch2.11", "1.0+git1a"), ("1.0", "1.0"), ("1.0+pt211", "1.0+pt211")]
+    ("version", "upstream"),
+    [
+        ("1.0+git1a.cu130torch2.11", "1.0+git1a"),
+        ("1.0", "1.0"),
+        ("1.0+git1a2b3c4", "1.0+git1a2b3c4"),
+        ("1.0+pt211", "1.0"),
+        ("3.0.0+cu130torch2.9gite2743ab", "3.0.0"),
+        ("3.0.0+20251001.cu126torch280cxx11abitrue.98024f", "3.0.0"),
+    ],
 )
-def test_the_upstream_version_is_what_stands_before_the_label(version: str, upstream: str, release: Release) -> None:
+def test_the_upstream_version_has_no_part_of_the_label(version: str, upstream: str, release: Release) -> None:
     (group,) = groups(release(f"demo-{version}-cp312-cp312-linux_x86_64.whl"))
     assert group.kind.version == upstream
 
