@@ -37,7 +37,7 @@ from wheelmill.errors import ProcessError, UnreadableError, UsageError, Wheelmil
 from wheelmill.installers.environments import cached_sdist
 from wheelmill.installers.package_index import sdists_of, unpack_sdist
 from wheelmill.installers.uv import compile_requirements, failure_of
-from wheelmill.names import ProjectName, ProjectVersion, Sha256
+from wheelmill.names import ProjectName, ProjectVersion, PythonVersion, Sha256
 from wheelmill.system.files import read_start, write_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.git import fetch_commit, find_commit
@@ -66,7 +66,7 @@ def locked_requirements(
     try:
         resolved = compile_requirements(
             inputs,
-            *("--universal", "--python-version", OLDEST_PYTHON, "--generate-hashes", "--refresh"),
+            *("--universal", "--python-version", _oldest_python(sources), "--generate-hashes", "--refresh"),
             *("--python", sys.executable),  # else uv looks for the oldest Python and may download it
             *("--no-annotate", "--no-emit-index-url"),
             output="requirements.txt",
@@ -76,6 +76,14 @@ def locked_requirements(
         reason = f"the build requirements of {package.name} ({', '.join(inputs)}) cannot be resolved:\n{error.tail}"
         raise failure_of(error, otherwise=UsageError("requirements-unknown", reason)) from None
     return LockedRequirements(inputs=inputs, pinned=tuple(sorted(_pins(resolved), key=lambda pin: pin.requirement)))
+
+
+def _oldest_python(sources: Collection[LockedSdist | LockedCommit]) -> str:
+    """Return the oldest Python from `OLDEST_PYTHON` on that a source distribution is for: others need not resolve."""
+    sdists = [source for source in sources if isinstance(source, LockedSdist)]
+    oldest = PythonVersion.parse(OLDEST_PYTHON)
+    pythons = (replace(oldest, minor=minor) for minor in range(oldest.minor, 100))
+    return next((str(python) for python in pythons if any(sdist.is_for(python) for sdist in sdists)), OLDEST_PYTHON)
 
 
 def _pins(resolved: str) -> Iterable[LockedRequirement]:

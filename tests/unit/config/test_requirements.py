@@ -67,7 +67,7 @@ def test_requirements_that_are_nowhere_are_named_in_the_words_of_uv(tmp_path: Pa
         relocked(tmp_path)
 
 
-def sdist_in_cache(content: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def sdist_in_cache(content: str, cache: Path, monkeypatch: pytest.MonkeyPatch, python: str | None = None) -> None:
     """Let the package index have one source distribution, which this machine downloaded before."""
     archive = archive_of({"pyproject.toml": content})
     sha256 = sha256_of_bytes(archive)
@@ -75,7 +75,7 @@ def sdist_in_cache(content: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -
     path.parent.mkdir(parents=True)
     path.write_bytes(archive)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    offered = file("demo-1.0.tar.gz")._replace(sha256=sha256)
+    offered = file("demo-1.0.tar.gz")._replace(sha256=sha256, requires_python=python)
     monkeypatch.setattr(lock, "sdists_of", lambda _: (offered,))
 
 
@@ -94,6 +94,23 @@ def test_build_isolation_locks_what_the_source_distribution_requires(
     assert locked.requirements[DEMO].inputs == ("ninja>=1", "setuptools", "wheel")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
     assert relocked(tmp_path) == locked
+
+
+@pytest.mark.parametrize(
+    ("python", "locked"), [(">=3.12", True), (">=3.12,<4", True), (">=3.8", False), (None, False), ("<3.9", False)]
+)
+def test_pythons_that_a_source_is_not_for_need_not_resolve(
+    *, python: str | None, locked: bool, tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = "Metadata-Version: 2.1\nName: nanobind\nVersion: 3.0\nRequires-Python: >=3.12\n"
+    write_wheel(wheels / "nanobind-3.0-py3-none-any.whl", metadata=newer)
+    sdist_in_cache('[build-system]\nrequires = ["nanobind"]\n', tmp_path / "cache", monkeypatch, python)
+    write_packages(tmp_path, ISOLATED)
+    if locked:
+        assert relocked(tmp_path).requirements[DEMO].pinned[0].requirement == "nanobind==3.0"
+    else:
+        with pytest.raises(UsageError, check=coded("requirements-unknown", "demo", "nanobind")):
+            relocked(tmp_path)
 
 
 @pytest.mark.parametrize(

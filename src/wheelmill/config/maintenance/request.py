@@ -243,7 +243,8 @@ def own_text(survey: SourceSurvey, compatibility: Compatibility) -> str:
     releases = sorted(compatibility.torch)
     window = [torch for torch in releases if admitted.contains(str(torch))][-TORCHES:] or releases[-TORCHES:]
     torch = f">={window[0]}" + (f",<={window[-1]}" if window[-1] < releases[-1] else "")
-    axis = {"torch": torch} if "needs" not in survey.entry else {"cuda": _CUDA}  # a torch supports few CUDAs
+    has_torch = survey.entry.get("needs", "driver") == "driver"
+    axis = {"torch": torch} if has_torch else {"cuda": _CUDA}  # a torch supports few CUDAs
     defaults = {"python": _of_minor_releases(survey.declared.requires_python or _PYTHON), **axis}
     lines = ["defaults:", *(f"  {key}: {json.dumps(value)}" for key, value in defaults.items())]
     return _ENTRY + "\n".join([*lines, "packages:", entry_text(survey.name, survey.entry)]) + "\n"

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, get_args
 
-from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -22,6 +21,7 @@ from wheelmill.config.model import EVERY_BUILD_NEEDS, Component
 from wheelmill.config.model.package import Packages
 from wheelmill.config.pyproject import PYPROJECT
 from wheelmill.config.survey.facts import Declared, Facts
+from wheelmill.config.survey.licences import find_licence, unknown_licence
 from wheelmill.config.survey.scripts import SETUP, VariableRead, last_name
 from wheelmill.config.survey.sources import SourceOrigin, fetch_origin, released
 from wheelmill.config.survey.tree import SourcePlace
@@ -79,81 +79,6 @@ def _why_not_compiled(facts: Facts) -> str:
     return f"{facts.at_word(PYPROJECT, 'build-backend')} names nothing that it compiles"
 
 
-_PHRASES: Final = (
-    ("MPL-2.0", ("mozilla public license", "2.0")),
-    ("AGPL-3.0-only", ("gnu affero general public license",)),
-    ("LGPL-3.0-only", ("gnu lesser general public license",)),
-    ("GPL-3.0-only", ("gnu general public license", "version 3")),
-    ("GPL-2.0-only", ("gnu general public license", "version 2")),
-    ("CC-BY-NC-4.0", ("attribution-noncommercial 4.0",)),
-    ("CC-BY-NC-4.0", ("cc by-nc",)),
-    ("LicenseRef-NonCommercial", ("non-commercial",)),
-    ("LicenseRef-NonCommercial", ("noncommercial",)),
-    ("LicenseRef-Research", ("research and/or evaluation",)),
-    ("LicenseRef-Research", ("research or evaluation",)),
-    ("Apache-2.0", ("apache license", "version 2.0")),
-    ("Apache-2.0", ("apache 2.0",)),
-    ("BSL-1.0", ("boost software license",)),
-    ("BSD-3-Clause", ("redistribution and use in source and binary forms", "neither the name")),
-    ("BSD-3-Clause", ("redistribution and use in source and binary forms", "names of its contributors may")),
-    ("BSD-2-Clause", ("redistribution and use in source and binary forms",)),
-    ("MIT", ("permission is hereby granted, free of charge, to any person obtaining a copy",)),
-    ("ISC", ("permission to use, copy, modify, and/or distribute this software for any purpose",)),
-    ("Unlicense", ("free and unencumbered software released into the public domain",)),
-    ("MIT", ("license :: osi approved :: mit license",)),
-    ("Apache-2.0", ("license :: osi approved :: apache software license",)),
-)
-"""Phrases of licences, the unmistakable ones first: the MPL names the GNU licences, and the GPL noncommercial use."""
-
-_SHORT: Final = {
-    "MIT": "MIT",
-    "MIT LICENSE": "MIT",
-    "APACHE": "Apache-2.0",
-    "APACHE LICENSE": "Apache-2.0",
-    "APACHE SOFTWARE LICENSE": "Apache-2.0",
-    "BSD 3-CLAUSE LICENSE": "BSD-3-Clause",
-    "BSD 2-CLAUSE LICENSE": "BSD-2-Clause",
-}
-_LONGEST_NAME: Final = 100
-_LICENCE_FILE: Final = re.compile(r"(^|/)(LICEN|COPYING)", re.IGNORECASE)
-_LICENCE: Final = re.compile(r"License ::|(?!.* :: )")
-"""Beginning of a field that names a licence: no classifier of another kind."""
-_LIMITED: Final = ("CC-BY-NC", "LicenseRef-")
-
-
-@dataclass(frozen=True, kw_only=True)
-class FoundLicence:
-    """Licence that a source declares."""
-
-    expression: str
-    """SPDX."""
-    place: SourcePlace
-
-    @property
-    def redistributable(self) -> bool:
-        """True if the licence lets wheels be given to all users."""
-        return not self.expression.startswith(_LIMITED)
-
-
-def find_licence(said: Iterable[tuple[SourcePlace, str]]) -> FoundLicence | None:
-    """Return the first known licence in texts: licence files, metadata fields, beginnings of files."""
-    for place, text in said:
-        if expression := _named_licence(text):
-            return FoundLicence(expression=expression, place=place)
-    return None
-
-
-def _named_licence(text: str) -> str | None:
-    short = " ".join(text.split())
-    if len(short) <= _LONGEST_NAME:
-        try:
-            return canonicalize_license_expression(_SHORT.get(short.upper(), short))
-        except InvalidLicenseExpression:
-            pass
-    lower = short.lower()
-    return next((name for name, phrases in _PHRASES if all(phrase in lower for phrase in phrases)), None)
-
-
 _SHOWN: Final = 100
 """Characters of a description."""
 _MODULES: Final = 6
@@ -161,17 +86,27 @@ _MODULES: Final = 6
 
 _SWITCH: Final = re.compile(r"(.*_)?FORCE_(CUDA|BUILD)|.*BUILD_(.*_)?(CUDA|EXT|OPS)|WITH_CUDA|.*_WITH_(CUDA|OPS)")
 _NO_SWITCH: Final = re.compile(r".*(SKIP|DISABLE|_NO_|CPU).*")
+_OTHER: Final = re.compile(r"(?!\w*(HOME|PATH|ROOT|DIR|CXX|CC|MAX_JOBS|PREFIX|ARCH\w*)$)\w+", re.ASCII)
+"""Variables beside those of the machine and of every build."""
 _ARCHITECTURES: Final = re.compile(r"(?!TORCH_|CMAKE_)\w*CUDA_ARCH\w*")
 _FLAGS: Final = ("-gencode", "--generate-code", "-arch=", "arch=compute_")
 _STABLE: Final = re.compile(r"TORCH_TARGET_VERSION\s*=\s*0x([0-9a-fA-F]{2})([0-9a-fA-F]{2})")
 
-_DISTRIBUTIONS: Final = {"pkg_resources": "setuptools<81", "yaml": "pyyaml", "skbuild": "scikit-build"}
+_DISTRIBUTIONS: Final = {
+    "pkg_resources": "setuptools<81",
+    "yaml": "pyyaml",
+    "skbuild": "scikit-build",
+    "PIL": "pillow",
+    "cv2": "opencv-python-headless",
+    "sklearn": "scikit-learn",
+    "skimage": "scikit-image",
+}
 """Distributions of modules with another name."""
 _OF_TORCH: Final = frozenset({"cublas", "cusparse", "cusolver"})
 """Components that torch brings: its own headers include theirs."""
 _COMMON: Final = re.compile(r"torch.*|c10.*|cuda.*|dl|m|rt|pthread|stdc\+\+|gomp")
 """Libraries of torch, any toolkit and any system."""
-_OTHER_GPUS: Final = re.compile(r"(.*_)?(rocm|hip|xpu|musa|npu)(_.*|$)", re.IGNORECASE)
+_OTHER_GPUS: Final = re.compile(r"(.*_)?(rocm|hip|xpu|sycl|opencl|mps|musa|npu)(_.*|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,55 +135,48 @@ def _description(facts: Facts) -> Iterator[Guess]:
     text = " ".join(facts.declared.summary.split())
     if text and text.isprintable() and not set("`$\\") & set(text):
         short = text if len(text) <= _SHOWN else f"{text[:_SHOWN].rpartition(' ')[0]} ..."
-        yield Guess(
-            key="description", value=short, says="its summary", place=SourcePlace(file=facts.declared.file, line=1)
-        )
+        place = facts.tree.place_of(facts.declared.file, short.removesuffix(" ..."))
+        yield Guess(key="description", value=short, says="its summary", place=place)
 
 
 def _licence(facts: Facts) -> Iterator[Guess]:
     found = find_licence(facts.declared.licences)
     if found:
-        yield Guess(key="licence", value=found.expression, says=f"reads like {found.expression}", place=found.place)
+        beginning = facts.tree.place_of(found.place.file, found.text.strip().split("\n")[0])
+        yield Guess(key="licence", value=found.expression, says=f"reads like {found.expression}", place=beginning)
     if found is None or not found.redistributable:
-        place, text = (found.place, "") if found else _unknown_licence(facts)
+        place, text = (found.place, "") if found else unknown_licence(facts.declared.licences)
         why = "does not let wheels be given to others" if found else "no licence is declared: ask its authors"
         why = f"says {text!r}, which is no one licence that is known: read it" if text else why
         yield Guess(key="redistributable", value=False, says=why, place=place)
-
-
-def _unknown_licence(facts: Facts) -> tuple[SourcePlace | None, str]:
-    """Return the first line of a declared licence and its place; empty if there is none."""
-    for place, text in facts.declared.licences:
-        is_file = _LICENCE_FILE.search(place.file)
-        if text.strip() not in {"", "UNKNOWN"} and (is_file or (len(text) <= _LONGEST_NAME and _LICENCE.match(text))):
-            return place, " ".join(text.strip().split("\n")[0].split())[:_SHOWN]
-    return None, ""
 
 
 def _isolation(facts: Facts) -> Iterator[Guess]:
     """Guess build isolation: none with torch, whose version comes from the target and not from pyproject.toml."""
     required = {_project(text): text for text in facts.pyproject.requires}
     if facts.torch is None:
-        if extra := [name for name in _imported_names(facts) if _project(name) not in {*EVERY_BUILD_NEEDS, *required}]:
+        if extra := [text for text in _setup_needs(facts) if _project(text) not in {*EVERY_BUILD_NEEDS, *required}]:
             yield _extra(facts, extra)
         return
     place, how = facts.torch
     yield Guess(key="build_args", value="--no-build-isolation", says=f"{how}: the target says which one", place=place)
     tools = ["ninja", *(["cmake"] if facts.build_file else []), *(["numpy"] if facts.cmake.numpy else [])]
-    wanted = {_project(text): text for text in [*_imported_names(facts), *tools, *EVERY_BUILD_NEEDS]} | required
+    wanted = {_project(text): text for text in [*_setup_needs(facts), *tools, *EVERY_BUILD_NEEDS]} | required
     yield _extra(facts, [*(text for name, text in wanted.items() if name != "torch"), "torch"])
 
 
 def _extra(facts: Facts, requirements: list[str]) -> Guess:
-    place = facts.at_word(PYPROJECT, "requires") if facts.pyproject.requires else None
+    place = facts.at_word(SETUP, "setup_requires") if facts.setup_requires else None
+    if facts.pyproject.requires:
+        place = facts.at_word(PYPROJECT, "requires")
     return Guess(key="extra_deps", value=requirements, says="what its build requires and imports", place=place)
 
 
-def _imported_names(facts: Facts) -> list[str]:
-    """Return the distributions that setup.py imports, without the source's own modules and impossible project names."""
+def _setup_needs(facts: Facts) -> list[str]:
+    """Return what setup.py imports and requires, without the source's own modules and impossible project names."""
     own = _own_modules(facts)
     names = (name for name in facts.setup.imports if name not in own and name.isascii() and name.strip("_") == name)
-    return [_DISTRIBUTIONS.get(name, name) for name in names]
+    return [*(_DISTRIBUTIONS.get(name, name) for name in names), *facts.setup_requires]
 
 
 def _own_modules(facts: Facts) -> set[str]:
@@ -258,7 +186,8 @@ def _own_modules(facts: Facts) -> set[str]:
 
 
 def _conditional(facts: Facts) -> Iterator[Guess]:
-    known = _own_modules(facts) | {*EVERY_BUILD_NEEDS, *map(_project, facts.pyproject.requires), "torch", "ninja"}
+    required = {*EVERY_BUILD_NEEDS, *map(_project, facts.pyproject.requires), *map(_project, facts.setup_requires)}
+    known = _own_modules(facts) | required | {"torch", "ninja", "nvidia"}
     for name, line in facts.setup.conditional_imports.items():
         if name not in known:
             yield Guess(says=f"may import {name}: add it to extra_deps if it does", place=facts.at_setup(line))
@@ -283,8 +212,12 @@ def _switches(facts: Facts) -> Iterator[Guess]:
         yield Guess(says=says, place=place)
     calls = (call for call in facts.setup.calls if last_name(call.func) == "is_available")
     if not found and (asks := next(calls, None)):
-        says = "asks torch for a GPU, and a builder has none: see that it builds for CUDA all the same"
+        says = "asks torch for a GPU, and is given one for each architecture (gpu_probe)"
         yield Guess(says=says, place=facts.at_setup(asks.lineno))
+    others = [v for v in facts.setup.variables if v.name not in env and _OTHER.fullmatch(v.name)]
+    if others:
+        names = ", ".join(each.name for each in others[:_MODULES])
+        yield Guess(says=f"also reads {names}: see whether env needs one", place=facts.at_setup(others[0].line))
 
 
 def _is_switch(read: VariableRead) -> bool:
@@ -292,12 +225,17 @@ def _is_switch(read: VariableRead) -> bool:
 
 
 def _needs(facts: Facts) -> Iterator[Guess]:
+    linked = {name: facts.at_setup(each.line) for each in facts.extensions for name in each.libraries}
     if facts.torch is None:
         place = facts.cuda[0] if facts.cuda else None
         says = "uses CUDA and nothing of torch" if place else "nothing of torch was seen; a submodule may have GPU code"
-        yield Guess(key="needs", value="cuda", says=says, place=place)
+        yield Guess(key="needs", value=["cuda", "nvrtc"] if "nvrtc" in linked else "cuda", says=says, place=place)
+    elif place := facts.gpu_question_of(_package(facts)):
+        says = "asks torch for a GPU on import, which needs a driver"
+        yield Guess(key="needs", value="driver", says=says, place=place)
     there = _OF_TORCH if facts.torch else frozenset()
-    linked = {name: facts.at_setup(each.line) for each in facts.extensions for name in each.libraries}
+    if "cuda" in linked:
+        yield Guess(key="import_needs", value="driver", says="links to the driver", place=linked["cuda"])
     used = {name: (place, "includes headers of") for name, place in facts.native.components if name not in there}
     parts = {*get_args(Component)} - there - used.keys()
     used |= {name: (place, "links to") for name, place in linked.items() if name in parts}
@@ -346,17 +284,20 @@ def _architectures(facts: Facts) -> Iterator[Guess]:
         yield Guess(key="gencode", value="replace", says=says, place=facts.at_setup(found[1]))
     elif facts.build_file and (place := facts.cmake.own_architectures):
         yield Guess(key="gencode", value="replace", says="chooses GPU architectures itself", place=place)
+    elif facts.nvcc_line:
+        says = "runs nvcc without GPU architectures"
+        yield Guess(key="gencode", value="replace", says=says, place=facts.at_setup(facts.nvcc_line))
 
 
 _NOTED_FLAGS: Final = {
     ("-std=",): "asks for {}, which is raised where torch's headers need more",
-    ("-march=native", "-mtune=native"): "compiles for the processor that builds ({}): others may not run it",
+    ("-march=native", "-mtune=native"): "asks for {}, which becomes a flag for every processor of its kind",
 }
 
 
 def _flags(facts: Facts) -> Iterator[Guess]:
     for words, says in _NOTED_FLAGS.items():
-        if found := next(facts.setup.texts_with(*words), None):
+        if (found := next(facts.setup.texts_with(*words), None)) and (facts.torch or "-std=" not in words):
             yield Guess(says=says.format(found[0][:40]), place=facts.at_setup(found[1]))
 
 
@@ -375,26 +316,48 @@ def _imports(facts: Facts) -> Iterator[Guess]:
 
 def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     """Return modules that must be importable: the declared ones, else those CMake makes, else the package itself."""
-    registered = facts.native.operators and not facts.native.modules
+    operators = facts.native.operators
+    generated = facts.tree.own(".pyx", ".i")  # by Cython and SWIG
+    by_ctypes = facts.nvcc_line and facts.tree.own("/__init__.py") and not generated
+    no_module = not facts.native.modules and (operators or by_ctypes)
     of_cuda_first = sorted(facts.extensions, key=lambda each: "CUDAExtension" not in each.kinds)
     together = [
         each for each in of_cuda_first if each.function == of_cuda_first[0].function
     ]  # others may be another mode
     named = ((name, each.line) for each in together for name in each.modules)
     declared = {name: line for name, line in named if all(map(_is_module, name.split(".")))}
-    if declared and not registered:
+    if declared and not no_module:
         return [*declared], facts.at_setup(next(iter(declared.values()))), "the names of its extensions"
     if made := facts.cmake.modules if facts.build_file else {}:
         return [*made], next(iter(made.values())), "the modules that CMake makes"
     package = _package(facts)
-    why = "its extension registers operators and is no module" if registered else "its modules were not understood"
+    does = "registers operators" if operators else "uses nothing of Python"
+    why = f"its extension {does} and is no module" if no_module else "its modules were not understood"
     line = facts.setup.extension_line
-    place = facts.native.operators if registered else facts.at_setup(line) if line else None
+    place = operators if no_module and operators else facts.at_setup(line) if line else None
     return [package], place, f"{why}: the package stands for it"
 
 
 def _is_module(part: str) -> bool:
     return part.isidentifier() and not _OTHER_GPUS.fullmatch(part)
+
+
+def _requires_dist(facts: Facts) -> Iterator[Guess]:
+    """Guess requirements that the wheels lack: their package imports what they do not bring."""
+    needed = facts.declared.requirement_on("torch")
+    admitted = Requirement(needed).specifier if needed else ()
+    if needed and any(each.operator[0] in "<=~" for each in admitted):
+        place = facts.tree.place_of(facts.declared.file, needed)
+        yield Guess(says=f"its wheels are for torch{admitted} alone", place=place)
+    imports = facts.imports_of(_package(facts))
+    if not (facts.torch or needed) and "torch" in imports and (facts.declared.requires or facts.requires_nothing):
+        says = "imports torch, which its wheels do not require: with torch in extra_deps they do"
+        yield Guess(says=says, place=imports["torch"])
+    own = {"torch", *_own_modules(facts), *(module.partition(".")[0] for module in _modules(facts)[0])}
+    if facts.requires_nothing and (others := [name for name in imports if name not in own]):
+        value = {"add": [_DISTRIBUTIONS.get(name, name) for name in others]}
+        says = f"imports {', '.join(others)}, and its wheels require nothing"
+        yield Guess(key="requires_dist", value=value, says=says, place=imports[others[0]])
 
 
 def _top_level(facts: Facts) -> Iterator[Guess]:
@@ -403,6 +366,8 @@ def _top_level(facts: Facts) -> Iterator[Guess]:
     known = {module.partition(".")[0] for module in _modules(facts)[0]}
     project = canonicalize_name(facts.declared.name or "")
     folders = {name.removeprefix(facts.folder).removesuffix("/__init__.py") for name in tops} - known
+    if facts.setup.packages:
+        folders &= {*facts.setup.packages}
     if others := sorted(each for each in folders if "/" not in each and not is_named_after(project, each)):
         yield Guess(says=f"has {', '.join(others)} beside its package: wheels with them need allow: {{top-level: WHY}}")
 
@@ -430,6 +395,7 @@ _RULES: Final[tuple[Callable[[Facts], Iterator[Guess]], ...]] = (
     _flags,
     _download,
     _imports,
+    _requires_dist,
     _top_level,
 )
 

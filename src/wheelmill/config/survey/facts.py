@@ -9,9 +9,11 @@ from __future__ import annotations
 import fnmatch
 import functools
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -50,11 +52,7 @@ class Declared:
 
     def requirement_on(self, project: str) -> str | None:
         """Return the requirement of the wheels on a project; None if there is none."""
-        for text in self.requires:
-            try:
-                parsed = Requirement(text)
-            except InvalidRequirement:
-                continue
+        for text, parsed in _requirements(self.requires):
             if canonicalize_name(parsed.name) == project and "extra" not in str(parsed.marker):
                 return text
         return None
@@ -128,6 +126,13 @@ def _table(tables: Mapping[str, object], name: str) -> dict[str, object]:
     return table if isinstance(table, dict) else {}
 
 
+def _requirements(texts: Iterable[str]) -> Iterator[tuple[str, Requirement]]:
+    """Yield the texts that are requirements (PEP 508), each with its parsed form."""
+    for text in texts:
+        with suppress(InvalidRequirement):
+            yield text, Requirement(text)
+
+
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
@@ -137,6 +142,10 @@ def _texts(value: object) -> list[str]:
 
 
 _INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.MULTILINE)
+_IMPORT: Final = re.compile(r"^(?:import|from)[ \t]+([A-Za-z](?:\w*[A-Za-z0-9])?)\b", re.MULTILINE | re.ASCII)
+_GPU_QUESTION: Final = re.compile(
+    r"^\w+[ \t]*=[^\n#]{0,200}\btorch\.cuda\.(?:get_device_(?:cap|prop|name)|current_device)", re.MULTILINE
+)
 _MODULE: Final = re.compile(
     r"\b(?:PYBIND11_MODULE|NB_MODULE)\s*\(\s*(\w+)|\bPy(?:Init|ModExport)_(\w+)|\bPy(?:MODINIT|MODEXPORT)_FUNC\b"
 )
@@ -172,10 +181,11 @@ _CMAKE_CUDA: Final = re.compile(
 )
 _CMAKE_TORCH: Final = re.compile(r"\bfind_package\s*\(\s*Torch\b", re.IGNORECASE)
 _CMAKE_MODULE: Final = re.compile(
-    r"\b(?:pybind11_add_module|nanobind_add_module|python3?_add_library)\s*\(\s*(\w+)", re.IGNORECASE
+    r"\b(?:pybind11_add_module|nanobind_add_module|python3?_add_library)\s*\(\s*(?:#.{0,200}\n\s*){0,9}(\w+)",
+    re.IGNORECASE,
 )
 _CMAKE_PLACE: Final = re.compile(
-    r"\binstall\s*\(\s*TARGETS\s+(\w+)[^)]{0,500}?\bDESTINATION\s+\"?([\w./-]+)", re.IGNORECASE
+    r"\binstall\s*\(\s*TARGETS\s+(\w+)[^)]{0,500}?\bDESTINATION\s+\"?(?:\$\{\w+\}/)?([\w./-]+)", re.IGNORECASE
 )
 _CMAKE_LIST: Final = re.compile(
     r"\bset\s*\(\s*CMAKE_CUDA_ARCHITECTURES\s+\"?(?:\d|all)|\bCUDA_ARCHITECTURES\s+\"?\d|arch=compute_\d|-arch=sm_\d"
@@ -338,10 +348,44 @@ class Facts:
         """CMake files of the source."""
         return CMakeFiles(self.tree)
 
+    def imports_of(self, package: str) -> dict[str, SourcePlace]:
+        """Return the third-party modules that files of a package import when they are imported, with first lines."""
+        known = {package, *sys.stdlib_module_names}
+        found: dict[str, SourcePlace] = {}
+        for place, match in self._search_package(package, _IMPORT):
+            if match[1] not in known:
+                found.setdefault(match[1], place)
+        return found
+
+    def gpu_question_of(self, package: str) -> SourcePlace | None:
+        """Return the first line of a package that asks torch for a GPU when it is imported; None if there is none."""
+        return next((place for place, _ in self._search_package(package, _GPU_QUESTION)), None)
+
+    def _search_package(self, package: str, pattern: re.Pattern[str]) -> Iterator[tuple[SourcePlace, re.Match[str]]]:
+        found = self.tree.search(pattern, ".py")
+        return ((place, match) for place, match in found if f"/{package}/" in f"/{place.file}")
+
+    @property
+    def requires_nothing(self) -> bool:
+        """True if a source distribution says that its wheels require nothing."""
+        told = fnmatch.filter(self.tree.files, "*.egg-info/requires.txt")  # an older PKG-INFO has no Requires-Dist
+        return self.folder + PKG_INFO in self.tree.files and not self.declared.requires and not told
+
+    @functools.cached_property
+    def setup_requires(self) -> tuple[str, ...]:
+        """Requirements of the build that setup.py names."""
+        return tuple(text for text, _ in _requirements(self.setup.argument("setup_requires")))
+
     @property
     def extensions(self) -> tuple[ExtensionCall, ...]:
         """Extensions that setup.py declares."""
         return self.setup.extensions
+
+    @functools.cached_property
+    def nvcc_line(self) -> int | None:
+        """First line of setup.py that compiles GPU code without torch; None if none does."""
+        lines = (each.line for each in self.extensions if any(name.endswith(".cu") for name in each.sources))
+        return None if self.torch else next(lines, None)
 
     @functools.cached_property
     def build_file(self) -> str | None:
@@ -360,8 +404,9 @@ class Facts:
             return place, "includes torch's headers"
         if self.build_file and (place := self.cmake.torch):
             return place, "links to torch"
-        if has_torch(self.pyproject.requires):
-            return self.at_word(PYPROJECT, "torch"), "requires torch"
+        for file, requires in ((PYPROJECT, self.pyproject.requires), (SETUP, self.setup_requires)):
+            if has_torch(requires):
+                return self.at_word(file, "torch"), "requires torch"
         return None
 
     @functools.cached_property
@@ -370,6 +415,8 @@ class Facts:
         for extension in self.extensions:
             if "CUDAExtension" in extension.kinds:
                 return self.at_setup(extension.line), "declares a CUDAExtension"
+        if self.nvcc_line:
+            return self.at_setup(self.nvcc_line), "compiles GPU code"
         if self.build_file and (place := self.cmake.cuda):
             return place, "asks for CUDA"
         if self.extensions and (found := next(self.setup.texts_with("cuda", "CUDA", "nvcc"), None)):
@@ -384,7 +431,7 @@ class Facts:
         for extension in self.extensions:
             for source in (each for each in extension.sources if each.endswith(CUDA)):
                 path = self.folder + str(PurePosixPath(source))
-                if not any(fnmatch.filter(self.tree.files, path)) and not self.native.cuda_files:
+                if not any(fnmatch.filter(self.tree.files, path)) and not self.tree.own(".cu"):
                     return self.at_setup(extension.line), path
         return None
 
@@ -394,6 +441,4 @@ class Facts:
 
     def at_word(self, file: str, word: str) -> SourcePlace:
         """Return the first line of a file with a word, or line 1 if no line has it."""
-        lines = self.tree.content(self.folder + file).decode(errors="replace").split("\n")
-        numbers = (number for number, line in enumerate(lines, 1) if word in line)
-        return SourcePlace(file=self.folder + file, line=next(numbers, 1))
+        return self.tree.place_of(self.folder + file, word)

@@ -38,7 +38,7 @@ class Script:
             raise UsageError(
                 "setup-script-invalid", f"{origin} is not valid Python: {str(error) or 'it is nested too deeply'}"
             ) from None
-        self.nodes = tuple(ast.walk(tree))
+        self.nodes = tuple(sorted(ast.walk(tree), key=lambda node: getattr(node, "lineno", 0)))
         self.above = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
         self.calls = tuple(node for node in self.nodes if isinstance(node, ast.Call))
         self._steps = 0
@@ -248,6 +248,12 @@ class SetupScript(Script):
         return (keyword.value for call in calls for keyword in call.keywords if keyword.arg == name)
 
     @property
+    def packages(self) -> Texts:
+        """Packages that ``setup()`` lists; empty if it finds them."""
+        finds = any(last_name(call.func) in ("find_packages", "find_namespace_packages") for call in self.calls)
+        return () if finds else self.argument("packages")
+
+    @property
     def extension_line(self) -> int | None:
         """First line that declares an extension, understood or not; None if there is none."""
         lines = [each.line for each in self.extensions]
@@ -265,6 +271,7 @@ class SetupScript(Script):
     def extensions(self) -> tuple[ExtensionCall, ...]:
         """Declared extensions, in the order of their lines."""
         found = []
+        package = "".join(f"{name}." for name in self.argument("ext_package")[:1])
         for call in self.calls:
             if kinds := frozenset(self._kinds(call.func)):
                 given = dict(zip(("name", "sources"), call.args, strict=False))
@@ -273,7 +280,7 @@ class SetupScript(Script):
                 found.append(
                     ExtensionCall(
                         kinds=kinds,
-                        modules=self.texts(given.get("name")),
+                        modules=tuple(package + name for name in self.texts(given.get("name"))),
                         sources=self.texts(given.get("sources")),
                         libraries=self.texts(given.get("libraries")),
                         limited=isinstance(limited, ast.Constant) and limited.value is True,
@@ -292,8 +299,8 @@ class SetupScript(Script):
             compared = self._compared_text(node)
             switch = _OPPOSITE.get(compared or fallback, compared or "1")
             for name in self.texts(key):
-                read = VariableRead(name=name, default=fallback, switch=switch, line=node.lineno)
-                found.setdefault(name, read)
+                if name not in found or switch.lower() == "cuda":
+                    found[name] = VariableRead(name=name, default=fallback, switch=switch, line=node.lineno)
         return tuple(found.values())
 
     @functools.cached_property
@@ -363,7 +370,20 @@ class SetupScript(Script):
             if isinstance(node, ast.Compare):
                 found = (text for each in node.comparators for text in self.texts(each))
                 return next((text for text in found if text), None)
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                return self._compared.get(node.targets[0].id)
         return None
+
+    @functools.cached_property
+    def _compared(self) -> dict[str, str]:
+        """Texts that names are compared with, ``cuda`` before others."""
+        found: dict[str, str] = {}
+        for leaves in ([*ast.walk(node)] for node in self.nodes if isinstance(node, ast.Compare)):
+            texts = [leaf.value for leaf in leaves if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]
+            for text in sorted(texts, key=lambda text: text.lower() != "cuda")[:1]:
+                names = {leaf.id for leaf in leaves if isinstance(leaf, ast.Name)}
+                found |= {name: text for name in names if name not in found or text.lower() == "cuda"}
+        return found
 
     def _is_conditional(self, node: ast.AST) -> bool:
         while (above := self.above.get(node)) is not None:

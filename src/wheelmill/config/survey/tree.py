@@ -66,6 +66,11 @@ class SourceTree:
             raise UsageError("file-too-large", f"{name} is longer than {MAX_FILE} bytes")
         return content
 
+    def place_of(self, name: str, text: str) -> SourcePlace:
+        """Return the first line of a file with a text, or line 1 if no line has it."""
+        lines = self.content(name).decode(errors="replace").split("\n")
+        return SourcePlace(file=name, line=next((number for number, line in enumerate(lines, 1) if text in line), 1))
+
     def search(self, pattern: re.Pattern[str], *suffixes: str) -> Iterator[tuple[SourcePlace, re.Match[str]]]:
         """Find a pattern in the source's own files with these suffixes, outside of comments of Python and CMake."""
         left = MAX_SEARCHED

@@ -232,6 +232,13 @@ def test_a_package_without_torch_is_built_in_isolation(tmp_path: Path) -> None:
     assert "torch" not in content["defaults"]
 
 
+def test_a_package_that_needs_a_driver_has_torches_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "my_kernels").mkdir()
+    (tmp_path / "my_kernels" / "__init__.py").write_text("SM = torch.cuda.get_device_capability()\n")
+    content = content_of(tmp_path)
+    assert (content["packages"]["my-kernels"]["needs"], "torch" in content["defaults"]) == ("driver", True)
+
+
 def test_torch_may_be_what_its_build_requires(tmp_path: Path) -> None:
     content = content_of(tmp_path, setup=PLAIN, pyproject=PYPROJECT.replace("ninja>=1.11", "torch"))
     assert content["packages"]["my-kernels"]["extra_deps"][-1] == "torch"

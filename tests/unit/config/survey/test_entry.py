@@ -6,9 +6,8 @@ import pytest
 
 from tests.refusals import coded
 from tests.unit.config.survey.conftest import CUDA_SETUP, Source
-from wheelmill.config.survey.entry import check_needs_build, find_licence, guess_entry
+from wheelmill.config.survey.entry import check_needs_build, guess_entry
 from wheelmill.config.survey.facts import Facts
-from wheelmill.config.survey.tree import SourcePlace
 from wheelmill.errors import UsageError
 
 KERNEL = "#include <torch/extension.h>\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {}\n"
@@ -38,6 +37,30 @@ def test_a_plain_extension_of_torch(source: Source) -> None:
     assert "setup.py:8: the names of its extensions" in said(facts)
 
 
+def test_each_line_of_what_is_declared_is_named(source: Source) -> None:
+    info = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\nSummary: a demo\nLicense: MIT\n"
+    lines = said(source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": KERNEL, "PKG-INFO": info}))
+    assert {"PKG-INFO:4: its summary", "PKG-INFO:5: reads like MIT"} <= {*lines}
+
+
+@pytest.mark.parametrize(
+    ("setup", "extra"),
+    [
+        (CUDA_SETUP, ["setuptools", "pybind11>=2.5", "ninja", "wheel", "torch"]),
+        (
+            "from setuptools import setup, Extension\nsetup(ext_modules=[Extension('demo', ['a.cu'])])",
+            ["pybind11>=2.5"],
+        ),
+    ],
+)
+def test_what_setup_requires_is_required_with_and_without_torch(setup: str, extra: list[str], source: Source) -> None:
+    setup = setup.replace("ext_modules=", "setup_requires=['pybind11>=2.5', 'no name'], ext_modules=")
+    facts = source(**{"setup.py": setup, "csrc/ops.cu": KERNEL if "torch" in setup else ""})
+    assert entry(facts)["extra_deps"] == extra
+    assert any(line.startswith("setup.py:") and line.endswith("requires and imports") for line in said(facts))
+    assert entry(source(**{"setup.py": setup.replace("no name", "torch")}))["build_args"] == "--no-build-isolation"
+
+
 def test_build_requirements_are_kept_but_for_torch_and_imports_are_added(source: Source) -> None:
     build = '[build-system]\nrequires = ["setuptools>=61", "torch<2.8"]\n'
     setup = f"import packaging\nimport pkg_resources\nimport own, _hidden, na\u00efve\n{CUDA_SETUP}"
@@ -53,6 +76,9 @@ def test_build_requirements_are_kept_but_for_torch_and_imports_are_added(source:
         ('os.environ.get("DEMO_BUILD_LEGACY_CUDA") != "1"', {"DEMO_BUILD_LEGACY_CUDA": "1"}),
         ('os.getenv("DEMO_BACKEND", "cpu") == "cuda"', {"DEMO_BACKEND": "cuda"}),
         ('os.getenv("DEMO_BACKEND", "cpu") == "metal"', None),
+        ('os.environ["DEMO_BACKEND"]\nY = "opencl" in X.lower(), "cuda" in X.lower()', {"DEMO_BACKEND": "cuda"}),
+        ('os.environ["DEMO_BACKEND"]\nY = "opencl" in X.lower()', None),
+        ('"DEMO_BACKEND" in os.environ\nX = os.environ["DEMO_BACKEND"]\nX == "cuda"', {"DEMO_BACKEND": "cuda"}),
         ('os.getenv("DEMO_WITH_OPS", "1") == "0"', {"DEMO_WITH_OPS": "1"}),
         ('os.getenv("DEMO_SKIP_CUDA_BUILD", "FALSE") == "TRUE"', None),
         ('os.getenv("FORCE_ONLY_CPU", "0") == "1"', None),
@@ -63,7 +89,14 @@ def test_variables_that_switch_the_extension_on_are_set(line: str, env: dict[str
     facts = source(**{"setup.py": f"import os\nX = {line}\n{CUDA_SETUP}", "csrc/ops.cu": KERNEL})
     assert entry(facts).get("env") == env
     if env:
-        assert any(text.startswith(f"setup.py:2: reads {next(iter(env))}") for text in said(facts))
+        assert any(f": reads {next(iter(env))}, which" in text for text in said(facts))
+
+
+def test_other_variables_are_named_without_those_of_the_machine(source: Source) -> None:
+    setup = f"import os\nif not os.getenv('DEMO_MAJOR'):\n    raise os.environ['CUDA_HOME']\n{CUDA_SETUP}"
+    facts = source(**{"setup.py": setup, "csrc/ops.cu": KERNEL})
+    assert "setup.py:2: also reads DEMO_MAJOR: see whether env needs one" in said(facts)
+    assert not [line for line in said(source(**{"setup.py": CUDA_SETUP})) if "also reads" in line]
 
 
 @pytest.mark.parametrize(
@@ -73,6 +106,7 @@ def test_variables_that_switch_the_extension_on_are_set(line: str, env: dict[str
         ('os.getenv("DEMO_CUDA_ARCH", "8.0")', "arch_variable", {"name": "DEMO_CUDA_ARCH", "form": "dotted"}),
         ('"-gencode=arch=compute_80,code=sm_80"', "gencode", "replace"),
         ('os.getenv("TORCH_CUDA_ARCH_LIST") or "-gencode=arch=compute_80,code=sm_80"', "gencode", None),
+        ('Extension("demo._D", ["csrc/ops.cu"])', "gencode", None),
     ],
 )
 def test_architectures_come_from_a_variable_or_take_the_place_of_the_source_s_own(
@@ -127,6 +161,19 @@ def test_operators_of_torch_are_no_module(source: Source) -> None:
     assert entry(facts)["test_import"] == ["torch", "demo"]
 
 
+def test_an_extension_without_a_module_is_stood_for_by_its_package(source: Source) -> None:
+    extension = "Extension('demo._C', ['a.cu'], libraries=['cuda', 'nvrtc'])"
+    files = {"setup.py": f"setup(ext_modules=[{extension}])", "demo/__init__.py": ""}
+    for code, module in (('extern "C" int f();', "demo"), ("PyMODINIT_FUNC PyInit__C() {}", "demo._C")):
+        found = entry(source(**files, **{"a.cu": code}))
+        assert (found["test_import"], found["import_needs"]) == ([module], "driver")
+        assert (found["gencode"], found["needs"], found["toolkit"]) == ("replace", ["cuda", "nvrtc"], ["nvrtc"])
+    assert entry(source(**files, **{"a.cu": "", "b.pyx": ""}))["test_import"] == ["demo._C"]
+    files["setup.py"] = files["setup.py"].replace("['cuda', 'nvrtc']", "['cudart']")
+    found = entry(source(**files))
+    assert ("import_needs" in found, found["needs"]) == (False, "cuda")
+
+
 def test_operators_of_torch_beside_a_module_of_pep_793_are_in_it(source: Source) -> None:
     kernel = "#include <torch/library.h>\nTORCH_LIBRARY(demo, m) {}\nPyMODEXPORT_FUNC PyModExport__C() {}\n"
     facts = source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": kernel, "demo/__init__.py": ""})
@@ -139,6 +186,85 @@ def test_packages_beside_the_project_s_own_are_named_with_the_line_that_allows_t
     others = {f"{name}/__init__.py": "" for name in ("evaluate", "tests", "demo/evaluate", "demo/kernels")}
     (line,) = [line for line in said(source(**files, **others)) if "top-level" in line]
     assert "has evaluate, tests beside" in line
+    for listed in ("['demo']", "['demo', 'evaluate']", "['demo'] + find_packages('lib')"):
+        files["setup.py"] = CUDA_SETUP.replace("ext_modules=", f"packages={listed}, ext_modules=")
+        lines = [line for line in said(source(**files, **others)) if "top-level" in line]
+        expected = {"['demo']": [], "['demo', 'evaluate']": ["has evaluate beside"]}.get(
+            listed, ["has evaluate, tests"]
+        )
+        assert [line[: len(text)] for line, text in zip(lines, expected, strict=True)] == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "added"),
+    [
+        (
+            {"demo/a.py": "import os\nimport numpy.linalg\nfrom PIL import Image\nimport demo, torch"},
+            ["numpy", "pillow"],
+        ),
+        ({"demo/a.py": "def f():\n    import numpy"}, None),
+        ({"tests/__init__.py": "import pytest", "tool.py": "import numpy"}, None),
+        ({"demo/a.py": "import numpy", "PKG-INFO": "Metadata-Version: 2.1\nRequires-Dist: numba"}, None),
+        ({"demo/a.py": "import numpy", "demo.egg-info/requires.txt": "numba"}, None),
+        ({"demo/a.py": "import numpy", "PKG-INFO": ""}, None),
+    ],
+)
+def test_what_a_package_imports_is_required_if_nothing_is(
+    files: dict[str, str], added: list[str] | None, source: Source
+) -> None:
+    info = "Metadata-Version: 2.1\nName: demo\n"
+    files = {"PKG-INFO": info, "setup.py": CUDA_SETUP, "csrc/ops.cu": KERNEL, "demo/__init__.py": ""} | files
+    if not files["PKG-INFO"]:
+        del files["PKG-INFO"]
+    facts = source(**files)
+    assert entry(facts).get("requires_dist") == (added and {"add": added})
+    assert not added or "demo/a.py:2: imports numpy, PIL, and its wheels require nothing" in said(facts)
+
+
+@pytest.mark.parametrize(
+    ("required", "says"),
+    [
+        ("torch<2.8,>=2.0", "PKG-INFO:3: its wheels are for torch<2.8,>=2.0 alone"),
+        ("torch~=2.8", "PKG-INFO:3: its wheels are for torch~=2.8 alone"),
+        ("torch>=2.0,!=2.3", None),
+        ("numpy<2", None),
+    ],
+)
+def test_the_torches_that_its_wheels_are_for_are_named(required: str, says: str | None, source: Source) -> None:
+    info = f"Metadata-Version: 2.1\nName: demo\nRequires-Dist: {required}\n"
+    lines = said(source(**{"PKG-INFO": info, "setup.py": CUDA_SETUP, "csrc/ops.cu": KERNEL}))
+    assert [line for line in lines if "its wheels are for" in line] == ([says] if says else [])
+
+
+def test_a_package_that_imports_torch_and_requires_none_is_named(source: Source) -> None:
+    files = {"pyproject.toml": SCIKIT, "CMakeLists.txt": "project(demo LANGUAGES CUDA)\n", "demo/__init__.py": ""}
+
+    def named(*required: str) -> bool:
+        project = f"[project]\ndependencies = {[*required]}\n"
+        lines = said(source(**files | {"pyproject.toml": SCIKIT + project}))
+        return any(line.startswith("demo/a.py:1: imports torch") for line in lines)
+
+    assert not named("numpy")
+    files["demo/a.py"] = "import torch\n"
+    assert named("numpy")
+    assert not named("numpy", "torch")
+    assert not named()  # computed, for all that is known
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "needs"),
+    [
+        ("demo/a.py", "SM = f'{torch.cuda.get_device_properties(0).major}'", "driver"),
+        ("demo/a.py", "def f():\n    sm = torch.cuda.get_device_capability()", None),
+        ("demo/a.py", "HAS = torch.cuda.is_available()", None),
+        ("tool.py", "SM = torch.cuda.get_device_capability()", None),
+    ],
+)
+def test_a_package_that_asks_for_a_gpu_on_import_needs_a_driver(
+    file: str, line: str, needs: str | None, source: Source
+) -> None:
+    facts = source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": KERNEL, "demo/__init__.py": "", file: line})
+    assert entry(facts).get("needs") == needs
 
 
 def test_cuda_without_torch_says_which_components_it_includes(source: Source) -> None:
@@ -151,6 +277,10 @@ def test_cuda_without_torch_says_which_components_it_includes(source: Source) ->
     assert (found["needs"], found["toolkit"]) == ("cuda", ["cublas"])
     assert found["test_import"] == ["demo._core"]
     assert "build_args" not in found
+    commented = cmake.replace("module(_core", "module(\n\n  # Its name\n  # is this:\n  _core")
+    in_a_folder = commented.replace("DESTINATION demo", "DESTINATION ${SKBUILD_PLATLIB_DIR}/demo")
+    for text in (commented, in_a_folder):
+        assert entry(source(**{"CMakeLists.txt": text}))["test_import"] == ["demo._core"]
 
 
 def test_what_torch_does_not_bring_is_a_component_beside_it(source: Source) -> None:
@@ -232,6 +362,13 @@ def test_a_build_for_one_processor_is_quoted(source: Source) -> None:
     assert not [line for line in said(source(**{"setup.py": CUDA_SETUP})) if "native" in line]
 
 
+def test_a_c_standard_is_quoted_where_torch_raises_it(source: Source) -> None:
+    setup = "from setuptools import setup, Extension\nsetup(ext_modules=[Extension('demo', ['a.cu'], ['-std=c++14'])])"
+    assert not [line for line in said(source(**{"setup.py": setup, "a.cu": ""})) if "-std=" in line]
+    facts = source(**{"setup.py": f"import torch\n{setup}"})
+    assert any(line.startswith("setup.py:3: asks for -std=c++14") for line in said(facts))
+
+
 def test_a_build_that_asks_for_a_gpu_is_named_unless_a_variable_decides(source: Source) -> None:
     asking = CUDA_SETUP.replace("setup(", "import torch\nHAS = torch.cuda.is_available()\nsetup(", 1)
     assert [
@@ -283,9 +420,9 @@ def test_an_option_of_cmake_that_is_off_is_named(source: Source) -> None:
 
 
 def test_what_a_condition_imports_is_named_and_not_required(source: Source) -> None:
-    setup = f"if DEVICE:\n    import parrots\nif __name__ == '__main__':\n    import packaging\n{CUDA_SETUP}"
+    setup = f"if DEVICE:\n    import parrots, nvidia\nif __name__ == '__main__':\n    import packaging\n{CUDA_SETUP}"
     facts = source(**{"setup.py": setup, "csrc/ops.cu": KERNEL})
-    assert entry(facts)["extra_deps"] == ["setuptools", "packaging", "ninja", "wheel", "torch"]
+    assert entry(facts)["extra_deps"] == ["packaging", "setuptools", "ninja", "wheel", "torch"]
     assert [line for line in said(facts) if "may import" in line] == [
         "setup.py:2: may import parrots: add it to extra_deps if it does"
     ]
@@ -299,8 +436,8 @@ def test_helpers_of_the_build_are_neither_requirements_nor_modules(source: Sourc
 
 
 def test_modules_for_other_gpus_are_not_imported(source: Source) -> None:
-    setup = CUDA_SETUP.replace("ext_modules=[", 'ext_modules=[CUDAExtension("demo._rocm_C", ["a.cu"]), ')
-    facts = source(**{"setup.py": setup, "csrc/ops.cu": KERNEL})
+    others = "".join(f'Extension("demo._{name}_C", ["a.cu"]), ' for name in ("rocm", "opencl", "sycl"))
+    facts = source(**{"setup.py": CUDA_SETUP.replace("ext_modules=[", f"ext_modules=[{others}"), "csrc/ops.cu": KERNEL})
     assert entry(facts)["test_import"] == ["torch", "demo._C"]
 
 
@@ -343,6 +480,9 @@ def test_sources_that_the_source_distribution_lacks_are_named(source: Source) ->
     command = "wheelmill config add https://host.example/demo.git"
     with pytest.raises(UsageError, check=coded("source-incomplete", "csrc/ops.cu", "setup.py:8", command)):
         check_needs_build("demo", facts)
+    with pytest.raises(UsageError, check=coded("source-incomplete", "csrc/ops.cu")):
+        check_needs_build("demo", source(**{"csrc/debug.cuh": ""}))
+    check_needs_build("demo", source(**{"csrc/made_by_the_build.cu": ""}))
 
 
 def test_an_extension_that_is_not_understood_is_one(source: Source) -> None:
@@ -375,39 +515,3 @@ def test_what_a_submodule_may_bring_is_not_lacking(source: Source) -> None:
 
 def test_gpu_code_is_built(source: Source) -> None:
     check_needs_build("demo", source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": ""}))
-
-
-HERE = SourcePlace(file="LICENSE", line=1)
-BSD = "Redistribution and use in source and binary\n forms, with or without modification"
-
-
-@pytest.mark.parametrize(
-    ("text", "expression"),
-    [
-        ("Apache License\n  Version 2.0, January 2004", "Apache-2.0"),
-        ("Licensed under the Apache License, Version 2.0", "Apache-2.0"),
-        (f"{BSD} ... Neither the name of", "BSD-3-Clause"),
-        (BSD, "BSD-2-Clause"),
-        ("GNU GENERAL PUBLIC LICENSE Version 3 ... occasionally and noncommercially", "GPL-3.0-only"),
-        ("bsd-3-clause", "BSD-3-Clause"),
-        ("MIT License", "MIT"),
-        ("CC BY-NC 4.0", "CC-BY-NC-4.0"),
-        ("License :: OSI Approved :: MIT License", "MIT"),
-        ("for non-commercial research and evaluation", "LicenseRef-NonCommercial"),
-    ],
-)
-def test_a_licence_is_known_by_its_words(text: str, expression: str) -> None:
-    found = find_licence([(HERE, text)])
-    assert found
-    assert found.expression == expression
-
-
-@pytest.mark.parametrize("text", ["UNKNOWN", "License :: OSI Approved :: BSD License", "", "all rights reserved"])
-def test_what_could_be_several_is_none(text: str) -> None:
-    assert find_licence([(HERE, text)]) is None
-
-
-def test_the_first_that_is_known_counts() -> None:
-    found = find_licence([(HERE, "see below"), (SourcePlace(file="PKG-INFO", line=1), "MIT")])
-    assert found
-    assert found.place.file == "PKG-INFO"

@@ -65,7 +65,25 @@ def test_a_file_that_cannot_be_read_is_named(name: str, text: str, code: str, so
 
 @pytest.mark.parametrize(
     "words",
-    ["cpp_extension ", "find_package(Python ", "install(TARGETS a ", "project(", "load ", "#include <", " ", "set("],
+    [
+        *(
+            "cpp_extension ",
+            "find_package(Python ",
+            "install(TARGETS a ",
+            "project(",
+            "load ",
+            "#include <",
+            " ",
+            "set(",
+        ),
+        *(
+            "pybind11_add_module(#",
+            "pybind11_add_module(\n#\n",
+            "pybind11_add_module(\n",
+            "import ",
+            "\nfrom ",
+        ),
+    ],
 )
 def test_no_text_costs_the_square_of_its_size(words: str) -> None:
     """Of 200,000 characters; a pattern that starts over at each word takes minutes."""

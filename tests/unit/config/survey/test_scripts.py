@@ -32,6 +32,11 @@ def test_an_extension_is_found_with_its_name_and_sources(declared: str, name: st
     assert (found.modules, found.sources) == ((name,), ("a.cu",))
 
 
+def test_extensions_are_in_the_package_that_setup_names() -> None:
+    (found,) = script('setup(ext_package="demo", ext_modules=[CUDAExtension("_C", ["a.cu"])])').extensions
+    assert found.modules == ("demo._C",)
+
+
 def test_a_name_that_is_computed_is_none() -> None:
     (found,) = script('CUDAExtension(f"demo._cuda_{variant()}", ["a.cu"])').extensions
     assert found.modules == ()
@@ -71,6 +76,8 @@ def test_the_command_that_builds_extensions_is_none() -> None:
         ('bool(int(os.getenv("FORCE_CUDA", "0")))', "1"),
         ('os.getenv("FORCE_CUDA", "FALSE")', "TRUE"),
         ('"FORCE_CUDA" in os.environ', "1"),
+        ('WANTED = os.getenv("FORCE_CUDA")\nif WANTED.lower() == "yes": pass', "yes"),
+        ('WANTED = os.getenv("FORCE_CUDA")\nif WANTED == "0": pass', "1"),
         ('def is_on(name):\n    return os.getenv(name, "")\nis_on("FORCE_CUDA")', "1"),
     ],
 )
@@ -89,6 +96,11 @@ def test_a_text_that_nothing_is_done_with_is_a_comment() -> None:
         "-gencode"
     )
     assert [line for _, line in found] == [2]
+
+
+def test_the_first_text_is_that_of_the_first_line() -> None:
+    found = script('if x:\n    if y:\n        flags = ["-std=c++14"]\nother = "-std=c++17"\n').texts_with("-std=")
+    assert [line for _, line in found] == [3, 4]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,96 @@
+"""Licences of sources, known by their names and phrases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
+
+from wheelmill.config.survey.tree import SourcePlace
+
+_PHRASES: Final = (
+    ("MPL-2.0", ("mozilla public license", "2.0")),
+    ("AGPL-3.0-only", ("gnu affero general public license",)),
+    ("LGPL-3.0-only", ("gnu lesser general public license",)),
+    ("GPL-3.0-only", ("gnu general public license", "version 3")),
+    ("GPL-2.0-only", ("gnu general public license", "version 2")),
+    ("CC-BY-NC-4.0", ("attribution-noncommercial 4.0",)),
+    ("CC-BY-NC-4.0", ("cc by-nc",)),
+    ("LicenseRef-NonCommercial", ("non-commercial",)),
+    ("LicenseRef-NonCommercial", ("noncommercial",)),
+    ("LicenseRef-Research", ("research and/or evaluation",)),
+    ("LicenseRef-Research", ("research or evaluation",)),
+    ("Apache-2.0", ("apache license", "version 2.0")),
+    ("Apache-2.0", ("apache 2.0",)),
+    ("BSL-1.0", ("boost software license",)),
+    ("BSD-3-Clause", ("redistribution and use in source and binary forms", "neither the name")),
+    ("BSD-3-Clause", ("redistribution and use in source and binary forms", "names of its contributors may")),
+    ("BSD-2-Clause", ("redistribution and use in source and binary forms",)),
+    ("MIT", ("permission is hereby granted, free of charge, to any person obtaining a copy",)),
+    ("ISC", ("permission to use, copy, modify, and/or distribute this software for any purpose",)),
+    ("Unlicense", ("free and unencumbered software released into the public domain",)),
+    ("MIT", ("license :: osi approved :: mit license",)),
+    ("Apache-2.0", ("license :: osi approved :: apache software license",)),
+)
+"""Phrases of licences, the unmistakable ones first: the MPL names the GNU licences, and the GPL noncommercial use."""
+
+_SHORT: Final = {
+    "MIT": "MIT",
+    "MIT LICENSE": "MIT",
+    "APACHE": "Apache-2.0",
+    "APACHE LICENSE": "Apache-2.0",
+    "APACHE SOFTWARE LICENSE": "Apache-2.0",
+    "BSD 3-CLAUSE LICENSE": "BSD-3-Clause",
+    "BSD 2-CLAUSE LICENSE": "BSD-2-Clause",
+}
+_LONGEST_NAME: Final = 100
+_LICENCE_FILE: Final = re.compile(r"(^|/)(LICEN|COPYING)", re.IGNORECASE)
+_LICENCE: Final = re.compile(r"License ::|(?!.* :: )")
+"""Beginning of a field that names a licence: no classifier of another kind."""
+_LIMITED: Final = ("CC-BY-NC", "LicenseRef-")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundLicence:
+    """Licence that a source declares."""
+
+    expression: str
+    """SPDX."""
+    place: SourcePlace
+    text: str
+
+    @property
+    def redistributable(self) -> bool:
+        """True if the licence lets wheels be given to all users."""
+        return not self.expression.startswith(_LIMITED)
+
+
+def find_licence(said: Iterable[tuple[SourcePlace, str]]) -> FoundLicence | None:
+    """Return the first known licence in texts: licence files, metadata fields, beginnings of files."""
+    for place, text in said:
+        if expression := _named_licence(text):
+            return FoundLicence(expression=expression, place=place, text=text)
+    return None
+
+
+def _named_licence(text: str) -> str | None:
+    short = " ".join(text.split())
+    if len(short) <= _LONGEST_NAME:
+        try:
+            return canonicalize_license_expression(_SHORT.get(short.upper(), short))
+        except InvalidLicenseExpression:
+            pass
+    lower = short.lower()
+    return next((name for name, phrases in _PHRASES if all(phrase in lower for phrase in phrases)), None)
+
+
+def unknown_licence(said: Iterable[tuple[SourcePlace, str]]) -> tuple[SourcePlace | None, str]:
+    """Return the first line of a declared licence and its place; empty if there is none."""
+    for place, text in said:
+        is_file = _LICENCE_FILE.search(place.file)
+        if text.strip() not in {"", "UNKNOWN"} and (is_file or (len(text) <= _LONGEST_NAME and _LICENCE.match(text))):
+            return place, " ".join(text.strip().split("\n")[0].split())[:_LONGEST_NAME]
+    return None, ""

@@ -1,0 +1,41 @@
+"""A licence is known by its name or its phrases."""
+
+import pytest
+
+from wheelmill.config.survey.licences import find_licence
+from wheelmill.config.survey.tree import SourcePlace
+
+HERE = SourcePlace(file="LICENSE", line=1)
+BSD = "Redistribution and use in source and binary\n forms, with or without modification"
+
+
+@pytest.mark.parametrize(
+    ("text", "expression"),
+    [
+        ("Apache License\n  Version 2.0, January 2004", "Apache-2.0"),
+        ("Licensed under the Apache License, Version 2.0", "Apache-2.0"),
+        (f"{BSD} ... Neither the name of", "BSD-3-Clause"),
+        (BSD, "BSD-2-Clause"),
+        ("GNU GENERAL PUBLIC LICENSE Version 3 ... occasionally and noncommercially", "GPL-3.0-only"),
+        ("bsd-3-clause", "BSD-3-Clause"),
+        ("MIT License", "MIT"),
+        ("CC BY-NC 4.0", "CC-BY-NC-4.0"),
+        ("License :: OSI Approved :: MIT License", "MIT"),
+        ("for non-commercial research and evaluation", "LicenseRef-NonCommercial"),
+    ],
+)
+def test_a_licence_is_known_by_its_words(text: str, expression: str) -> None:
+    found = find_licence([(HERE, text)])
+    assert found
+    assert found.expression == expression
+
+
+@pytest.mark.parametrize("text", ["UNKNOWN", "License :: OSI Approved :: BSD License", "", "all rights reserved"])
+def test_what_could_be_several_is_none(text: str) -> None:
+    assert find_licence([(HERE, text)]) is None
+
+
+def test_the_first_that_is_known_counts() -> None:
+    found = find_licence([(HERE, "see below"), (SourcePlace(file="PKG-INFO", line=1), "MIT")])
+    assert found
+    assert found.place.file == "PKG-INFO"
