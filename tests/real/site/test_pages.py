@@ -145,6 +145,24 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(path: str, scheme: 
     assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
+SHIFT = """() => new Promise((resolve) => {
+  new PerformanceObserver((list) => resolve(list.getEntries().reduce((sum, each) => sum + each.value, 0)))
+    .observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => resolve(0), 500);
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("path", ["", "#project=demo", "#project=demo&cuda=13.0&torch=2.11", "packages/demo/"])
+def test_nothing_moves_once_it_is_seen(path: str, width: int, browser: Browser, site: str) -> None:
+    """A layout shift of 0.1 is what web.dev/articles/cls calls good."""
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(site + path)
+    page.wait_for_timeout(500)
+    assert page.evaluate(SHIFT) < 0.1
+    page.close()
+
+
 def test_without_javascript_addresses_and_packages_are_there(
     browser: Browser, site: str, host: str, environment: Path
 ) -> None:
