@@ -143,7 +143,7 @@ def _print_examination(found: Examination) -> None:
     for defect, remedy in found.faults:
         say(f"{defect.subject}: {defect.code}: {defect.detail}", essential=True)
         for line in remedy.lines:
-            say(f"  {'mend' if remedy.commands else 'by hand'}: {line}", essential=True)
+            say(f"  {'fix' if remedy.commands else 'by hand'}: {line}", essential=True)
 
 
 def _remedy_faults(
