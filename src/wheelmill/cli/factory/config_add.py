@@ -83,10 +83,12 @@ class EntryOptions:
             )
         before, lock = config.file.read_bytes(), lock_path(config.file)
         amend(config.file, {("packages", name): dict(entry)})
+        amended = config.file.read_bytes()
         try:
             write_lock(lock_packages(config_to_change(self.directory), {name}).whole(), lock)
         except BaseException:
-            write_bytes(config.file, before)
+            if config.file.read_bytes() == amended:  # else it was edited while the index was asked
+                write_bytes(config.file, before)
             raise
         say(f"{config.file}: added {name}")
         say(f"{lock}: locked {name}; now try it: wheelmill run {name} --sample")
