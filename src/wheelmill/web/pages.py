@@ -130,8 +130,8 @@ def with_sound_links(page: Page, suffixes: tuple[str, ...]) -> Page:
     for link in page.links:
         if not link.filename.endswith(suffixes):
             continue
-        if wrong := next(_wrong(link, page.base, from_web=from_web), None):
-            key, problem = wrong
+        if fault := next(_link_faults(link, page.base, from_web=from_web), None):
+            key, problem = fault
             faults.append(Fault(key=key, problem=f"{printable(link.filename)} {problem}"))
             check_count(faults)
         else:
@@ -145,7 +145,7 @@ def with_sound_links(page: Page, suffixes: tuple[str, ...]) -> Page:
     return replace(page, links=links, faults=faults)
 
 
-def _wrong(link: Link, base: str, *, from_web: bool) -> Iterator[tuple[str, str]]:
+def _link_faults(link: Link, base: str, *, from_web: bool) -> Iterator[tuple[str, str]]:
     """Yield the faults of a link that exclude it: the key of each, and its description."""
     filename, url, sha256, size = link[:4]
     if len(filename) > MAX_FILENAME or not filename.isascii() or filename.encode().translate(None, _NAME_BYTES):

@@ -41,9 +41,9 @@ CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, content TEXT NOT NULL, s
 """
 ABSENT: Final = ""
 """Base of a page that does not exist."""
-_KEPT: Final = Link._fields.index("yanked") + 1
+_STORED_FIELDS: Final = Link._fields.index("yanked") + 1
 """The fields of a link that are kept; nothing is chosen by the others."""
-_PATIENCE: Final = 2.0
+_LOCK_SECONDS: Final = 2.0
 """Seconds to wait for other users of the database. A page is written in a fraction of one."""
 _VERSION: Final = 6
 """The version of the schema and the meaning of its rows; a database of another version is replaced."""
@@ -224,9 +224,9 @@ def _without_users(links: Sequence[Link] | bytes, base: str) -> str | bytes:
             links = read_group(links, base).links
         except UnreadableError:  # too many faults to take one of them
             links = ()
-    text = encode([link[:_KEPT] for link in links]).decode()
+    text = encode([link[:_STORED_FIELDS] for link in links]).decode()
     if "@" in text:
-        text = encode([(link[0], without_credentials(link[1]), *link[2:_KEPT]) for link in links]).decode()
+        text = encode([(link[0], without_credentials(link[1]), *link[2:_STORED_FIELDS]) for link in links]).decode()
     return text
 
 
@@ -242,7 +242,7 @@ def _open_file(path: Path) -> sqlite3.Connection:
 
 
 def _open_database(path: Path | None) -> sqlite3.Connection:
-    database = sqlite3.connect(path or ":memory:", timeout=_PATIENCE, check_same_thread=False)
+    database = sqlite3.connect(path or ":memory:", timeout=_LOCK_SECONDS, check_same_thread=False)
     database.execute("PRAGMA synchronous = OFF")  # after a power cut, the cache is filled again
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:
@@ -265,7 +265,7 @@ def _copy(path: Path, database: sqlite3.Connection) -> None:
 
 
 _LOG: Final = logging.getLogger(__name__)
-_LIFETIME: Final = 600.0
+_FRESH_SECONDS: Final = 600.0
 """Seconds that a page is fresh if the server does not say; those of GitHub Pages."""
 _MAX_FAULTS: Final = 5
 """Faults of a page that are reported one by one."""
@@ -470,7 +470,7 @@ def _lifetime(cache_control: str) -> float:
     if "no-cache" in directives or "no-store" in directives:
         return 0.0
     age = directives.get("max-age", "")
-    return float(age) if age.isdecimal() else _LIFETIME
+    return float(age) if age.isdecimal() else _FRESH_SECONDS
 
 
 def _refusal(answer: Answer) -> tuple[LookupOutcome, str]:

@@ -261,7 +261,7 @@ def test_a_database_that_was_left_without_tables_is_begun_anew(tmp_path: Path, m
 def test_a_database_that_somebody_keeps_is_given_up_soon_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str
 ) -> None:
-    monkeypatch.setattr(pages, "_PATIENCE", 0.01)
+    monkeypatch.setattr(pages, "_LOCK_SECONDS", 0.01)
     with PageCache(tmp_path) as cache:
         cache.keep_fact("before", "content")
     with closing(sqlite3.connect(tmp_path / "pages.sqlite3", isolation_level=None)) as another:
@@ -277,7 +277,7 @@ def test_a_database_that_somebody_keeps_is_given_up_soon_with_a_warning(
 
 
 def test_a_lock_that_comes_between_two_pages_loses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "_PATIENCE", 0.01)
+    monkeypatch.setattr(pages, "_LOCK_SECONDS", 0.01)
     groups = group_links([("demo-1.0-py3-none-any.whl", Link("demo-1.0-py3-none-any.whl", "demo.whl"))])
     with PageCache(tmp_path) as cache, closing(sqlite3.connect(tmp_path / "pages.sqlite3")) as another:
         for url in ("https://a.test/", "https://b.test/"):
@@ -292,7 +292,7 @@ def test_a_lock_that_comes_between_two_pages_loses_none(tmp_path: Path, monkeypa
 
 
 def test_no_command_keeps_the_database_while_it_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "_PATIENCE", 0.01)
+    monkeypatch.setattr(pages, "_LOCK_SECONDS", 0.01)
     with PageCache(tmp_path) as one, PageCache(tmp_path) as another:
         one.keep_fact("1", "content")
         another.keep_fact("2", "content")
