@@ -40,10 +40,10 @@ PYTHON: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
 TAG: Final = f"cp{PYTHON.replace('.', '')}"
 PLATFORM: Final = f"manylinux_2_28_{platform.machine()}"
 OURS: Final = (("flash_attn-2.8.3", ("einops",)), ("apex-0.1", ("packaging",)))
-"""What the index has for torch 2.11 and two CUDA releases, and what it requires."""
+"""What the index has for torch 2.11 and three CUDA releases, and what it requires."""
 USUAL: Final = ("torch-2.11.0", "torch-2.12.0", "einops-0.8.1", "filelock-3.20.0", "apex-9.9")
 """What the package index has; its apex is another project."""
-CUDAS: Final = ("cu128", "cu130")
+CUDAS: Final = ("cu126", "cu128", "cu130")
 RIGHT: Final = {"flash-attn": "2.8.3+cu130torch2.11", "torch": "2.11.0"}
 APEX: Final = {"apex": "0.1+cu130torch2.11", "torch": "2.11.0"}
 """What somebody with torch 2.11 for CUDA 13.0 has to get."""

@@ -1,4 +1,4 @@
-"""The lines of the finder install the wheel and the torch of one CUDA, whichever the usual package index has."""
+"""The lines of the finder install the wheel and the torch of one CUDA, whichever PyPI has."""
 
 import html
 import platform
@@ -72,7 +72,7 @@ def variables(host: Host, tools: Path, tmp_path: Path) -> dict[str, str]:
     return host.variables(tmp_path / "home", programs=(tools / "bin",), wheels=tools / "wheels")
 
 
-@pytest.mark.parametrize("cuda", ["12.8", "13.0"])
+@pytest.mark.parametrize("cuda", or_nightly(["12.6", "12.8", "13.0"], "12.8", "13.0"))
 @pytest.mark.parametrize("tool", ["pip", "uv", "dockerfile", *FILES, "hatch"])
 @pytest.mark.parametrize("project", or_nightly(VERSIONS, "flash-attn"))
 def test_torch_is_for_the_cuda_of_the_wheel(
@@ -86,7 +86,7 @@ def test_torch_is_for_the_cuda_of_the_wheel(
     assert installed == pair(project, cuda)
 
 
-@pytest.mark.parametrize("cuda", ["12.8", "13.0"])
+@pytest.mark.parametrize("cuda", ["12.6", "12.8", "13.0"])
 @pytest.mark.parametrize("project", VERSIONS)
 def test_torch_is_named_where_the_usual_index_has_another_build(project: str, cuda: str, host: Host) -> None:
     lines = lines_for(host, project, cuda)
