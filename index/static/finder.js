@@ -15,7 +15,7 @@ class Finder {
     this.answer = section.querySelector("#answer");
     this.root = plainAddress("./");
     this.fill("project", wheels.data.projects);
-    this.field("project").append(...wheels.data.planned.map((project) => new Option(`${project} · no wheel yet`, project)));
+    this.field("project").append(...wheels.data.planned.map((project) => new Option(`${project} · no wheel`, project)));
     this.fill("python", wheels.data.pythons);
     this.fill("cuda", [...wheels.data.cudas].reverse());
     this.fill("torch", [...wheels.data.torches].reverse());
@@ -170,7 +170,7 @@ class Finder {
 
   // A package without wheels: planned by this factory, or none of it.
   absence(project) {
-    if (this.wheels.data.planned.includes(project)) return [`${project} is planned, and this index has no wheel of it yet.`, "none", this.otherWays(project)];
+    if (this.wheels.data.planned.includes(project)) return [`${project} is planned, and this index has no wheel of it.`, "none", this.otherWays(project)];
     return [`This index knows no ${project}.`, "none", this.otherWays(project)];
   }
 

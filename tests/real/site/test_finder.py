@@ -232,7 +232,7 @@ def test_a_name_in_the_address_may_be_spelled_as_in_a_file(page: Page, site: str
 
 @pytest.mark.parametrize(
     ("project", "sentence", "has_page"),
-    [("wanted", "wanted is planned, and this index has no wheel of it yet.", True),
+    [("wanted", "wanted is planned, and this index has no wheel of it.", True),
      ("elsewhere", "This index knows no elsewhere.", False),
      ("constructor", "This index knows no constructor.", False)],
 )  # fmt: skip
