@@ -1,4 +1,4 @@
-"""The pictures of docs/pictures that are drawn: a wheel's name, its address, the layers below it, and its way.
+"""The pictures of docs/pictures that are drawn: a wheel's name, its address, the layers below it, its way, and a run.
 
 Each is 360 wide, so that its text can be read on a phone, and has the site's colours, light and dark.
 """
@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from html import escape
 from typing import Final
+
+import yaml
 
 from tests.commands import ROOT
 from tests.reference.compatibility import FACTS, X86
@@ -31,6 +33,7 @@ SHOWN: Final = 450
 MARGIN: Final = 14
 INDENT: Final = 98
 """Where the value of a box begins."""
+WORKFLOWS: Final = ROOT / ".github" / "workflows"
 GROUP_WORKFLOW: Final = "wheels-group.yml"
 
 SVG: Final = """\
@@ -62,6 +65,7 @@ def pictures() -> dict[str, str]:
         "layers.svg": layers(),
         "stages.svg": stages(),
         "trust.svg": trust(),
+        "run.svg": run(),
     }
 
 
@@ -156,8 +160,31 @@ def trust() -> str:
         ("index", f"{ATTESTATIONS}, verified", "lists no wheel of another publisher"),
         ("client", "the sha256 of each link", "and the signer, with --require-attestation"),
     ]
-    assert (ROOT / ".github" / "workflows" / GROUP_WORKFLOW).exists()
+    assert (WORKFLOWS / GROUP_WORKFLOW).exists()
     return stacked("Who checks whom", stack)
+
+
+def run() -> str:
+    """Draw the jobs of a run, from its workflows."""
+    group, shard, wheels = (jobs_of(f"wheels{part}.yml") for part in ("-group", "-shard", ""))
+    remarks = {
+        "plan": "what is missing, in groups and shards",
+        "build": "for each group: one CUDA, torch, platform",
+        "release": "for each shard: wheels and manifest",
+        "index": "the whole site, then asked from outside",
+        "summary": "what became of each group",
+        "resume": "starts what is left, deletes old caches",
+        "notify": "sends a message, if a job failed",
+    }
+    inside = {"build": group, "release": [job for job in shard if job != "build"], "index": jobs_of("index.yml")}
+    rows = [name for job in wheels for name in ([job, "release"] if job == "build" else [job])]
+    assert rows == [*remarks]
+    return stacked("The jobs of a run", [(row, ", ".join(inside.get(row, ["one job"])), remarks[row]) for row in rows])
+
+
+def jobs_of(workflow: str) -> list[str]:
+    """List the names of a workflow's jobs."""
+    return [*yaml.safe_load((WORKFLOWS / workflow).read_text())["jobs"]]
 
 
 def stacked(title: str, stack: Sequence[tuple[str, str, str]]) -> str:
