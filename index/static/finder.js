@@ -209,7 +209,11 @@ class Finder {
     const planned = this.wheels.data.planned.includes(project);
     part.querySelector(".build").hidden = !PROJECT.test(project);
     part.querySelector(".add").textContent = `wheelmill add ${project} --build`;
+    const homes = valueOf(this.wheels.data.homes, project) ?? [];
+    part.querySelector(".homes").hidden = !homes.length;
+    part.querySelector(".homes").textContent = `${inWords(homes)} ${homes.length > 1 ? "have" : "has"} wheels of ${project}.`;
     part.querySelector(".home").hidden = this.wheels.data.elsewhere[project] !== "same";
+    part.querySelector(".request").hidden = planned;
     part.querySelector(".coverage").hidden = !planned && !this.wheels.of(project).length;
     part.querySelector(".coverage").href = `packages/${encodeURIComponent(project)}/${planned ? "" : "#coverage"}`;
     return part;

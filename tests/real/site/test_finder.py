@@ -243,6 +243,12 @@ def test_a_planned_package_and_an_unknown_one_are_told_apart(
     expect(page.locator(".verdict")).to_have_text(sentence)
     expect(page.locator(".add")).to_have_text(f"wheelmill add {project} --build")
     expect(page.get_by_role("link", name="What is built")).to_be_visible(visible=has_page)
+    expect(page.locator(".homes")).to_be_hidden()
+
+
+def test_who_else_has_a_package_is_named(page: Page, site: str) -> None:
+    page.goto(f"{site}#project=vllm")
+    expect(page.locator(".homes")).to_have_text("vllm and vllm-nightly have wheels of vllm.")
 
 
 def test_no_command_is_written_for_what_is_no_name(page: Page, site: str) -> None:

@@ -88,6 +88,8 @@ class FinderData(TypedDict):
     """Projects of this index that others need beside them."""
     elsewhere: dict[str, NameElsewhere]
     """Project under each name on the package index, where it is known."""
+    homes: dict[str, Sequence[str]]
+    """Sources of the client that have wheels of a project."""
     torch_sources: dict[str, TorchSource]
     """Torch by ``platform CUDA torch``, where the package index has it for another CUDA."""
     wheels: dict[str, ProjectWheels]
@@ -120,6 +122,7 @@ def finder_data(
         cards={gpu.capability: words for gpu, words in CARD_WORDS.items()},
         requires={project: list(required) for project, required in required_here(groups, catalogue.packages).items()},
         elsewhere={str(project): claim for project, claim in names_elsewhere(catalogue.packages).items()},
+        homes={str(project): homes for project, homes in catalogue.homes.items()},
         torch_sources=_torch_sources(every_group, cudas, trees, catalogue),
         wheels={project: _wheels_of(each, groups, pythons, trees) for project, each in shown.items()},
     )

@@ -13,6 +13,7 @@ import pytest
 from markupsafe import escape
 from msgspec import structs
 
+from tests.commands import ROOT
 from tests.refusals import coded
 from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.plan.examples import CONFIG
@@ -322,6 +323,16 @@ def test_it_lists_every_page_for_people(release: Release) -> None:
     assert addresses[0] == "https://example.org/wheels/"
     assert "https://example.org/wheels/packages/demo/" in addresses
     assert len(addresses) == sum(path.rpartition("/")[2] == "index.html" for path in found)
+
+
+def test_who_lacks_a_package_is_led_to_the_form_of_who_makes_the_site(release: Release) -> None:
+    form = ROOT / ".github" / "ISSUE_TEMPLATE" / "package-request.yml"
+    assert form.exists()
+    link = f'<a href="https://github.com/me/wheels/issues/new?template={form.name}">'.encode()
+    for repository in ("https://github.com/me/wheels", ""):
+        address = SiteAddress(repository=repository)
+        pages = dict(site_pages(site_of_releases(release(EVERY_KIND[0]), ""), address=address))
+        assert (link in b"".join(pages["index.html"])) == bool(repository)
 
 
 def test_without_an_address_there_is_none(release: Release) -> None:
