@@ -6,7 +6,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,10 +40,10 @@ PYTHON: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
 TAG: Final = f"cp{PYTHON.replace('.', '')}"
 PLATFORM: Final = f"manylinux_2_28_{platform.machine()}"
 OURS: Final = (("flash_attn-2.8.3", ("einops",)), ("apex-0.1", ("packaging",)))
-"""What the index has for torch 2.11 and three CUDA releases, and what it requires."""
+"""What the index has for each of some labels, and what it requires."""
+LABELS: Final = ("cu126torch2.11", "cu128torch2.11", "cu130torch2.11")
 USUAL: Final = ("torch-2.11.0", "torch-2.12.0", "einops-0.8.1", "filelock-3.20.0", "apex-9.9")
 """What the package index has; its apex is another project."""
-CUDAS: Final = ("cu126", "cu128", "cu130")
 RIGHT: Final = {"flash-attn": "2.8.3+cu130torch2.11", "torch": "2.11.0"}
 APEX: Final = {"apex": "0.1+cu130torch2.11", "torch": "2.11.0"}
 """What somebody with torch 2.11 for CUDA 13.0 has to get."""
@@ -75,6 +75,8 @@ class Host:
     catalogue: Catalogue
     torch_index: str
     """Of torch's builds for a CUDA, as compatibility.yml has it, with ``{cuda}``."""
+    cudas: tuple[str, ...]
+    """Those of which torch's index is here: ``cu126``."""
 
     @property
     def usual(self) -> str:
@@ -82,7 +84,7 @@ class Host:
 
     def filled(self, text: str) -> str:
         """Put what is here into a text of a page."""
-        for cuda in CUDAS:
+        for cuda in self.cudas:
             own = self.torch_index.format(cuda=cuda.removeprefix("cu")).rstrip("/")
             text = text.replace(own, f"{self.url}{cuda}/simple")
         text = text.replace(HOST, f"{self.url}site/").replace(f"machine {PRIVATE}", "machine 127.0.0.1")
@@ -119,19 +121,21 @@ class Host:
 
 
 @contextmanager
-def host_of_the_pages(folder: Path) -> Iterator[Host]:
-    """Release the wheels, build the index of them with the shipped configuration, and serve it.
+def host_of_the_pages(folder: Path, labels: Sequence[str] = LABELS) -> Iterator[Host]:
+    """Release wheels with these labels, build the index of them with the shipped configuration, and serve it.
 
     Args:
         folder: an empty one.
     """
     store = store_in(folder / "releases")
+    torch_of = dict(label.split("torch") for label in labels)
     wheels = [
         certified_wheel(
-            folder / "wheels" / f"{name}+{cuda}torch2.11-{tag}-{tag}-{PLATFORM}.whl", requires=("torch==2.11.*", *needs)
+            folder / "wheels" / f"{name}+{cuda}torch{torch}-{tag}-{tag}-{PLATFORM}.whl",
+            requires=(f"torch=={torch}.*", *needs),
         )
         for name, needs in OURS
-        for cuda in CUDAS
+        for cuda, torch in torch_of.items()
         for tag in sorted({TAG, "cp311", "cp313"})  # of Debian's Python in an image, and of a second machine
     ]
     publish(store, wheels, now=NOW)
@@ -146,8 +150,8 @@ def host_of_the_pages(folder: Path) -> Iterator[Host]:
         requires, code = (("filelock",), "from torch.version import __version__") if is_torch else ((), "")
         add_wheel(folder / "usual", f"{name}-py3-none-any.whl", requires=requires, code=code)
     _add_source(folder / "usual", "flash_attn", "2.9.9")
-    for cuda in CUDAS:
-        add_wheel(folder / cuda, f"torch-2.11.0+{cuda}-py3-none-any.whl", requires=("filelock",))
+    for cuda, torch in torch_of.items():
+        add_wheel(folder / cuda, f"torch-{torch}.0+{cuda}-py3-none-any.whl", requires=("filelock",))
         add_wheel(folder / cuda, "filelock-3.20.0-py3-none-any.whl")  # torch's own index has what torch requires
     asking = ThreadingHTTPServer(("127.0.0.1", 0), partial(Asking, directory=str(folder)))
     with serve_folder(folder) as url, asking as private:
@@ -158,6 +162,7 @@ def host_of_the_pages(folder: Path) -> Iterator[Host]:
             store=store,
             catalogue=catalogue,
             torch_index=config.compatibility.torch.index,
+            cudas=tuple(torch_of),
         )
         private.shutdown()
 

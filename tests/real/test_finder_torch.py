@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.finder_lines import finder_lines
-from tests.install_host import CUDAS, HOST, PYTHON, Host, follow, host_of_the_pages, installed_in
+from tests.install_host import HOST, LABELS, PYTHON, Host, follow, host_of_the_pages, installed_in
 from tests.real.conftest import or_nightly
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.names import CudaVersion, ProjectName, TorchVersion
@@ -34,25 +34,28 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    with host_of_the_pages(tmp_path_factory.mktemp("host")) as served:
+    with host_of_the_pages(tmp_path_factory.mktemp("host"), (*LABELS, "cu132torch2.12")) as served:
         yield served
 
 
+def torch_for(cuda: str) -> str:
+    return "2.12" if cuda == "13.2" else "2.11"
+
+
 def lines_for(host: Host, project: str, cuda: str, pin: str = "") -> dict[str, str]:
-    choice = {"project": project, "python": PYTHON, "cuda": cuda, "pin": pin}
+    choice = {"project": project, "python": PYTHON, "cuda": cuda, "torch": torch_for(cuda), "pin": pin}
     return finder_lines(host.store, host.catalogue, [ProjectName(name) for name in VERSIONS], root=HOST, choice=choice)
 
 
 def is_usual(cuda: str) -> bool:
-    known = read_facts().torch[TorchVersion(2, 11)]
+    known = read_facts().torch[TorchVersion.parse(torch_for(cuda))]
     return platform.machine() == "x86_64" and str(known.default_cuda) == cuda
 
 
 def pair(project: str, cuda: str) -> dict[str, str]:
     """The wheel, and the torch of its CUDA."""
-    tag = CudaVersion.parse(cuda).tag
-    torch = "2.11.0" if is_usual(cuda) else f"2.11.0+{tag}"
-    return {project: f"{VERSIONS[project]}+{tag}torch2.11", "torch": torch}
+    tag, torch = CudaVersion.parse(cuda).tag, torch_for(cuda)
+    return {project: f"{VERSIONS[project]}+{tag}torch{torch}", "torch": f"{torch}.0" + f"+{tag}" * (not is_usual(cuda))}
 
 
 def script_of(tool: str, text: str, host: Host) -> str:
@@ -72,7 +75,7 @@ def variables(host: Host, tools: Path, tmp_path: Path) -> dict[str, str]:
     return host.variables(tmp_path / "home", programs=(tools / "bin",), wheels=tools / "wheels")
 
 
-@pytest.mark.parametrize("cuda", or_nightly(["12.6", "12.8", "13.0"], "12.8", "13.0"))
+@pytest.mark.parametrize("cuda", or_nightly(["12.6", "12.8", "13.0", "13.2"], "13.0", "13.2"))
 @pytest.mark.parametrize("tool", ["pip", "uv", "dockerfile", *FILES, "hatch"])
 @pytest.mark.parametrize("project", or_nightly(VERSIONS, "flash-attn"))
 def test_torch_is_for_the_cuda_of_the_wheel(
@@ -86,7 +89,7 @@ def test_torch_is_for_the_cuda_of_the_wheel(
     assert installed == pair(project, cuda)
 
 
-@pytest.mark.parametrize("cuda", ["12.6", "12.8", "13.0"])
+@pytest.mark.parametrize("cuda", ["12.6", "12.8", "13.0", "13.2"])
 @pytest.mark.parametrize("project", VERSIONS)
 def test_torch_is_named_where_the_usual_index_has_another_build(project: str, cuda: str, host: Host) -> None:
     lines = lines_for(host, project, cuda)
@@ -94,7 +97,7 @@ def test_torch_is_named_where_the_usual_index_has_another_build(project: str, cu
     for tool, text in lines.items():
         assert (url in text and "torch" in text.replace(url, "")) is not is_usual(cuda), tool
     pixi = tomllib.loads(lines["pixi"])["pypi-dependencies"]
-    assert pixi.get("torch") == (None if is_usual(cuda) else {"version": "==2.11.*", "index": url})
+    assert pixi.get("torch") == (None if is_usual(cuda) else {"version": f"=={torch_for(cuda)}.*", "index": url})
 
 
 @pytest.mark.parametrize("project", VERSIONS)
@@ -102,7 +105,7 @@ def test_pages_give_the_lines_of_the_finder(project: str, host: Host) -> None:
     """The page of a version has those for its newest wheels, and the page of a label those for its own."""
     folder = host.store.directory.parent / "site" / "packages" / project / VERSIONS[project]
     pages = sorted(folder.rglob("index.html"))
-    assert len(pages) == 1 + len(CUDAS)
+    assert len(pages) == 1 + len(host.cudas)
     for page in pages:
         found = re.search(
             r'data-address="[./]*(cu(\d+)(\d)/[^"]+)"[^>]*><code>(.*?)</code>', page.read_text(), re.DOTALL
