@@ -20,36 +20,33 @@ from wheelmill.cli.shared.commands import Command, Commands, exit_on_broken_pipe
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 
 COMMANDS: Final = {
-    "environment": (
-        "client.environment",
-        "Show what wheels are chosen to fit: Python, torch, CUDA, driver, GPUs.",
-    ),
+    "environment": ("client.environment", "Show the detected target: Python, torch, CUDA, driver, GPUs."),
     "resolve": ("client.resolve", "Choose wheels for a target and print a pyproject.toml with them."),
-    "search": ("client.resolve", "List the sources where wheels are looked for."),
-    "available": ("client.explain", "Show the CUDA, torch and Python releases that packages have wheels for."),
-    "explain": ("client.explain", "Show which wheels of a package come nearest, and every reason against them."),
-    "show": ("client.show", "Show what is in a wheel, a file or a URL, and what it says about itself."),
-    "add": ("client.add", "Add wheels to a project: its pyproject.toml, its lock and its environment."),
-    "remove": ("client.add", "Take packages out of a project and its environment."),
-    "update": ("client.add", "Choose a project's wheels again, within what was asked for."),
-    "lock": ("client.lock", "Lock everything that environments get, as pylock.toml (PEP 751)."),
-    "install": ("client.install", "Install wheels into an environment, or what a lock holds."),
-    "sync": ("client.install", "Make an environment hold what a lock holds, and nothing else."),
+    "search": ("client.resolve", "List the sources of wheels."),
+    "available": ("client.explain", "List the CUDA, torch and Python releases that packages have wheels for."),
+    "explain": ("client.explain", "Show the nearest wheels of a package, with every reason against them."),
+    "show": ("client.show", "Show the content and the metadata of a wheel, without running it."),
+    "add": ("client.add", "Add wheels to a project: to its pyproject.toml, lock and environment."),
+    "remove": ("client.add", "Remove packages from a project and its environment."),
+    "update": ("client.add", "Choose a project's wheels again, within its requirements."),
+    "lock": ("client.lock", "Lock the whole content of environments in pylock.toml (PEP 751)."),
+    "install": ("client.install", "Install wheels, or the content of a lock, into an environment."),
+    "sync": ("client.install", "Make an environment match a lock exactly."),
     "list": ("client.list_and_test", "List installed wheels and what they were built for."),
     "test": ("client.list_and_test", "Import installed wheels, and launch kernels where there is a GPU."),
-    "doctor": ("client.doctor", "Examine an environment, its project and its lock, and fix what is wrong."),
-    "cache": ("client.environment", "Show and clean the cache of what was read and downloaded."),
-    "config": ("factory.config", "Check, lock and update the files that say what is built."),
-    "init": ("factory.config_add", "Write the files with which a package's own repository builds its wheels."),
-    "plan": ("factory.plan", "List the wheels that would be built, and why the others would not."),
+    "doctor": ("client.doctor", "Check an environment, its project and its lock, and fix what is wrong."),
+    "cache": ("client.environment", "Show and clean the cache of pages and downloads."),
+    "config": ("factory.config", "Check, lock and update the configuration of a factory."),
+    "init": ("factory.config_add", "Write the files that let a package's own repository build its wheels."),
+    "plan": ("factory.plan", "List the wheels to build, and why the others are skipped."),
     "build": ("factory.run", "Build a package's wheels, without testing them."),
-    "smoke": ("factory.smoke", "Examine wheels: their bytes first, then install and import them."),
+    "smoke": ("factory.smoke", "Test wheels: check their bytes, then install and import them."),
     "release": ("factory.release", "Publish the wheels of a folder under a new date tag."),
     "index": ("factory.index", "Generate, serve and check static package indexes."),
-    "export": ("factory.hosting", "Lay wheels out for other places: Hugging Face's Hub."),
+    "export": ("factory.hosting", "Export wheels for other hosts: Hugging Face's Hub."),
     "run": ("factory.run", "Plan, build, smoke, release and index."),
-    "github": ("factory.hosting", "Check the settings of the repository that a factory runs in."),
-    "summary": ("factory.summary", "Say what became of a plan that many jobs worked on."),
+    "github": ("factory.hosting", "Check the settings of a factory's repository."),
+    "summary": ("factory.summary", "Summarise a run of many jobs."),
 }
 """The module of each command, below this package, and its line of help.
 
@@ -59,10 +56,10 @@ The module has a function or an application of the command's name, or an applica
 HEADINGS: Final = {"client": "Use wheels", "factory": "Make wheels"}
 """Headings in help above the commands of each folder."""
 
-_HELP: Final = """Builds, tests and serves CUDA wheels, and finds the one that fits a machine.
+_HELP: Final = """Build, test and serve CUDA wheels, and find the one that fits a machine.
 
-In a project, 'wheelmill add flash-attn' chooses a wheel, pins and installs it; 'wheelmill explain flash-attn' says why
-it is this one, or why there is none.
+In a project, 'wheelmill add flash-attn' chooses, pins and installs a wheel; 'wheelmill explain flash-attn' says why it
+is this one, or why none fits.
 """
 
 _PROGRAM: Final = "wheelmill"

@@ -58,7 +58,7 @@ def add(
 ) -> None:
     """Add wheels to a project: choose them, write them into its pyproject.toml, and install them.
 
-    --python and --platform take several values, separated by commas; each then gets its own wheel, behind a marker.
+    --python and --platform take several values, separated by commas; each gets its own wheel, with a marker.
     """
     asked, project = requirements_of(requirements), target.find_project()
     with exclusive(project.root):
@@ -87,7 +87,7 @@ def update(
     require_attestation: SignerOption = None,
     output: ReportOptions,
 ) -> None:
-    """Choose a project's wheels again, within what was asked for when they were added."""
+    """Choose a project's wheels again, within the requirements with which they were added."""
     if upgrade_torch and (projects or target.torch):
         raise UsageError("options-conflict", "--upgrade-torch is for all packages: leave out PROJECT and --torch")
     project = target.find_project()
@@ -124,7 +124,7 @@ def remove(
     target: ChangeOptions,
     output: ReportOptions,
 ) -> None:
-    """Take packages out of a project and its environment, with the wheels that came along for these alone."""
+    """Remove packages from a project and its environment, with the wheels that only they required."""
     from wheelmill.client.project.change import removed_with
 
     project = target.find_project()

@@ -249,7 +249,7 @@ class ChangeOptions(GroupOptions):
     """A project that a command changes, with or without its environment."""
 
     no_sync: Annotated[
-        bool, typer.Option("--no-sync", help="Change the files and a lock of the tool, and install nothing.")
+        bool, typer.Option("--no-sync", help="Change the project's files and its tool's lock, and install nothing.")
     ] = False
 
     def environment_of(self, project: Project) -> InstallPlace | None:

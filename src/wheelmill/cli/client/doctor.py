@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def doctor(
     packages: Annotated[
         list[str] | None,
-        package_argument("Packages to choose, download and check instead, without a project.", "[REQUIREMENT...]"),
+        package_argument("Packages to choose, download and check instead of a project.", "[REQUIREMENT...]"),
     ] = None,
     *,
     target: ProjectOptions,
@@ -46,7 +46,7 @@ def doctor(
     yes: Annotated[bool, typer.Option("--yes", help="Run them without asking.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Examine an environment, its project and its lock: torch, files, compiled code, driver, URLs.
+    """Check an environment, its project and its lock: torch, files, compiled code, driver, URLs.
 
     Exits with 9 when anything is wrong. Nothing is changed without --fix.
     """

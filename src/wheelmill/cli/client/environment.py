@@ -44,7 +44,7 @@ def environment(
         ),
     ] = False,
 ) -> None:
-    """Show what wheels are chosen to fit: Python, torch, CUDA, driver, GPUs."""
+    """Show the detected target: Python, torch, CUDA, driver, GPUs."""
     if [as_json, shell, conda].count(True) > 1:
         raise UsageError("options-conflict", "--json, --shell and --conda are three forms; give one of them")
     found = target.here().detect()
@@ -124,7 +124,7 @@ def build_variables(target: TargetEnvironment) -> dict[str, str]:
     return variables
 
 
-app = typer.Typer(no_args_is_help=True, help="Show and clean the cache of what was read and downloaded.")
+app = typer.Typer(no_args_is_help=True, help="Show and clean the cache of pages and downloads.")
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -156,12 +156,14 @@ def clean(
     *,
     older_than: Annotated[
         str | None,
-        typer.Option("--older-than", help="Only what was last used this long ago: 30m, 12h, 7d, 4w.", metavar="AGE"),
+        typer.Option(
+            "--older-than", help="Delete only what was not used for this long: 30m, 12h, 7d, 4w.", metavar="AGE"
+        ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be deleted, and delete nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete what the cache holds, and what killed commands left behind."""
+    """Delete the content of the cache, and leftovers of killed commands."""
     done = clean_cache(_age(older_than) if older_than else None, dry_run=dry_run)
     if as_json:
         content: CacheClean = {

@@ -58,14 +58,14 @@ def explain(
     *,
     target: TargetOptions,
     search: SearchOptions,
-    fitting: Annotated[bool, typer.Option("--fitting", help="Show all wheels that fit, and no others.")] = False,
+    fitting: Annotated[bool, typer.Option("--fitting", help="Show only the wheels that fit, but all of them.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show every wheel, not only the nearest ten.")] = False,
     variants: Annotated[
-        bool, typer.Option("--variants", help="Variant wheels (PEP 825, a draft): which this machine gets, and why.")
+        bool, typer.Option("--variants", help="Show which variant wheel (PEP 825, a draft) this machine gets, and why.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the ten wheels of a package that are nearest to the target, with every reason against them.
+    """Show the ten wheels of a package nearest to the target, with every reason against them.
 
     Wheels that fit come first, the best at the top; then those that need the smallest change. --json has all of them.
     Exits with 8 where there is no wheel at all.
@@ -235,7 +235,7 @@ def available(
     search: SearchOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the CUDA, torch and Python releases that packages have wheels for, and where. Exits with 8 without any.
+    """List the CUDA, torch and Python releases that packages have wheels for, with sources. Exits with 8 without any.
 
     In a pipe, sources have their whole addresses.
     """

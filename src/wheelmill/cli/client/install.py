@@ -56,7 +56,7 @@ def install(
     require_attestation: SignerOption = None,
     output: ReportOptions,
 ) -> None:
-    """Install wheels into an environment, or what a lock holds.
+    """Install wheels, or the content of a lock, into an environment.
 
     Every wheel's hash is checked before anything is installed; exits with 9 if one differs.
     """
@@ -103,7 +103,7 @@ def sync(
     ] = False,
     output: ReportOptions,
 ) -> None:
-    """Make an environment hold what a lock holds, and nothing else."""
+    """Make an environment match a lock exactly."""
     path = lock or lock_folder(target.find_project()) / LockFormat.PYLOCK.filename(target.part)
     search.search(target.find_project() if target.project else None)  # its indexes may have credentials
     changed = _place_to_change(target, target.project, exactly=True)

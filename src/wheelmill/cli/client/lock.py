@@ -80,7 +80,7 @@ def lock(
     require_attestation: SignerOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Lock everything that environments get, as pylock.toml (PEP 751).
+    """Lock the whole content of environments in pylock.toml (PEP 751).
 
     --python and --platform take several values, separated by commas: one lock then serves all of them.
     """

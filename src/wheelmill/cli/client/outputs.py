@@ -115,7 +115,7 @@ class KnownSource(TypedDict):
 
 
 class SearchContent(TypedDict):
-    """The sources in which wheels are looked for."""
+    """Sources of wheels."""
 
     schema: Literal["wheelmill.search/1"]
     sources: list[KnownSource]

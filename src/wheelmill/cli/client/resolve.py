@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def _option(name: str, text: str, metavar: str | None = None, **more: Any) -> object:  # noqa: ANN401 - of typer.Option
-    return typer.Option(name, help=text, metavar=metavar, rich_help_panel="Where wheels are looked for", **more)
+    return typer.Option(name, help=text, metavar=metavar, rich_help_panel="Sources of wheels", **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,9 @@ class SearchOptions:
     no_cache: Annotated[bool, _option("--no-cache", "Neither read nor write the cache.")] = False
     timeout: Annotated[
         int,
-        _option("--timeout", "Wait so long for sources in all, and choose of those that answered.", "SECONDS", min=1),
+        _option(
+            "--timeout", "Total time to wait for sources; wheels are chosen from those that answered.", "SECONDS", min=1
+        ),
     ] = TIMEOUT_S
     no_look: Annotated[bool, _option("--no-look", "Choose by file names alone, without looking inside wheels.")] = False
     allow_other_torch: Annotated[
@@ -132,7 +134,7 @@ def search(
     where: SearchOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """List the sources where wheels are looked for: their packages, descriptions and addresses."""
+    """List the sources of wheels, with their packages, descriptions and addresses."""
     from wheelmill.wheel.findings import some_of
 
     options = where.search()

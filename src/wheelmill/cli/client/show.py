@@ -78,15 +78,15 @@ def show(
     *,
     beside: Annotated[
         str | None,
-        typer.Option(help="Another wheel, file or URL: show how large each part of both is.", metavar="OTHER"),
+        typer.Option(help="Another wheel, file or URL: compare the size of each part.", metavar="OTHER"),
     ] = None,
-    kernels: Annotated[bool, typer.Option("--kernels", help="Also name its GPU kernels by their code.")] = False,
+    kernels: Annotated[bool, typer.Option("--kernels", help="Also list its GPU kernels.")] = False,
     stable: Annotated[bool, typer.Option("--stable", help="Also compare it with torch's stable ABI.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the content of any wheel, and its metadata, or what an installed package is for; nothing of it is run.
+    """Show the content and the metadata of a wheel, or the target of an installed package, without running it.
 
-    Of a wheel on a server, only the parts that are needed for this are downloaded.
+    For a wheel on a server, only the needed parts are downloaded.
     """
     if not (wheel.endswith(WHEEL_SUFFIX) or {"/", "\\", ":"} & {*wheel} or Path(wheel).exists()):
         from wheelmill.cli.client.list_and_test import print_installed

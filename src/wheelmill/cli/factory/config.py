@@ -228,7 +228,7 @@ def _list_images(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json
             say(f"CUDA {cuda}: the images have toolkit {pinned.cuda[cuda].toolkit}, not {toolkits[cuda]}")
 
 
-app = typer.Typer(no_args_is_help=True, help="Check, lock and update the files that say what is built.")
+app = typer.Typer(no_args_is_help=True, help="Check, lock and update the configuration of a factory.")
 
 
 @app.command()
@@ -238,9 +238,9 @@ def check(
         typer.Argument(help=f"{CONFIGURATION}.", metavar="[DIR_OR_FILE]", envvar=CONFIG_VARIABLE),
     ] = None,
 ) -> None:
-    """Read every file and name every fault by file, line, column and key. Exits with 2 when there is one.
+    """Check every file; report each fault with file, line, column and key. Exits with 2 on faults.
 
-    What one file says is compared with the others, too: a CUDA needs an image, a torch its symbols.
+    Files are compared with each other, too: a CUDA needs an image, a torch its symbols.
     """
     from wheelmill.config.consistency import contradictions
 
@@ -262,7 +262,7 @@ def lock(
     clone: CloneOption = None,
     upgrade: Annotated[bool, typer.Option("--upgrade", help="Look up again what is already locked.")] = False,  # noqa: FBT002
 ) -> None:
-    """Look up sources and build requirements of packages.yml and write their hashes to packages.lock.
+    """Look up the sources and build requirements in packages.yml, and write their hashes to packages.lock.
 
     A package that fails keeps its earlier lock; the others are written, and the exit code is that of the failure.
     """
@@ -318,9 +318,9 @@ def schema(
         Path, typer.Argument(help="Configuration folder.", metavar="[DIR]", exists=True, file_okay=False)
     ] = Path("config"),
     *,
-    write: Annotated[bool, typer.Option("--write", help="Write the ones that are missing or not current.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write the missing and outdated ones.")] = False,
 ) -> None:
-    """Check the JSON files that are made from those under config. Exits with 9 when one is not current."""
+    """Check the JSON files generated from the configuration. Exits with 9 when one is not current."""
     stale = []
     for name, content in generated_files(directory).items():
         path = directory / name

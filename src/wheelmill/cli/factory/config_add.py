@@ -40,7 +40,7 @@ class OriginOptions:
         Path | None,
         typer.Option(
             "--from-issue",
-            help="Survey the source that an issue names; its answers to the request form go before the guesses.",
+            help="Survey the source that an issue names; its answers to the request form override guesses.",
             metavar="FILE",
         ),
     ] = None
@@ -50,7 +50,7 @@ class OriginOptions:
     version: Annotated[
         str | None,
         typer.Option(
-            help="This version; for a repository whose source does not state one, the version that it has.",
+            help="This version; required for a repository whose source does not state one.",
             metavar="VERSION",
         ),
     ] = None
@@ -107,9 +107,9 @@ def add(
     origin: OriginOptions,
     options: EntryOptions,
 ) -> None:
-    """Write an entry of packages.yml by looking at a source, which is never run, and lock it.
+    """Write and lock an entry of packages.yml from a survey of its source, which is never run.
 
-    Says every guess with the line it comes from. Exits with 2 where a project needs no build, and says why.
+    Prints every guess with the source line behind it. Exits with 2 if a project needs no build, and says why.
     """
     from wheelmill.config.maintenance.request import read_request, survey_request
     from wheelmill.config.survey.entry import survey_project
@@ -176,7 +176,7 @@ def init(
         str | None,
         typer.Option(
             "--from",
-            help="The wheelmill whose workflow builds, at this commit; by default the one that was installed here.",
+            help="Repository and commit of the wheelmill whose workflow builds; by default the one installed here.",
             metavar="OWNER/REPO@REF",
         ),
     ] = None,
@@ -188,7 +188,7 @@ def init(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the files, and write nothing.")] = False,
 ) -> None:
-    """Write wheelmill.yml, its lock and a workflow, with which a package's own repository builds its wheels."""
+    """Write wheelmill.yml, its lock and a workflow, so that a package's own repository builds its wheels."""
     from wheelmill.config.maintenance.request import WORKFLOW, own_text, workflow_text
     from wheelmill.config.survey.entry import survey_checkout
 

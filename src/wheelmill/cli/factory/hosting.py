@@ -17,8 +17,8 @@ from wheelmill.system.progress import SYSTEM_CLOCK
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import GithubCheck
 
-github = typer.Typer(no_args_is_help=True, help="Look at the settings of the repository that a factory runs in.")
-export = typer.Typer(no_args_is_help=True, help="Lay wheels out for other places.")
+github = typer.Typer(no_args_is_help=True, help="Check the settings of a factory's repository.")
+export = typer.Typer(no_args_is_help=True, help="Export wheels for other hosts.")
 
 
 @github.callback()
@@ -33,9 +33,9 @@ def check(
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare a repository's settings with what the workflows need; GITHUB_TOKEN says who asks.
+    """Compare a repository's settings with the needs of the workflows, with the rights of GITHUB_TOKEN.
 
-    What the token may not see is reported, too. Exits with 9 on findings, and where something was not seen.
+    Reports what the token may not see, too. Exits with 9 on findings, and if anything was not seen.
     """
     from wheelmill.hosting.read import read_settings  # needs the factory extra
     from wheelmill.hosting.rules import WrongSetting, examine
@@ -84,7 +84,7 @@ def kernels(
         str | None, typer.Option(help="The module to import, where a wheel has several.", metavar="NAME")
     ] = None,
 ) -> None:
-    """Lay out wheels for torch's stable ABI as Hugging Face's kernels loads them.
+    """Export wheels for torch's stable ABI as Hugging Face's kernels loads them.
 
     Prints the folders. Exits with 9 where a wheel is refused; nothing is written then.
     """

@@ -65,7 +65,7 @@ class WheelPlaces:
         list[str] | None,
         typer.Option(
             help="A store with copies of the wheels, and the URL above their folders if that differs. Links lead to the"
-            " copies where there are some, in the first of several such stores. Repeatable.",
+            " first store that has a copy. Repeatable.",
             metavar="STORE[=URL]",
             envvar="WHEELMILL_MIRROR",
         ),
@@ -96,8 +96,8 @@ class SiteOptions:
     previous: Annotated[
         str | None,
         typer.Option(
-            help="The current site, a folder, a URL or the Pages of github:OWNER/REPO: links must not change or vanish"
-            " without a reason.",
+            help="The current site: a folder, a URL or the Pages of github:OWNER/REPO. Its links must not change or"
+            " vanish without a reason.",
             metavar="SITE",
             envvar="WHEELMILL_PREVIOUS",
         ),
@@ -114,7 +114,7 @@ class SiteOptions:
         Path | None,
         typer.Option(
             "--docs",
-            help="A folder with wheelmill's documents as Sphinx renders them, which the site gets below docs/.",
+            help="Folder with wheelmill's documents, rendered by Sphinx; the site gets them below docs/.",
             metavar="DIR",
             envvar="WHEELMILL_DOCS",
         ),
@@ -246,7 +246,7 @@ class SampleOptions:
     project: Annotated[
         list[str] | None,
         typer.Option(
-            help="Check the page of this project, and no project list; repeatable, also for an index without a list.",
+            help="Check the page of this project, and no project list. Repeatable.",
             metavar="NAME",
             show_default=False,
         ),
@@ -270,11 +270,11 @@ def check(
     *,
     sample: SampleOptions,
     form: Annotated[
-        Format, typer.Option("--format", help="What is printed on stdout; SARIF and JUnit are for CI services.")
+        Format, typer.Option("--format", help="Format on stdout; SARIF and JUnit are for CI services.")
     ] = Format.TEXT,
     as_json: JsonOption = False,
 ) -> None:
-    """Check an index, ours or anybody's, by every rule in docs/index-check.md. Exits with 9 on findings."""
+    """Check any index by every rule in docs/index-check.md. Exits with 9 on findings."""
     from wheelmill.conformance.fetch import Politeness
     from wheelmill.conformance.survey import check_folder, check_url
 
@@ -395,7 +395,7 @@ def upload(
     site: Annotated[Path, typer.Argument(help="A site, as 'index build' writes it.", metavar="DIR", exists=True)],
     place: Annotated[str, typer.Argument(help="The bucket, and the prefix of its keys.", metavar="s3:BUCKET/PREFIX")],
 ) -> None:
-    """Send a site to a bucket, with the types and cache headers of its files, and remove what it no longer has."""
+    """Upload a site to a bucket, with types and cache headers, and remove the files that it no longer has."""
     kind, _, name = place.partition(":")
     if kind != "s3":
         raise UsageError("place-invalid", f"expected s3:BUCKET/PREFIX, not {place!r}")

@@ -68,7 +68,7 @@ class FilterOptions:
     cuda: Annotated[Texts, _list_option("--cuda", "CUDA releases: 13.0, cu130.")] = None
     torch: Annotated[Texts, _list_option("--torch", "torch minor releases and candidates: 2.11, 2.16rc1.")] = None
     channel: Annotated[
-        Channel, typer.Option("--channel", help="rc takes release candidates of torch, where --torch names none.")
+        Channel, typer.Option("--channel", help="rc: release candidates of torch, unless --torch names others.")
     ] = Channel.STABLE
     platform: Annotated[Texts, _list_option("--platform", "Platforms: linux_x86_64.")] = None
     force: Annotated[
@@ -410,7 +410,7 @@ class BuildOptions(PlaceOptions):
     arch: Annotated[
         list[str] | None,
         typer.Option(
-            help="Compile for these GPU architectures only: 9.0, 12.0+PTX. Such a wheel is tried, never released."
+            help="Compile for these GPU architectures only: 9.0, 12.0+PTX. Such wheels are never released."
             " Repeatable, commas allowed.",
             metavar="X",
         ),
@@ -428,7 +428,7 @@ class BuildOptions(PlaceOptions):
     cache_from: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Folders with compiler caches of other jobs, in which the build looks, too. Repeatable.",
+            help="Folder with the compiler caches of other jobs, which the build also reads. Repeatable.",
             metavar="DIR",
             exists=True,
             file_okay=False,

@@ -218,13 +218,15 @@ class PartOptions:
             "--changed-since", help="Only packages that have changed since this commit, branch or tag.", metavar="REF"
         ),
     ] = None
-    everything: Annotated[bool, typer.Option("--all", help="Also what the defaults of packages.yml leave out.")] = False
+    everything: Annotated[bool, typer.Option("--all", help="Include what the defaults of packages.yml leave out.")] = (
+        False
+    )
     sample: Annotated[
         bool,
         typer.Option(
             "--sample",
-            help="Of each package and platform only the oldest combination and the usual one; with --changed-since, of"
-            " a torch that is new in compatibility.yml the three packages that cost least.",
+            help="Plan only the oldest and the usual combination of each package and platform; with --changed-since,"
+            " for a torch new in compatibility.yml, the three cheapest packages.",
         ),
     ] = False
 
@@ -263,7 +265,7 @@ class ChainOptions:
     ] = None
     continues: Annotated[
         str | None,
-        typer.Option("--continue", help="Continue with what this run left, with its filters.", metavar="N"),
+        typer.Option("--continue", help="Continue what this run left, with its filters.", metavar="N"),
     ] = None
 
     def record(self, releases: Store) -> LedgerRun | None:
@@ -308,7 +310,7 @@ class OutputOptions:
     wheels: Annotated[bool, typer.Option("--wheels", help="List what would be built.")] = False
     skips: Annotated[bool, typer.Option("--skips", help="List what would not be built, each with its reason.")] = False
     verbose: Annotated[
-        bool, typer.Option("-v", "--verbose", help="Compare estimates by code with measured builds, too.")
+        bool, typer.Option("-v", "--verbose", help="Also compare estimates by code with measured builds.")
     ] = False
     as_json: JsonOption = False
     matrix: Annotated[
@@ -331,7 +333,7 @@ def plan(
     store: StoreOption = DEFAULT_STORE,
     output: OutputOptions,
 ) -> None:
-    """Say what would be built, one line per package, and why the rest would not."""
+    """Show what would be built, one line per package, and why the rest is skipped."""
     configuration = config_at(config, check_ranges=True)
     releases = store_at(store)
     before = chain.record(releases)

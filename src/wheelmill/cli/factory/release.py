@@ -64,7 +64,7 @@ class GateOptions:
     gpu_certificates: Annotated[
         Path | None,
         typer.Option(
-            help="Folder with what the machine with a GPU wrote; by default what lies beside the wheels.",
+            help="Folder with the certificates of the GPU machine; by default that of the wheels.",
             metavar="DIR",
         ),
     ] = None
@@ -103,15 +103,15 @@ class PublicationOptions:
     run: Annotated[
         list[str] | None,
         typer.Option(
-            help="Instead of a folder: release what the jobs of this run built, group by group, and those of earlier "
-            "runs that the plan names.",
+            help="Instead of a folder: release the wheels of this run's jobs, group by group, and of the earlier runs"
+            " that the plan names.",
             metavar="ID",
         ),
     ] = None
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="After these minutes publish what has arrived, leave the rest and exit with 3.",
+            help="After these minutes, publish what has arrived, leave the rest and exit with 3.",
             metavar="N",
             min=0,
             callback=of_a_size,
@@ -120,7 +120,7 @@ class PublicationOptions:
     checksums: Annotated[
         Path | None,
         typer.Option(
-            help="Publish nothing; write checksums of the wheels that may be released, to be attested, to this file.",
+            help="Publish nothing; write the checksums of the releasable wheels to this file, to be attested.",
             metavar="FILE",
         ),
     ] = None
@@ -194,12 +194,10 @@ def publish(
 def ledger(
     *,
     store: StoreOption,
-    again: Annotated[
-        bool, typer.Option("--rebuild", help="Make it again from the existing tags and manifests.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--rebuild", help="Rebuild it from the existing tags and manifests.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what the ledger says about releases, failed builds and work in progress. Exits with 9 on findings."""
+    """Show the releases, failed builds and work in progress in the ledger. Exits with 9 on findings."""
     findings: list[str] = []
     releases = store_at(store, must_exist=True)
     if again:
@@ -255,7 +253,7 @@ def _show(state: LedgerState) -> None:
 
 
 def downloads(*, store: StoreOption, as_json: JsonOption = False) -> None:
-    """Ask how often each package was downloaded, and keep that in the ledger, for the pictures of the index."""
+    """Record the download count of each package in the ledger, for the charts of the index."""
     releases = store_at(store, must_exist=True)
     if not isinstance(releases, CountsDownloads):
         raise UsageError("downloads-not-counted", f"{store} does not count downloads", hint="github:OWNER/REPO does")
@@ -331,10 +329,10 @@ def drafts(
     store: StoreOption,
     *,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Remove those older than a day, unless somebody is publishing now.")
+        bool, typer.Option("--remove", help="Remove those older than a day, unless a publication is running.")
     ] = False,
 ) -> None:
-    """List what interrupted publications left, with its age: drafts, or a bucket's wheels that no release names."""
+    """List leftovers of interrupted publications, with their age: drafts, and wheels in a bucket without a release."""
     releases = store_at(store)
     with progress() as shown:
         left = releases.orphans(remove=remove, progress=shown)

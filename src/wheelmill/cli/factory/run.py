@@ -79,13 +79,15 @@ class GoalOptions:
         bool,
         typer.Option(
             "--sample",
-            help="Of each package one wheel for one GPU architecture, the newest that can be built here; into"
-            " DIR/sample, and never released.",
+            help="Build one wheel per package, the newest that can be built here, for one GPU architecture; into"
+            " DIR/sample, never released.",
         ),
     ] = False
     measure: Annotated[
         bool,
-        typer.Option("--measure", help="Compile everything again, and write what each package takes to packages.yml."),
+        typer.Option(
+            "--measure", help="Compile everything again, and write the seconds of each package to packages.yml."
+        ),
     ] = False
     output: Annotated[Path, typer.Option(help="Folder for wheels, releases and site.", metavar="DIR")] = Path("out")
 
@@ -101,7 +103,7 @@ def run(
     goal: GoalOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Plan, build, smoke, release and index: what is published already is not built again."""
+    """Plan, build, smoke, release and index. Published wheels are not built again."""
     from wheelmill import pipeline  # needs the factory extra
 
     wanted = where.narrow(filters.for_this_machine(projects))
@@ -249,7 +251,7 @@ def build(
     part: Annotated[
         str | None,
         typer.Option(
-            help="Compile only this part of the source, such as 2/4, into the compiler cache; this makes no wheel.",
+            help="Compile only this part of the source, such as 2/4, into the compiler cache, without making a wheel.",
             metavar="N/ALL",
         ),
     ] = None,

@@ -29,18 +29,20 @@ def smoke(
     store: Annotated[
         str | None,
         typer.Option(
-            help="Where to find wheels that these require: dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX.",
+            help="Store of the wheels that these require: dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX.",
             metavar="STORE",
             envvar="WHEELMILL_STORE",
         ),
     ] = None,
     gpu: Annotated[
         bool,
-        typer.Option("--gpu", help="Keep what this machine's GPU shows in WHEEL.gpu.json, beside the certificate."),
+        typer.Option(
+            "--gpu", help="Write the results of this machine's GPU to WHEEL.gpu.json, beside the certificate."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Examine wheels: their bytes first, then a clean installation and import. Exits with 5 on findings."""
+    """Test wheels: check their bytes, install and import them in a clean environment. Exits with 5 on findings."""
     suffix = GPU_SUFFIX if gpu else SUFFIX
     verdicts = _examine(wheels, environments_in(sandbox, config_at(config)), store, suffix)
     if as_json:

@@ -30,7 +30,9 @@ class RunOptions:
     run: Annotated[
         str | None,
         typer.Option(
-            help="Free what this run claimed in the ledger, and keep what it leaves.", metavar="N", callback=of_a_run
+            help="Free the claims of this run in the ledger, and record what it leaves.",
+            metavar="N",
+            callback=of_a_run,
         ),
     ] = None
     store: StoreOption = DEFAULT_STORE
@@ -55,7 +57,7 @@ def summary(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say in Markdown what the jobs of a plan built, what failed and how, and what is left."""
+    """Summarise the jobs of a plan in Markdown: what they built, what failed and how, and what is left."""
     from wheelmill.pipeline.summary import summary_of  # needs the factory extra
     from wheelmill.pipeline.summary_text import markdown_of, notice_of
 

@@ -43,7 +43,7 @@ def test_those_who_use_wheels_see_their_commands_first() -> None:
 def test_what_a_command_alone_has_stands_before_what_many_have() -> None:
     shown = sections("resolve", "--help")
     assert list(shown) == [
-        *("Arguments", "Options", "Target, detected where not given", "Where wheels are looked for"),
+        *("Arguments", "Options", "Target, detected where not given", "Sources of wheels"),
     ]
     assert "-h," in shown["Options"]
     assert "--torch" in shown["Target, detected where not given"]
