@@ -115,7 +115,7 @@ def _check_header(file: IO[bytes], member: zipfile.ZipInfo) -> None:
             "header-differs", f"{member.filename!r} has other sizes in its own header than in the list"
         )
     if _UNICODE_PATH in {*extra, *dict(_extras(member.extra))}:
-        raise UnreadableError("second-name", f"{member.filename!r} has a second name, in an extra field")
+        raise UnreadableError("second-name", f"{member.orig_filename!r} has a second name, in an extra field")
 
 
 def _extras(fields: bytes) -> Iterator[tuple[int, bytes]]:

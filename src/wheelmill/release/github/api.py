@@ -138,7 +138,8 @@ def _requester(repository: Repository, web: Web) -> Requester:
     class WebRequester(Requester):
         """Requester with connection classes of its own; others in this process keep theirs."""
 
-    http, https = (partial(_Connection, repository, web, scheme) for scheme in ("http", "https"))
+    # From Python 3.14 on, a partial in a class is a method: it would get the requester as an argument.
+    http, https = (staticmethod(partial(_Connection, repository, web, scheme)) for scheme in ("http", "https"))
     WebRequester.injectConnectionClasses(cast("Any", http), cast("Any", https))  # it only calls them
     return WebRequester(
         auth=Token(repository.token) if repository.token else None,
