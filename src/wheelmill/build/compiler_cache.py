@@ -74,8 +74,8 @@ class CompilerCache:
         """Count the objects from the cache and from the compiler since `reset_counts`."""
         printed = (line.split("\t") for line in self._ccache("--print-stats").splitlines())
         numbers = {name: int(number) for name, number in printed}
-        found = numbers["direct_cache_hit"] + numbers["preprocessed_cache_hit"]
-        return CacheCounts(found=found, compiled=numbers["cache_miss"] + numbers["recache"])
+        from_cache = numbers["direct_cache_hit"] + numbers["preprocessed_cache_hit"]
+        return CacheCounts(found=from_cache, compiled=numbers["cache_miss"] + numbers["recache"])
 
     def units(self) -> tuple[list[tuple[float, str]], int]:
         """Units that compile, each after the time of its start, the first one first; and the number of those done."""

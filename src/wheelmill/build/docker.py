@@ -197,17 +197,10 @@ class DockerBuilder:
     ) -> tuple[Path, PackageFolder, CompilerCache]:
         """Build a wheel; with a ``part``, the other units are empty objects, and the wheel is not repaired."""
         target, source, workspace, log = task.target, task.source, task.workspace, task.log
-        cell = target.cell
-        bases = self.images.of_cuda(cell.cuda)
+        cell, toolkit = target.cell, self.images.of_cuda(target.cell.cuda).toolkit
         with containers.claim_run() as run:
-            own = build_image(
-                str(self.images.manylinux.images[cell.platform]),
-                str(bases.devel),
-                str(self.compatibility.cuda[cell.cuda].host_gcc),
-            )
-            check_disks([own], task.progress, python=cell.python, torch=target.torch_release)
-            image = _with_system_packages(own.make(task.progress), target, task.progress)
-            task.progress.step(f"{cell.id}: preparing {describe(target, bases.toolkit)}")
+            image = self._make_image(target, task.progress)
+            task.progress.step(f"{cell.id}: preparing {describe(target, toolkit)}")
             folder = PackageFolder(directory=workspace / "packages", python=cell.python, platform=cell.platform)
             packages = install_packages(target, folder, workspace, log=log)
             parallelism = parallelism_for(
@@ -216,7 +209,7 @@ class DockerBuilder:
                 cores=self.limits.cpus,
                 memory=self.limits.memory,
             )
-            cache = self._cache(target, bases.toolkit, workspace)
+            cache = self._cache(target, toolkit, workspace)
             variables = {
                 **cache.variables(_CACHE, _COMPILERS),
                 **variables_of(target, parallelism, packages=PACKAGES, toolkit=_CUDA_HOME),
@@ -243,6 +236,14 @@ class DockerBuilder:
             finally:
                 _restore_owner(cache.folder, image, run)
         return wheel, packages, cache
+
+    def _make_image(self, target: BuildTarget, progress: Progress) -> str:
+        """Make the image of a target's build, if the disks have room for it."""
+        cell = target.cell
+        devel, host_gcc = self.images.of_cuda(cell.cuda).devel, self.compatibility.cuda[cell.cuda].host_gcc
+        own = build_image(str(self.images.manylinux.images[cell.platform]), str(devel), str(host_gcc))
+        check_disks([own], progress, python=cell.python, torch=target.torch_release)
+        return _with_system_packages(own.make(progress), target, progress)
 
     def _cache(self, target: BuildTarget, toolkit: str, workspace: Path) -> CompilerCache:
         """Open the compiler cache of a target's group, with the path of Python's headers in the image."""

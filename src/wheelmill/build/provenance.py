@@ -202,12 +202,12 @@ def known_failures(
     ``place_of`` returns the place where a target would be compiled; None takes failures of any place and policy.
     ``policy`` is the platform policy that wheels would be repaired for.
     """
-    found = failures if place_of else {failure.target: failure for failure in failures.values()}
-    suspects = {failure.id for failure in found.values()}  # hashing takes time, and runs the machine's compilers
+    known = failures if place_of else {failure.target: failure for failure in failures.values()}
+    suspects = {failure.id for failure in known.values()}  # hashing takes time, and runs the machine's compilers
 
     def failure_of(target: BuildTarget) -> KnownFailure | None:
         if target.cell.id not in suspects:
             return None
-        return found.get(identity_of(inputs_of(target, place_of and place_of(target), policy)))
+        return known.get(identity_of(inputs_of(target, place_of and place_of(target), policy)))
 
     return failure_of

@@ -26,8 +26,7 @@ from wheelmill.wheel.torch_symbols import TABLE, TableSummary
 def contradictions(config: Config, folder: Path) -> tuple[str, ...]:
     """Name every contradiction between the files of a folder; a file that it lacks ships with wheelmill.
 
-    Raises:
-        UnreadableError: the table of torch's symbols cannot be read.
+    Raises UnreadableError if the table of torch's symbols cannot be read.
     """
     return (*_of_facts(config, folder), *_of_sources(folder / SOURCES))
 

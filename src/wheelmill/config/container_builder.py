@@ -24,8 +24,7 @@ IMAGES: Final = "pinned_docker_images.cfg"
 def installed_builder() -> ContainerBuilder | None:
     """Read the tables of the installed cibuildwheel; None without the factory extra.
 
-    Raises:
-        UnreadableError: they have another form.
+    Raises UnreadableError if they have another form.
     """
     try:
         resources = files("cibuildwheel").joinpath("resources")

@@ -24,11 +24,11 @@ from wheelmill.config.model.package import Packages
 from wheelmill.config.model.package_parts import DEFAULT_ARCHITECTURES
 from wheelmill.config.package_fields import ISOLATED
 from wheelmill.config.pyproject import PYPROJECT, Pyproject
-from wheelmill.config.tags import pushed_tag, tagged_version, versions_of_tag
 from wheelmill.config.yaml import adapter_of, faults_at, read_file
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import ProjectName, ProjectVersion
 from wheelmill.system import own_installation
+from wheelmill.system.git import pushed_tag, tagged_version, versions_of_tag
 from wheelmill.system.records import plain_of
 
 PACKAGES: Final = "packages.yml"
@@ -51,10 +51,7 @@ def load_config(place: Path, *, check_ranges: bool = False) -> Config:
     removes nothing. ``compatibility.yml`` and ``images.yml`` ship with wheelmill; a folder may have its own.
 
     `check_ranges` makes an empty range a fault. Only commands that plan wheels set it: others go on, such as the one
-    that adds the release for the range.
-
-    Raises:
-        ConfigurationError: with every fault of every file.
+    that adds the release for the range. Raises ConfigurationError with every fault of every file.
     """
     file, facts = (place, own_installation.CONFIG) if is_file_of_packages(place) else (place / PACKAGES, place)
     faults: list[str] = []
@@ -143,7 +140,7 @@ def _versions_of_folders(packages: Packages, file: Path, *, own: bool) -> Mappin
     """
     versions: dict[ProjectName, ProjectVersion] = {}
     planned: dict[ProjectName, tuple[ProjectVersion, ...]] = {}
-    found: list[tuple[KeyPath, str]] = []
+    faults: list[tuple[KeyPath, str]] = []
     for name, entry in packages.packages.items():
         if not isinstance(entry.source, Path):
             continue
@@ -151,11 +148,11 @@ def _versions_of_folders(packages: Packages, file: Path, *, own: bool) -> Mappin
             try:
                 version = _version_of_folder(entry.source, by_tags=own)
             except UsageError as error:
-                found.append((("packages", name, "source"), str(error)))
+                faults.append((("packages", name, "source"), str(error)))
                 continue
             if version is None:
                 message = f"is required: neither its {PYPROJECT} nor a tag says a version"
-                found.append((("packages", name, "versions"), message))
+                faults.append((("packages", name, "versions"), message))
                 continue
             versions[name] = version
         planned[name] = entry.versions if isinstance(entry.versions, tuple) else (versions[name],)
@@ -163,9 +160,9 @@ def _versions_of_folders(packages: Packages, file: Path, *, own: bool) -> Mappin
     if tagged and planned and not any(version in each for each in planned.values() for version in tagged):
         for name, others in planned.items():
             message = f"is {', '.join(map(str, others))}, and the tag {pushed_tag()} is of {tagged[-1]}"
-            found.append((("packages", name, "versions"), message))
-    if found:
-        raise ConfigurationError(faults_at(file, found))
+            faults.append((("packages", name, "versions"), message))
+    if faults:
+        raise ConfigurationError(faults_at(file, faults))
     return versions
 
 

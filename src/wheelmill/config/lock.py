@@ -43,8 +43,7 @@ from wheelmill.system.folders import temporary_folder
 from wheelmill.system.git import fetch_commit, find_commit
 from wheelmill.system.records import plain_of
 from wheelmill.web.pages import Link
-from wheelmill.wheel.metadata import read_fields
-from wheelmill.wheel.requirements import is_bound
+from wheelmill.wheel.metadata import is_bound, read_fields
 
 OLDEST_PYTHON: Final = "3.9"
 """The oldest Python that requirements are locked for."""
@@ -163,10 +162,10 @@ def lock_packages(config: Config, projects: Collection[ProjectName], *, upgrade:
     for name in wanted:
         package = config.packages[name]
         try:
-            found = _looked_up(package, {} if upgrade else sources[name])
+            looked_up = _looked_up(package, {} if upgrade else sources[name])
             kept = None if upgrade else requirements.get(name)
-            requirements[name] = locked_requirements(package, found.values(), kept)
-            sources[name] = found
+            requirements[name] = locked_requirements(package, looked_up.values(), kept)
+            sources[name] = looked_up
         except WheelmillError as error:  # the other packages do not depend on it
             failures[name] = error
     lock = Lock(
@@ -254,8 +253,7 @@ def _sdists(package: Package, versions: list[ProjectVersion]) -> Sources:
 def sdists_in(versions: SpecifierSet, project: ProjectName) -> Sources:
     """Return every final release in a range, and pre-releases if the range names one.
 
-    Raises:
-        UsageError: the package index has none.
+    Raises UsageError if the package index has none.
     """
     offered, yanked = offered_sdists(project)
     chosen = versions.filter(offered, prereleases=bool(versions.prereleases))

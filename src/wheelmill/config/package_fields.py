@@ -28,10 +28,7 @@ _WORD: Final = re.compile(r"[^\s\"'\\]+")
 """One word for nvcc, and for a shell that reads it from a variable."""
 _FLAGS_WITH_KEYS: Final = {
     "compress-mode": "compress",
-    **dict.fromkeys(
-        ("gencode", "generate-code", "arch", "gpu-architecture", "code", "gpu-code"),
-        "architectures",
-    ),
+    **dict.fromkeys(("gencode", "generate-code", "arch", "gpu-architecture", "code", "gpu-code"), "architectures"),
 }
 """Flags of nvcc that have a key of their own."""
 

@@ -212,25 +212,21 @@ def adapter_of(model: type[Record]) -> TypeAdapter[Record]:
 
 
 def read_file(path: Path, model: type[File]) -> File:
-    """Read one YAML file as a model.
-
-    Raises:
-        ConfigurationError: with every fault, in the order of the file.
-    """
+    """Read one YAML file as a model. Raises ConfigurationError with every fault, in the order of the file."""
     document = read_document(path)
-    file, found = validate(document.content, model, path.parent)
+    file, faults = validate(document.content, model, path.parent)
     if file is None:
-        raise ConfigurationError(_phrase(document, found))
+        raise ConfigurationError(_phrase(document, faults))
     return file
 
 
-def faults_at(path: Path, found: list[tuple[KeyPath, str]]) -> tuple[str, ...]:
+def faults_at(path: Path, faults: list[tuple[KeyPath, str]]) -> tuple[str, ...]:
     """Format faults of this file that only another file reveals, in the order of this file."""
-    return _phrase(read_document(path), found) if found else ()
+    return _phrase(read_document(path), faults) if faults else ()
 
 
-def _phrase(document: YamlDocument, found: list[tuple[KeyPath, str]]) -> tuple[str, ...]:
-    in_order = sorted(found, key=lambda fault: document.position_of(fault[0]))
+def _phrase(document: YamlDocument, faults: list[tuple[KeyPath, str]]) -> tuple[str, ...]:
+    in_order = sorted(faults, key=lambda fault: document.position_of(fault[0]))
     return tuple(document.fault(*fault) for fault in in_order)
 
 
@@ -243,8 +239,8 @@ def validate(content: object, model: type[File], folder: Path) -> tuple[File | N
         file = adapter_of(model).validate_python(content, context=folder)
     except ValidationError as error:
         return None, [_explain(problem, model) for problem in error.errors()]
-    found = list(file.contradictions())
-    return None if found else file, found
+    faults = list(file.contradictions())
+    return None if faults else file, faults
 
 
 def _explain(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:

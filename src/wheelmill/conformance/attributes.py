@@ -253,9 +253,9 @@ def check_sidecar(file: ExaminedFile) -> Iterator[Violation]:
             yield SIDECAR.violation(url, f"the METADATA of {link.filename} {sidecar.failure}")
             return
         if is_hash(name, digest):
-            found = hashlib.new(name, sidecar.content, usedforsecurity=False).hexdigest()
-            if found != digest.lower():
-                yield SIDECAR_HASH.violation(url, f"METADATA has {name} {found}; {file.page} says {digest}")
+            actual = hashlib.new(name, sidecar.content, usedforsecurity=False).hexdigest()
+            if actual != digest.lower():
+                yield SIDECAR_HASH.violation(url, f"METADATA has {name} {actual}; {file.page} says {digest}")
                 return
         if file.metadata is not None and file.metadata != sidecar.content:
             yield SAME_METADATA.violation(url, f"differs from METADATA in {link.filename}")

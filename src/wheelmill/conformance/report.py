@@ -166,14 +166,14 @@ def _quote(text: str) -> str:
 
 def junit_of(report: ConformanceReport) -> str:
     """Write a report as an XML document; a broken rule is a failed test case, even if installers cope."""
-    found = {rule: list(of_rule) for rule, of_rule in groupby(findings_of(report.violations), attrgetter("rule"))}
-    counts = {"name": "wheelmill index check", "tests": str(len(RULES)), "failures": str(len(found)), "errors": "0"}
+    by_rule = {rule: list(of_rule) for rule, of_rule in groupby(findings_of(report.violations), attrgetter("rule"))}
+    counts = {"name": "wheelmill index check", "tests": str(len(RULES)), "failures": str(len(by_rule)), "errors": "0"}
     suites = ET.Element("testsuites", counts)
     suite = ET.SubElement(suites, "testsuite", counts | {"skipped": "0"})
     for rule in RULES:
         case = ET.SubElement(suite, "testcase", classname=rule.pep, name=f"{rule.number} {rule.text}")
-        if rule in found:
-            _fail(case, rule, found[rule])
+        if rule in by_rule:
+            _fail(case, rule, by_rule[rule])
     if report.observations:
         observed = (f"{it.topic}: {it.url}: {it.message}" for it in report.observations)
         ET.SubElement(suite, "system-out").text = "\n".join(map(legible, observed))

@@ -62,7 +62,6 @@ class Rule:
     number: str
     """The PEP and a count: ``658.2``; ``wheelmill.1`` for one of our own. A number never changes its meaning."""
     text: str
-    """The rule itself."""
     section: str
     """The heading that it stands under in the PEP."""
     pip: Effect

@@ -42,10 +42,7 @@ PROJECT: Final = rule(
     "503.2", "Every listed project has a page.", _NOTHING, fails("the package was not found in the package registry")
 )
 HTML5: Final = rule(
-    "503.3",
-    "A page is valid HTML5: it begins with <!DOCTYPE html>.",
-    installs("has ignored it since 22.2"),
-    IGNORES,
+    "503.3", "A page is valid HTML5: it begins with <!DOCTYPE html>.", installs("has ignored it since 22.2"), IGNORES
 )
 LIST_ENTRY: Final = rule(
     "503.4", "A link of the project list leads to /<normalized name>/, and its text is the project's name.", _UNREAD
@@ -282,10 +279,7 @@ SHAPE: Final = rule(
 )
 NAME: Final = rule("691.3", "name is the normalized name of the project.", IGNORES, section="Project Detail")
 SAME_PROJECTS: Final = rule(
-    "691.4",
-    "The project list is the same in HTML and JSON.",
-    _UNREAD,
-    section="Version + Format Selection",
+    "691.4", "The project list is the same in HTML and JSON.", _UNREAD, section="Version + Format Selection"
 )
 SAME_FILES: Final = rule(
     "691.5",

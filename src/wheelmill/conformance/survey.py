@@ -224,9 +224,9 @@ class IndexSurvey:
     def _examine(self, files: Sequence[_Listed]) -> Iterator[tuple[ExaminedFile, list[Violation]]]:
         """Files and their violations."""
         examined = in_turn(self._file, files, at_once=self.fetcher.politeness.connections)
-        for number, found in enumerate(examined, start=1):
+        for number, outcome in enumerate(examined, start=1):
             self.progress.line(f"{number} of {number_of(len(files), 'file')}")
-            yield found
+            yield outcome
 
     def _file(self, listed: _Listed) -> tuple[ExaminedFile, list[Violation]]:
         url, (link, page) = listed
@@ -282,19 +282,13 @@ def check_url(
 
 
 def check_folder(
-    directory: Path,
-    *,
-    projects: Sequence[ProjectName] = (),
-    everything: bool = False,
-    progress: Progress = QUIET,
+    directory: Path, *, projects: Sequence[ProjectName] = (), everything: bool = False, progress: Progress = QUIET
 ) -> ConformanceReport:
     """Check every index in a folder, as a static host would serve it.
 
     The folder is a site, the one above a site and its releases, or that of a project list. With `projects`, it is a
-    site or the folder that theirs are in. The other arguments are those of `check_url`.
-
-    Raises:
-        SiteError: it holds no index.
+    site or the folder that theirs are in. The other arguments are those of `check_url`. Raises SiteError if it holds no
+    index.
     """
     root = root_of(directory).resolve()
     simple = directory / "simple"

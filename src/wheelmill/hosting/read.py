@@ -109,7 +109,7 @@ class Answers:
 
     def all(self, path: str, *, within: str | None = None) -> list[JsonObject]:
         """Read a list of objects page after page; `within` is its key if the answer is an object."""
-        found: list[JsonObject] = []
+        objects: list[JsonObject] = []
         for answer in self._calls.pages(f"reading {path}", f"{path}?per_page=100"):
             entries = answer if within is None else answer.get(within) if isinstance(answer, dict) else None
             if not isinstance(entries, list):
@@ -118,10 +118,10 @@ class Answers:
                 )
             if not entries:
                 break
-            found += (JsonObject.of(path, entry) for entry in entries)
-            if len(found) > _MOST:
+            objects += (JsonObject.of(path, entry) for entry in entries)
+            if len(objects) > _MOST:
                 raise NetworkError("answer-too-long", f"reading {path}: there are more than {_MOST}")
-        return found
+        return objects
 
 
 def _setting(what: str, needs: str) -> Callable[[Callable[[Any], Value]], cached_property[Value | Unseen]]:

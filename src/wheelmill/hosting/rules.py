@@ -211,11 +211,7 @@ def check_token(settings: Settings) -> Judgement:
         yield wrong(SettingCode.NO_PULL_REQUESTS, "workflows may not open pull requests", command)
 
 
-_APPROVALS: Final = (
-    "first_time_contributors_new_to_github",
-    "first_time_contributors",
-    "all_external_contributors",
-)
+_APPROVALS: Final = ("first_time_contributors_new_to_github", "first_time_contributors", "all_external_contributors")
 """The pull requests that wait for approval, fewest first."""
 
 

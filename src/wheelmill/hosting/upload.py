@@ -65,13 +65,13 @@ def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
     etag, content = bucket.read(_RECORD)
     before = record_from(content, UploadedSite, source=f"{bucket}/{_RECORD}").keys if content else ()
     etag = _write_record(bucket, {*before, *paths}, etag)
-    there = {key: found for top in sorted(set(map(_top_of, paths))) for key, found in bucket.keys(top)}
+    there = {key: tag for top in sorted(set(map(_top_of, paths))) for key, tag in bucket.keys(top)}
     differing = [key for key, path in paths.items() if there.get(key) != _etag_of(_content_of(key, path))]
     progress.step(f"sending {len(differing)} of {number_of(len(paths), 'object')} to {bucket}")
     for sent in begin(partial(_send, bucket, paths), differing, threads=_AT_ONCE):
         sent.result()
     listed = ((key, bucket.find(key)) for key in sorted({*before} - paths.keys()))
-    gone = [key for key, found in listed if found and found.owner == quote(str(bucket))]
+    gone = [key for key, known in listed if known and known.owner == quote(str(bucket))]
     for key in gone:
         bucket.remove(key)
     _write_record(bucket, paths, etag)

@@ -93,9 +93,7 @@ class VirtualEnvironment:
     def evaluate(self, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
         """Run wheelmill's own Python code in the environment and parse the JSON of its last printed line."""
         printed = process.run(
-            [self.python, "-I", "-c", code, *arguments],
-            cwd=self.directory,
-            env=process.environment_for_foreign_code(),
+            [self.python, "-I", "-c", code, *arguments], cwd=self.directory, env=process.environment_for_foreign_code()
         )
         return json.loads(printed.splitlines()[-1])
 
@@ -156,8 +154,8 @@ class PackageFolder:
 
     def distributions(self) -> dict[str, str]:
         """Return the version of every installed project by name."""
-        found = importlib.metadata.distributions(path=[str(self.directory)])
-        return dict(sorted((canonicalize_name(each.metadata["Name"]), each.version) for each in found))
+        installed = importlib.metadata.distributions(path=[str(self.directory)])
+        return dict(sorted((canonicalize_name(each.metadata["Name"]), each.version) for each in installed))
 
     def _install(self, *arguments: str | Path, log: Path | None) -> None:
         target = ("--only-binary", ":all:", "--target", self.directory)

@@ -258,12 +258,12 @@ def unpack_sdist(archive: Path, destination: Path) -> Path:
         if isinstance(error, UnreadableError):
             raise
         raise UnreadableError("sdist-unreadable", f"{archive.name} cannot be unpacked: {error}") from None
-    found = list(destination.iterdir())
-    if len(found) != 1 or not found[0].is_dir():
+    unpacked = list(destination.iterdir())
+    if len(unpacked) != 1 or not unpacked[0].is_dir():
         raise UnreadableError(
             "sdist-shape", f"{archive.name} does not hold one folder and nothing else, as PEP 517 wants it"
         )
-    return found[0]
+    return unpacked[0]
 
 
 class _Member(tarfile.TarInfo):

@@ -21,17 +21,16 @@ _VARIABLE: Final = re.compile(r"\$\{[A-Z0-9_]+\}")
 def requirements_line(text: str, *options: str) -> str:
     """Write a requirement (PEP 508) with its options, or an option alone.
 
-    Raises:
-        UsageError: pip would read another requirement, or take a part for an option, a comment or a variable.
+    Raises UsageError if pip would read another requirement, or take a part for an option, a comment or a variable.
     """
     line = _JOINT.join(filter(None, (text, *options)))
     try:
         is_true = _read(line) == (text, [word for each in options for word in each.split(" ", 1)])
         if text:
             name, semicolon, marker = text.partition(";")  # as pip splits it, also within a URL
-            found = read_requirement(f"{name.strip()} {semicolon}{marker}")
-            urlsplit(found.url or "")
-            is_true = is_true and found == read_requirement(text)
+            requirement = read_requirement(f"{name.strip()} {semicolon}{marker}")
+            urlsplit(requirement.url or "")
+            is_true = is_true and requirement == read_requirement(text)
     except ValueError:
         is_true = False
     if not is_true:

@@ -16,7 +16,7 @@ from wheelmill.errors import InstallError, IntegrityError, NetworkError, Process
 from wheelmill.installers.package_index import UV_CONFIG_FILE, configured_index, index_only_variables, uv_index_settings
 from wheelmill.system import process
 from wheelmill.system.folders import temporary_folder
-from wheelmill.system.programs import find_program
+from wheelmill.system.process import find_program
 from wheelmill.system.progress import Progress
 from wheelmill.web.credentials import (
     Credential,

@@ -25,7 +25,7 @@ from wheelmill.system.folders import remove_tree, temporary_folder
 from wheelmill.system.progress import Progress
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.archive import open_archive
-from wheelmill.wheel.attestation import MAX_BUNDLE, WHEELS_WORKFLOW, Attested, Signer, verify_bundles
+from wheelmill.wheel.attestation import MAX_BUNDLE, Attested, Signer, verify_bundles
 from wheelmill.wheel.metadata import dist_info_of, metadata_bytes
 from wheelmill.wheel.name import VariantWheelName
 from wheelmill.wheel.record import check_record
@@ -54,11 +54,10 @@ def _write_checksums(path: Path, subjects: Iterable[tuple[str, Sha256]]) -> None
 def attested_in(directory: Path, signer: Signer) -> Attested:
     """Verify the attestations beside delivered wheels, in files ``*.jsonl``.
 
-    Raises:
-        UsageError: this machine lacks what verifying takes.
+    Raises UsageError if this machine lacks what verifying takes.
     """
     paths = (path for path in delivered_in(directory, "jsonl") if path.is_file() and path.stat().st_size <= MAX_BUNDLE)
-    return verify_bundles((path.read_bytes() for path in paths), signer, WHEELS_WORKFLOW)
+    return verify_bundles((path.read_bytes() for path in paths), signer)
 
 
 def attested_part(
@@ -69,7 +68,7 @@ def attested_part(
     An account with write access to the release may have forged the manifest. ``bundles`` are the attestations of the
     release, empty if it has none.
     """
-    files = verify_bundles([bundles], signer, WHEELS_WORKFLOW).files
+    files = verify_bundles([bundles], signer).files
     wheels = []
     for entry in manifest.wheels:
         subjects = (entry.filename, entry.sha256), (entry.filename + SIDECAR_SUFFIX, entry.metadata_sha256)
@@ -138,10 +137,8 @@ def release_deliveries(
     """Publish the wheels that their gates admit.
 
     A delivery is on disk until the next one is asked for. ``attestation`` is the address of the attestation of all
-    these wheels. No more wheels are taken after ``until``, in seconds since the epoch.
-
-    Raises:
-        ReleaseError: the store cannot be read or written.
+    these wheels. No more wheels are taken after ``until``, in seconds since the epoch. Raises ReleaseError if the store
+    cannot be read or written.
     """
     refused: list[RefusedWheel] = []
 
@@ -156,10 +153,7 @@ def release_deliveries(
 
 
 def deliveries_of_runs(
-    artifacts: JobArtifacts,
-    plan: MatrixPlan,
-    gate_of: Callable[[Path, MatrixPlan], Gate],
-    progress: Progress,
+    artifacts: JobArtifacts, plan: MatrixPlan, gate_of: Callable[[Path, MatrixPlan], Gate], progress: Progress
 ) -> Iterator[Delivery]:
     """Download the artifacts of a plan's jobs, one group at a time to save disk space.
 

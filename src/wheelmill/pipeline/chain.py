@@ -37,18 +37,11 @@ def begin_run(
     *,
     is_over: Callable[[str], bool | None],
 ) -> Plan:
-    """Plan a run and claim what it builds, so that no other run builds the same.
+    """Plan a run and claim what it builds, also the groups for a later run, so that no other run builds the same.
 
     ``run`` is the number from the host. The groups of ``record``, the work to continue, are found here.
     ``plan_without`` makes the plan without claimed groups, given a skip of each that names its run. ``is_over`` returns
-    whether another run has ended; None if that is unknown.
-
-    Returns:
-        The plan whose groups this run has claimed, those for a later run too.
-
-    Raises:
-        NetworkError: the ledger cannot be read now.
-        ReleaseError: the ledger cannot be written to.
+    whether another run has ended; None if that is unknown. Raises what `Ledger.change` does.
     """
     made: list[Plan] = []
 
@@ -116,11 +109,7 @@ def end_run(
     """End the claims of a run, and record its failures and remaining work.
 
     ``outcomes`` are by group name. ``failures`` are builds that would fail in the same way again, by the hash of their
-    inputs. ``listed`` is true if the index has everything that is released.
-
-    Raises:
-        NetworkError: the ledger cannot be read now.
-        ReleaseError: the ledger cannot be written to.
+    inputs. ``listed`` is true if the index has everything that is released. Raises what `Ledger.change` does.
     """
     record = ledger.read().work.runs.get(run)
     ends: list[RunEnd] = []

@@ -36,7 +36,6 @@ class PlannedGroup:
     pythons: str
     """The Pythons of its wheels, separated by commas."""
     wheels: int
-    """The number of its wheels."""
     run: str = ""
     """The run that built them already, so that they only have to be released; empty if they are yet to be built."""
 
@@ -78,19 +77,14 @@ class MatrixPlan:
     def targets(self, config: Config) -> tuple[BuildTarget, ...]:
         """Plan the same groups again, from the configuration of the same commit.
 
-        Raises:
-            UsageError: the configuration has no such group.
+        Raises UsageError if the configuration has no such group.
         """
         plans = (make_plan(config, group.filters, published={}) for group in self.groups)
         return tuple(itertools.chain.from_iterable(plan.targets for plan in plans))
 
 
 def read_plan(path: Path) -> MatrixPlan:
-    """Read a file with the output of ``wheelmill plan --matrix``.
-
-    Raises:
-        IntegrityError: it is no such file.
-    """
+    """Read a file with the output of ``wheelmill plan --matrix``. Raises IntegrityError if it is no such file."""
     return read_record(path, MatrixPlan)
 
 

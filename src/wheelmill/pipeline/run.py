@@ -38,7 +38,7 @@ from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 from wheelmill.names import TORCH, ReleaseTag, Sha256
 from wheelmill.pipeline.site import Stores, build_index, catalogue_of
-from wheelmill.plan.targets import BuildTarget, Cell, KnownFailure, Plan
+from wheelmill.plan.targets import BuildTarget, Cell, KnownFailure, Plan, Skip
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import assign_build_number, publish
@@ -88,8 +88,8 @@ def move_wheel(wheel: TestedWheel, folder: Path) -> TestedWheel:
     """Move a wheel and the records beside it; the wheel last, so that it never lies in the folder without them."""
     folder.mkdir(parents=True, exist_ok=True)
     path = wheel.file.path
-    for each in (provenance_path(path), certificate_path(path), path):
-        shutil.move(each, folder / each.name)
+    for file in (provenance_path(path), certificate_path(path), path):
+        shutil.move(file, folder / file.name)
     return replace(wheel, file=replace(wheel.file, path=folder / path.name))
 
 
@@ -184,7 +184,6 @@ class Factory:
     output: Path
     """Gets ``built``, ``wheels`` with those of them that passed, and ``site``."""
     progress: Progress
-    """Told of every stage."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +233,7 @@ def run(
         published=hashes,
         available=released_wheels(state, factory.store),
         kept={} if force else kept_wheels(hashes, (factory.output / "wheels", factory.output / "built")),
-        failures=_failures_before(plan),
+        failures=[_failed_before(skip) for skip in plan.skips if skip.failure],
     )
     left = list(plan.targets)
     try:
@@ -378,10 +377,5 @@ class _Run:
         return tuple(manifest.tag for manifest in publication.releases)
 
 
-def _failures_before(plan: Plan) -> list[RunFailure]:
-    """Return the builds that a plan skips because they failed before."""
-    skips = (skip for skip in plan.skips if skip.failure)
-    return [
-        RunFailure(id=skip.cell.id, error=BuildError("not-buildable", f"{skip.cell.id} {skip.reason}"))
-        for skip in skips
-    ]
+def _failed_before(skip: Skip) -> RunFailure:
+    return RunFailure(id=skip.cell.id, error=BuildError("not-buildable", f"{skip.cell.id} {skip.reason}"))

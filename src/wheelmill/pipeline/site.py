@@ -55,7 +55,6 @@ class Stores:
     """Stores of a site's wheels, and the rules for listing them."""
 
     store: Store
-    """The store with the releases."""
     base_url: str
     """URL above the folders of the releases; absolute, or relative to the root of the site."""
     listing: Listing
@@ -65,7 +64,6 @@ class Stores:
     mirrors: Sequence[Mirror] = ()
     """Stores with copies of the wheels; links lead to the first one that has a copy."""
     variants: Mirror | None = None
-    """The store with variants of the wheels."""
     read_deployed: ReadDeployed = lambda _read: Deployed()
     """Reads the deployed site: no wheel of it may change or vanish, and a release whose manifest cannot be read stays
     listed as it is there."""
@@ -76,8 +74,8 @@ class Stores:
         """Read every release, and list its wheels; for errors and arguments, see `build_index`."""
         known, shared = self.store.ledger.summary().manifests, Shared()
         faulty: dict[ReleaseTag, str] = {}
-        found = every_manifest(self.store, known, warn, faulty.__setitem__)
-        manifests = [shared.release(manifest) for manifest in progress.count(found, "manifests read")]
+        read_manifests = every_manifest(self.store, known, warn, faulty.__setitem__)
+        manifests = [shared.release(manifest) for manifest in progress.count(read_manifests, "manifests read")]
         read = {manifest.tag for manifest in manifests}
         deployed = self.read_deployed(manifests)
         kept = [manifest for manifest in deployed.unread if self.store.is_published(manifest.tag)]
@@ -114,7 +112,7 @@ class Stores:
         if self.variants is None:
             return ()
         store, base_url = self.variants.store, self.variants.base_url
-        manifests = [*every_manifest(store, store.ledger.summary().manifests, warn, lambda _tag, faults: warn(faults))]
+        manifests = [*every_manifest(store, store.ledger.summary().manifests, warn)]
         if self.signer:
             attested = {file.sha256 for files in site.files.values() for file in files}
             manifests = [derived_part(each, store, attested, warn) for each in manifests]

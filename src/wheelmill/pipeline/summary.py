@@ -150,10 +150,7 @@ def summary_of(plan: Path, reports: Path, published: Published | None = None) ->
     """Compare a plan with the reports of its jobs, and with what is published.
 
     ``reports`` has the output of ``wheelmill run --json``, a file ``GROUP.json`` for each group. ``published`` is None
-    if nothing was to be released.
-
-    Raises:
-        IntegrityError: ``plan`` is not the output of ``wheelmill plan --matrix``.
+    if nothing was to be released. Raises IntegrityError if ``plan`` is not the output of ``wheelmill plan --matrix``.
     """
     planned = read_plan(plan)
     outcomes = (_outcome_of(each, _report_at(reports / f"{each.group}.json"), published) for each in planned.groups)
@@ -167,8 +164,8 @@ def _outcome_of(group: PlannedGroup, report: JobReport | None, published: Publis
         wheels = (ReportedWheel(ok=True, file=name, sha256=sha256) for name, sha256 in built.wheels.items())
         report = JobReport(wheels=tuple(wheels))
     passed = report.passed if report else {}
-    found = {name: published.wheels[name] for name in passed if name in published.wheels}
-    released = {name: tag for name, (sha256, tag) in found.items() if sha256 == passed[name]}
+    listed = {name: published.wheels[name] for name in passed if name in published.wheels}
+    released = {name: tag for name, (sha256, tag) in listed.items() if sha256 == passed[name]}
     refused = tuple(each for each in published.refused if each.filename in passed and each.filename not in released)
     return GroupOutcome(group=group, report=report, released=released, refused=refused)
 

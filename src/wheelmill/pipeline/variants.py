@@ -73,8 +73,8 @@ def publish_variants(
         )
     plain = _newest_builds(_plain_wheels(store, projects, warn))
     oldest: dict[object, CudaVersion] = {}
-    for each in plain:
-        oldest[each.same_but_cuda] = min(each.cuda, oldest.get(each.same_but_cuda, each.cuda))
+    for own in plain:
+        oldest[own.same_but_cuda] = min(own.cuda, oldest.get(own.same_but_cuda, own.cuda))
     wanted = [
         replace(each, variants=_lacking(each, there, warn, is_null=oldest[each.same_but_cuda] == each.cuda))
         for each in plain
@@ -87,10 +87,7 @@ def publish_variants(
 
 def _plain_wheels(store: Store, projects: Collection[ProjectName], warn: Callable[[str], None]) -> Iterator[_Plain]:
     """Yield those for releases of torch: candidates of torch have trees of their own, and no drivers that choose."""
-    manifests = every_manifest(
-        store, store.ledger.summary().manifests, warn, lambda tag, faults: warn(f"{tag}: {faults}")
-    )
-    for manifest in manifests:
+    for manifest in every_manifest(store, store.ledger.summary().manifests, warn):
         for entry in manifest.wheels:
             name = WheelName.parse(entry.filename)
             label = Label.parse(name.version.local or "")

@@ -1,21 +1,22 @@
 """Groups, shards and estimates: the division of targets among jobs, and the expected cost.
 
 Cells of a group differ only in Python and share a job and its compiler cache. Groups of a shard are one matrix of jobs,
-whose wheels are released together. Costs come from published wheels, else from package entries, else from the source.
+whose wheels are released together. Costs come from published wheels, else from package entries, else from the source:
+the time to compile its code is fitted to measured builds, whose conditions are in docs/performance.md.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
+from statistics import geometric_mean, mean, median
 from typing import Final, TypeVar
 
-from wheelmill.config.model import MAX_JOBS, LockedCommit, LockedSdist, SourceCode
+from wheelmill.config.model import MAX_JOBS, Config, LockedCommit, LockedSdist, SourceCode
 from wheelmill.names import ProjectName
-from wheelmill.plan import code_cost
 from wheelmill.plan.targets import BuildTarget, Cell, PastBuilds, Plan, Skip
 from wheelmill.wheel.platforms import PLATFORMS
 
@@ -56,7 +57,7 @@ class Group:
 
     def seconds_of(self, first: float) -> float:
         """Return the seconds for all its wheels in one job, given those of the first."""
-        return first * (1 + code_cost.further_python(self.code) * (len(self.targets) - 1))
+        return first * (1 + further_python(self.code) * (len(self.targets) - 1))
 
     @property
     def code(self) -> SourceCode | None:
@@ -173,6 +174,61 @@ def divide(items: Iterable[Item], load_of: Callable[[Item], Load], limit: Load) 
     return tuple(divided)
 
 
+# fmt: off
+_BUILDS: Final = {
+    "causal-conv1d": (4, 279), "chamferdist": (3, 394), "diso": (3, 198), "flash-attn": (132, 12_240),
+    "grouped-gemm": (2, 439), "mamba-ssm": (10, 1818), "nerfacc": (5, 470), "nv-grouped-gemm": (4, 830),
+    "pycuda": (1, 212), "spatial-correlation-sampler": (3, 221), "torch-cluster": (16, 2999),
+    "torch-scatter": (7, 1136), "torch-sparse": (16, 2296), "torch-spline-conv": (5, 507), "torchsort": (2, 260),
+    "warp-rnnt": (4, 153),
+}
+# fmt: on
+"""Compilations, as packages.lock counts them, and seconds for sm_90 and one Python: "Builds", "The catalogue", "Two
+Pythons in one group" and "flash-attn" in docs/performance.md."""
+
+_REPEATED: Final = ((279, 340), (394, 234), (439, 332), (1136, 748), (260, 258), (153, 180))
+"""Seconds of two builds of the same package, from the same tables."""
+
+_SECOND_PYTHON: Final = {True: 561 / 657, False: mean([43 / 340, 115 / 748, 72 / 507])}
+"""Seconds of a group's second Python for each of the first one, by whether CUDA files include ``Python.h``; if not, the
+second one finds their objects in the compiler cache ("Two Pythons in one group")."""
+
+
+def _spread(ratios: Iterable[float]) -> float:
+    """Return the factor that four of five ratios of an estimate to a measurement are within, either way."""
+    factors = sorted(max(ratio, 1 / ratio) for ratio in ratios)
+    return factors[math.ceil(0.8 * len(factors)) - 1]
+
+
+COMPILATION_SECONDS: Final = geometric_mean(seconds / count for count, seconds in _BUILDS.values())
+"""The fit: half the time is as wrong as twice the time."""
+
+TYPICAL_SECONDS: Final = round(median(seconds for _, seconds in _BUILDS.values()))
+"""Seconds for each GPU architecture of a source whose code is not known."""
+
+SPREAD_BY_CODE: Final = _spread(COMPILATION_SECONDS * count / seconds for count, seconds in _BUILDS.values())
+SPREAD_OF_TYPICAL: Final = _spread(TYPICAL_SECONDS / seconds for _, seconds in _BUILDS.values())
+SPREAD_OF_PRIOR: Final = _spread(again / seconds for seconds, again in _REPEATED)
+
+
+def seconds_of_code(code: SourceCode, architectures: int) -> float:
+    """Estimate the seconds of a build for one Python: CUDA files are compiled for each GPU architecture."""
+    return COMPILATION_SECONDS * ((code.cuda_files or 0) * architectures + (code.bindings or 0))
+
+
+def further_python(code: SourceCode | None) -> float:
+    """Return the cost of a further Python of a group relative to the first one; unknown code counts as cached."""
+    return _SECOND_PYTHON[code is not None and code.includes_python]
+
+
+def fit_of(config: Config) -> Iterator[tuple[ProjectName, float, int]]:
+    """Yield packages with `seconds` and known code: the estimated and the measured seconds for one architecture."""
+    for package in config.packages.values():
+        for source in (config.lock.source_of(package, version) for version in package.versions[-1:]):
+            if package.seconds and isinstance(source, LockedSdist | LockedCommit) and source.code:
+                yield package.name, seconds_of_code(source.code, 1), package.seconds
+
+
 GUESSED_SIZE: Final = 64_000_000
 """Bytes for each GPU architecture: a wheel of flash-attn, the largest that ships, has 250 MB for four. Too many make
 small shards."""
@@ -196,9 +252,9 @@ class Basis(StrEnum):
 
 _SPREADS: Final[Mapping[Basis, float]] = {
     Basis.MEASURED: 1,
-    Basis.PRIOR: code_cost.SPREAD_OF_PRIOR,
-    Basis.CODE: code_cost.SPREAD_BY_CODE,
-    Basis.GUESS: code_cost.SPREAD_OF_TYPICAL,
+    Basis.PRIOR: SPREAD_OF_PRIOR,
+    Basis.CODE: SPREAD_BY_CODE,
+    Basis.GUESS: SPREAD_OF_TYPICAL,
 }
 """Factor that the hours may be off by, either way."""
 
@@ -261,9 +317,9 @@ def cost_of(group: Group, past: PastBuilds) -> Cost:
     elif first.package.seconds:
         basis, hours = Basis.PRIOR, group.seconds_of(first.package.seconds * architectures) / 3600
     elif group.code:
-        basis, hours = Basis.CODE, group.seconds_of(code_cost.seconds_of_code(group.code, architectures)) / 3600
+        basis, hours = Basis.CODE, group.seconds_of(seconds_of_code(group.code, architectures)) / 3600
     else:
-        basis, hours = Basis.GUESS, group.seconds_of(code_cost.TYPICAL_SECONDS * architectures) / 3600
+        basis, hours = Basis.GUESS, group.seconds_of(TYPICAL_SECONDS * architectures) / 3600
     return Cost(
         basis=basis,
         jobs=[hours] if parts == 1 else [*[hours / parts + _SET_UP] * parts, _SET_UP],

@@ -42,8 +42,8 @@ from wheelmill.names import (
 )
 from wheelmill.plan.targets import BuildTarget, Cell, Channel, FailureOf, Filters, Obstacle, Plan, Skip
 from wheelmill.system.progress import number_of
+from wheelmill.wheel.metadata import admits
 from wheelmill.wheel.name import ABI3T_SINCE
-from wheelmill.wheel.requirements import admits
 
 
 def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> Skip | None:
@@ -201,18 +201,13 @@ _FOR_SIZE: Final = "--compress-mode=size"
 
 
 def make_plan(
-    config: Config,
-    filters: Filters,
-    published: Mapping[Cell, ReleaseTag],
-    failure_of: FailureOf = lambda _target: None,
+    config: Config, filters: Filters, published: Mapping[Cell, ReleaseTag], failure_of: FailureOf = lambda _target: None
 ) -> Plan:
     """Sort every cell that the filters name into targets and skips.
 
     CUDAs, torches and Pythons unknown to ``config`` become skips with that reason. `failure_of` looks up an earlier
-    failure of the same build. A package's targets come after those of the packages that it requires.
-
-    Raises:
-        UsageError: a project, version or platform is in none of the files, or no cell is in a group.
+    failure of the same build. A package's targets come after those of the packages that it requires. Raises UsageError
+    if a project, version or platform is in none of the files, or no cell is in a group.
     """
     facts = config.compatibility
     targets: list[BuildTarget] = []

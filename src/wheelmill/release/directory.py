@@ -17,17 +17,10 @@ from urllib.parse import quote
 
 from wheelmill.errors import ReleaseError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.ledger.ledger import Ledger, write_archive
+from wheelmill.release.ledger.ledger import Ledger, Opened, write_archive
 from wheelmill.release.ledger.records import date_tags, is_like_date_tag
 from wheelmill.release.manifest import MANIFEST, entry_of, manifest_of
-from wheelmill.release.store import (
-    PlainStore,
-    Publication,
-    RefusedWheel,
-    checked_wheel,
-    files_beside,
-    files_of_release,
-)
+from wheelmill.release.store import PlainStore, Publication, RefusedWheel, checked_wheel, files_beside, files_of_release
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import PUBLIC_FILE, copy_file, make_public_folder, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import remove_tree
@@ -58,19 +51,13 @@ class LedgerFile:
         revision = sha256_of_bytes(archive)
         return revision, None if revision == seen else archive
 
-    def write(
-        self,
-        revision: str | None,
-        before: Mapping[str, bytes],  # noqa: ARG002 - the archive is written whole
-        after: Mapping[str, bytes],
-        why: str,  # noqa: ARG002 - there is no history
-    ) -> str | None:
+    def write(self, opened: Opened, files: Mapping[str, bytes], why: str) -> str | None:  # noqa: ARG002 - has no history
         """See `LedgerPlace.write`."""
-        archive = write_archive(after)
+        archive = write_archive(files)
         try:
             with hold(self.path.with_name(f".{self.path.name}.lock"), wait=wait_silently):
                 newest, _ = self.read(None)
-                if newest != revision:
+                if newest != opened.revision:
                     return None
                 write_bytes(self.path, archive)
         except OSError as error:

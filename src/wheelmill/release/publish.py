@@ -46,23 +46,15 @@ def publish_each(
     until: float | None = None,
     together: int | None = None,
 ) -> Publication:
-    """Release the wheels that no release has yet.
+    """Release the wheels that passed smoke and that no release has yet; see also `Store.publisher`.
 
-    Args:
-        store: receives the new releases.
-        deliveries: the wheels that passed smoke; a delivery stays on disk until the next one is requested.
-        now: the time of publication, in UTC.
-        progress: shows slow steps.
-        until: when to stop accepting wheels, in seconds since the epoch; wheels that arrived by then are published.
-        together: wheels per release in a store without a limit; by default those of one delivery, so that no later
-            delivery can hold them up.
+    A delivery stays on disk until the next one is requested. No more wheels are accepted after `until`; those that
+    arrived by then are published. A store without a limit puts as many wheels `together` into a release; by default
+    those of one delivery, so that no later delivery can hold them up.
 
-    Returns:
-        The new releases, none if every wheel was already published byte for byte; and the wheels that cannot be
-        released, such as a wheel whose name was published with different content.
-
-    Raises:
-        ReleaseError: the store cannot be read or written.
+    Wheels that are published already byte for byte are in no new release. Wheels that cannot be released are refused,
+    such as one whose name was published with different content. Raises ReleaseError if the store cannot be read or
+    written.
     """
     known = published(store, progress.step)
     there = known.published
@@ -138,14 +130,9 @@ def _unlistable(wheel: TestedWheel) -> str | None:
 
 
 def assign_build_number(built: BuiltWheel, published: Mapping[str, Sha256]) -> BuiltWheel | None:
-    """Give a wheel a name that it can be published under: if its content differs, the next build number.
+    """Give a new wheel a name that it can be published under: if its content differs, the next build number.
 
-    Args:
-        built: a wheel that was just built, without a build number.
-        published: the hashes of all published wheels, by file name.
-
-    Returns:
-        The wheel, unchanged if it is the first of its name; None if its latest build is published byte for byte.
+    The first wheel of a name is unchanged; None if its latest build is published byte for byte.
     """
     own = WheelName.parse(built.file.filename)
     others = (WheelName.parse(filename) for filename in published)

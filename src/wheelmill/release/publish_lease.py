@@ -157,7 +157,7 @@ class RateLimitedLease(PublishLease):
     def before_change(self) -> None:
         """Wait until the rate limit allows creating, changing or deleting one more object."""
         while self._clock.utc() > self._valid or not (self._left or self._spare):
-            self._left, pause = self._reserve(_AT_ONCE)
+            self._left, pause = self._reserve()
             if not self._left and not self._spare:
                 self._progress.step(
                     f"GitHub takes 500 changes an hour: waiting for {pause.total_seconds():.0f} seconds"
@@ -168,15 +168,15 @@ class RateLimitedLease(PublishLease):
         else:
             self._spare -= 1
 
-    def _reserve(self, most: int) -> tuple[int, timedelta]:
-        """Reserve up to `most` changes for some minutes; return how many, and how long to wait if none."""
+    def _reserve(self) -> tuple[int, timedelta]:
+        """Reserve changes for some minutes; return how many, and how long to wait if none."""
         granted, pause = 0, timedelta()
 
         def reserve(state: LedgerState) -> LedgerState:
             nonlocal granted, pause
             now, state = self._clock.utc(), self._renew(state)
             counted = [each for each in state.work.changes if now - each.at < AN_HOUR]
-            granted = max(0, min(most, CHANGES_AN_HOUR - sum(each.count for each in counted)))
+            granted = max(0, min(_AT_ONCE, CHANGES_AN_HOUR - sum(each.count for each in counted)))
             if not granted:
                 pause = min(each.at for each in counted) + AN_HOUR - now
                 return state

@@ -79,6 +79,11 @@ class Asset:
         """Make an asset from bytes in memory."""
         return cls(name=name, content=content, size=len(content), sha256=sha256_of_bytes(content))
 
+    @classmethod
+    def of_wheel(cls, file: WheelFile) -> Self:
+        """Make an asset from a wheel on this disk."""
+        return cls(name=file.filename, content=file.path, size=file.size, sha256=file.sha256)
+
     def open(self) -> BinaryIO:
         """Open the content for reading."""
         return self.content.open("rb") if isinstance(self.content, Path) else io.BytesIO(self.content)
@@ -186,23 +191,16 @@ class Publisher(Protocol):
         """True if time ran out before everything was sent; wheels that arrived can still be published."""
 
     def add(self, wheels: Sequence[TestedWheel]) -> tuple[RefusedWheel, ...]:
-        """Add wheels, at least one, to the current release. A new release gets a tag of today.
+        """Add wheels, at least one, to the current release, and return those that the store refuses.
 
-        Returns:
-            The wheels that the store refuses.
-
-        Raises:
-            ReleaseError: no release was made; adding the same wheels again completes an interrupted one.
+        A new release gets a tag of today. Raises ReleaseError if no release was made; adding the same wheels again
+        completes an interrupted one.
         """
 
     def publish(self) -> Publication:
-        """Publish the current release; wheels that are added later go into another one.
+        """Publish the current release; wheels that are added later go into another one. Raises as `add` does.
 
-        Returns:
-            The release, and the wheels that were added but are not in it.
-
-        Raises:
-            ReleaseError: as for `add`.
+        The result is the release, and the wheels that were added but are not in it.
         """
 
 
@@ -212,8 +210,7 @@ class PlainStore(Protocol):
     def is_over(self, run: str) -> bool | None:  # noqa: ARG002 - there are no jobs
         """True if a run of jobs, named by its number on the host, has ended; None if that is unknown.
 
-        Raises:
-            NetworkError: the host gives no answer.
+        Raises NetworkError if the host gives no answer.
         """
         return None
 
@@ -229,18 +226,15 @@ class PlainStore(Protocol):
     def check_can_publish(self) -> None:
         """Check that publishing is possible, before hours are spent on building.
 
-        Raises:
-            UsageError: this machine lacks a requirement.
+        Raises UsageError if this machine lacks a requirement.
         """
         return
 
     def orphans(self, *, remove: bool, progress: Progress) -> Sequence[Orphan]:  # noqa: ARG002 - there are none
         """Find the remains of interrupted publications: drafts, or wheels of a bucket that no release names.
 
-        `remove` removes those older than a day.
-
-        Raises:
-            ReleaseError: nothing is removed while a publisher runs, or if the remains may be part of a release.
+        `remove` removes those older than a day. Raises ReleaseError if a publisher is at work then, or if the remains
+        may be part of a release.
         """
         return ()
 
@@ -255,21 +249,14 @@ class Store(Releases, PlainStore, Protocol):
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """Copy a released wheel into a folder.
 
-        Raises:
-            ReleaseError: the wheel is absent, or differs from the hash in its manifest.
+        Raises ReleaseError if the wheel is absent, or differs from the hash in its manifest.
         """
 
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> AbstractContextManager[Publisher]:
-        """Publish, once no other publisher does.
+        """Publish under tags of the day of `now`, in UTC, once no other publisher does.
 
-        Args:
-            now: the time of publication, in UTC.
-            progress: shows slow steps.
-            until: when to stop accepting wheels, in seconds since the epoch; None if there is no limit.
-
-        Raises:
-            TimeIsOver: another publisher holds the lease for too long.
-            ReleaseError: the store cannot be written to.
+        No more wheels are accepted after `until`, in seconds since the epoch; None sets no limit. Raises TimeIsOver if
+        another publisher holds the lease for too long, and ReleaseError if the store cannot be written to.
         """
 
     def url_from(self, site: Path) -> str:

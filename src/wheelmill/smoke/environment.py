@@ -355,13 +355,7 @@ class DockerEnvironments:
         images = [*self._images(cell.label).values()]
         torches = len(torches_for(cell.torch, cell.label, cell.python, self.compatibility))
         with claim_run():  # reports a fault of Docker before images are needed
-            check_disks(
-                (build, *images),
-                progress,
-                python=cell.python,
-                torch=target.torch_release,
-                torches=torches,
-            )
+            check_disks((build, *images), progress, python=cell.python, torch=target.torch_release, torches=torches)
             for image in images:
                 image.make(progress)
         for python in pythons_to_test(target.pythons, target.cell.torch):

@@ -23,7 +23,7 @@ from wheelmill.wheel.metadata import dist_info_of, entry_points_of, metadata_in,
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.platforms import newest
 from wheelmill.wheel.record import InstalledFile, check_record, installed_files
-from wheelmill.wheel.shared_objects import Budget, SharedObject, by_names, open_symbols, shared_objects_of
+from wheelmill.wheel.shared_objects import CodeBudget, SharedObject, by_names, open_symbols, shared_objects_of
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_symbols import window_of
 
@@ -44,7 +44,6 @@ class Contents:
     name: WheelName
     metadata: Metadata
     dist_info: str
-    """The name of its ``.dist-info`` folder."""
     metadata_file: bytes
     entry_points: Mapping[str, Sequence[str]]
     """The names of its entry points, by their groups."""
@@ -115,7 +114,7 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
     except UnreadableError as error:
         return (Finding(code=Code.METADATA, detail=str(error)),)
     try:
-        shared_objects = shared_objects_of(file.path, Budget(code=_MAX_CODE, kernels=KernelReader()))
+        shared_objects = shared_objects_of(file.path, CodeBudget(code=_MAX_CODE, kernels=KernelReader()))
     except ValueError as error:
         return (*record_findings, Finding(code=Code.ARCHIVE, detail=str(error)))
     return Contents(

@@ -74,9 +74,9 @@ def examine_wheel(
         progress.step(f"smoke: {file.filename}")
         return verdict
     outcome = tuple(_try(contents, environments, serve_index, available, progress))
-    found = dict.fromkeys(each for each in outcome if isinstance(each, Finding))
+    findings = dict.fromkeys(each for each in outcome if isinstance(each, Finding))
     clean = () if is_refused(outcome) else tuple(each for each in outcome if isinstance(each, CleanRoom))
-    return replace(verdict, findings=(*verdict.findings, *found), clean_rooms=clean)
+    return replace(verdict, findings=(*verdict.findings, *findings), clean_rooms=clean)
 
 
 def examine_bytes(

@@ -74,6 +74,7 @@ def has_only_files_of_its_own(contents: Contents) -> Iterator[Finding]:
     declared = {module.partition(".")[0] for module in imports}
 
     def fault_of(file: InstalledFile) -> Code | None:
+        """Return the kind of fault of a file; None for a file of the project itself."""
         folder, top = file.member.partition("/")[0], folded(file.path.parts[0])
         if folder == contents.dist_info:
             return Code.FOREIGN_FILES if folded(file.path.parts[1]) in _BY_INSTALLERS else None
@@ -187,9 +188,9 @@ def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:
 def cudart_agrees(contents: Contents) -> Iterator[Finding]:
     """Compare the CUDA runtime with the expected one: only a shared one must come from torch or a toolkit."""
     expected = contents.expectations.cudart
-    found = "shared" if any(name.startswith("libcudart.so") for name in contents.evidence.needed) else "static"
-    if expected not in (None, found):
-        yield Finding(code=Code.CUDART, detail=f"its CUDA runtime is {found}; the package's 'cudart' says {expected}")
+    linked = "shared" if any(name.startswith("libcudart.so") for name in contents.evidence.needed) else "static"
+    if expected not in (None, linked):
+        yield Finding(code=Code.CUDART, detail=f"its CUDA runtime is {linked}; the package's 'cudart' says {expected}")
 
 
 def glibc_is_old_enough(contents: Contents) -> Iterator[Finding]:

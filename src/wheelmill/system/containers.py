@@ -184,12 +184,12 @@ def base_image(reference: str, *, progress: Progress) -> str:
     the registry does not provide it.
     """
     tagged = reference.partition("@")[0]
-    found = _local_image(reference)
-    if found is None:
-        found = _pinned(reference)
+    image = _local_image(reference)
+    if image is None:
+        image = _pinned(reference)
         progress.step(f"pulling {tagged}")
-        _pull(found, tagged)
-    docker("tag", found, _local_name(reference))
+        _pull(image, tagged)
+    docker("tag", image, _local_name(reference))
     return _local_name(reference)
 
 
@@ -272,11 +272,11 @@ def _exists(image: str) -> bool:
 def _is(tagged: str, digest: str) -> bool:
     """True if the local image with a tag has this digest."""
     try:
-        found = json.loads(docker("image", "inspect", tagged))[0]
+        inspected = json.loads(docker("image", "inspect", tagged))[0]
     except ProcessError:
         return False
-    digests = {reference.partition("@")[2] for reference in found["RepoDigests"] or ()}
-    return digest in digests | {found["Id"]}
+    digests = {reference.partition("@")[2] for reference in inspected["RepoDigests"] or ()}
+    return digest in digests | {inspected["Id"]}
 
 
 def _pull(pinned: str, tagged: str) -> None:

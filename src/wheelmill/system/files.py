@@ -76,10 +76,10 @@ def behind_links(path: Path) -> Path:
 
     `Path.resolve` raises RuntimeError for that up to Python 3.12, then nothing.
     """
-    found = Path(os.path.realpath(path))
+    resolved = Path(os.path.realpath(path))
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-        found.stat()
-    return found
+        resolved.stat()
+    return resolved
 
 
 def refuse_links_out(path: Path, folder: Path) -> None:

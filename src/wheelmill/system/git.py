@@ -1,4 +1,4 @@
-"""git: sources from repositories, without this machine's settings, and the checkout that a command runs in."""
+"""git: sources from repositories, without this machine's settings; a command's own checkout, and versions of tags."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import ProcessError, UnreadableError
+from wheelmill.names import ProjectVersion, project_version
 from wheelmill.system import process
 
 _GIT: Final = (
@@ -66,13 +67,13 @@ def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> No
     source has too many submodules or bytes.
     """
     files = _is_file(url)  # submodules of a remote repository must not be folders of this machine
-    found, size = [(url, commit, folder)], 0
-    for address, wanted, place in found:  # submodules are added meanwhile
+    checkouts, size = [(url, commit, folder)], 0
+    for address, wanted, place in checkouts:  # submodules are added meanwhile
         origin = _place_of(address)
         try:
             _fetch(address, origin, wanted, place, files=files or origin != address)
             size += _size_of(wanted, place)
-            if len(found) > 1 + MAX_SUBMODULES or size > MAX_CHECKOUT:
+            if len(checkouts) > 1 + MAX_SUBMODULES or size > MAX_CHECKOUT:
                 most = f"{MAX_SUBMODULES} submodules or {MAX_CHECKOUT >> 30} GiB"
                 raise UnreadableError("source-too-large", f"{url} has more than {most}, as {origin} shows")
             _git("checkout", "--quiet", "--detach", wanted, cwd=place)
@@ -80,7 +81,7 @@ def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> No
             tail = f"{origin}: {error.tail}"
             raise ProcessError("git-failed", str(error), returncode=error.returncode, tail=tail) from None
         if submodules:
-            found.extend(_submodules_in(place))
+            checkouts.extend(_submodules_in(place))
     for own in list(folder.rglob(".git")):
         if own.is_dir():
             shutil.rmtree(own)
@@ -186,3 +187,33 @@ def _git(*arguments: str | Path, cwd: Path | None = None, files: bool = False) -
     settings = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
     variables = process.environment_for_foreign_code() | process.proxy_variables() | settings
     return process.run([*_GIT, *local_files, *arguments], cwd=cwd, env=variables)
+
+
+UNTAGGED: Final = ProjectVersion("0.0.0")
+"""Version of a checkout without tags, such as a shallow one of a branch: ``package.yml`` releases none of it."""
+
+
+def pushed_tag() -> str | None:
+    """Return the tag that a workflow runs for; None for a branch, and outside of GitHub.
+
+    https://docs.github.com/en/actions/reference/workflows-and-actions/variables#default-environment-variables
+    """
+    return os.environ.get("GITHUB_REF_NAME") if os.environ.get("GITHUB_REF_TYPE") == "tag" else None
+
+
+def versions_of_tag(tag: str | None) -> tuple[ProjectVersion, ...]:
+    """Return the version that a tag reads as, if any, and the one before its first hyphen.
+
+    ``v1.2.3-rc1`` may be of 1.2.3rc1 or of 1.2.3; ``v1.2.3-torch2.16`` is of 1.2.3.
+    """
+    versions = []
+    for text in (tag, tag.partition("-")[0]) if tag else ():
+        with suppress(ValueError):
+            versions.append(project_version(text))
+    return tuple(dict.fromkeys(versions))
+
+
+def tagged_version(folder: Path) -> ProjectVersion | None:
+    """Return the version of the pushed tag, else of the nearest one in a checkout; None if that tag has none."""
+    tag = pushed_tag() or nearest_tag(folder)
+    return next(iter(versions_of_tag(tag)), None) if tag else UNTAGGED

@@ -95,7 +95,7 @@ def _end_children() -> None:
 
 def children_of(process: int) -> list[int]:
     """List the children of a process; https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html."""
-    found = []
+    children = []
     for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
         try:
             with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
@@ -103,8 +103,8 @@ def children_of(process: int) -> list[int]:
         except (FileNotFoundError, ProcessLookupError):
             continue
         if parent == process:
-            found.append(int(name))
-    return found
+            children.append(int(name))
+    return children
 
 
 if __name__ == "__main__":

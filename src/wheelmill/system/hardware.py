@@ -17,7 +17,7 @@ from packaging.version import Version
 from wheelmill.errors import UsageError, WheelmillError
 from wheelmill.names import Architecture, Gpu
 from wheelmill.system import process
-from wheelmill.system.programs import find_program
+from wheelmill.system.process import find_program
 
 _SYSFS: Final = Path("/sys/module/nvidia/version")
 _PROCFS: Final = Path("/proc/driver/nvidia/version")

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -72,7 +72,8 @@ def open_locked(path: Path, wait: Callable[[str], None] | None, *, mode: int = 0
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
         descriptor = _open(path, mode)
-        try:
+        with ExitStack() as opened:
+            opened.callback(os.close, descriptor)
             try:
                 _lock(descriptor, wait=False)
             except BlockingIOError:
@@ -86,12 +87,9 @@ def open_locked(path: Path, wait: Callable[[str], None] | None, *, mode: int = 0
                     raise
                 if wait is None:
                     raise BlockingIOError(error.errno, error.strerror, str(path)) from None
-            if _is_at(path, descriptor):
+            if _is_at(path, descriptor):  # else its holder removed or renamed the file
+                opened.pop_all()
                 return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)  # its holder removed or renamed the file
 
 
 def _open(path: Path, mode: int) -> int:

@@ -1,6 +1,7 @@
 """Execution of other programs, only here: argument lists, never a shell.
 
 Their output is limited, and escaped before a person or a CI runner sees it. Known causes of failures are found in it.
+On PATH, environments that a clone brings are passed over.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import re
 import select
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -344,3 +346,25 @@ def _end(child: subprocess.Popen[bytes]) -> int:
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     return usage.ru_maxrss << 10
+
+
+def find_program(name: str) -> str | None:
+    """Find a program in `program_folders`."""
+    return shutil.which(name, path=os.pathsep.join(map(str, program_folders())))
+
+
+def program_folders() -> list[Path]:
+    """List the folders of PATH, but for relative ones and environments in the current folder or one above.
+
+    The home folder is no project's, and the environment that runs wheelmill is trusted.
+    """
+    here = Path.cwd().resolve()
+    projects = {here, *here.parents} - {Path.home().resolve()}
+    own = os.path.realpath(Path(sys.executable).parent)
+
+    def is_foreign(folder: Path) -> bool:
+        # Unlike `Path.exists`, this is False in a home of root's that an image leaves on PATH.
+        is_environment = any(os.path.exists(folder.parent / name) for name in ("pyvenv.cfg", "conda-meta"))  # noqa: PTH110
+        return is_environment and folder.parents[1].resolve() in projects and os.path.realpath(folder) != own
+
+    return [folder for each in os.get_exec_path() if (folder := Path(each)).is_absolute() and not is_foreign(folder)]

@@ -26,13 +26,13 @@ from httpx_retries import RetryTransport
 
 from wheelmill.errors import IntegrityError, NetworkError, UsageError
 from wheelmill.names import Sha256
-from wheelmill.web.addresses import Addresses
 from wheelmill.web.credentials import Credentials, Origin, authorization_for, without_credentials
 from wheelmill.web.transport import (
     BYTES_PER_SECOND,
     FAILED,
     PIECE,
     SAFE,
+    Addresses,
     Exchange,
     Read,
     Retries,
@@ -186,9 +186,7 @@ class Web(AbstractContextManager["Web", None]):
         `etag`, or the date `modified`, is that of the document as last seen; if it has not changed, the answer is 304
         (RFC 9110, section 13). `span` has the form of a Range header: ``0-99``, or ``-100`` for the last bytes. A
         server ignores it if the document has changed since `if_range`, an ETag or a date; such an answer is not read.
-
-        Raises:
-            NetworkError: there is no answer, it exceeds a limit of size or time, or redirects lead nowhere.
+        Raises NetworkError if there is no answer, it exceeds a limit of size or time, or redirects lead nowhere.
         """
         headers = {"Accept": accept}
         headers |= {"If-None-Match": etag} if etag else {}

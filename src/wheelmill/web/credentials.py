@@ -23,7 +23,7 @@ from platformdirs import user_config_path
 
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 from wheelmill.system import process
-from wheelmill.system.programs import find_program
+from wheelmill.system.process import find_program
 
 _PORTS: Final = {"http": 80, "https": 443}
 _IN_HOSTS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.:")
@@ -174,19 +174,19 @@ def read_credentials_file() -> Stored:
 
 
 def _read_entries(path: Path, content: Mapping[str, object]) -> Stored:
-    found: dict[Origin, Credential | str] = {}
+    entries: dict[Origin, Credential | str] = {}
     faults = []
     for key, entry in content.items():
         try:
             origin = _origin_of_key(key)
-            if origin in found:
+            if origin in entries:
                 raise ValueError(f"there is another table for {origin}")  # noqa: TRY301 - a fault as the others
-            found[origin] = _read_entry(entry)
+            entries[origin] = _read_entry(entry)
         except ValueError as error:
             faults.append(f'{path}: "{without_credentials(key)}": {error}')
     if faults:
         raise ConfigurationError(tuple(faults))
-    return found
+    return entries
 
 
 def _origin_of_key(key: str) -> Origin:
@@ -220,7 +220,7 @@ def variable_for(origin: Origin) -> str | None:
 
 def read_variables() -> Stored:
     """Read the tokens in variables."""
-    found = {}
+    tokens = {}
     for name, token in os.environ.items():
         host = name.removeprefix(_TOKEN).lower().replace("_", ".")
         if not (name.startswith(_TOKEN) and token and host.isascii()):
@@ -228,10 +228,10 @@ def read_variables() -> Stored:
         try:
             origin = Origin.of(f"https://{host}")
             if variable_for(origin) == name:
-                found[origin] = Credential(username=None, secret=token)
+                tokens[origin] = Credential(username=None, secret=token)
         except ValueError as error:
             raise UsageError("credentials-invalid", f"{name}: {error}") from None
-    return found
+    return tokens
 
 
 def ask_netrc(origin: Origin) -> Credential | None:

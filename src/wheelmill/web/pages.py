@@ -214,8 +214,8 @@ def absolute(base: str, url: str) -> str | None:
     folder, name = _FOLDER_AND_NAME.fullmatch(url), ""
     if folder:  # nearly all links of a page are in one folder
         url, name = folder[1] or "./", folder[2]
-    found = _absolute(base, url)
-    return found + name if found and name else found
+    address = _absolute(base, url)
+    return address + name if address and name else address
 
 
 @functools.lru_cache(maxsize=1024)

@@ -27,11 +27,9 @@ class RangeFile(io.RawIOBase):
     """Remote file for zipfile; every read gives the requested bytes, up to the end of the file.
 
     If `size`, in bytes, is None, the first request gets it along with the file's end. Every other request asks for at
-    least `piece` bytes, and all together for at most `budget`, within `SECONDS`.
-
-    Raises:
-        NetworkError: the server does not answer with exactly the requested range of the same file, or the bytes or
-            the time run out. Reading raises it too.
+    least `piece` bytes, and all together for at most `budget`, within `SECONDS`. Raises NetworkError if the server does
+    not answer with exactly the requested range of the same file, or the bytes or the time run out. Reading raises it
+    too.
     """
 
     def __init__(
@@ -107,12 +105,12 @@ class RangeFile(io.RawIOBase):
             )
         if answer.status != HTTPStatus.PARTIAL_CONTENT:
             raise NetworkError("status", f"the server answers {answer.outcome}", status=answer.status)
-        found = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", "").strip())
-        if not found or len(answer.content) != int(found[2]) - int(found[1]) + 1:
+        given = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", "").strip())
+        if not given or len(answer.content) != int(given[2]) - int(given[1]) + 1:
             raise NetworkError("range-unreadable", "the server's Content-Range cannot be read, or is not of its bytes")
         self._held = answer.content
         self._validator = self._validator or _validator(answer)
-        return int(found[1]), int(found[2]), int(found[3])
+        return int(given[1]), int(given[2]), int(given[3])
 
 
 def _validator(answer: Answer) -> str | None:

@@ -81,17 +81,17 @@ class Signer:
             raise ValueError(f"expected OWNER/REPO[@BRANCH] or OWNER/REPO:OWNER/REPO[@COMMIT,...], not {text!r:.200}")
         return cls(repository, "main" if calls else ref or "main", workflows or None, commits)
 
-    def policy(self, workflow: str) -> VerificationPolicy:
+    def policy(self) -> VerificationPolicy:
         """Required values in a certificate (https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md)."""
         from sigstore.verify import policy  # takes a second, and is optional
 
         repository, ref = f"{_SERVER}/{self.repository}", f"refs/heads/{self.branch}"
         signed: list[VerificationPolicy] = [
-            policy.OIDCBuildSignerURI(f"{repository}/{workflow}@{ref}"),
+            policy.OIDCBuildSignerURI(f"{repository}/{WHEELS_WORKFLOW}@{ref}"),
             policy.OIDCSourceRepositoryRef(ref),
         ]
         if self.workflows:
-            called = re.escape(f"{_SERVER}/{self.workflows}/{workflow}@")
+            called = re.escape(f"{_SERVER}/{self.workflows}/{WHEELS_WORKFLOW}@")
             named = [policy.AllOf([_Matching(9, f"{called}.+"), policy.OIDCBuildSignerDigest(c)]) for c in self.commits]
             signed = [policy.AnyOf([_Matching(9, called + _RELEASED), *named]), _Matching(14, "refs/tags/.+")]
         others = policy.OIDCSourceRepositoryURI(repository), policy.OIDCRunnerEnvironment("github-hosted")
@@ -150,7 +150,7 @@ class _AnySigner:
         if workflows != repository:
             commits = () if re.fullmatch(_RELEASED, ref) else (_claim(cert, 10),)
             signer = Signer(repository, workflows=workflows, commits=commits)
-        signer.policy(WHEELS_WORKFLOW).verify(cert)
+        signer.policy().verify(cert)
         workflow = _claim(cert, 18).partition("@")[0].rpartition("/")[2]
         self.publisher = {"kind": "GitHub", "repository": repository, "workflow": workflow, "signer": str(signer)}
 
@@ -166,8 +166,8 @@ class Attested:
     """Reasons for rejecting the other bundles."""
 
 
-def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> Attested:
-    """Read the files that the signer attests with a workflow of its repository; `bundles` are untrusted lines of JSON.
+def verify_bundles(bundles: Iterable[bytes], signer: Signer) -> Attested:
+    """Read the files that the signer attests with `WHEELS_WORKFLOW`; `bundles` are untrusted lines of JSON.
 
     Raises:
         UsageError: sigstore is not installed, or the file of its keys is invalid.
@@ -178,7 +178,7 @@ def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> A
     faults: list[str] = []
     for line in _lines_of(bundles):
         try:
-            files |= dict.fromkeys(_subjects_of(line, verifier, signer.policy(workflow)), line)
+            files |= dict.fromkeys(_subjects_of(line, verifier, signer.policy()), line)
         except ValueError as error:
             faults.append(str(error))
     return Attested(signer=signer, files=files, faults=tuple(faults))

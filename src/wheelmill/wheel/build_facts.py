@@ -184,8 +184,8 @@ def sboms_in(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Sbom]:
 def read_sbom(member: str, content: bytes) -> Sbom:
     """Read a bill in JSON; raises UnreadableError if it is neither CycloneDX nor SPDX."""
     try:
-        found = msgspec.json.decode(content, type=_CycloneDx)
-        return Sbom(member=member, form=f"{found.form} {found.version}", components=found.components)
+        bill = msgspec.json.decode(content, type=_CycloneDx)
+        return Sbom(member=member, form=f"{bill.form} {bill.version}", components=bill.components)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:

@@ -69,10 +69,10 @@ def read_gpu(text: str) -> Architecture:
         return Architecture.parse(number)
     written = text.lower().replace("rtx", " rtx ").replace("gtx", " gtx ").replace("-", " ").replace("_", " ")
     words = frozenset(written.split())
-    found = [gpu for gpu, cards in CARD_WORDS.items() if any(_is_card(card, words) for card in cards)]
-    if len(found) != 1:
+    named = [gpu for gpu, cards in CARD_WORDS.items() if any(_is_card(card, words) for card in cards)]
+    if len(named) != 1:
         raise ValueError(f"expected a GPU such as h100 or 'rtx 4090', or its compute capability, 9.0, not {text!r}")
-    return found[0]
+    return named[0]
 
 
 def _is_card(card: str, said: frozenset[str]) -> bool:
@@ -96,9 +96,9 @@ def runs_on(code: Architecture, gpu: Architecture) -> bool:
     https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility
     https://docs.nvidia.com/cuda/cuda-c-programming-guide/#feature-availability
     """
-    built_for, found = (code.major, code.minor), (gpu.major, gpu.minor)
-    if code.feature == "a" or _TEGRA & {built_for, found}:
-        return built_for == found
+    built_for, own = (code.major, code.minor), (gpu.major, gpu.minor)
+    if code.feature == "a" or _TEGRA & {built_for, own}:
+        return built_for == own
     return code.major == gpu.major and code.minor <= gpu.minor
 
 
@@ -133,8 +133,8 @@ def code_for(
     gpu: Architecture, sass: Iterable[Architecture], ptx: Iterable[Architecture]
 ) -> Literal["machine code", "PTX", ""]:
     """Kind of a wheel's code for a GPU, by `running_code`; empty if none runs there."""
-    found = running_code(gpu, sass, ptx)
-    return found[0] if found else ""
+    running = running_code(gpu, sass, ptx)
+    return running[0] if running else ""
 
 
 def lacks_code_for(
@@ -149,10 +149,10 @@ def lacks_code_for(
 
     The driver compiles portable assembly, so `driver`, the newest CUDA that it knows, must cover the wheel's `cuda`.
     """
-    found = code_for(gpu, sass, ptx)
-    if not found:
+    runs = code_for(gpu, sass, ptx)
+    if not runs:
         return f"has no machine code for {gpu.sm} and no PTX that could become it"
-    if found == "PTX" and driver and cuda and driver < cuda:
+    if runs == "PTX" and driver and cuda and driver < cuda:
         return f"has only PTX of CUDA {cuda} for {gpu.sm}, and the driver knows CUDA {driver}"
     return None
 
@@ -239,8 +239,8 @@ def read_device_code(
                     names = kernels.read(content[entry_at:code], content[code:entry], flags, is_ptx=kind == _PTX)
                 if names is None:
                     unread.add(name)
-                for each in names or ():
-                    table[each].add(name)
+                for written in names or ():
+                    table[written].add(name)
         at = end
     sass = {f"sm_{number}{feature}": found[_CUBIN][number, feature] for number, feature in sorted(found[_CUBIN])}
     ptx = {f"compute_{number}{feature}": found[_PTX][number, feature] for number, feature in sorted(found[_PTX])}

@@ -97,9 +97,9 @@ class KernelReader:
 
     def _in_ptx(self, code: bytes) -> Iterator[str]:
         self._use(len(code))
-        for found in _PTX_KERNEL.finditer(code):
+        for entry in _PTX_KERNEL.finditer(code):
             self._use(_KERNEL_COST)
-            yield found[1].decode()
+            yield entry[1].decode()
 
     def _in_cubin(self, code: bytes) -> Iterator[str]:
         magic, start, entry, count = _HEADER.unpack_from(code)

@@ -93,9 +93,9 @@ class Label:
 
         An upstream local version precedes the label, with a dot between: ``git1a2b.cu130torch2.11``.
         """
-        head, found, tail = local.rpartition("cu")
+        head, marker, tail = local.rpartition("cu")
         cuda, names_torch, torch = tail.partition("torch")
-        if not found or (head and not head.endswith(".")):
+        if not marker or (head and not head.endswith(".")):
             return None
         try:
             label = cls(cuda=CudaVersion.parse(cuda), torch=TorchVersion.parse(torch) if names_torch else None)
@@ -153,21 +153,21 @@ class BuiltFor:
         Of two CUDAs the later counts, because it is the label. The earlier one is upstream's, or the major release
         alone as in ``cu12torch2.8.0+cu129``.
         """
-        found = cls()
+        read = cls()
         for word, behind in read_words(local):
             if other := ACCELERATORS.get(word):
-                found = replace(found, cuda_major=None, cuda=None, other_accelerator=other)
+                read = replace(read, cuda_major=None, cuda=None, other_accelerator=other)
             elif word == CXX11_ABI:
                 is_new = behind.startswith(("true", "1"))
-                found = replace(found, cxx11_abi=is_new) if is_new or behind.startswith(("false", "0")) else found
+                read = replace(read, cxx11_abi=is_new) if is_new or behind.startswith(("false", "0")) else read
             elif word in TORCH_WORDS:
                 torch, readings = _torch_of(word, behind)
-                found = replace(found, torch=torch, torch_readings=readings) if torch or readings else found
+                read = replace(read, torch=torch, torch_readings=readings) if torch or readings else read
             elif named := _cuda_of(behind):
                 major, minor = named
                 cuda = None if minor is None else CudaVersion(major, minor)
-                found = replace(found, cuda_major=major, cuda=cuda, other_accelerator=None)
-        return found
+                read = replace(read, cuda_major=major, cuda=cuda, other_accelerator=None)
+        return read
 
     @classmethod
     def of(cls, cuda: CudaVersion | None, torch: TorchVersion | None) -> Self:

@@ -176,11 +176,9 @@ def _configured(file: Path, seen: set[Path]) -> Iterator[Path]:
         words = line.partition("#")[0].split()
         if words[:1] == ["include"]:
             for pattern in words[1:]:
-                for each in sorted(
-                    file.parent.glob(pattern) if not pattern.startswith("/") else Path("/").glob(pattern[1:])
-                ):
-                    if each not in seen:
-                        seen.add(each)
-                        yield from _configured(each, seen)
+                for path in sorted(Path("/").glob(str(file.parent / pattern).removeprefix("/"))):
+                    if path not in seen:
+                        seen.add(path)
+                        yield from _configured(path, seen)
         elif words:
             yield Path(words[0])

@@ -40,15 +40,15 @@ def read_rows(content: bytes) -> list[RecordRow]:
         raise UnreadableError("record-too-large", f"it has {len(content)} bytes, more than {MAX_RECORD}")
     try:
         rows = list(islice(csv.reader(io.StringIO(content.decode("utf-8"))), MAX_MEMBERS + 1))
-        found = [
+        listed = [
             RecordRow(name=name, digest=digest, size=int(size) if size.isdecimal() else None)
             for name, digest, size in rows
         ]
     except (csv.Error, ValueError) as error:
         raise UnreadableError("record-unreadable", str(error)) from None
-    if len(found) > MAX_MEMBERS:
+    if len(listed) > MAX_MEMBERS:
         raise UnreadableError("record-too-large", f"it lists more than {MAX_MEMBERS} files")
-    return found
+    return listed
 
 
 def record_of(directory: Path, dist_info: str) -> bytes:

@@ -161,7 +161,7 @@ _EXECUTABLE: Final = 1
 
 
 @dataclass(kw_only=True)
-class Budget:
+class CodeBudget:
     """Remaining reads, symbols and bytes of code for the shared objects of one wheel."""
 
     symbols: int = MAX_SYMBOLS
@@ -178,7 +178,7 @@ class Metered:
     pyelftools reads a field at a time and follows every offset, wherever a damaged file sends it.
     """
 
-    def __init__(self, content: mmap, budget: Budget) -> None:
+    def __init__(self, content: mmap, budget: CodeBudget) -> None:
         self.content, self.budget = content, budget
         self.seek, self.tell = content.seek, content.tell
 
@@ -210,7 +210,7 @@ class Sections:
         kept = (header for header in self.headers if header["sh_type"] not in _EMPTY)
         return min(len(self.content), sum(header["sh_size"] for header in kept if not header["sh_flags"] & _LOADED))
 
-    def code(self, budget: Budget) -> Iterator[tuple[int, bytes]]:
+    def code(self, budget: CodeBudget) -> Iterator[tuple[int, bytes]]:
         """Yield the address and the bytes of each section with instructions, using up `budget`."""
         for number, header in enumerate(self.headers):
             if header["sh_type"] == "SHT_PROGBITS" and header["sh_flags"] & _INSTRUCTIONS:
@@ -256,15 +256,15 @@ def sections_of(elf: ELFFile, content: mmap) -> Sections:
     if not 0 < elf.num_sections() <= MAX_SECTIONS:
         raise ValueError(f"it has {elf.num_sections()} section headers; expected 1 to {MAX_SECTIONS}")
     headers: list[Container] = []
-    found: dict[str, Container] = {}
+    by_kind: dict[str, Container] = {}
     for number in range(elf.num_sections()):
         header = struct_parse(elf.structs.Elf_Shdr, elf.stream, elf["e_shoff"] + number * elf["e_shentsize"])
         headers.append(header)
         if (kind := header["sh_type"]) != "SHT_PROGBITS":
-            found[str(kind)] = header
+            by_kind[str(kind)] = header
         elif (name := elf.get_section(number).name) in _NAMED:
-            found[name] = header
-    return Sections(content=content, headers=headers, found=found)
+            by_kind[name] = header
+    return Sections(content=content, headers=headers, found=by_kind)
 
 
 def has_executable_stack(elf: ELFFile, *, default: bool) -> bool:
@@ -352,7 +352,7 @@ class SharedObject(Links):
         return has_code and all(symbol.name != _REGISTERS_CODE for symbol in self.undefined)
 
     @classmethod
-    def read(cls, path: Path, *, name: str, budget: Budget) -> Self:
+    def read(cls, path: Path, *, name: str, budget: CodeBudget) -> Self:
         """Read a shared object, using up `budget`; `name` is its path in the wheel. Raises UnreadableError."""
         try:
             with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
@@ -441,21 +441,21 @@ def lost_on_import(code: Sequence[SharedObject], is_there: Callable[[str, Shared
     return {library: user for users in needed for library, user in users[0].items()}
 
 
-def shared_objects_of(wheel: Path, budget: Budget | None = None) -> tuple[SharedObject, ...]:
+def shared_objects_of(wheel: Path, budget: CodeBudget | None = None) -> tuple[SharedObject, ...]:
     """Read every shared object in a wheel whose archive was checked; as `read_members` does."""
     with wheel.open("rb") as file, open_archive(file) as archive:
         return read_members(archive, archive.infolist(), budget)
 
 
 def read_members(
-    archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo], budget: Budget | None = None
+    archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo], budget: CodeBudget | None = None
 ) -> tuple[SharedObject, ...]:
     """Read the shared objects among members of an archive; raises UnreadableError, which names the unreadable one.
 
     Without a `budget` for them, no instructions and no names of kernels are read.
     """
     shared_objects: list[SharedObject] = []
-    budget = budget or Budget()
+    budget = budget or CodeBudget()
     with temporary_folder() as folder:
         unpacked = folder / "member"
         for member in members:

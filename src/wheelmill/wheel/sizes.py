@@ -54,10 +54,10 @@ def sizes_of(members: Iterable[zipfile.ZipInfo], shared_objects: Iterable[Shared
     gpu_code: Counter[str] = Counter()
     files = {member.filename: member.file_size for member in members}
     host_code = debug = 0
-    for each in shared_objects:
-        gpu_code.update(each.device_code.sizes)
-        debug += each.unloaded
-        host_code += max(0, files.pop(each.name) - each.unloaded - sum(each.device_code.sizes.values()))
+    for code in shared_objects:
+        gpu_code.update(code.device_code.sizes)
+        debug += code.unloaded
+        host_code += max(0, files.pop(code.name) - code.unloaded - sum(code.device_code.sizes.values()))
     return Sizes(
         gpu_code=dict(gpu_code.most_common()),
         host_code=host_code,

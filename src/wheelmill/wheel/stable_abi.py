@@ -54,8 +54,10 @@ def beyond_stable_abi(symbols: Iterable[str]) -> tuple[str, ...]:
     These are all names of C++ but those of its own runtime. Names that the wheel and its libraries define are not
     undefined, and CUDA and Python have names of C.
     """
-    found = (name for name in symbols if name.startswith(MANGLED))
-    return tuple(sorted({name_in(name) for name in found if _OF_TORCH.search(name) or not _OF_THE_RUNTIME.match(name)}))
+    mangled = (name for name in symbols if name.startswith(MANGLED))
+    return tuple(
+        sorted({name_in(name) for name in mangled if _OF_TORCH.search(name) or not _OF_THE_RUNTIME.match(name)})
+    )
 
 
 _FIRST: Final = TorchVersion(2, 9)

@@ -11,7 +11,7 @@ from elftools.elf.elffile import ELFFile
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated, with_numbers
 from tests.shared_objects import EXTENSION, compiled
-from wheelmill.wheel.shared_objects import Budget, SharedObject
+from wheelmill.wheel.shared_objects import CodeBudget, SharedObject
 
 SMALL = ["-nostdlib", "-Wl,--build-id=none", "-Wl,-z,noseparate-code", "-Wl,-z,max-page-size=512"]
 CONTAINER = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 72)
@@ -40,7 +40,7 @@ def read(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "extension.so"
         path.write_bytes(content)
-        SharedObject.read(path, name="extension.so", budget=Budget())
+        SharedObject.read(path, name="extension.so", budget=CodeBudget())
 
 
 SOUND = extension()

@@ -2,7 +2,7 @@
 
 from wheelmill.config.load import load_config
 from wheelmill.config.model import SourceCode
-from wheelmill.plan.code_cost import fit_of, further_python
+from wheelmill.plan.groups import fit_of, further_python
 from wheelmill.system import own_installation
 
 

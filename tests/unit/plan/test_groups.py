@@ -22,10 +22,11 @@ from wheelmill.names import (
     project_version,
 )
 from wheelmill.pipeline.matrix_plan import group_content, matrix_content
-from wheelmill.plan.code_cost import COMPILATION_SECONDS, TYPICAL_SECONDS
 from wheelmill.plan.groups import (
+    COMPILATION_SECONDS,
     GUESSED_SIZE,
     SHARD,
+    TYPICAL_SECONDS,
     Basis,
     Estimate,
     Group,

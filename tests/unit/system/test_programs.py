@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wheelmill.installers.uv import find_uv
-from wheelmill.system.programs import find_program, program_folders
+from wheelmill.system.process import find_program, program_folders
 
 
 def write_program(folder: Path, name: str = "uv") -> Path:

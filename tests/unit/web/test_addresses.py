@@ -12,10 +12,9 @@ from tests.page_server import Answer, PageServer, page_server
 from tests.refusals import coded
 from wheelmill.conformance.fetch import Fetcher, Politeness
 from wheelmill.errors import NetworkError
-from wheelmill.web import addresses
-from wheelmill.web.addresses import Addresses, is_global
+from wheelmill.web import transport
 from wheelmill.web.client import ATTENDED, Web
-from wheelmill.web.transport import Retries
+from wheelmill.web.transport import Addresses, Retries, is_global
 
 PUBLIC = "127.0.0.2"
 """Counts as an address of the public network here."""
@@ -33,7 +32,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         return resolve(host if is_literal else known.get(host, host), *arguments, **options)
 
     monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
-    monkeypatch.setattr(addresses, "is_global", lambda text: text == PUBLIC or real(text))
+    monkeypatch.setattr(transport, "is_global", lambda text: text == PUBLIC or real(text))
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     return known

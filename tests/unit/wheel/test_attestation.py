@@ -12,14 +12,7 @@ from tests.github_server import REPOSITORY
 from tests.refusals import coded
 from tests.sigstore_instance import SIGNED_AT, Sigstore
 from wheelmill.errors import UsageError
-from wheelmill.wheel.attestation import (
-    MAX_BUNDLE,
-    TRUSTED_ROOT,
-    WHEELS_WORKFLOW,
-    Signer,
-    publishers_in,
-    verify_bundles,
-)
+from wheelmill.wheel.attestation import MAX_BUNDLE, TRUSTED_ROOT, Signer, publishers_in, verify_bundles
 
 WHEEL, SHA256 = "demo-1.0+cu130-cp312-cp312-linux_x86_64.whl", "a" * 64
 SIGNER = Signer(REPOSITORY)
@@ -34,7 +27,7 @@ OWN: dict[str, Any] = {
 
 
 def fault_of(bundle: bytes) -> str:
-    found = verify_bundles([bundle], SIGNER, WHEELS_WORKFLOW)
+    found = verify_bundles([bundle], SIGNER)
     assert found.files == {}
     (fault,) = found.faults
     return fault
@@ -42,7 +35,7 @@ def fault_of(bundle: bytes) -> str:
 
 def test_what_the_workflow_of_the_default_branch_signed_counts(sigstore: Sigstore) -> None:
     bundle = sigstore.attest({WHEEL: SHA256, "other.whl": "b" * 64})
-    found = verify_bundles([bundle], SIGNER, WHEELS_WORKFLOW)
+    found = verify_bundles([bundle], SIGNER)
     assert found.faults == ()
     assert found.files == {(WHEEL, SHA256): bundle, ("other.whl", "b" * 64): bundle}
 
@@ -73,7 +66,7 @@ def test_a_package_that_calls_our_workflow_signs_on_its_tags_with_any_release_of
     sigstore: Sigstore, called: str
 ) -> None:
     bundle = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": f"refs/tags/{called}"})
-    assert verify_bundles([bundle], CALLER, WHEELS_WORKFLOW).files == {(WHEEL, SHA256): bundle}
+    assert verify_bundles([bundle], CALLER).files == {(WHEEL, SHA256): bundle}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +88,7 @@ def test_a_package_that_calls_our_workflow_signs_on_its_tags_with_any_release_of
 def test_a_commit_of_a_fork_under_the_name_of_its_parent(sigstore: Sigstore, called: str, signer: str) -> None:
     """GitHub runs ``owner/wheelmill/...@COMMIT`` for a commit of any fork."""
     bundle = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": called, "workflow_sha": FORKS})
-    found = verify_bundles([bundle], Signer.parse(signer), WHEELS_WORKFLOW)
+    found = verify_bundles([bundle], Signer.parse(signer))
     assert found.files == {}
     assert "VerificationError" in found.faults[0]
 
@@ -104,12 +97,12 @@ def test_a_commit_of_a_fork_under_the_name_of_its_parent(sigstore: Sigstore, cal
 def test_a_commit_that_is_named_counts_whatever_leads_to_it(sigstore: Sigstore, called: str) -> None:
     signer = Signer.parse(f"me/demo:owner/wheelmill@{OTHER},{COMMIT}")
     bundle = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": called, "workflow_sha": COMMIT})
-    assert verify_bundles([bundle], signer, WHEELS_WORKFLOW).files == {(WHEEL, SHA256): bundle}
+    assert verify_bundles([bundle], signer).files == {(WHEEL, SHA256): bundle}
     released = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_sha": FORKS})
-    assert verify_bundles([released], signer, WHEELS_WORKFLOW).faults == ()
+    assert verify_bundles([released], signer).faults == ()
     for who in ({"workflows": "owner/wheelmill-fork"}, {"workflow": "x.yml"}, {"ref": "refs/heads/main"}):
         other = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": called, "workflow_sha": COMMIT} | who)
-        assert verify_bundles([other], signer, WHEELS_WORKFLOW).files == {}
+        assert verify_bundles([other], signer).files == {}
 
 
 def test_a_ref_that_names_a_commit_is_not_the_commit(sigstore: Sigstore) -> None:
@@ -117,7 +110,7 @@ def test_a_ref_that_names_a_commit_is_not_the_commit(sigstore: Sigstore) -> None
     signer = Signer.parse(f"me/demo:owner/wheelmill@{COMMIT}")
     for called in (COMMIT, f"refs/heads/{COMMIT}"):
         bundle = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": called, "workflow_sha": FORKS})
-        assert verify_bundles([bundle], signer, WHEELS_WORKFLOW).files == {}
+        assert verify_bundles([bundle], signer).files == {}
 
 
 @pytest.mark.parametrize(
@@ -133,7 +126,7 @@ def test_a_ref_that_names_a_commit_is_not_the_commit(sigstore: Sigstore) -> None
     ],
 )
 def test_of_a_package_that_calls_our_workflow_nothing_else_counts(sigstore: Sigstore, who: dict[str, Any]) -> None:
-    found = verify_bundles([sigstore.attest({WHEEL: SHA256}, **OWN | who)], CALLER, WHEELS_WORKFLOW)
+    found = verify_bundles([sigstore.attest({WHEEL: SHA256}, **OWN | who)], CALLER)
     assert found.files == {}
     assert "VerificationError" in found.faults[0]
 
@@ -177,7 +170,7 @@ def test_a_time_that_no_clock_shows_does_not_count(sigstore: Sigstore, time: str
     "content", [b"{}", b"[" * 100_000, b"\xff", b'{"mediaType": 1}', b"null", b" " + b"x" * (MAX_BUNDLE + 1)]
 )
 def test_what_is_no_bundle_is_a_fault_and_holds_up_nothing(sigstore: Sigstore, content: bytes) -> None:
-    found = verify_bundles([content, sigstore.attest({WHEEL: SHA256})], SIGNER, WHEELS_WORKFLOW)
+    found = verify_bundles([content, sigstore.attest({WHEEL: SHA256})], SIGNER)
     assert len(found.faults) == 1
     assert found.files.keys() == {(WHEEL, SHA256)}
 
@@ -203,7 +196,7 @@ def test_a_publisher_is_read_from_the_certificate_and_verified_as_its_signer(
     bundle = sigstore.attest({WHEEL: SHA256}, **who)
     publisher = {"kind": "GitHub", "repository": repository, "workflow": "wheels.yml", "signer": signer}
     assert publishers_in([bundle]) == {(WHEEL, SHA256): [publisher]}
-    assert verify_bundles([bundle], Signer.parse(signer), WHEELS_WORKFLOW).files == {(WHEEL, SHA256): bundle}
+    assert verify_bundles([bundle], Signer.parse(signer)).files == {(WHEEL, SHA256): bundle}
     assert str(Signer.parse(signer)) == signer
 
 
@@ -233,13 +226,13 @@ def test_a_second_publisher_of_the_same_bytes_does_not_hide_the_first(sigstore: 
 def test_keys_that_cannot_be_read_are_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TRUSTED_ROOT, str(tmp_path / "missing.json"))
     with pytest.raises(UsageError, check=coded("sigstore-keys-invalid", "missing")):
-        verify_bundles([], SIGNER, WHEELS_WORKFLOW)
+        verify_bundles([], SIGNER)
 
 
 def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sigstore.errors", None)
     with pytest.raises(UsageError, check=coded("sigstore-not-installed", "pip install 'wheelmill[attestations]'")):
-        verify_bundles([], SIGNER, WHEELS_WORKFLOW)
+        verify_bundles([], SIGNER)
 
 
 @pytest.mark.parametrize(("text", "branch"), [("owner/repo", "main"), ("owner/repo@a/b", "a/b")])

@@ -7,7 +7,7 @@ import pytest
 
 from tests.shared_objects import compiled
 from wheelmill.wheel.processor import ProcessorUse
-from wheelmill.wheel.shared_objects import Budget, SharedObject
+from wheelmill.wheel.shared_objects import CodeBudget, SharedObject
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="no Linux with such a processor")
 
@@ -20,7 +20,7 @@ CLONES = (
 
 def read(folder: Path, code: str, *flags: str, budget: int = 1 << 20) -> SharedObject:
     path = compiled(folder / "_C.so", code, *flags)
-    return SharedObject.read(path, name="demo/_C.so", budget=Budget(code=budget))
+    return SharedObject.read(path, name="demo/_C.so", budget=CodeBudget(code=budget))
 
 
 def test_functions_with_later_instructions_are_named_with_their_features(tmp_path: Path) -> None:

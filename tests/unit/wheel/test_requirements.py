@@ -4,7 +4,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from wheelmill.names import CudaVersion, Platform, PythonVersion, StableTorch, TorchVersion
-from wheelmill.wheel.requirements import admits, is_bound
+from wheelmill.wheel.metadata import admits, is_bound
 
 CUDA_12, CUDA_13 = CudaVersion(12, 8), CudaVersion(13, 0)
 TORCH_13, TORCH_14, TORCH_14_RC = TorchVersion(2, 13), TorchVersion(2, 14), TorchVersion(2, 14, 1)

@@ -14,7 +14,7 @@ from tests.refusals import coded
 from tests.shared_objects import EXTENSION, compiled
 from tests.wheels import write_wheel
 from wheelmill.errors import UnreadableError
-from wheelmill.wheel.shared_objects import Budget, SharedObject, Symbol, shared_objects_of
+from wheelmill.wheel.shared_objects import CodeBudget, SharedObject, Symbol, shared_objects_of
 
 SECTION_HEADER = {"sh_offset": (24, "<Q"), "sh_size": (32, "<Q"), "sh_link": (40, "<I"), "sh_info": (44, "<I")}
 SECTION_HEADER |= {"sh_type": (4, "<I"), "sh_flags": (8, "<Q"), "sh_entsize": (56, "<Q")}
@@ -31,7 +31,7 @@ def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def read(extension: Path) -> SharedObject:
-    return SharedObject.read(extension, name="demo/_C.so", budget=Budget())
+    return SharedObject.read(extension, name="demo/_C.so", budget=CodeBudget())
 
 
 def test_a_shared_object_names_itself_and_what_it_needs(read: SharedObject) -> None:
@@ -76,7 +76,7 @@ def test_the_cuda_runtime_is_linked_in_where_gpu_code_is_registered_by_nobody_el
         "outside(number)", "outside(__cudaRegisterFatBinary())"
     )
     held = {
-        path: SharedObject.read(path, name="x.so", budget=Budget()).holds_cuda_runtime
+        path: SharedObject.read(path, name="x.so", budget=CodeBudget()).holds_cuda_runtime
         for path in [alone, compiled(tmp_path / "shared.so", calls), compiled(tmp_path / "plain.so", "")]
     }
     assert list(held.values()) == [True, False, False]
@@ -111,7 +111,7 @@ def test_a_broken_shared_object_of_a_wheel_is_named(tmp_path: Path) -> None:
 
 def read_content(folder: Path, content: bytes) -> SharedObject:
     (folder / "x.so").write_bytes(content)
-    return SharedObject.read(folder / "x.so", name="x.so", budget=Budget())
+    return SharedObject.read(folder / "x.so", name="x.so", budget=CodeBudget())
 
 
 @pytest.mark.parametrize("length", [0, 3, 4, 15, 40, 63, 1000, -1])
@@ -201,7 +201,7 @@ def test_all_shared_objects_of_a_wheel_share_one_budget(
 ) -> None:
     content = extension.read_bytes()
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={f"demo/_{n}.so": content for n in range(9)})
-    monkeypatch.setattr("wheelmill.wheel.shared_objects.Budget", partial(Budget, symbols=40))
+    monkeypatch.setattr("wheelmill.wheel.shared_objects.CodeBudget", partial(CodeBudget, symbols=40))
     with pytest.raises(UnreadableError, check=coded("elf-invalid", "demo/_", "1000000")):
         shared_objects_of(wheel)
 

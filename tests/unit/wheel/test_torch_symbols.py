@@ -12,7 +12,7 @@ from wheelmill.config.load import load_compatibility
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectVersion, TorchVersion
 from wheelmill.system import own_installation
-from wheelmill.wheel.shared_objects import Budget, SharedObject
+from wheelmill.wheel.shared_objects import CodeBudget, SharedObject
 from wheelmill.wheel.torch_symbols import (
     TABLE,
     Exported,
@@ -96,7 +96,7 @@ def test_a_truncated_table_is_refused(table: TorchSymbols, tmp_path: Path) -> No
 def test_libraries_that_only_cuda_builds_have_are_told_apart(tmp_path: Path) -> None:
     def library(name: str, *symbols: str) -> SharedObject:
         path = compiled(tmp_path / name, "".join(f"void {symbol}(void) {{}}" for symbol in symbols))
-        return SharedObject.read(path, name=f"torch/lib/{name}", budget=Budget())
+        return SharedObject.read(path, name=f"torch/lib/{name}", budget=CodeBudget())
 
     found = Exported.of(
         (
@@ -152,7 +152,7 @@ def library(folder: Path, *, needs: Sequence[str] = (), defines: Sequence[str] =
     code += [f"extern void {weak}(void) __attribute__((weak));"] if weak else []
     path = folder / f"lib{len(list(folder.iterdir()))}.so"
     compiled(path, f"{' '.join(code)} void used{path.stem}(void) {{ {calls} {f'if ({weak}) {weak}();' * bool(weak)} }}")
-    return SharedObject.read(path, name=path.name, budget=Budget())
+    return SharedObject.read(path, name=path.name, budget=CodeBudget())
 
 
 def window(table_of_torch_window: TorchSymbols, *libraries: SharedObject) -> TorchWindow:
@@ -217,7 +217,7 @@ def test_a_wheel_for_another_processor_is_not_known(table_of_torch_window: Torch
     content = bytearray(path.read_bytes())
     content[18:20] = (183).to_bytes(2, "little")  # EM_AARCH64
     path.write_bytes(content)
-    assert window_of([SharedObject.read(path, name="other.so", budget=Budget())], table_of_torch_window) is None
+    assert window_of([SharedObject.read(path, name="other.so", budget=CodeBudget())], table_of_torch_window) is None
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.kernels import KernelReader
 from wheelmill.wheel.label import torch_in_json, words_for
 from wheelmill.wheel.name import WHEEL_SUFFIX
-from wheelmill.wheel.shared_objects import Budget
+from wheelmill.wheel.shared_objects import CodeBudget
 from wheelmill.wheel.stable_abi import compare_with_stable_abi
 from wheelmill.wheel.torch_symbols import name_in
 from wheelmill.wheel.variant import Properties
@@ -111,7 +111,7 @@ def show(
 
 
 def _contents_of(wheel: str, *, kernels: bool) -> WheelContents:
-    budget = Budget(kernels=KernelReader() if kernels else None)
+    budget = CodeBudget(kernels=KernelReader() if kernels else None)
     if urlsplit(wheel).scheme in ("http", "https"):
         from wheelmill.web.budget import TIMEOUT_S
         from wheelmill.web.client import ATTENDED, Web

@@ -78,7 +78,7 @@ def drift(
     config = _config_with(COMPATIBILITY, directory, write=write)
     if not config.compatibility.torch:
         raise UsageError("no-torch-listed", f"{config.directory / COMPATIBILITY} lists no torch")
-    found = find_torch_drift(config.compatibility)
+    drift = find_torch_drift(config.compatibility)
     names = find_name_differences(config.packages.values(), config.compatibility.cuda)
     releases = [*find_toolkit_differences(config)]
     images: list[ImageDifference] = []
@@ -86,8 +86,8 @@ def drift(
     if builder := installed_builder():
         releases.extend(find_python_differences(config.compatibility, builder))
         images.extend(find_builder_images(config.images, builder) if own_images.exists() else ())
-    if write and any(difference.writable for difference in found.differences):
-        write_differences(config.directory / COMPATIBILITY, found.differences, checked=_today())
+    if write and any(difference.writable for difference in drift.differences):
+        write_differences(config.directory / COMPATIBILITY, drift.differences, checked=_today())
         if (facts := config.directory / FACTS).exists():
             write_bytes(facts, facts_json(config.directory))
     if write and images:
@@ -95,16 +95,16 @@ def drift(
         write_image_differences(own_images, images, checked=_today(), parts={"manylinux"}, source=source)
     content: ConfigDrift = {
         "schema": "wheelmill.config-drift/1",
-        "differences": found.differences,
+        "differences": drift.differences,
         "names": [
             {"project": each.project, "file": each.file, "alias_of": each.alias_of, "index": each.index}
             for each in names
         ],
         "releases": releases,
         "images": [_image_content(each) for each in images],
-        "unknown": found.unknown,
+        "unknown": drift.unknown,
     }
-    _report((*found.differences, *names, *releases, *images), content, write=write, as_json=as_json)
+    _report((*drift.differences, *names, *releases, *images), content, write=write, as_json=as_json)
 
 
 def _config_with(name: str, directory: Path | None, *, write: bool) -> Config:
@@ -182,15 +182,15 @@ def images(
         _list_images(config.images, toolkits, as_json=as_json)
         return
     with ImageRegistry(sleep=time.sleep) as registry:
-        found = find_image_drift(config.images, toolkits, registry.current)
-    if write and any(difference.writable for difference in found.differences):
-        write_image_differences(config.directory / IMAGES, found.differences, checked=_today())
+        drift = find_image_drift(config.images, toolkits, registry.current)
+    if write and any(difference.writable for difference in drift.differences):
+        write_image_differences(config.directory / IMAGES, drift.differences, checked=_today())
     content: ConfigImagesRefresh = {
         "schema": "wheelmill.config-images-refresh/1",
-        "differences": [_image_content(each) for each in found.differences],
-        "unknown": found.unknown,
+        "differences": [_image_content(each) for each in drift.differences],
+        "unknown": drift.unknown,
     }
-    _report(found.differences, content, write=write, as_json=as_json)
+    _report(drift.differences, content, write=write, as_json=as_json)
 
 
 def _image_content(difference: ImageDifference) -> ImageDiffers:
@@ -219,8 +219,8 @@ def _list_images(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json
             table.add_row(str(cuda), of_cuda.toolkit, of_cuda.devel.tagged, of_cuda.runtime.tagged)
         else:
             table.add_row(str(cuda), "-", "none", "none")
-    for each in (others, table):
-        STDOUT.print(each)
+    for printed in (others, table):
+        STDOUT.print(printed)
     for cuda in missing:
         say(f"no image is pinned for CUDA {cuda}: run wheelmill config images --refresh --write")
     for cuda in sorted(toolkits.keys() & pinned.cuda.keys()):
@@ -234,8 +234,7 @@ app = typer.Typer(no_args_is_help=True, help="Check, lock and update the configu
 @app.command()
 def check(
     directory: Annotated[
-        Path | None,
-        typer.Argument(help=f"{CONFIGURATION}.", metavar="[DIR_OR_FILE]", envvar=CONFIG_VARIABLE),
+        Path | None, typer.Argument(help=f"{CONFIGURATION}.", metavar="[DIR_OR_FILE]", envvar=CONFIG_VARIABLE)
     ] = None,
 ) -> None:
     """Check every file; report each fault with file, line, column and key. Exits with 2 on faults.

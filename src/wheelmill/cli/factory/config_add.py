@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import string
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -83,15 +84,18 @@ class EntryOptions:
             )
         before, lock = config.file.read_bytes(), lock_path(config.file)
         amend(config.file, {("packages", name): dict(entry)})
-        amended = config.file.read_bytes()
-        try:
+        with ExitStack() as undo:
+            undo.callback(_restore, config.file, before, amended=config.file.read_bytes())
             write_lock(lock_packages(config_to_change(self.directory), {name}).whole(), lock)
-        except BaseException:
-            if config.file.read_bytes() == amended:  # else it was edited while the index was asked
-                write_bytes(config.file, before)
-            raise
+            undo.pop_all()
         say(f"{config.file}: added {name}")
         say(f"{lock}: locked {name}; now try it: wheelmill run {name} --sample")
+
+
+def _restore(file: Path, before: bytes, *, amended: bytes) -> None:
+    """Undo a change of a file, unless it was edited since, such as while the index was asked."""
+    if file.read_bytes() == amended:
+        write_bytes(file, before)
 
 
 @with_groups

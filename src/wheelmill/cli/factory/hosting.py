@@ -47,9 +47,9 @@ def check(
     if asked.token is None:
         say("GITHUB_TOKEN is not set: what only the owner sees is not seen; GITHUB_TOKEN=$(gh auth token) shows it")
     with progress() as shown, Calls(asked, Pace(SYSTEM_CLOCK), shown, attended=True) as calls:
-        found = examine(read_settings(asked, calls))
-    unseen = [each for each in found if isinstance(each, Unseen)]
-    findings = [each for each in found if isinstance(each, WrongSetting)]
+        examined = examine(read_settings(asked, calls))
+    unseen = [each for each in examined if isinstance(each, Unseen)]
+    findings = [each for each in examined if isinstance(each, WrongSetting)]
     if as_json:
         content: GithubCheck = {
             "schema": "wheelmill.github-check/1",
@@ -67,7 +67,7 @@ def check(
         for setting in unseen:
             typer.echo(printable(f"not seen: {setting.what}: needs {setting.needs}"))
     say(f"findings: {len(findings)}; not seen: {len(unseen)}")
-    if found:
+    if examined:
         raise typer.Exit(FindingsError.exit_code)
 
 
@@ -76,8 +76,7 @@ def kernels(
     wheels: Annotated[list[Path], typer.Argument(help="Wheel files.", metavar="WHEEL...", exists=True, dir_okay=False)],
     *,
     output: Annotated[
-        Path,
-        typer.Option(help="Folder to write to: its folder build gets one for each wheel.", metavar="DIR"),
+        Path, typer.Option(help="Folder to write to: its folder build gets one for each wheel.", metavar="DIR")
     ],
     kernel_version: Annotated[int, typer.Option(help="Version of the kernel on the Hub.", metavar="N", min=1)] = 1,
     module: Annotated[
@@ -90,20 +89,20 @@ def kernels(
     """
     from wheelmill.hosting.kernels import kernel_of, write_kernels  # needs the factory extra
 
-    found, refused = [], []
+    kernels, refused = [], []
     for wheel in wheels:
         try:
-            found.append(kernel_of(wheel, version=kernel_version, module=module))
+            kernels.append(kernel_of(wheel, version=kernel_version, module=module))
         except WheelmillError as error:
             say(f"{wheel.name}: {error.explained}")
             refused.append(wheel.name)
     if refused:
         raise FindingsError("wheels-refused", f"refused: {', '.join(refused)}")
-    if len(projects := {kernel.contents.name.project for kernel in found}) > 1:
+    if len(projects := {kernel.contents.name.project for kernel in kernels}) > 1:
         raise UsageError("one-project-only", f"expected wheels of one project, not of {', '.join(sorted(projects))}")
-    for kernel in found:
+    for kernel in kernels:
         if kernel.unmet:
             needs = ", ".join(kernel.unmet)
             say_warning(f"{kernel.contents.file.filename} needs {needs}, which kernels does not install")
-    for folder in write_kernels(found, output):
+    for folder in write_kernels(kernels, output):
         typer.echo(printable(str(folder)))

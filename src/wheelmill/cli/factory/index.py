@@ -255,8 +255,7 @@ class SampleOptions:
         bool, typer.Option("--all-files", help="Read all pages and all bytes of all files, not a sample.")
     ] = False
     rate: Annotated[
-        float,
-        typer.Option(help="At most this many requests per second.", metavar="N", min=0.1, callback=of_a_size),
+        float, typer.Option(help="At most this many requests per second.", metavar="N", min=0.1, callback=of_a_size)
     ] = 20
     connections: Annotated[int, typer.Option(help="At most this many connections.", metavar="N", min=1, max=64)] = 8
 
@@ -358,8 +357,8 @@ def _content(finding: ReportedFinding) -> IndexFinding:
 def _print_text(report: ConformanceReport) -> None:
     table = Table("rule", "severity", "places", "pip", "uv")
     all_findings = findings_of(report.violations)
-    for rule, found in groupby(all_findings, key=lambda finding: finding.rule):
-        findings = list(found)
+    for rule, of_rule in groupby(all_findings, key=lambda finding: finding.rule):
+        findings = list(of_rule)
         STDOUT.print(escape(f"{rule.number} {rule.text}"))
         for finding in findings[:_SHOWN]:
             _print_finding(finding)
@@ -412,8 +411,7 @@ def upload(
 @app.command()
 def serve(
     directory: Annotated[
-        Path,
-        typer.Argument(help="A site, or the output folder of 'wheelmill run'.", metavar="DIR", exists=True),
+        Path, typer.Argument(help="A site, or the output folder of 'wheelmill run'.", metavar="DIR", exists=True)
     ],
     *,
     port: Annotated[int, typer.Option(help="The port; 0 takes a free one.", metavar="N", min=0, max=65535)] = 8000,

@@ -74,9 +74,7 @@ class FilterOptions:
     force: Annotated[
         bool,
         typer.Option(
-            "--force",
-            help="Build again what was published, passed or failed before.",
-            envvar="WHEELMILL_FORCE",
+            "--force", help="Build again what was published, passed or failed before.", envvar="WHEELMILL_FORCE"
         ),
     ] = False
 
@@ -143,19 +141,12 @@ CONFIGURATION: Final = (
     f"Configuration: a folder, or a package's own file; by default ./{OWN}, else ./config, else the one that ships"
 )
 ConfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        help=f"{CONFIGURATION}.",
-        metavar="DIR_OR_FILE",
-        envvar=CONFIG_VARIABLE,
-    ),
+    Path | None, typer.Option("--config", help=f"{CONFIGURATION}.", metavar="DIR_OR_FILE", envvar=CONFIG_VARIABLE)
 ]
 _STORE: Final = "Where releases are kept: dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX"
 StoreOption = Annotated[str, typer.Option(help=f"{_STORE}.", metavar="STORE", envvar="WHEELMILL_STORE")]
 StoreBesideOption = Annotated[
-    str | None,
-    typer.Option(help=f"{_STORE}; DIR/releases by default.", metavar="STORE", envvar="WHEELMILL_STORE"),
+    str | None, typer.Option(help=f"{_STORE}; DIR/releases by default.", metavar="STORE", envvar="WHEELMILL_STORE")
 ]
 
 CloneOption = Annotated[
@@ -343,8 +334,7 @@ class PlaceOptions:
         ),
     ] = None
     network: Annotated[
-        str,
-        typer.Option(help="Docker's network for build containers.", metavar="NAME", envvar="WHEELMILL_NETWORK"),
+        str, typer.Option(help="Docker's network for build containers.", metavar="NAME", envvar="WHEELMILL_NETWORK")
     ] = "none"
 
     def narrow(self, wanted: Filters) -> Filters:

@@ -31,8 +31,16 @@ from wheelmill.config.maintenance.amend import added_torches, changed_since
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import ProjectName, ReleaseTag, TorchVersion
-from wheelmill.plan.code_cost import TYPICAL_SECONDS, fit_of
-from wheelmill.plan.groups import MACHINES, Basis, Estimate, estimate, groups_of, without_claimed
+from wheelmill.plan.groups import (
+    MACHINES,
+    TYPICAL_SECONDS,
+    Basis,
+    Estimate,
+    estimate,
+    fit_of,
+    groups_of,
+    without_claimed,
+)
 from wheelmill.plan.matrix import Missing, find_missing, make_plan
 from wheelmill.plan.sample import sample_of, with_sample
 from wheelmill.plan.targets import (
@@ -169,8 +177,7 @@ def report_skips(plan: Plan, filters: Filters) -> None:
 def check_all_buildable(plan: Plan, projects: Sequence[ProjectName]) -> None:
     """Check that each project has a wheel: to build, published, in another run, or one whose build failed before.
 
-    Raises:
-        BuildError: every cell of a project has another obstacle.
+    Raises BuildError if every cell of a project has another obstacle.
     """
     settled = {Obstacle.PUBLISHED, Obstacle.CLAIMED, Obstacle.FAILED}
     started = {target.cell.project for target in plan.targets}
@@ -303,10 +310,7 @@ class ChainOptions:
 class OutputOptions:
     """Form of a printed plan."""
 
-    runners: Annotated[
-        int,
-        typer.Option(min=1, help="Machines to estimate the hours for.", metavar="N"),
-    ] = MACHINES
+    runners: Annotated[int, typer.Option(min=1, help="Machines to estimate the hours for.", metavar="N")] = MACHINES
     wheels: Annotated[bool, typer.Option("--wheels", help="List what would be built.")] = False
     skips: Annotated[bool, typer.Option("--skips", help="List what would not be built, each with its reason.")] = False
     verbose: Annotated[

@@ -146,8 +146,7 @@ class PublicationOptions:
 @with_groups
 def publish(
     directory: Annotated[
-        Path | None,
-        typer.Argument(help="Folder of tested wheels.", metavar="[DIR]", exists=True, file_okay=False),
+        Path | None, typer.Argument(help="Folder of tested wheels.", metavar="[DIR]", exists=True, file_okay=False)
     ] = None,
     *,
     store: StoreOption,

@@ -238,15 +238,10 @@ def build(
     config: ConfigOption = None,
     output: Annotated[Path, typer.Option(help="Folder for the wheels.", metavar="DIR")] = Path("out/wheels"),
     here: Annotated[
-        bool,
-        typer.Option(
-            "--here",
-            help="Build for the project's Python and torch, and for the GPUs of this machine.",
-        ),
+        bool, typer.Option("--here", help="Build for the project's Python and torch, and for the GPUs of this machine.")
     ] = False,
     gpu: Annotated[
-        list[str] | None,
-        typer.Option("--gpu", help="With --here: for these GPUs instead, 9.0 or sm_90.", metavar="X"),
+        list[str] | None, typer.Option("--gpu", help="With --here: for these GPUs instead, 9.0 or sm_90.", metavar="X")
     ] = None,
     part: Annotated[
         str | None,
@@ -279,8 +274,8 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
     planned = make_plan(config, filters, published={})
     report_skips(planned, filters)
     check_all_buildable(planned, filters.projects)
-    for each in find_missing(planned, published=()):
-        say(f"{each.project} requires {each.requires}: smoke takes its wheel from beside this one")
+    for lacking in find_missing(planned, published=()):
+        say(f"{lacking.project} requires {lacking.requires}: smoke takes its wheel from beside this one")
     builder = where.limited_builder(config)
     failures, left = [], list(planned.targets)
     with suppress(TimeIsOver), progress() as shown, time_limit(where.seconds):

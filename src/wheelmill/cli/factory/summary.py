@@ -14,8 +14,8 @@ import typer
 from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, PlaceOptions, StoreOption, config_at, store_at
 from wheelmill.cli.shared.commands import JsonOption, print_json, say_warning
 from wheelmill.cli.shared.options import of_a_run, with_groups
-from wheelmill.config.tags import pushed_tag
 from wheelmill.release.ledger.releases import published
+from wheelmill.system.git import pushed_tag
 
 if TYPE_CHECKING:
     from wheelmill.cli.factory.outputs import SummaryContent
@@ -62,22 +62,22 @@ def summary(
     from wheelmill.pipeline.summary_text import markdown_of, notice_of
 
     if ending.run:
-        found, run = _end_run(ending.run, ending, where, plan, reports)
+        summary, run = _end_run(ending.run, ending, where, plan, reports)
     else:
-        found, run = summary_of(plan, reports), None
-    text = markdown_of(found, run)
+        summary, run = summary_of(plan, reports), None
+    text = markdown_of(summary, run)
     if markdown:
         with markdown.open("a") as file:
             file.write(text)
     if as_json:
         content: SummaryContent = {
             "schema": "wheelmill.summary/1",
-            "done": found.groups("done"),
-            "failed": found.groups("failed", "refused", "lost"),
-            "again": found.again,
+            "done": summary.groups("done"),
+            "failed": summary.groups("failed", "refused", "lost"),
+            "again": summary.again,
         }
         if run:
-            content |= {"goes_on": run.end.goes_on, "continues": run.end.continued, "notice": notice_of(found, run)}
+            content |= {"goes_on": run.end.goes_on, "continues": run.end.continued, "notice": notice_of(summary, run)}
         print_json(content)
     elif not markdown:
         typer.echo(text, nl=False)
@@ -99,16 +99,16 @@ def _end_run(run: str, options: RunOptions, where: PlaceOptions, plan: Path, rep
         unreleased=record.unreleased if record else {},
         refused=tuple(refused_in(options.releases)) if options.releases else (),
     )
-    found = summary_of(plan, reports, known)
+    summary = summary_of(plan, reports, known)
     now = datetime.now(UTC).replace(microsecond=0)
     failures = known_failures_in(
-        found.outcomes, configuration, builder.place, where.resolve_policy(), now=now, run=_address_of(run)
+        summary.outcomes, configuration, builder.place, where.resolve_policy(), now=now, run=_address_of(run)
     )
-    outcomes = {outcome.group.group: outcome for outcome in found.outcomes}
+    outcomes = {outcome.group.group: outcome for outcome in summary.outcomes}
     end = end_run(releases.ledger, run, outcomes, failures, listed=options.index in {"success", "skipped"})
     tag = pushed_tag()
     again = ["gh", "workflow", "run", "wheels.yml", *(["--ref", tag] if tag else []), "-f", f"continues={run}"]
-    return found, RunText(end=end, index=options.index, again=shlex.join(again))
+    return summary, RunText(end=end, index=options.index, again=shlex.join(again))
 
 
 def _address_of(run: str) -> str | None:

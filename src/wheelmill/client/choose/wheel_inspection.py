@@ -24,13 +24,13 @@ from wheelmill.names import Architecture, TorchVersion, read_requirement
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.archive import MAX_METADATA, open_archive
-from wheelmill.wheel.attestation import ATTESTATIONS, WHEELS_WORKFLOW, Signer, verify_bundles
+from wheelmill.wheel.attestation import ATTESTATIONS, Signer, verify_bundles
 from wheelmill.wheel.label import Label
 
 if TYPE_CHECKING:
     from wheelmill.release.manifest import ListedWheel
     from wheelmill.web.client import Web
-    from wheelmill.wheel.shared_objects import Budget, SharedObject
+    from wheelmill.wheel.shared_objects import CodeBudget, SharedObject
     from wheelmill.wheel.torch_symbols import TorchWindow
 
 
@@ -107,7 +107,7 @@ def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
 
 
 def code_in(
-    archive: zipfile.ZipFile, most: int = _MOST_CODE, budget: Budget | None = None
+    archive: zipfile.ZipFile, most: int = _MOST_CODE, budget: CodeBudget | None = None
 ) -> tuple[SharedObject, ...] | None:
     """Read the shared objects of a wheel on a server; None if they are too large (``most`` is in packed bytes)."""
     from wheelmill.wheel.shared_objects import read_members  # not for what the cache has
@@ -190,7 +190,7 @@ def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
     chosen = {choice.candidate.url: choice.candidate for each in resolutions for choice in each.choices.values()}
     served = [candidate for url, candidate in chosen.items() if urlsplit(url).scheme != "file"]
     with Web(retries=ATTENDED, seconds=TIMEOUT_S) as web:
-        files = verify_bundles(read_bundles(served, web), signer, WHEELS_WORKFLOW).files
+        files = verify_bundles(read_bundles(served, web), signer).files
     faults = [
         f"{candidate.filename} is not attested by {signer} in {_attestations_beside(candidate)}"
         for candidate in served

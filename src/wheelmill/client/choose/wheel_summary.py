@@ -28,7 +28,7 @@ from wheelmill.wheel.label import BuiltFor, needed_torch
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.metadata import dist_info_of, licence_files, licence_in, metadata_in, read_fields, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName, name_without_label
-from wheelmill.wheel.shared_objects import Budget, SharedObject, open_symbols, read_members
+from wheelmill.wheel.shared_objects import CodeBudget, SharedObject, open_symbols, read_members
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.stable_abi import StableAbiReport
 from wheelmill.wheel.torch_symbols import TorchWindow, window_of
@@ -147,7 +147,7 @@ class WheelContents:
         return self.label.torch or needed_torch(self.facts["requires_dist"])
 
 
-def contents_at(path: Path, budget: Budget | None = None) -> WheelContents:
+def contents_at(path: Path, budget: CodeBudget | None = None) -> WheelContents:
     """Read a wheel on this disk; `budget` is that of `read_members`."""
     name = name_without_label(path.name)
     _refuse(path.name, check_archive(path))
@@ -157,7 +157,7 @@ def contents_at(path: Path, budget: Budget | None = None) -> WheelContents:
         return _contents(archive, path.name, name, code, sha256=file.sha256, size=file.size)
 
 
-def contents_behind(url: str, web: Web, budget: Budget | None = None) -> WheelContents:
+def contents_behind(url: str, web: Web, budget: CodeBudget | None = None) -> WheelContents:
     """Read a wheel on a server, by ranges of its bytes."""
     from wheelmill.web.ranges import RangeFile  # asks a server
 

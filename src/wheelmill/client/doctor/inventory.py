@@ -32,7 +32,7 @@ from wheelmill.wheel.label import torch_requirement
 from wheelmill.wheel.libraries import DRIVER, system_libraries
 from wheelmill.wheel.metadata import tags_of
 from wheelmill.wheel.record import LIBRARIES, RecordRow, is_as_listed, read_rows
-from wheelmill.wheel.shared_objects import ELF_MAGIC, Budget, SharedObject, open_symbols
+from wheelmill.wheel.shared_objects import ELF_MAGIC, CodeBudget, SharedObject, open_symbols
 from wheelmill.wheel.torch_symbols import TorchWindow, may_be_torchs, shipped_symbols, window_of
 
 _SMALL: Final = 1 << 20
@@ -177,7 +177,7 @@ class Reader:
     def _read_code(self, rows: Sequence[RecordRow], base: Path) -> tuple[tuple[SharedObject, ...], Mapping[str, str]]:
         found: list[SharedObject] = []
         corrupt: dict[str, str] = {}
-        budget = Budget()
+        budget = CodeBudget()
         for row in rows if self.reads_code else ():
             path = self._place(row, base) if ".so" in row.name else None
             if path is None or ".so" not in path.suffixes or not path.is_file():

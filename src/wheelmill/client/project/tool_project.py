@@ -32,7 +32,7 @@ from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.installers.uv import run_installer
 from wheelmill.names import TORCH, ProjectName
 from wheelmill.system.files import MAX_LOCK_BYTES, read_bounded
-from wheelmill.system.programs import find_program
+from wheelmill.system.process import find_program
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import wheel_behind
 

@@ -27,7 +27,7 @@ from wheelmill.names import Architecture, CudaVersion, Gpu, Platform, PythonVers
 from wheelmill.system import process
 from wheelmill.system.files import read_bounded
 from wheelmill.system.hardware import driver_version, find_gpus
-from wheelmill.system.programs import find_program, program_folders
+from wheelmill.system.process import find_program, program_folders
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,45 +62,42 @@ def amend(path: Path, values: Mapping[KeyPath, Any]) -> None:
 
     An existing value is replaced in place, a mapping with the comments in it; a list must be in brackets. A missing key
     goes below the others of its mapping, with keys and values of its own or with a single value. A single value may
-    also go inside brackets.
-
-    Raises:
-        ConfigurationError: the file cannot be read, or would not hold exactly these values; it then stays unchanged.
+    also go inside brackets. Raises ConfigurationError if the file cannot be read, or would not hold exactly these
+    values; it then stays unchanged.
     """
-    document = read_document(path)
-    text = path.read_bytes().decode()
-    with suppress(ConfigurationError, yaml.YAMLError):  # invalid after the edit, or readable by libyaml alone
-        root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-        amended = _apply(text, [_edit(text, root, key_path, value) for key_path, value in values.items()]).encode()
-        if parse_document(path, amended).content == _with_values(document.content, values):
-            write_bytes(path, amended)
-            return
-    raise refusal(path, "cannot be changed in place; nothing was written")
+    _rewrite(
+        path,
+        lambda text, root: [_edit(text, root, key_path, value) for key_path, value in values.items()],
+        lambda content: _with_values(content, values),
+    )
 
 
 def keep_packages(path: Path, kept: Collection[ProjectName]) -> None:
-    """Remove the entries of other packages, with the comments above them, and keep every other byte.
+    """Remove the entries of other packages, with the comments above them; keeps other bytes and raises as `amend`."""
 
-    Raises:
-        ConfigurationError: the file cannot be read, or would not hold exactly these entries; it then stays unchanged.
-    """
-    document = read_document(path)
-    content: Any = document.content
-    text = path.read_bytes().decode()
-    with suppress(ConfigurationError, yaml.YAMLError):  # as in `amend`
-        root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-        entries: Any = _children(root)["packages"]
-        before = text.index("\n", next(key for key, _ in root.value if key.value == "packages").end_mark.index)
-        removed: list[Edit] = []
-        for name, entry in _children(entries).items():
-            end = _end_of_line(text, entry)
+    def removed(text: str, root: Any) -> Iterator[Edit]:  # noqa: ANN401 - YAML
+        end = text.index("\n", next(key for key, _ in root.value if key.value == "packages").end_mark.index)
+        for name, entry in _children(_children(root)["packages"]).items():
+            start, end = end, _end_of_line(text, entry)
             if canonicalize_name(str(name)) not in kept:
-                removed.append((before, end, ""))
-            before = end
-        shortened = _apply(text, removed).encode()
-        wanted = {name: entry for name, entry in content["packages"].items() if canonicalize_name(name) in kept}
-        if parse_document(path, shortened).content == content | {"packages": wanted}:
-            write_bytes(path, shortened)
+                yield start, end, ""
+
+    def shortened(content: Any) -> Any:  # noqa: ANN401 - YAML
+        entries = content["packages"].items()
+        return content | {"packages": {name: entry for name, entry in entries if canonicalize_name(name) in kept}}
+
+    _rewrite(path, removed, shortened)
+
+
+def _rewrite(path: Path, edits: Callable[[str, Any], Iterable[Edit]], change: Callable[[Any], Any]) -> None:
+    """Edit a text if that makes the change of its content and no other."""
+    content = read_document(path).content
+    text = path.read_bytes().decode()
+    with suppress(ConfigurationError, yaml.YAMLError):  # invalid after the edit, or readable by libyaml alone
+        root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+        edited = _apply(text, edits(text, root)).encode()
+        if parse_document(path, edited).content == change(content):
+            write_bytes(path, edited)
             return
     raise refusal(path, "cannot be changed in place; nothing was written")
 
@@ -176,7 +173,7 @@ def _flow(value: Any) -> str:  # noqa: ANN401 - YAML
     return json.dumps(value)
 
 
-def _apply(text: str, edits: list[Edit]) -> str:
+def _apply(text: str, edits: Iterable[Edit]) -> str:
     pieces = []
     done = 0
     for start, end, new in sorted(edits, key=lambda edit: edit[0]):

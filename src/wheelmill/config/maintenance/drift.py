@@ -105,8 +105,8 @@ def find_torch_drift(compatibility: Compatibility) -> Drift[TorchDifference]:
     except (NetworkError, ProcessError) as error:
         unknown.append(f"not all that torch's own indexes have is known: {error}")
     published |= {each: with_pythons(published[each], torch[each].python, builds) for each in doubtful}
-    found = find_drift(compatibility, published, candidates)
-    return replace(found, unknown=(*found.unknown, *unknown))
+    drift = find_drift(compatibility, published, candidates)
+    return replace(drift, unknown=(*drift.unknown, *unknown))
 
 
 def find_drift(

@@ -12,10 +12,11 @@ import datetime as dt
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from urllib.request import parse_http_list, parse_keqv_list
 
@@ -146,9 +147,9 @@ def _missing_images(images: Images, cuda: CudaVersion, toolkit: str | None) -> C
     return CudaImages(toolkit=toolkit, devel=devel, runtime=runtime)
 
 
-def _other_toolkit(cuda: CudaVersion, pinned: CudaImages | None, found: CudaImages) -> Iterator[ImageDifference]:
+def _other_toolkit(cuda: CudaVersion, pinned: CudaImages | None, registry: CudaImages) -> Iterator[ImageDifference]:
     place = ("cuda", "releases", str(cuda))
-    new = values_of(found)
+    new = values_of(registry)
     if pinned is None:
         yield ImageDifference(key_path=place, file=None, registry=new)
         return
@@ -177,7 +178,7 @@ _MAX_ANSWER: Final = 16 << 20
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1"})
 
 
-class ImageRegistry:
+class ImageRegistry(AbstractContextManager["ImageRegistry", None]):
     """Client of image registries over https; a context manager that keeps connections open.
 
     `plain_http_on_loopback` permits http for registries on this machine; `sleep` waits for seconds between tries.
@@ -187,10 +188,6 @@ class ImageRegistry:
         self._plain_http_on_loopback = plain_http_on_loopback
         self._web = Web(credentials=no_credentials, before=self._refuse_plain_http, retries=Retries(sleep))
         self._tokens: dict[str, str] = {}
-
-    def __enter__(self) -> Self:
-        """Keep connections open until the context ends."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Close the connections."""

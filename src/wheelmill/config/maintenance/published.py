@@ -79,33 +79,33 @@ def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch
     Final releases count, yanked files do not.
     """
     with open_index() as web:
-        if not (files := torch_files(web)):
-            raise UsageError("torch-not-in-index", f"the package index has no project {TORCH}")
-        return {torch: _torch_of(wheels, web) for torch, wheels in _newest_wheels(files, since).items()}
+        return {torch: _torch_of(wheels, web) for torch, wheels in _newest_wheels(_torch_files(web), since).items()}
 
 
-def torch_files(web: Web, index: str | None = None) -> tuple[Link, ...]:
-    """List the torch files on the package index or another one; see `files_of`."""
-    return files_of(TORCH, web, index)
+def _torch_files(web: Web) -> tuple[Link, ...]:
+    if files := files_of(TORCH, web):
+        return files
+    raise UsageError("torch-not-in-index", f"the package index has no project {TORCH}")
 
 
-def wheels_among(files: Iterable[Link]) -> Iterator[TorchWheel]:
+def _wheels_among(files: Iterable[Link]) -> Iterator[TorchWheel]:
     """Parse the wheel names among files, for supported platforms only and without yanked files."""
     return (wheel for file in files if (wheel := _wheel(file)))
 
 
 def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVersion, list[TorchWheel]]:
     releases: dict[Version, list[TorchWheel]] = {}
-    for wheel in wheels_among(files):
+    for wheel in _wheels_among(files):
         version = wheel.version
         is_release = not version.is_prerelease and not version.local
         if is_release and TorchVersion(version.major, version.minor) >= since:
             releases.setdefault(version, []).append(wheel)
-    counted = [
-        version for version, wheels in releases.items() if any(wheel.platform == LINUX_X86_64 for wheel in wheels)
-    ]
     # Ascending: the newest patch release of a minor release overwrites older ones.
-    return {TorchVersion(version.major, version.minor): releases[version] for version in sorted(counted)}
+    return {
+        TorchVersion(version.major, version.minor): wheels
+        for version, wheels in sorted(releases.items())
+        if any(wheel.platform == LINUX_X86_64 for wheel in wheels)
+    }
 
 
 def _wheel(file: Link) -> TorchWheel | None:
@@ -196,13 +196,14 @@ def own_builds(template: str, cudas: Iterable[CudaVersion]) -> Mapping[Version, 
 
     `template` is the simple index for one CUDA, with ``{cuda}`` for ``130``. A missing index has no builds.
     """
-    found: dict[Version, list[tuple[CudaVersion, TorchWheel]]] = {}
+    by_release: dict[Version, list[tuple[CudaVersion, TorchWheel]]] = {}
     with open_index() as web:
         for cuda in sorted(cudas):
-            for wheel in wheels_among(torch_files(web, template.replace("{cuda}", cuda.tag.removeprefix("cu")))):
+            index = template.replace("{cuda}", cuda.tag.removeprefix("cu"))
+            for wheel in _wheels_among(files_of(TORCH, web, index)):
                 if wheel.version.local == cuda.tag and not wheel.version.is_devrelease:
-                    found.setdefault(Version(wheel.version.public), []).append((cuda, wheel))
-    builds = {version: _builds(wheels) for version, wheels in found.items()}
+                    by_release.setdefault(Version(wheel.version.public), []).append((cuda, wheel))
+    builds = {version: _builds(wheels) for version, wheels in by_release.items()}
     return {version: each for version, each in builds.items() if LINUX_X86_64 in each.cuda}
 
 
@@ -239,7 +240,7 @@ def candidates_among(
     `builds` are those on the index of candidates, `published` the minor releases on the package index.
     """
     newest = max(*published, *torch)  # a mirror of the package index may lag behind the facts
-    found: dict[TorchVersion, tuple[TorchVersion, PublishedTorch]] = {}
+    newest_of: dict[TorchVersion, tuple[TorchVersion, PublishedTorch]] = {}
     unknown: list[str] = []
     for version in sorted(builds):
         minor = TorchVersion(version.major, version.minor)
@@ -250,14 +251,14 @@ def candidates_among(
             unknown.append(f"torch {minor}: {version} is a release candidate, and no tag tells its number")
             continue
         candidate = replace(minor, candidate=number)
-        found[minor] = candidate, _as_published(version, builds[version], torch)  # ascending: newest wins
-    return dict(found.values()), tuple(unknown)
+        newest_of[minor] = candidate, _as_published(version, builds[version], torch)  # ascending: newest wins
+    return dict(newest_of.values()), tuple(unknown)
 
 
 def _builds(wheels: list[tuple[CudaVersion, TorchWheel]]) -> OwnBuilds:
     cuda: dict[Platform, set[CudaVersion]] = {}
-    for each, wheel in wheels:
-        cuda.setdefault(wheel.platform, set()).add(each)
+    for cuda_minor, wheel in wheels:
+        cuda.setdefault(wheel.platform, set()).add(cuda_minor)
     by_platform = {platform: frozenset(cudas) for platform, cudas in cuda.items()}
     return OwnBuilds(wheels=tuple(wheel for _, wheel in wheels), cuda=by_platform)
 
@@ -312,17 +313,16 @@ def read_symbols(
     current = [b for b in table.summary.builds if b.torch in facts.torch and b.torch not in stale] if table else []
     exported = {build: table.exported_by(build) for build in current} if table else {}
     with open_index() as web:
-        if stale and not (files := files_of(TORCH, web)):
-            raise UsageError("torch-not-in-index", f"the package index has no project {TORCH}")
+        files = _torch_files(web) if stale else ()
         for torch in stale:
             release = facts.torch[torch]
             wheels = _wheels_of(release, files)
             if (file := wheels.get(LINUX_X86_64)) is None:
                 tell(f"torch {torch}: the index has no wheel of {release.release} for {LINUX_X86_64}")
                 continue
-            found = _exported_by(file, web)
-            exported[_build_of(torch, release, wheels, found, web)] = found
-            tell(f"torch {torch}: {number_of(len(found.all), 'symbol')} in {file.filename}")
+            symbols = _exported_by(file, web)
+            exported[_build_of(torch, release, wheels, symbols, web)] = symbols
+            tell(f"torch {torch}: {number_of(len(symbols.all), 'symbol')} in {file.filename}")
     if table and exported.keys() == set(table.summary.builds):
         return table
     return TorchSymbols.of(exported, checked=today.isoformat(), source=_SOURCE) if exported else None
@@ -345,7 +345,7 @@ def _build_of(
 
 def _wheels_of(release: TorchRelease, files: Iterable[Link]) -> Mapping[Platform, Link]:
     """Return the wheel to read for each platform: what extensions use of it is the same for every Python."""
-    wheels = [wheel for wheel in wheels_among(files) if str(wheel.version) == release.release]
+    wheels = [wheel for wheel in _wheels_among(files) if str(wheel.version) == release.release]
     return {wheel.platform: wheel.file for wheel in sorted(wheels, key=lambda each: each.file.filename, reverse=True)}
 
 

@@ -95,18 +95,17 @@ class PackageRequest:
 def read_request(issue: Path) -> PackageRequest:
     """Read the text of an issue.
 
-    Raises:
-        ConfigurationError: the issue does not answer the form, or has a value forbidden in ``packages.yml``.
+    Raises ConfigurationError if the issue does not answer the form, or has a value forbidden in ``packages.yml``.
     """
     answers = _answers_in(issue)
     name = answers.get(_NAME, (1, ""))[1]
     given = {key: read(answers[question][1]) for question, (key, read) in QUESTIONS.items() if question in answers}
     env, left = _variables_in(answers.get(_REST, (1, ""))[1])
     entry = given | ({"env": env} if env else {})
-    _, found = validate({"packages": {name: entry}}, Packages, issue.parent)
+    _, contradictions = validate({"packages": {name: entry}}, Packages, issue.parent)
     questions = {key: question for question, (key, _) in QUESTIONS.items()} | {"env": _REST}
     faults = []
-    for key_path, message in found:
+    for key_path, message in contradictions:
         keys = key_path[2:]  # after "packages" and the name
         key = str(keys[0]) if keys else ""
         faults.append((questions.get(key, key or _NAME), message))
@@ -163,9 +162,9 @@ def _answered(guesses: Iterable[Guess], answers: Mapping[str, Any]) -> Iterator[
     """Yield guesses with the answers in their place, then the answers to what was not guessed."""
     left = dict(answers)
     for guess in guesses:
-        found: Any = guess.value
-        answer = left.pop(guess.key, found)
-        value, other = (found | answer, answer | found) if isinstance(answer, dict) else (answer, found)
+        guessed: Any = guess.value
+        answer = left.pop(guess.key, guessed)
+        value, other = (guessed | answer, answer | guessed) if isinstance(answer, dict) else (answer, guessed)
         says = f"the request's answer, where a survey has {json.dumps(other)}: {guess.says}"
         agrees = value == other or guess.key in _SURVEYED
         yield replace(guess, value=value, says=guess.says if agrees else says)

@@ -18,9 +18,8 @@ from wheelmill.installers.package_index import files_of
 from wheelmill.names import Platform
 from wheelmill.web.pages import Link
 from wheelmill.wheel.archive import open_archive
-from wheelmill.wheel.metadata import metadata_in, read_metadata
+from wheelmill.wheel.metadata import LINUX_MARKERS, metadata_in, read_metadata
 from wheelmill.wheel.name import WheelName
-from wheelmill.wheel.requirements import LINUX_MARKERS
 from wheelmill.wheel.torch_symbols import MachineLibraries
 
 if TYPE_CHECKING:
@@ -65,16 +64,16 @@ class _Wheel:
 
 def own_libraries(wheels: Mapping[Platform, Link], web: Web) -> tuple[MachineLibraries, ...]:
     """Names of the libraries in ``torch/lib``, for each platform's machine."""
-    found = {
+    by_machine = {
         platform.machine: sorted(path.name for path in _Wheel.read(file, web).libraries if path.parent == TORCH_LIB)
         for platform, file in wheels.items()
     }
-    return tuple(MachineLibraries(machine=machine, names=tuple(names)) for machine, names in sorted(found.items()))
+    return tuple(MachineLibraries(machine=machine, names=tuple(names)) for machine, names in sorted(by_machine.items()))
 
 
 def nvidia_libraries(torch: Link, web: Web) -> tuple[str, ...]:
     """Names of the libraries in NVIDIA's wheels that a wheel of torch requires, directly or through others."""
-    found, seen = set[str](), set[str]()
+    libraries, seen = set[str](), set[str]()
     wanted = list(_Wheel.read(torch, web).required(()))
     while wanted:
         requirement = wanted.pop()
@@ -83,14 +82,14 @@ def nvidia_libraries(torch: Link, web: Web) -> tuple[str, ...]:
         seen.add(str(requirement))
         if file := _newest(requirement, web):
             wheel = _Wheel.read(file, web)
-            found.update(path.name for path in wheel.libraries)
+            libraries.update(path.name for path in wheel.libraries)
             wanted += wheel.required(requirement.extras)
-    return tuple(sorted(found))
+    return tuple(sorted(libraries))
 
 
 def _newest(requirement: Requirement, web: Web) -> Link | None:
     """Newest wheel for linux_x86_64 that a requirement admits; None if the index has none."""
-    found = []
+    files = []
     for file in files_of(canonicalize_name(requirement.name), web):
         try:
             name = WheelName.parse(file.filename)
@@ -98,5 +97,5 @@ def _newest(requirement: Requirement, web: Web) -> Link | None:
             continue
         fits = {"any", "linux_x86_64"} & {tag if tag == "any" else str(Platform.of_tag(tag)) for tag in name.platforms}
         if fits and file.yanked is None and requirement.specifier.contains(name.version):
-            found.append((name.version, file))
-    return max(found, key=lambda each: each[0])[1] if found else None
+            files.append((name.version, file))
+    return max(files, key=lambda each: each[0])[1] if files else None

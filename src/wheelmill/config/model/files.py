@@ -41,8 +41,8 @@ from wheelmill.config.model.package import ONLY_PLANNED, Package
 from wheelmill.config.model.package_parts import GitSource
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, ProjectName, ProjectVersion, PythonVersion, Word, is_sha256, read_requirement
+from wheelmill.wheel.metadata import NEWEST_PATCH
 from wheelmill.wheel.name import WheelName
-from wheelmill.wheel.requirements import NEWEST_PATCH
 
 # The grammar of references, without its short forms: a registry, a tag and a digest must be there.
 # https://github.com/distribution/reference/blob/main/reference.go
@@ -163,11 +163,7 @@ class Images(ConfigFile):
                     yield (*place, key), f"expected a tag of toolkit {entry.toolkit}, not '{image.tag}'"
 
     def of_cuda(self, cuda: CudaVersion) -> CudaImages:
-        """Look up the images of a CUDA release.
-
-        Raises:
-            UsageError: none are pinned for it.
-        """
+        """Look up the images of a CUDA release. Raises UsageError if none are pinned for it."""
         if images := self.cuda.get(cuda):
             return images
         raise UsageError(

@@ -114,8 +114,7 @@ class GitSource(Entry):
     def folder_in(self, checkout: Path) -> Path:
         """Return the folder of a checkout that is built: its top, or the subdirectory.
 
-        Raises:
-            ValueError: there is no such folder, or a link to it leads out of the checkout.
+        Raises ValueError if there is no such folder, or a link to it leads out of the checkout.
         """
         folder = checkout / (self.subdirectory or ".")
         try:

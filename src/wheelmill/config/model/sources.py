@@ -78,8 +78,8 @@ class Sources(ConfigFile):
         """Sources without a place or with two, and invalid places."""
         for name, entry in self.sources.items():
             if len(entry.places) != 1:
-                found = " and ".join(entry.places) or "none"
-                yield ("sources", name), f"expected one of {', '.join(PLACES)}, found {found}"
+                named = " and ".join(entry.places) or "none"
+                yield ("sources", name), f"expected one of {', '.join(PLACES)}, found {named}"
                 continue
             ((key, place),) = entry.places.items()
             try:
@@ -91,11 +91,9 @@ class Sources(ConfigFile):
 def listing_url(key: str, place: str) -> str:
     """Return the URL that lists the wheels of a source.
 
-    `key` is one of `PLACES`; `place` is a repository if the key is a host of repositories, else the URL itself.
-
-    Raises:
-        ValueError: the repository is not ``OWNER/REPOSITORY``, a URL has an unknown placeholder, or that of a simple
-            index a query.
+    `key` is one of `PLACES`; `place` is a repository if the key is a host of repositories, else the URL itself. Raises
+    ValueError if the repository is not ``OWNER/REPOSITORY``, a URL has an unknown placeholder, or that of a simple
+    index a query.
     """
     urls = {
         "github": f"{github_api()}/repos/{place}/releases",

@@ -25,12 +25,11 @@ from wheelmill.config.survey.licences import find_licence, unknown_licence
 from wheelmill.config.survey.scripts import SETUP, VariableRead, last_name
 from wheelmill.config.survey.sources import SourceOrigin, fetch_origin, released
 from wheelmill.config.survey.tree import SourcePlace
-from wheelmill.config.tags import versions_of_tag
 from wheelmill.config.yaml import validate
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, is_named_after, project_name, project_version
 from wheelmill.system.folders import temporary_folder
-from wheelmill.system.git import files_of_checkout
+from wheelmill.system.git import files_of_checkout, versions_of_tag
 from wheelmill.wheel.metadata import reservation
 
 _COMPILED_AT_USE: Final = (
@@ -72,8 +71,8 @@ def _why_not_compiled(facts: Facts) -> str:
     if binaries := sorted(name for name in facts.tree.files if name.endswith(".so")):
         return f"its source holds what is compiled already ({binaries[0]})"
     for pattern, why in _COMPILED_AT_USE:
-        if found := next(facts.tree.search(pattern, ".py"), None):
-            return f"{why} ({found[0]})"
+        if use := next(facts.tree.search(pattern, ".py"), None):
+            return f"{why} ({use[0]})"
     if facts.folder + SETUP in facts.tree.files:
         return f"{facts.at_word(SETUP, 'setup(')} declares no extension"
     return f"{facts.at_word(PYPROJECT, 'build-backend')} names nothing that it compiles"
@@ -101,7 +100,7 @@ _DISTRIBUTIONS: Final = {
     "sklearn": "scikit-learn",
     "skimage": "scikit-image",
 }
-"""Distributions of modules with another name."""
+"""Distributions of modules with another name: none of them need be installed here, to say so itself."""
 _OF_TORCH: Final = frozenset({"cublas", "cusparse", "cusolver"})
 """Components that torch brings: its own headers include theirs."""
 _COMMON: Final = re.compile(r"torch.*|c10.*|cuda.*|dl|m|rt|pthread|stdc\+\+|gomp")
@@ -140,13 +139,13 @@ def _description(facts: Facts) -> Iterator[Guess]:
 
 
 def _licence(facts: Facts) -> Iterator[Guess]:
-    found = find_licence(facts.declared.licences)
-    if found:
-        beginning = facts.tree.place_of(found.place.file, found.text.strip().split("\n")[0])
-        yield Guess(key="licence", value=found.expression, says=f"reads like {found.expression}", place=beginning)
-    if found is None or not found.redistributable:
-        place, text = (found.place, "") if found else unknown_licence(facts.declared.licences)
-        why = "does not let wheels be given to others" if found else "no licence is declared: ask its authors"
+    licence = find_licence(facts.declared.licences)
+    if licence:
+        beginning = facts.tree.place_of(licence.place.file, licence.text.strip().split("\n")[0])
+        yield Guess(key="licence", value=licence.expression, says=f"reads like {licence.expression}", place=beginning)
+    if licence is None or not licence.redistributable:
+        place, text = (licence.place, "") if licence else unknown_licence(facts.declared.licences)
+        why = "does not let wheels be given to others" if licence else "no licence is declared: ask its authors"
         why = f"says {text!r}, which is no one licence that is known: read it" if text else why
         yield Guess(key="redistributable", value=False, says=why, place=place)
 
@@ -198,11 +197,11 @@ def _project(requirement: str) -> str:
 
 
 def _switches(facts: Facts) -> Iterator[Guess]:
-    found = [v for v in facts.setup.variables if _is_switch(v) and not _NO_SWITCH.fullmatch(v.name)]
-    env = {each.name: each.switch for each in found}
-    for number, each in enumerate(found):
-        says = f"reads {each.name}, which {each.switch!r} switches on"
-        yield Guess(key="" if number else "env", value=env, says=says, place=facts.at_setup(each.line))
+    switches = [v for v in facts.setup.variables if _is_switch(v) and not _NO_SWITCH.fullmatch(v.name)]
+    env = {each.name: each.switch for each in switches}
+    for number, variable in enumerate(switches):
+        says = f"reads {variable.name}, which {variable.switch!r} switches on"
+        yield Guess(key="" if number else "env", value=env, says=says, place=facts.at_setup(variable.line))
     if facts.build_file and (place := facts.cmake.native_architectures):
         # CMake reads CUDAARCHS only after the source saw no CMAKE_CUDA_ARCHITECTURES and chose its own.
         env["CMAKE_ARGS"] = "-DCMAKE_CUDA_ARCHITECTURES={architectures:cmake}"
@@ -211,7 +210,7 @@ def _switches(facts: Facts) -> Iterator[Guess]:
         says = f"has an option {name} that is off, which env: {{CMAKE_ARGS: -D{name}=ON}} switches on"
         yield Guess(says=says, place=place)
     calls = (call for call in facts.setup.calls if last_name(call.func) == "is_available")
-    if not found and (asks := next(calls, None)):
+    if not switches and (asks := next(calls, None)):
         says = "asks torch for a GPU, and is given one for each architecture (gpu_probe)"
         yield Guess(says=says, place=facts.at_setup(asks.lineno))
     others = [v for v in facts.setup.variables if v.name not in env and _OTHER.fullmatch(v.name)]
@@ -303,9 +302,8 @@ def _flags(facts: Facts) -> Iterator[Guess]:
 
 def _download(facts: Facts) -> Iterator[Guess]:
     if facts.build_file and (place := facts.cmake.download):
-        yield Guess(
-            says="downloads something during the build, which a container without a network refuses", place=place
-        )
+        says = "downloads something during the build, which a container without a network refuses"
+        yield Guess(says=says, place=place)
 
 
 def _imports(facts: Facts) -> Iterator[Guess]:
@@ -321,9 +319,8 @@ def _modules(facts: Facts) -> tuple[list[str], SourcePlace | None, str]:
     by_ctypes = facts.nvcc_line and facts.tree.own("/__init__.py") and not generated
     no_module = not facts.native.modules and (operators or by_ctypes)
     of_cuda_first = sorted(facts.extensions, key=lambda each: "CUDAExtension" not in each.kinds)
-    together = [
-        each for each in of_cuda_first if each.function == of_cuda_first[0].function
-    ]  # others may be another mode
+    # Those of another function may be another mode.
+    together = [each for each in of_cuda_first if each.function == of_cuda_first[0].function]
     named = ((name, each.line) for each in together for name in each.modules)
     declared = {name: line for name, line in named if all(map(_is_module, name.split(".")))}
     if declared and not no_module:
@@ -452,8 +449,8 @@ def survey_checkout(folder: Path, *, name: str | None = None, version: str | Non
 
 def _survey(name: ProjectName, facts: Facts, beginning: Iterable[Guess]) -> SourceSurvey:
     check_needs_build(name, facts)
-    found = SourceSurvey(name=name, guesses=(*beginning, *guess_entry(facts)), declared=facts.declared)
-    return checked_survey(found, facts.tree.folder)
+    survey = SourceSurvey(name=name, guesses=(*beginning, *guess_entry(facts)), declared=facts.declared)
+    return checked_survey(survey, facts.tree.folder)
 
 
 def checked_survey(survey: SourceSurvey, folder: Path) -> SourceSurvey:

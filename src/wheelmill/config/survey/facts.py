@@ -215,10 +215,10 @@ class NativeCode:
     @functools.cached_property
     def includes(self) -> dict[str, SourcePlace]:
         """Included headers by name, each with the first line that includes it."""
-        found: dict[str, SourcePlace] = {}
+        places: dict[str, SourcePlace] = {}
         for place, match in self._tree.search(_INCLUDE, *NATIVE):
-            found.setdefault(match[1].strip(), place)
-        return found
+            places.setdefault(match[1].strip(), place)
+        return places
 
     @property
     def torch_header(self) -> SourcePlace | None:
@@ -297,11 +297,11 @@ class CMakeFiles:
     def modules(self) -> dict[str, SourcePlace]:
         """Python modules built by CMake, under the package that each is installed into."""
         packages = {match[1]: match[2] for _, match in self._tree.search(_CMAKE_PLACE, *_CMAKE)}
-        found = {}
+        modules = {}
         for place, match in self._tree.search(_CMAKE_MODULE, *_CMAKE):
             package = packages.get(match[1], ".").strip("./").replace("/", ".")
-            found[f"{package}.{match[1]}" if package else match[1]] = place
-        return found
+            modules[f"{package}.{match[1]}" if package else match[1]] = place
+        return modules
 
     def _first(self, pattern: re.Pattern[str]) -> SourcePlace | None:
         return next((place for place, _ in self._tree.search(pattern, *_CMAKE)), None)
@@ -351,19 +351,19 @@ class Facts:
     def imports_of(self, package: str) -> dict[str, SourcePlace]:
         """Return the third-party modules that files of a package import when they are imported, with first lines."""
         known = {package, *sys.stdlib_module_names}
-        found: dict[str, SourcePlace] = {}
+        places: dict[str, SourcePlace] = {}
         for place, match in self._search_package(package, _IMPORT):
             if match[1] not in known:
-                found.setdefault(match[1], place)
-        return found
+                places.setdefault(match[1], place)
+        return places
 
     def gpu_question_of(self, package: str) -> SourcePlace | None:
         """Return the first line of a package that asks torch for a GPU when it is imported; None if there is none."""
         return next((place for place, _ in self._search_package(package, _GPU_QUESTION)), None)
 
     def _search_package(self, package: str, pattern: re.Pattern[str]) -> Iterator[tuple[SourcePlace, re.Match[str]]]:
-        found = self.tree.search(pattern, ".py")
-        return ((place, match) for place, match in found if f"/{package}/" in f"/{place.file}")
+        matches = self.tree.search(pattern, ".py")
+        return ((place, match) for place, match in matches if f"/{package}/" in f"/{place.file}")
 
     @property
     def requires_nothing(self) -> bool:

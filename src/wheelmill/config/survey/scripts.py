@@ -65,8 +65,8 @@ class Script:
         scope: Scope = name
         while scope is not None:
             scope = self._scope_of(scope)
-            if found := self._assigned.get((scope, name.id)):
-                return found
+            if values := self._assigned.get((scope, name.id)):
+                return values
         return []
 
     def _scope_of(self, node: ast.AST) -> Scope:
@@ -91,18 +91,18 @@ class Script:
         inside = seen | {node}
         match node:
             case ast.Constant(value=str(text)):
-                found: Texts = (text,)
+                texts: Texts = (text,)
             case ast.JoinedStr(values=parts):
-                found = _join([self._texts(part, inside) for part in parts])
+                texts = _join([self._texts(part, inside) for part in parts])
             case ast.BinOp(left=left, right=right, op=ast.Add()) if not self._is_list(node, inside):
-                found = _join([self._texts(left, inside), self._texts(right, inside)])
+                texts = _join([self._texts(left, inside), self._texts(right, inside)])
             case ast.BinOp(left=left, right=right, op=ast.Div()):
-                found = _path([self._texts(left, inside), self._texts(right, inside)])
+                texts = _path([self._texts(left, inside), self._texts(right, inside)])
             case ast.Call():
-                found = self._texts_of_call(node, inside)
+                texts = self._texts_of_call(node, inside)
             case _:
-                found = tuple(text for each in self._alternatives(node) for text in self._texts(each, inside))
-        return found
+                texts = tuple(text for each in self._alternatives(node) for text in self._texts(each, inside))
+        return texts
 
     def _alternatives(self, node: ast.expr) -> Sequence[ast.expr]:
         """Return the expressions that an expression holds or may stand for."""
@@ -270,14 +270,14 @@ class SetupScript(Script):
     @functools.cached_property
     def extensions(self) -> tuple[ExtensionCall, ...]:
         """Declared extensions, in the order of their lines."""
-        found = []
+        extensions = []
         package = "".join(f"{name}." for name in self.argument("ext_package")[:1])
         for call in self.calls:
             if kinds := frozenset(self._kinds(call.func)):
                 given = dict(zip(("name", "sources"), call.args, strict=False))
                 given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
                 limited = given.get("py_limited_api")
-                found.append(
+                extensions.append(
                     ExtensionCall(
                         kinds=kinds,
                         modules=tuple(package + name for name in self.texts(given.get("name"))),
@@ -288,20 +288,20 @@ class SetupScript(Script):
                         line=call.lineno,
                     )
                 )
-        return tuple(sorted(found, key=lambda each: each.line))
+        return tuple(sorted(extensions, key=lambda each: each.line))
 
     @functools.cached_property
     def variables(self) -> tuple[VariableRead, ...]:
         """Environment variables that the script reads, each once."""
-        found: dict[str, VariableRead] = {}
+        by_name: dict[str, VariableRead] = {}
         for node, key, default in self._readings():
             (fallback,) = self.texts(default)[:1] or ("",)
             compared = self._compared_text(node)
             switch = _OPPOSITE.get(compared or fallback, compared or "1")
             for name in self.texts(key):
-                if name not in found or switch.lower() == "cuda":
-                    found[name] = VariableRead(name=name, default=fallback, switch=switch, line=node.lineno)
-        return tuple(found.values())
+                if name not in by_name or switch.lower() == "cuda":
+                    by_name[name] = VariableRead(name=name, default=fallback, switch=switch, line=node.lineno)
+        return tuple(by_name.values())
 
     @functools.cached_property
     def imports(self) -> dict[str, int]:
@@ -317,7 +317,7 @@ class SetupScript(Script):
         return {name: line for name, line in self._imported(conditional=True).items() if name not in self.imports}
 
     def _imported(self, *, conditional: bool) -> dict[str, int]:
-        found: dict[str, int] = {}
+        lines: dict[str, int] = {}
         for node in self.nodes:
             match node:
                 case ast.Import(names=aliases):
@@ -329,8 +329,8 @@ class SetupScript(Script):
             for name in (name.partition(".")[0] for name in names):
                 wanted = name == "torch" or self._is_conditional(node) is conditional
                 if wanted and name not in sys.stdlib_module_names:
-                    found.setdefault(name, node.lineno)
-        return found
+                    lines.setdefault(name, node.lineno)
+        return lines
 
     def texts_with(self, *words: str) -> Iterator[tuple[str, int]]:
         """Yield texts that contain one of some words, with their lines; skip unused texts, which are comments."""
@@ -368,8 +368,8 @@ class SetupScript(Script):
         for _ in range(4):  # int(...), .upper(), ...
             node = self.above.get(node, node)
             if isinstance(node, ast.Compare):
-                found = (text for each in node.comparators for text in self.texts(each))
-                return next((text for text in found if text), None)
+                literals = (text for each in node.comparators for text in self.texts(each))
+                return next((text for text in literals if text), None)
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 return self._compared.get(node.targets[0].id)
         return None
@@ -377,13 +377,13 @@ class SetupScript(Script):
     @functools.cached_property
     def _compared(self) -> dict[str, str]:
         """Texts that names are compared with, ``cuda`` before others."""
-        found: dict[str, str] = {}
+        compared: dict[str, str] = {}
         for leaves in ([*ast.walk(node)] for node in self.nodes if isinstance(node, ast.Compare)):
             texts = [leaf.value for leaf in leaves if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]
             for text in sorted(texts, key=lambda text: text.lower() != "cuda")[:1]:
                 names = {leaf.id for leaf in leaves if isinstance(leaf, ast.Name)}
-                found |= {name: text for name in names if name not in found or text.lower() == "cuda"}
-        return found
+                compared |= {name: text for name in names if name not in compared or text.lower() == "cuda"}
+        return compared
 
     def _is_conditional(self, node: ast.AST) -> bool:
         while (above := self.above.get(node)) is not None:

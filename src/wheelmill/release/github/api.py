@@ -51,10 +51,9 @@ class Repository:
     def parse(cls, full_name: str, environment: Mapping[str, str]) -> Self:
         """Parse a name; take the rest from the variables that GitHub sets in its jobs.
 
-        https://docs.github.com/en/actions/reference/workflows-and-actions/variables
+        Raises UsageError if it is not the name of a repository.
 
-        Raises:
-            UsageError: it is not the name of a repository.
+        https://docs.github.com/en/actions/reference/workflows-and-actions/variables
         """
         owner, _, name = full_name.partition("/")
         if {owner, name} & {"", ".", ".."} or not set(owner + name) <= _NAME_CHARACTERS:
@@ -267,9 +266,7 @@ class Calls(AbstractContextManager["Calls", None]):
     def read(self, what: str, call: Callable[[], Found]) -> Found:
         """Make a call that changes nothing, with retries; errors describe it as `what`.
 
-        Raises:
-            NetworkError: GitHub failed each time.
-            RejectedError: GitHub refuses.
+        Raises NetworkError if GitHub failed each time, and RejectedError if it refuses.
         """
         waited = 0.0
         while True:
@@ -322,17 +319,9 @@ class Calls(AbstractContextManager["Calls", None]):
     def ensure(
         self, what: str, find: Callable[[], Found | None], make: Callable[[], Found], *, is_absent: bool = False
     ) -> Found:
-        """Find something, or make it; after a failure, look for it again.
+        """Find something, or make it; after a failure, look for it again. Raises as `read` does.
 
-        Args:
-            what: making it, in words, for errors.
-            find: calls the API; returns None if it is absent.
-            make: calls the API to make it.
-            is_absent: True if it cannot exist yet, which saves the first look.
-
-        Raises:
-            NetworkError: GitHub failed each time.
-            RejectedError: GitHub refuses to make it, and it is absent.
+        Errors describe making it as `what`. With `is_absent`, it cannot exist yet, which saves the first look.
         """
         failure: WheelmillError = NetworkError("github-silent", what)
         for pause in (*PATIENT, 0.0):

@@ -50,12 +50,12 @@ def probe(repository: Repository, clock: Clock, manifest: Manifest, *, unhashed:
     with without_token(clock) as web:
         for pause in (0.0, *PATIENT):
             clock.sleep(pause)
-            found = [
+            checked = [
                 (entry, _fault(web, repository.download(manifest.tag, entry.filename), entry, unhashed))
                 for entry in pending
             ]
-            pending = tuple(entry for entry, fault in found if fault)
-            faults = [fault for _, fault in found if fault]
+            pending = tuple(entry for entry, fault in checked if fault)
+            faults = [fault for _, fault in checked if fault]
             if not faults:
                 return
     raise ReleaseError(
@@ -106,14 +106,8 @@ _FILES: Final[Mapping[str, tuple[str, ...]]] = {
 class JobArtifacts:
     """Artifacts of the jobs of runs, with names such as ``wheels-0-GROUP-1``: shard, group and attempt.
 
-    Args:
-        repository: the repository of the runs; its token goes to its API only.
-        runs: the numbers that GitHub gave the runs.
-        clock: waits between tries.
-
-    Raises:
-        NetworkError: GitHub does not answer.
-        RejectedError: there is no such run, or the token must not see it.
+    The token of the repository goes to its API only. Raises NetworkError if GitHub does not answer, and RejectedError
+    if there is no such run, or if the token must not see it.
     """
 
     def __init__(self, repository: Repository, runs: Sequence[str], clock: Clock) -> None:
@@ -129,9 +123,8 @@ class JobArtifacts:
     def unpack(self, artifact: int, folder: Path) -> None:
         """Download an artifact and unpack what its kind of job delivers; any job of the run may have made it.
 
-        Raises:
-            NetworkError, RejectedError: it cannot be fetched.
-            UnreadableError: it is not an archive of files, or too large for an artifact or for this disk.
+        Raises NetworkError or RejectedError if it cannot be fetched, and UnreadableError if it is not an archive of
+        files, or too large for an artifact or for this disk.
         """
         try:
             with TemporaryFile(dir=folder) as packed:

@@ -216,10 +216,10 @@ class DraftFiles:
         )
 
     def _remove(self, stray: Sequence[_Listed]) -> None:
-        for found in stray:
+        for listed in stray:
             try:
-                self._calls.write(f"removing {found.name}", found.asset.delete_asset)
-                del self._listed[found.name]
+                self._calls.write(f"removing {listed.name}", listed.asset.delete_asset)
+                del self._listed[listed.name]
             except (NetworkError, RejectedError) as error:
                 self._calls.progress.line(str(error))
                 self._unsure = True

@@ -120,10 +120,8 @@ class _SentWheel:
     @classmethod
     def of(cls, wheel: TestedWheel) -> Self:
         """Describe a wheel before its upload, with all its files."""
-        file = wheel.file
         beside = (Asset.of_bytes(name, content) for name, content in files_beside(wheel).items())
-        itself = Asset(name=file.filename, content=file.path, size=file.size, sha256=file.sha256)
-        return cls(wheel=wheel, entry=entry_of(wheel), assets=(itself, *beside))
+        return cls(wheel=wheel, entry=entry_of(wheel), assets=(Asset.of_wheel(wheel.file), *beside))
 
     def refusal(self, faults: Mapping[str, str]) -> RefusedWheel | None:
         """Return the first fault of its assets, given by name, as a refusal; None if all arrived."""

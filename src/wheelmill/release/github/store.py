@@ -35,7 +35,7 @@ from wheelmill.release.github.api import Calls, Pace, Repository
 from wheelmill.release.github.download import without_token
 from wheelmill.release.github.drafts import all_releases, orphaned_drafts
 from wheelmill.release.github.publisher import GitHubPublisher
-from wheelmill.release.ledger.ledger import Ledger
+from wheelmill.release.ledger.ledger import Ledger, Opened
 from wheelmill.release.ledger.records import is_like_date_tag
 from wheelmill.release.ledger.releases import cached_read
 from wheelmill.release.publish_lease import RateLimitedLease
@@ -74,19 +74,17 @@ class LedgerBranch:
                 revision = _newest(calls)
         return revision, None if revision in {None, seen} else self._archive(revision)
 
-    def write(
-        self, revision: str | None, before: Mapping[str, bytes], after: Mapping[str, bytes], why: str
-    ) -> str | None:
+    def write(self, opened: Opened, files: Mapping[str, bytes], why: str) -> str | None:
         """See `LedgerPlace.write`; three API calls that create something."""
         if self.commit or not self.repository.token:
             hint = "a GITHUB_TOKEN with 'contents: write' can write it"
             raise ReleaseError("read-only", f"{self.name} can only be read here", hint=hint)
         with Calls(self.repository, self.pace, QUIET) as calls:
-            commit = _commit(calls, revision, before, after, why)
+            commit = _commit(calls, opened, files, why)
             try:
-                _move(calls, revision, commit)
+                _move(calls, opened.revision, commit)
             except RejectedError:
-                if _newest(calls) == revision:
+                if _newest(calls) == opened.revision:
                     raise
                 return None
         return commit
@@ -112,14 +110,12 @@ def _newest(calls: Calls) -> str | None:
     return next((ref.object.sha for ref in refs if ref.ref == f"refs/{name}"), None)
 
 
-def _commit(
-    calls: Calls, revision: str | None, before: Mapping[str, bytes], after: Mapping[str, bytes], why: str
-) -> str:
+def _commit(calls: Calls, opened: Opened, files: Mapping[str, bytes], why: str) -> str:
     """Commit the files that differ, on no branch yet; return the hash of the commit."""
-    repository = calls.repository
+    repository, revision = calls.repository, opened.revision
     parent = revision and calls.read("reading the ledger's commit", lambda: repository.get_git_commit(revision))
-    tree: Opt[GitTree] = parent.tree if parent and before else NotSet
-    for piece in _pieces(before, after):
+    tree: Opt[GitTree] = parent.tree if parent and opened.files else NotSet
+    for piece in _pieces(opened.files, files):
         base, elements = tree, piece
         tree = calls.write("writing the ledger", lambda: repository.create_git_tree(elements, base))  # noqa: B023 - called at once
     written = tree

@@ -44,14 +44,14 @@ The ledger of a factory of wheels: what is published, which builds failed, and w
 
 def state_of(files: Mapping[str, bytes]) -> LedgerState:
     """Read the files of a ledger; ignore files that a later version of wheelmill added."""
-    found = (
+    releases = (
         record_from(content, LedgerRelease, source=path)
         for path, content in sorted(files.items())
         if path.startswith(_RELEASES)
     )
     failures, work, downloads = (files.get(path) for path in (_FAILURES, _WORK, _DOWNLOADS))
     return LedgerState(
-        releases={release.tag: release for release in found},
+        releases={release.tag: release for release in releases},
         failures=record_from(failures, Failures, source=_FAILURES).by_inputs if failures else {},
         work=record_from(work, Work, source=_WORK) if work else Work(),
         downloads=record_from(downloads, Downloads, source=_DOWNLOADS).counts if downloads else (),
@@ -84,15 +84,15 @@ def summary_of(files: Mapping[str, bytes]) -> LedgerSummary:
 
 
 def _manifests_in(files: Mapping[str, bytes]) -> dict[ReleaseTag, Sha256]:
-    found: dict[ReleaseTag, Sha256] = {}
+    manifests: dict[ReleaseTag, Sha256] = {}
     for path, content in sorted(files.items()):
         if path.startswith(_RELEASES):
             try:
                 named = decode(content, type=_Named)
             except DecodeError as error:
                 raise IntegrityError("record-invalid", f"{path} is not a {LedgerRelease.__name__}: {error}") from None
-            found[named.tag] = named.manifest
-    return found
+            manifests[named.tag] = named.manifest
+    return manifests
 
 
 def files_of(state: LedgerState, files: Mapping[str, bytes], before: LedgerState) -> dict[str, bytes]:
@@ -170,82 +170,57 @@ Edit = Callable[[LedgerState], LedgerState]
 lost, so it must be idempotent."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """State of the ledger that was read or written."""
+
+    revision: str | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """By path; none if they could not be read."""
+    state: LedgerState = field(default_factory=LedgerState)
+
+
 class LedgerPlace(Protocol):
-    """Storage of a ledger."""
+    """Storage of a ledger.
+
+    Its methods raise NetworkError if it does not answer, and ReleaseError if it cannot be read or written to.
+    """
 
     @property
     def name(self) -> str:
         """Path or URL for messages."""
 
     def read(self, seen: str | None) -> tuple[str | None, bytes | None]:
-        """Read the newest state.
+        """Read the newest revision, None if there is no ledger yet, and its files in one packed archive.
 
-        Args:
-            seen: the known revision, whose files are not wanted again.
-
-        Returns:
-            The revision, None if there is no ledger yet; and its files in one packed archive, None if there are none or
-            the revision is `seen`.
-
-        Raises:
-            NetworkError: they cannot be read now.
-            ReleaseError: the place cannot be read.
+        The archive is None if there are no files, or if the revision is `seen`, which the caller has.
         """
 
-    def write(
-        self, revision: str | None, before: Mapping[str, bytes], after: Mapping[str, bytes], why: str
-    ) -> str | None:
-        """Write the next state.
+    def write(self, opened: Opened, files: Mapping[str, bytes], why: str) -> str | None:
+        """Write the files of the revision after an `opened` one, and return it; None if another writer was faster.
 
-        Args:
-            revision: the revision from `read` that is changed.
-            before: the files of that revision, by path; empty if they could not be read.
-            after: the files of the next state.
-            why: the change in words, for the history.
-
-        Returns:
-            The next revision; None if nothing was written because another writer was faster.
-
-        Raises:
-            NetworkError: the place does not answer; the change may have been made.
-            ReleaseError: the place cannot be written to.
+        The history says `why`. After a NetworkError it may have been written.
         """
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Opened:
-    """State of the ledger that was read or written."""
-
-    revision: str | None = None
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    state: LedgerState = field(default_factory=LedgerState)
 
 
 class Ledger:
-    """Ledger of a store."""
+    """Ledger of a store.
+
+    Its methods raise NetworkError if it cannot be read now, and ReleaseError if its content is not a ledger.
+    """
 
     def __init__(self, place: LedgerPlace, clock: Clock) -> None:
         self.place = place
         self._clock = clock
-        self._opened = _Opened()
+        self._opened = Opened()
         self._summarised: tuple[str | None, LedgerSummary] = None, LedgerSummary()
 
     def read(self) -> LedgerState:
-        """Read the whole ledger.
-
-        Raises:
-            NetworkError: it cannot be read now.
-            ReleaseError: the content is not a ledger.
-        """
+        """Read the whole ledger."""
         return self._open().state
 
     def summary(self) -> LedgerSummary:
-        """Read all but the wheels, in a fifth of the time and memory.
-
-        Raises:
-            NetworkError: it cannot be read now.
-            ReleaseError: the content is not a ledger.
-        """
+        """Read all but the wheels, in a fifth of the time and memory."""
         revision, archive = self.place.read(self._summarised[0])
         if archive is None:
             return self._summarised[1] if revision else LedgerSummary()
@@ -260,19 +235,10 @@ class Ledger:
         return self._opened.revision if state is self._opened.state else None
 
     def change(self, why: str, edit: Edit, *, repair: bool = False) -> LedgerState:
-        """Change the newest state.
+        """Change the newest state, and return the next one; nothing is written if they are equal.
 
-        Args:
-            why: the change in words, for the history.
-            edit: computes the next state.
-            repair: treat a ledger that cannot be read as empty.
-
-        Returns:
-            The state that was written, or the existing state if nothing had to change.
-
-        Raises:
-            NetworkError: the ledger cannot be read now.
-            ReleaseError: it is not a ledger, it cannot be written to, or other writers were faster each time.
+        The history says `why`. With `repair`, a ledger that cannot be read counts as empty. Raises ReleaseError also if
+        the place cannot be written to, or if other writers were faster each time.
         """
         failure: NetworkError | None = None
         for pause in PAUSES:
@@ -285,12 +251,12 @@ class Ledger:
             after = after.without_old(self._clock.utc())
             files = files_of(after, opened.files, opened.state)
             try:
-                revision = self.place.write(opened.revision, opened.files, files, why)
+                revision = self.place.write(opened, files, why)
             except NetworkError as error:  # the next read shows whether it was made
                 failure = error
                 continue
             if revision is not None:
-                self._opened = _Opened(revision=revision, files=files, state=after)
+                self._opened = Opened(revision=revision, files=files, state=after)
                 return after
         raise failure or ReleaseError(
             "ledger-contended",
@@ -298,17 +264,17 @@ class Ledger:
             hint="run this again",
         )
 
-    def _open(self, *, repair: bool = False) -> _Opened:
+    def _open(self, *, repair: bool = False) -> Opened:
         """Read the newest state, without fetching again the files that were read or written last."""
         revision, archive = self.place.read(self._opened.revision)
         if archive is None:
-            return self._opened if revision else _Opened()
+            return self._opened if revision else Opened()
         try:
             files = read_archive(archive)
-            self._opened = _Opened(revision=revision, files=files, state=state_of(files))
+            self._opened = Opened(revision=revision, files=files, state=state_of(files))
         except (UnreadableError, IntegrityError) as error:
             if repair:
-                return _Opened(revision=revision)
+                return Opened(revision=revision)
             raise self._no_ledger(error) from None
         return self._opened
 

@@ -230,8 +230,7 @@ class CountsDownloads(Protocol):
     def downloads(self) -> Mapping[str, int]:
         """Return the downloads of each published file until now, by its name, summed over all releases that have it.
 
-        Raises:
-            NetworkError: the host gives no answer.
+        Raises NetworkError if the host gives no answer.
         """
 
 
@@ -255,10 +254,10 @@ def with_count(state: LedgerState, count: DownloadCount) -> LedgerState:
 
 def _thin_out(counts: Iterable[DownloadCount], today: date) -> Iterable[DownloadCount]:
     months: set[tuple[int, int]] = set()
-    for each in counts:
-        month = (each.day.year, each.day.month)
-        if today - each.day < _EVERY_ONE or month not in months:
-            yield each
+    for count in counts:
+        month = (count.day.year, count.day.month)
+        if today - count.day < _EVERY_ONE or month not in months:
+            yield count
         months.add(month)
 
 

@@ -69,14 +69,9 @@ class Releases(Protocol):
     def read_each(
         self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
     ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
-        """Read a small file of many releases, several at a time.
+        """Read a small file of many releases, several at a time: its bytes, or the error that prevented fetching it.
 
-        Args:
-            wanted: the releases, and the hash of the file if known: a cached file is not read again.
-            filename: the name that the file has in each.
-
-        Yields:
-            The tag of a release, and the file's bytes or the error that prevented fetching it.
+        `wanted` has the hash of the file if it is known: a cached file is not read again.
         """
 
 
@@ -113,32 +108,23 @@ def published(store: Releases, warn: Warn) -> LedgerState:
     """Read the ledger, and add published releases that it lacks.
 
     `warn` receives releases without a readable manifest, which are skipped; and deleted ones, which are not: the names
-    of their wheels stay taken.
-
-    Raises:
-        NetworkError: the ledger, the tags or a manifest cannot be read now.
-        ReleaseError: the content is not a ledger.
+    of their wheels stay taken. Raises as `Ledger.read` does, and NetworkError if tags or a manifest cannot be read now.
     """
     state = store.ledger.read()
-    found = dict(_unknown(store, _new_tags(store, state.releases, warn), warn))
-    return with_releases(state, found) if found else state
+    unknown = dict(_unknown(store, _new_tags(store, state.releases, warn), warn))
+    return with_releases(state, unknown) if unknown else state
 
 
 def rebuild(store: Releases, warn: Warn) -> LedgerState:
     """Rebuild the ledger's releases from the existing tags and manifests; keep the rest of the ledger.
 
-    `warn` receives releases without a readable manifest, which are skipped; and files that a release lacks.
-
-    Raises:
-        NetworkError: something cannot be read now.
-        ReleaseError: the ledger cannot be written.
+    `warn` receives releases without a readable manifest, which are skipped; and files that a release lacks. Raises as
+    `published` and `Ledger.change` do.
     """
-    found = dict(_unknown(store, _new_tags(store, (), warn), warn))
-    for tag, lacking in absent_files(store, found).items():
+    read = dict(_unknown(store, _new_tags(store, (), warn), warn))
+    for tag, lacking in absent_files(store, read).items():
         warn(f"{tag} has no {', '.join(lacking)}: an index that lists it cannot be installed from; see removed.yml")
-    return store.ledger.change(
-        "made again from the releases", lambda state: replace(state, releases=found), repair=True
-    )
+    return store.ledger.change("made again from the releases", lambda state: replace(state, releases=read), repair=True)
 
 
 def absent_files(
@@ -159,20 +145,15 @@ def absent_files(
 
 
 def every_manifest(
-    store: Releases, known: Mapping[ReleaseTag, Sha256], warn: Warn, refuse: Refuse
+    store: Releases, known: Mapping[ReleaseTag, Sha256], warn: Warn, refuse: Refuse | None = None
 ) -> Iterator[ListedRelease]:
-    """Read the manifests of all releases, ending with those that the ledger does not know yet.
+    """Read the manifests of all releases, ending with those that the ledger, which has the `known` hashes, lacks.
 
-    Args:
-        store: where the releases are.
-        known: the hashes in the ledger: see `LedgerSummary`.
-        warn: receives releases without a manifest, which are skipped; and changed ones, which are not: a manifest is
-            trusted no more than its attestation.
-        refuse: receives releases with an invalid manifest, which are skipped.
-
-    Raises:
-        NetworkError: the tags or a manifest cannot be read now.
+    `warn` receives releases without a manifest, which are skipped; and changed ones, which are not: a manifest is
+    trusted no more than its attestation. `refuse`, or else `warn`, receives releases with an invalid manifest, which
+    are skipped. Raises NetworkError if the tags or a manifest cannot be read now.
     """
+    refuse = refuse or (lambda _tag, faults: warn(faults))
     new = _new_tags(store, known, warn)
     for tag, content in store.read_each(known, MANIFEST):
         try:
@@ -228,9 +209,8 @@ def _read(
 def _manifest_in(store: Releases, tag: ReleaseTag, content: bytes | WheelmillError) -> tuple[ListedRelease, Sha256]:
     """Read the answer to a request for a manifest; also return its hash."""
     if isinstance(content, bytes):
-        return manifest_from(content, tag=tag, source=f"{tag}/{MANIFEST}", now=store.clock.utc()), sha256_of_bytes(
-            content
-        )
+        manifest = manifest_from(content, tag=tag, source=f"{tag}/{MANIFEST}", now=store.clock.utc())
+        return manifest, sha256_of_bytes(content)
     if isinstance(content, NetworkError) and content.status == HTTPStatus.NOT_FOUND:
         raise ReleaseError("manifest-absent", f"{tag} has no {MANIFEST}")
     raise content
@@ -242,15 +222,7 @@ _AT_ONCE: Final = 8
 def cached_read(
     wanted: Mapping[ReleaseTag, Sha256 | None], read: Callable[[ReleaseTag], bytes]
 ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
-    """Read a small file of many releases; cache it if its hash is known.
-
-    Args:
-        wanted: the releases, and the hash of the file if known.
-        read: reads the file of a release; called in threads.
-
-    Yields:
-        The tag of a release, and the file's bytes or the error that prevented fetching it.
-    """
+    """Read a small file of many releases in threads, and cache it if its hash is known; see `Releases.read_each`."""
 
     def read_or_fail(tag: ReleaseTag) -> bytes | WheelmillError:
         try:

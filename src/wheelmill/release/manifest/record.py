@@ -85,11 +85,7 @@ class ListedCell(_Part, frozen=True, kw_only=True):
 
     @property
     def exact_version(self) -> str:
-        """Version of its wheels: ``2.8.3+cu128torch2.8``.
-
-        Raises:
-            ValueError: a value in it cannot be parsed.
-        """
+        """Version of its wheels: ``2.8.3+cu128torch2.8``. Raises ValueError if a value in it cannot be parsed."""
         label = _label_of(replace(self, project="any", version="0"))
         return f"{self.version}{'.' if '+' in self.version else '+'}{label}"
 
@@ -120,20 +116,12 @@ class ListedProvenance(_Part, frozen=True, kw_only=True):
 
     @property
     def cell(self) -> Cell:
-        """Cell that it was built for.
-
-        Raises:
-            ValueError: a value in it cannot be parsed.
-        """
+        """Cell that it was built for. Raises ValueError if a value in it cannot be parsed."""
         return _cell_of(self.built_for)
 
     @property
     def torch(self) -> TorchNeed | None:
-        """Torch of that cell.
-
-        Raises:
-            ValueError: it cannot be parsed.
-        """
+        """Torch of that cell. Raises ValueError if it cannot be parsed."""
         return _torch_of(self.built_for.torch, self.built_for.torch_abi)
 
 

@@ -23,15 +23,7 @@ from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.errors import ManifestError, ReleaseError
-from wheelmill.names import (
-    Architecture,
-    ProjectName,
-    PythonVersion,
-    Sha256,
-    TorchVersion,
-    read_range,
-    read_requirement,
-)
+from wheelmill.names import Architecture, ProjectName, PythonVersion, Sha256, TorchVersion, read_range, read_requirement
 from wheelmill.release.manifest.record import (
     MANIFEST,
     SCHEMA,
@@ -69,7 +61,7 @@ def faults_of_types(content: bytes) -> list[Fault]:
     if not isinstance(plain, dict) or not _is_ours(schema := plain.get("schema")):
         return []
     if schema != SCHEMA:
-        newer = f"unsupported schema {printable(schema)}: upgrade wheelmill, which reads {SCHEMA}"
+        newer = f"unsupported schema {quoted(schema)}: upgrade wheelmill, which reads {SCHEMA}"
         return [(("schema",), newer)]
     return [*_faults(plain)]
 
@@ -86,7 +78,7 @@ def _faults(plain: dict[str, Any]) -> Iterator[Fault]:
         if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
             yield (
                 path,
-                f"expected text, not {printable(value)}, which has half a surrogate pair (RFC 8259, section 8.2)",
+                f"expected text, not {quoted(value)}, which has half a surrogate pair (RFC 8259, section 8.2)",
             )
     yield from _faults_of_keys(plain, [each for each in fields(ListedRelease) if each.name != "wheels"], ())
     wheels = plain.get("wheels")
@@ -101,14 +93,14 @@ def _faults(plain: dict[str, Any]) -> Iterator[Fault]:
 
 
 def _faults_of_keys(plain: dict[str, Any], wanted: Sequence[FieldInfo], path: Path) -> Iterator[Fault]:
-    for each in wanted:
-        where = (*path, each.encode_name)
-        if each.encode_name not in plain:
-            if each.required:
+    for field in wanted:
+        where = (*path, field.encode_name)
+        if field.encode_name not in plain:
+            if field.required:
                 yield where, "is missing"
             continue
         try:
-            convert(plain[each.encode_name], each.type)
+            convert(plain[field.encode_name], field.type)
         except ValidationError as error:
             problem, _, inner = str(error).partition(" - at `$")
             parts = inner.rstrip("`").replace("[", ".").replace("]", "").split(".")
@@ -127,7 +119,7 @@ def values_in(plain: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:  # noq
         yield path, plain
 
 
-def printable(text: object) -> str:
+def quoted(text: object) -> str:
     """Format a text for a message: quoted, short, and without terminal control characters."""
     written = ascii(text)
     return written if len(written) <= _LONGEST else f"{written[:_LONGEST]}..."
@@ -166,24 +158,24 @@ def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
     if spelling := spelling_fault(wheel.filename):
         faults.append(spelling)
     faults += [
-        f"{key}: expected 64 hexadecimal digits in lower case, not {printable(sha256)}"
+        f"{key}: expected 64 hexadecimal digits in lower case, not {quoted(sha256)}"
         for key in _HASHES
         if not _SHA256.fullmatch(sha256 := getattr(wheel, key))
     ]
     if not 0 < wheel.size < MAX_WHEEL:
-        faults.append(f"size: expected 1 to {MAX_WHEEL - 1:,} bytes, not {printable(wheel.size)}")
+        faults.append(f"size: expected 1 to {MAX_WHEEL - 1:,} bytes, not {quoted(wheel.size)}")
     if wheel.attestation is not None and not _is_https(wheel.attestation):
-        faults.append(f"attestation: expected a URL of https, not {printable(wheel.attestation)}")
+        faults.append(f"attestation: expected a URL of https, not {quoted(wheel.attestation)}")
     faults += requirement_faults(wheel.requires_python, wheel.requires_dist)
     if certificate.sha256 != wheel.sha256:
-        faults.append(f"certificate.sha256: it is the certificate of other bytes, {printable(certificate.sha256)}")
+        faults.append(f"certificate.sha256: it is the certificate of other bytes, {quoted(certificate.sha256)}")
     faults += _faults_of_evidence(certificate.evidence)
     codes = tuple(certificate.sizes.gpu_code) if certificate.sizes else ()
     if strange := _strange(Architecture.of_code, codes):
-        words = ", ".join(map(printable, strange))
+        words = ", ".join(map(quoted, strange))
         faults.append(f"certificate.sizes.gpu_code: expected a GPU architecture, not {words}")
     for key, urls in to_builtins(wheel.external or {}).items():
-        faults += [f"external.{key}: expected a DepURL, not {printable(url)}" for url in urls if not _is_dep_url(url)]
+        faults += [f"external.{key}: expected a DepURL, not {quoted(url)}" for url in urls if not _is_dep_url(url)]
     if certificate.provenance:
         faults += _faults_of_provenance(certificate.provenance, wheel, name)
     return faults
@@ -214,7 +206,7 @@ def _name_faults(project: ProjectName, written: str, metadata_name: str, metadat
     version = Version(written)
     faults = []
     if not _is_of(project, version, metadata_name, metadata_version):
-        said = f"{printable(metadata_name)} {printable(metadata_version)}"
+        said = f"{quoted(metadata_name)} {quoted(metadata_version)}"
         faults.append(f"name: METADATA says {said}, the file name {project} {version}")
     if _LONG_NUMBER.search(written):
         faults.append(f"filename: the version has a number of more than {MAX_DIGITS} digits")
@@ -249,16 +241,16 @@ def requirement_faults(requires_python: str | None, requires_dist: tuple[str, ..
 
 def _fault_in(read: Callable[[str], SpecifierSet], text: str) -> str | None:
     try:
-        for each in read(text):
-            if each.operator == "===":  # compares texts; uv accepts only versions
-                Version(each.version)
+        for clause in read(text):
+            if clause.operator == "===":  # compares texts; uv accepts only versions
+                Version(clause.version)
     except InvalidVersion as error:
-        return f"{error}, in {printable(text)}"
+        return f"{error}, in {quoted(text)}"
     except ValueError as error:
         return str(error)
     if not text.isprintable():
-        return f"expected characters that can be seen, not {printable(text)}"
-    return f"{printable(text)} has a number of more than {MAX_DIGITS} digits" if _LONG_NUMBER.search(text) else None
+        return f"expected characters that can be seen, not {quoted(text)}"
+    return f"{quoted(text)} has a number of more than {MAX_DIGITS} digits" if _LONG_NUMBER.search(text) else None
 
 
 @lru_cache(maxsize=4096)  # wheels of one run share one
@@ -280,7 +272,7 @@ def _faults_of_evidence(evidence: ListedEvidence) -> tuple[str, ...]:
         ("torch_window.torches", "a torch", _strange(TorchVersion.parse, torches)),
     )
     return tuple(
-        f"certificate.evidence.{key}: expected {kind}, not {', '.join(map(printable, words))}"
+        f"certificate.evidence.{key}: expected {kind}, not {', '.join(map(quoted, words))}"
         for key, kind, words in asked
         if words
     )
@@ -304,19 +296,19 @@ def _faults_of_provenance(made: ListedProvenance, wheel: ListedWheel, name: Whee
     """Check that the provenance is of these bytes and this wheel."""
     key, cell = "certificate.provenance", made.built_for
     if made.sha256 != wheel.sha256:
-        yield f"{key}.sha256: it is the provenance of other bytes, {printable(made.sha256)}"
+        yield f"{key}.sha256: it is the provenance of other bytes, {quoted(made.sha256)}"
     if not all(map(_SHA256.fullmatch, (made.source_sha256, *made.patches))):
         yield f"{key}: expected hashes of 64 hexadecimal digits, of the source and of patches"
     if words := _strange(PythonVersion.parse, made.pythons):
-        yield f"{key}.pythons: expected Pythons, not {', '.join(map(printable, words))}"
+        yield f"{key}.pythons: expected Pythons, not {', '.join(map(quoted, words))}"
     if made.driver is not None and _strange(Version, (made.driver,)):
-        yield f"{key}.driver: expected the version of a driver, not {printable(made.driver)}"
+        yield f"{key}.driver: expected the version of a driver, not {quoted(made.driver)}"
     if words := _strange(Architecture.parse, made.architectures):
-        yield f"{key}.architectures: expected GPU architectures, not {', '.join(map(printable, words))}"
+        yield f"{key}.architectures: expected GPU architectures, not {', '.join(map(quoted, words))}"
     try:
         version = cell.exact_version
         if cell.project != name.project or (version != wheel.version and Version(version) != name.version):
-            yield f"{key}.cell: it is the provenance of a wheel of {printable(cell.project)} {printable(version)}"
+            yield f"{key}.cell: it is the provenance of a wheel of {quoted(cell.project)} {quoted(version)}"
     except ValueError as error:
         yield f"{key}.cell: {error}"
 
@@ -330,17 +322,10 @@ _decoder: Final = Decoder(ListedRelease)
 
 
 def manifest_from(content: bytes, *, source: str, now: datetime, tag: str | None = None) -> ListedRelease:
-    """Read the manifest of a release.
+    """Read the manifest of the release with a `tag`, None if that is unknown; errors name its path or URL, `source`.
 
-    Args:
-        content: the bytes of ``manifest.json``.
-        source: the path or URL for errors.
-        now: the latest possible time of publication, apart from clock skew.
-        tag: the tag of the release that has it; None if it is unknown.
-
-    Raises:
-        ManifestError: it belongs to another release, is invalid, or a newer wheelmill made it; with all faults.
-        ReleaseError: it is not a manifest.
+    It was published by `now`, apart from clock skew. Raises ManifestError, with all faults, if it belongs to another
+    release, is invalid, or a newer wheelmill made it; and ReleaseError if it is no manifest.
     """
     try:
         release = _decoder.decode(content)
@@ -360,7 +345,7 @@ def listed_of(manifest: Manifest) -> ListedRelease:
 
 def _faults_of_content(release: ListedRelease, tag: str | None, now: datetime) -> Iterator[Fault]:
     if tag is not None and release.tag != tag:
-        yield ("tag",), f"it is the manifest of {printable(release.tag)}, not of {tag}"
+        yield ("tag",), f"it is the manifest of {quoted(release.tag)}, not of {tag}"
     time = release.published_at
     if time.utcoffset():
         yield ("published_at",), f"expected a time in UTC such as 2026-11-21T12:30:15Z, not {time.isoformat()}"
@@ -369,7 +354,7 @@ def _faults_of_content(release: ListedRelease, tag: str | None, now: datetime) -
     names: set[str] = set()
     for number, wheel in enumerate(release.wheels):
         if not WHEEL_FILENAME.fullmatch(wheel.filename):
-            yield ("wheels", number, "filename"), f"expected the file name of a wheel, not {printable(wheel.filename)}"
+            yield ("wheels", number, "filename"), f"expected the file name of a wheel, not {quoted(wheel.filename)}"
         elif wheel.filename in names:
             yield ("wheels", number, "filename"), f"{wheel.filename} is named twice"
         names.add(wheel.filename)
@@ -384,7 +369,7 @@ def _unseen(release: ListedRelease, content: bytes) -> Iterator[Fault]:
         return
     for path, value in values_in(to_builtins(release)):
         if isinstance(value, str) and not value.replace("\n", "").replace("\t", "").isprintable():
-            yield path, f"expected characters that can be seen, not {printable(value)}"
+            yield path, f"expected characters that can be seen, not {quoted(value)}"
 
 
 def _has_escaped_characters(content: bytes) -> bool:

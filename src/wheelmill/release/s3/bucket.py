@@ -236,8 +236,7 @@ class Bucket:
     def parse(cls, place: str, clock: Clock) -> Self:
         """Parse ``BUCKET`` or ``BUCKET/PREFIX``.
 
-        Raises:
-            UsageError: it names no bucket, or a prefix that no URL can have.
+        Raises UsageError if it names no bucket, or a prefix that no URL can have.
         """
         name, _, prefix = place.partition("/")
         parts = prefix.removesuffix("/").split("/") if prefix.removesuffix("/") else []
@@ -261,11 +260,7 @@ class Bucket:
             return self.connection.address(self.name, f"{self.prefix}X").removesuffix("X")
 
     def check_credentials(self) -> None:
-        """Check that there are credentials.
-
-        Raises:
-            UsageError: there are none.
-        """
+        """Check that there are credentials. Raises UsageError if there are none."""
         with configured("looking for credentials"):
             if not self.connection.has_credentials:
                 hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
@@ -274,21 +269,21 @@ class Bucket:
     def folders(self) -> Iterator[str]:
         """List the folders at the top: the parts of keys before the first slash."""
         for page in self._pages("", Delimiter="/"):
-            for each in page.get("CommonPrefixes", ()):
-                yield each.get("Prefix", "").removeprefix(self.prefix).removesuffix("/")
+            for folder in page.get("CommonPrefixes", ()):
+                yield folder.get("Prefix", "").removeprefix(self.prefix).removesuffix("/")
 
     def keys(self, below: str) -> Iterator[tuple[str, str]]:
         """List the keys with a prefix, and the ETag of each object."""
         for page in self._pages(below):
-            for each in page.get("Contents", ()):
-                yield each.get("Key", "").removeprefix(self.prefix), each.get("ETag", "")
+            for listed in page.get("Contents", ()):
+                yield listed.get("Key", "").removeprefix(self.prefix), listed.get("ETag", "")
 
     def dated_keys(self, below: str) -> Iterator[tuple[str, datetime]]:
         """List the keys with a prefix, and the time when each object was written."""
         for page in self._pages(below):
-            for each in page.get("Contents", ()):
-                if "Key" in each and "LastModified" in each:
-                    yield each["Key"].removeprefix(self.prefix), each["LastModified"]
+            for listed in page.get("Contents", ()):
+                if "Key" in listed and "LastModified" in listed:
+                    yield listed["Key"].removeprefix(self.prefix), listed["LastModified"]
 
     def _pages(self, below: str, **options: str) -> Iterator[Mapping[str, Any]]:
         what, following = f"listing {self}/{below}", options
@@ -324,10 +319,10 @@ class Bucket:
 
     def save(self, key: str, file: IO[bytes]) -> None:
         """Copy an object of any size into a file."""
-        found = self.find(key)
-        if found is None:
+        entry = self.find(key)
+        if entry is None:
             raise NetworkError("object-absent", f"there is no {self}/{key}", status=HTTPStatus.NOT_FOUND)
-        for piece in self._pieces(key, found):
+        for piece in self._pieces(key, entry):
             file.write(piece)
 
     def holds(self, key: str, found: Found, asset: Asset) -> bool:
@@ -382,10 +377,10 @@ class Bucket:
         for pause in (0.0, 0.0, *PATIENT):
             self.clock.sleep(pause)
             try:
-                found = self.find(key)
-                if found and self.holds(key, found, asset):
+                existing = self.find(key)
+                if existing and self.holds(key, existing, asset):
                     return
-                self.write(key, asset, cache=cache, over=found.etag if found else None, owner=owner)
+                self.write(key, asset, cache=cache, over=existing.etag if existing else None, owner=owner)
             except NetworkError as error:
                 failure = error
         raise failure
@@ -397,8 +392,8 @@ class Bucket:
             etag = self.write(key, asset, cache=cache, over=over)
             if etag is None:
                 return None
-            newest, found = self.read(key)
-            if found == content or newest not in {etag, over}:  # or another writer has already replaced it
+            newest, written = self.read(key)
+            if written == content or newest not in {etag, over}:  # or another writer has already replaced it
                 return etag
             over = newest
         raise NetworkError("write-lost", f"{self}/{key} is not as it was written, although S3 says so")

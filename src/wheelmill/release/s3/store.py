@@ -19,7 +19,7 @@ from typing import Final
 
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, TimeIsOver, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.ledger.ledger import Ledger, write_archive
+from wheelmill.release.ledger.ledger import Ledger, Opened, write_archive
 from wheelmill.release.ledger.records import date_tags, is_like_date_tag
 from wheelmill.release.ledger.releases import Releases, cached_read, published
 from wheelmill.release.manifest import MANIFEST, ManifestEntry, entry_of, manifest_of
@@ -108,9 +108,9 @@ class S3Publisher:
             try:
                 if self._bucket.write_verified(key, content, cache=FOREVER, over=None):
                     return True
-                _, found = self._bucket.read(key)
-                if found is not None:
-                    return found == content
+                _, existing = self._bucket.read(key)
+                if existing is not None:
+                    return existing == content
             except NetworkError as error:
                 failure = error
         raise failure or NetworkError("object-unusable", f"{self._bucket}/{key} can neither be written nor read")
@@ -120,8 +120,7 @@ def _assets_of(wheel: TestedWheel) -> Iterator[Asset]:
     """Yield the files beside a wheel, and then the wheel."""
     for name, content in {**files_beside(wheel), **attestations_of([wheel])}.items():
         yield Asset.of_bytes(name, content)
-    file = wheel.file
-    yield Asset(name=file.filename, content=file.path, size=file.size, sha256=file.sha256)
+    yield Asset.of_wheel(wheel.file)
 
 
 def orphaned_wheels(bucket: Bucket, releases: Releases, now: datetime, *, remove: bool) -> list[Orphan]:
@@ -166,15 +165,9 @@ class LedgerObject:
         """See `LedgerPlace.read`; one request."""
         return self.bucket.read(LEDGER, seen=seen)
 
-    def write(
-        self,
-        revision: str | None,
-        before: Mapping[str, bytes],  # noqa: ARG002 - the archive is written whole
-        after: Mapping[str, bytes],
-        why: str,  # noqa: ARG002 - there is no history
-    ) -> str | None:
+    def write(self, opened: Opened, files: Mapping[str, bytes], why: str) -> str | None:  # noqa: ARG002 - has no history
         """See `LedgerPlace.write`; two requests."""
-        return self.bucket.write_verified(LEDGER, write_archive(after), cache="no-cache", over=revision)
+        return self.bucket.write_verified(LEDGER, write_archive(files), cache="no-cache", over=opened.revision)
 
 
 MAX_OBJECT: Final = 5 * 10**9

@@ -30,7 +30,7 @@ from wheelmill.release.manifest import (
     manifest_from,
     manifest_of,
 )
-from wheelmill.release.manifest.rules import printable
+from wheelmill.release.manifest.rules import quoted
 from wheelmill.release.publish import publish
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.sizes import Sizes
@@ -304,8 +304,8 @@ def test_of_many_faults_the_first_hundred_are_told(plain: Any) -> None:
 
 
 def test_long_texts_are_shown_in_part() -> None:
-    assert printable("x" * 98) == f"'{'x' * 98}'"
-    assert printable("x" * 5000) == f"'{'x' * 99}..."
+    assert quoted("x" * 98) == f"'{'x' * 98}'"
+    assert quoted("x" * 5000) == f"'{'x' * 99}..."
 
 
 @pytest.mark.parametrize(
