@@ -19,10 +19,11 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
@@ -62,13 +63,16 @@ def add(releases: Iterable[Release], folder: Path) -> None:
                 packages.write(json.dumps(row) + "\n")
 
 
-def measure(argv: list[str | Path], site: Path) -> Figures:
-    """Run a command and weigh what it wrote."""
+def measure(
+    argv: list[str | Path], site: Path, environment: Mapping[str, str] = MappingProxyType({}), *, allowed: int = 0
+) -> Figures:
+    """Run a command in this repository and weigh what it wrote; `allowed` is an exit code that is no failure."""
     start = time.perf_counter()
-    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    env = {**os.environ, **environment}
+    process = subprocess.Popen(argv, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
-    if status:
+    if os.waitstatus_to_exitcode(status) not in (0, allowed):
         sys.exit(f"{argv[1]} failed: {process.stderr.read().decode() if process.stderr else ''}")
     files = [path.stat().st_size for path in site.rglob("*") if path.is_file()]
     return Figures(
@@ -112,8 +116,7 @@ def build_by_them(folder: Path, *more: str | Path) -> Figures:
 def compare(count: int, folder: Path) -> dict[str, object]:
     """Run both over the same wheels, and again when there are ten more."""
     releases = release(count, folder)
-    in_parts = [sys.executable, __file__, "--parts", str(folder / "releases")]
-    parts = json.loads(subprocess.run(in_parts, check=True, capture_output=True).stdout)
+    parts = run_parts(f"dir:{folder / 'releases'}")
     manifest_bytes = _manifest_bytes(folder / "releases") // len(wheels(count))
     ours, theirs = build(folder), build_by_them(folder)
     floor = floor_of(folder / "releases", folder / "site", folder / "floor")
@@ -148,16 +151,23 @@ def growth(counts: Iterable[int]) -> dict[str, object]:
     return figures
 
 
-def parts_of(releases: Path) -> dict[str, float]:
-    """The CPU seconds of what an index is made by, without a file written."""
-    from wheelmill.index.collect import site_of_releases  # noqa: PLC0415 - what is measured starts with nothing
+def run_parts(store: str, environment: Mapping[str, str] = MappingProxyType({})) -> dict[str, float]:
+    """`parts_of` a store in a process of its own."""
+    argv = [sys.executable, __file__, "--parts", store]
+    done = subprocess.run(argv, env={**os.environ, **environment}, check=True, capture_output=True)
+    parts: dict[str, float] = json.loads(done.stdout)
+    return parts
+
+
+def parts_of(place: str) -> dict[str, float]:
+    """The CPU seconds of the parts of making an index of a store, without a file written."""
+    from wheelmill.cli.factory.inputs import store_at  # noqa: PLC0415 - what is measured starts with nothing
+    from wheelmill.index.collect import site_of_releases  # noqa: PLC0415
     from wheelmill.index.render import pages_of  # noqa: PLC0415
     from wheelmill.index.site.pages import site_pages  # noqa: PLC0415
     from wheelmill.index.tree import WHEELS_JSON  # noqa: PLC0415
-    from wheelmill.release.directory import DirectoryStore  # noqa: PLC0415
     from wheelmill.release.ledger.releases import every_manifest  # noqa: PLC0415
     from wheelmill.release.manifest.record import Shared  # noqa: PLC0415
-    from wheelmill.system.progress import SYSTEM_CLOCK  # noqa: PLC0415
 
     gc.disable()  # as the command does
     seconds = {"imports": round(time.process_time(), 2)}
@@ -165,7 +175,7 @@ def parts_of(releases: Path) -> dict[str, float]:
     def lap(name: str) -> None:
         seconds[name] = round(time.process_time() - sum(seconds.values()), 2)
 
-    store, shared = DirectoryStore(directory=releases, clock=SYSTEM_CLOCK), Shared()
+    store, shared = store_at(place), Shared()
     known = store.ledger.summary().manifests
     lap("ledger")
     manifests = [shared.release(each) for each in every_manifest(store, known, sys.exit, lambda _, why: sys.exit(why))]
@@ -247,7 +257,7 @@ def main() -> None:
     parser.add_argument("--wheels", type=int, default=100_000, metavar="N")
     parser.add_argument("--growth", type=int, nargs="+", metavar="N", help="measure wheelmill alone, for each number")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--parts", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--parts", metavar="STORE", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.parts:
         print(json.dumps(parts_of(arguments.parts)))

@@ -3,6 +3,10 @@
 
 The host is the one of the tests, in a process of its own: releases with all their assets, and manifests with
 certificates and provenance. Each command runs as a person runs it, in a process of its own.
+
+With --live, the steps of ``index.yml`` after ten wheels were released, from an empty cache, with the index from before
+as the deployed site. What GitHub does itself is not measured: to start the job, take the artifact and deploy it; nor is
+verifying attestations, which these wheels do not have.
 """
 
 import argparse
@@ -13,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -22,11 +27,13 @@ from typing import IO, Final
 ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.index import BASE_URL  # noqa: E402 - found by the line above
+from benchmarks.index import BASE_URL, SCRIPTS, measure, run_parts  # noqa: E402 - found by the line above
 from benchmarks.releases import PER_RELEASE, releases_of, wheels, write_release  # noqa: E402
 from benchmarks.releases import Release as ManyWheels  # noqa: E402
-from tests.github_server import REPOSITORY, Asset, GitHub, Release, serving  # noqa: E402
+from tests.github_server import REPOSITORY, Answer, Asset, Call, GitHub, Release, serving  # noqa: E402
 from tests.unit.release.conftest import certified_wheel  # noqa: E402
+from wheelmill.errors import FindingsError  # noqa: E402
+from wheelmill.index.serve import serve_folder  # noqa: E402
 from wheelmill.smoke.verdict import certificate_path  # noqa: E402
 from wheelmill.system.records import write_record  # noqa: E402
 
@@ -71,9 +78,17 @@ def _releases(count: int, releases: int) -> Iterator[ManyWheels]:
     return releases_of(made, per_release=-(-len(made) // releases))
 
 
-def serve(count: int, releases: int) -> None:
-    """Serve until the standard input ends; after each line of it tell what was asked since the last one."""
+def serve(count: int, releases: int, site: str | None) -> None:
+    """Serve until the standard input ends; after each line of it tell what was asked since the last one.
+
+    `site` is the address of the deployed site; None if Pages is off.
+    """
+
+    def answer_pages(call: Call) -> Answer | None:
+        return (200, {}, {"public": True, "html_url": site}) if call.path.endswith("/pages") and site else None
+
     github = GitHub(now=itertools.count(1_800_000_000, 60).__next__)  # who asks does not wait, so a call takes a minute
+    github.always = answer_pages
     github.releases.extend(hosted(count, releases))
     github.refs |= {f"refs/tags/{release.tag}": "5" * 40 for release in github.releases}
     taken: list[str] = []
@@ -127,9 +142,9 @@ class Host:
 
 
 @contextmanager
-def host(count: int, releases: int) -> Iterator[Host]:
+def host(count: int, releases: int, *options: str) -> Iterator[Host]:
     """Run the host; its first line is the environment of commands."""
-    argv = [sys.executable, __file__, "--serve", "--wheels", str(count), "--releases", str(releases)]
+    argv = [sys.executable, __file__, "--serve", "--wheels", str(count), "--releases", str(releases), *options]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         if process.stdin and process.stdout:  # they are pipes
             yield Host(questions=process.stdin, answers=process.stdout)
@@ -177,6 +192,52 @@ def figures(count: int, releases: int) -> dict[str, Figures]:
         }
 
 
+def steps_to_live(count: int) -> dict[str, str]:
+    """CPU seconds, peak MB and written MB of each step from ten more wheels in their release to a packed site."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        deployed, documents, site, packed = (folder / name for name in ("deployed", "docs", "site", "packed"))
+        deployed.mkdir()
+        packed.mkdir()
+        index = SCRIPTS / "wheelmill", "index", "build", "--store", STORE, "--previous", STORE, "--output"
+        tar = "tar", "--dereference", "--hard-dereference", "--directory", site, "-cf", packed / "artifact.tar", "."
+        with (
+            serve_folder(deployed) as url,
+            host(count, -(-count // PER_RELEASE), "--site", url) as server,
+        ):
+            environment = json.loads(server.answers.readline())
+            before = {**environment, "XDG_CACHE_HOME": str(folder / "cache of another machine")}
+            environment["XDG_CACHE_HOME"] = str(folder / "cache")
+            server.measure(before, ["release", "ledger", "--rebuild", "--store", STORE])
+            measure([*index, deployed], deployed, before)
+            _write_wheels(folder / "ten", 10)
+            server.measure(before, ["release", str(folder / "ten"), "--store", STORE])
+            figures = {
+                "documents": measure([SCRIPTS / "sphinx-build", "--quiet", ROOT / "docs", documents], documents),
+                "index build": measure([*index, site, "--docs", documents], site, environment),
+                "index check": measure(
+                    [SCRIPTS / "wheelmill", "index", "check", site],
+                    site,
+                    allowed=FindingsError.exit_code,  # these wheels are empty
+                ),
+                "tar": measure([*tar], packed),
+                "zip of the tar": measure([sys.executable, __file__, "--zip", packed / "artifact.tar"], packed),
+            }
+            environment["XDG_CACHE_HOME"] = str(folder / "a third cache")
+            parts = run_parts(STORE, environment)
+        return {
+            name: f"{step.cpu_seconds} CPU s of {step.seconds} s, {step.peak_mb} MB memory, {step.bytes / 1e6:.1f} MB"
+            for name, step in figures.items()
+        } | {"CPU s of parts of index build": str(parts)}
+
+
+def zip_tar(tar: Path) -> None:
+    """Replace the tar by its zip, as ``upload-artifact`` compresses it."""
+    with zipfile.ZipFile(tar.with_suffix(".zip"), "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        archive.write(tar, tar.name)
+    tar.unlink()
+
+
 def _write_wheels(folder: Path, count: int) -> None:
     for number in range(count):
         wheel = certified_wheel(folder / f"{folder.name}_{number}-1.0-py3-none-any.whl")
@@ -189,10 +250,22 @@ def main() -> None:
     parser.add_argument("--wheels", type=int, default=100_000)
     parser.add_argument("--releases", type=int, default=420)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--live", type=int, nargs="+", metavar="N", help="time from released to live, for each number")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--site", help=argparse.SUPPRESS)
+    parser.add_argument("--zip", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(options.wheels, options.releases)
+        serve(options.wheels, options.releases, options.site)
+        return
+    if options.zip:
+        zip_tar(options.zip)
+        return
+    for count in options.live or ():
+        print(f"{count:,} wheels, and ten more:")
+        for name, figures_of_step in steps_to_live(count).items():
+            print(f"  {name}: {figures_of_step}", flush=True)
+    if options.live:
         return
     results = figures(options.wheels, options.releases)
     if options.json:

@@ -41,6 +41,15 @@ def test_the_index_benchmark_compares_two_indexes_of_the_same_wheels() -> None:
     assert min(found[each]["files"] for each in ("wheelmill", "dumb_pypi")) > 100
 
 
+@pytest.mark.nightly
+def test_the_ledger_benchmark_measures_every_step_from_released_to_packed() -> None:
+    heading, *steps = printed("ledger", "--live", "50").splitlines()
+    assert heading == "50 wheels, and ten more:"
+    assert [step.partition(":")[0].strip() for step in steps] == [
+        *("documents", "index build", "index check", "tar", "zip of the tar", "CPU s of parts of index build"),
+    ]
+
+
 @pytest.mark.parametrize(
     "form", ["github", *(pytest.param(form, marks=pytest.mark.nightly) for form in ("relative", "json", "huggingface"))]
 )

@@ -66,6 +66,7 @@ RUN_BY = {
     "benchmarks/plan.py": "integration/test_benchmarks.py",
     "benchmarks/index.py --wheels 100000 --json": "integration/test_benchmarks.py",
     "benchmarks/index.py --growth 1000 10000 100000 300000": "integration/test_benchmarks.py",
+    "benchmarks/ledger.py --live 1000 10000 100000": "integration/test_benchmarks.py",
     "benchmarks/site.py": "real/site/test_pages.py",
     "benchmarks/client.py": "integration/test_benchmarks.py",
     "wheelmill release variants --store dir:releases --to dir:variants": "integration/test_variant_clients.py",

@@ -155,8 +155,8 @@ class SourceOutcome:
 def messages_of(outcomes: Iterable[SourceOutcome]) -> list[str]:
     """List the messages of outcomes; without a network, sources have the same detail, and one message."""
     alike: dict[str, dict[str, SourceOutcome]] = {}
-    for each in outcomes:
-        alike.setdefault(each.detail if each.outcome.is_open else each.message, {})[each.url] = each
+    for outcome in outcomes:
+        alike.setdefault(outcome.detail if outcome.outcome.is_open else outcome.message, {})[outcome.url] = outcome
     return [
         next(iter(pages.values())).message if len(pages) == 1 else f"{number_of(len(pages), 'page')}: {detail}"
         for detail, pages in alike.items()

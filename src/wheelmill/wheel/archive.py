@@ -192,9 +192,6 @@ MAX_WHEEL: Final = 2 << 30
 """Bytes that a wheel stays under, because GitHub takes no larger asset
 (https://docs.github.com/en/repositories/releasing-projects-on-github/about-releases#storage-and-bandwidth-quotas)."""
 
-MAX_TAGS: Final = 1_000
-"""Tags of a file name, whose compressed sets multiply (PEP 425). Real names stand for some dozens."""
-
 MAX_MEMBERS: Final = 50_000
 """The largest CUDA wheels have some 15,000."""
 MAX_DIRECTORY: Final = 16 << 20

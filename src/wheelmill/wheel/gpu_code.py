@@ -13,11 +13,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from mmap import mmap
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import Architecture, CudaVersion
-from wheelmill.wheel.kernels import MAX_CODE, KernelReader
+
+if TYPE_CHECKING:
+    from wheelmill.wheel.kernels import KernelReader
 
 CARDS: Final = {
     Architecture(7, 0): ("V100", "Titan V"),
@@ -235,7 +237,7 @@ def read_device_code(
             if kind in _NAMED and architecture in _ARCHITECTURES:
                 found[kind][architecture, _feature(flags)] += entry_size
                 name, names = f"{_NAMED[kind]}_{architecture}{_feature(flags)}", None
-                if kernels and kernels.work > 0 and entry_size <= MAX_CODE:
+                if kernels and kernels.can_read(entry_size):
                     names = kernels.read(content[entry_at:code], content[code:entry], flags, is_ptx=kind == _PTX)
                 if names is None:
                     unread.add(name)

@@ -61,7 +61,7 @@ _PACKED_COST, _UNPACKED_COST, _KERNEL_COST = 24, 8, 1 << 10
 """Work for a byte of LZ4, a byte that it unpacks to, and a name; that for any other byte is 1."""
 _LONG, _GOES_ON = 15, 255
 """Numbers of LZ4 behind which another follows."""
-MAX_CODE: Final = 1 << 27
+_MAX_CODE: Final = 1 << 27
 """Bytes of code, as unpacked, that are read at once."""
 
 
@@ -71,6 +71,10 @@ class KernelReader:
 
     work: int = 1 << 30
     """Remaining work, of about ten seconds. The tables of vllm have 50 MB."""
+
+    def can_read(self, size: int) -> bool:
+        """True if work is left for code of this many bytes."""
+        return self.work > 0 and size <= _MAX_CODE
 
     def read(self, header: bytes, code: bytes, flags: int, *, is_ptx: bool) -> frozenset[str] | None:
         """Read an entry of a fat binary; None if its code cannot be read."""

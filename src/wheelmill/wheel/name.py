@@ -25,7 +25,6 @@ from packaging.version import Version
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName, PythonVersion, Sha256, read_requirement
 from wheelmill.system.files import MAX_FILENAME, sha256_of
-from wheelmill.wheel.archive import MAX_TAGS
 from wheelmill.wheel.label import BuiltFor, Label
 
 VariantLabel = NewType("VariantLabel", str)
@@ -37,6 +36,8 @@ WHEEL_SUFFIX: Final = ".whl"
 
 _TAGS: Final = 3
 """Tags of a file name: Python, ABI and platform."""
+_MAX_TAGS: Final = 1_000
+"""Tags of a file name, whose compressed sets multiply (PEP 425). Real names stand for some dozens."""
 _DIGITS: Final = tuple(digits)
 _IN_LABEL: Final = frozenset(f"{digits}{ascii_lowercase}_.")
 
@@ -166,7 +167,7 @@ def _front(text: str) -> tuple[ProjectName, Version, BuildTag]:
 def read_tags(text: str) -> frozenset[Tag]:
     """Read compressed tags (PEP 425), two in ``py2.py3-none-any``; raises UnreadableError if none or too many."""
     try:
-        return parse_tag(text, limit=MAX_TAGS)
+        return parse_tag(text, limit=_MAX_TAGS)
     except (InvalidTag, TooManyTagsError) as error:
         raise UnreadableError("tags-invalid", f"Invalid wheel tags: {error}") from None
 

@@ -15,6 +15,7 @@ import pytest
 from wheelmill import cli
 from wheelmill.cli import COMMANDS
 from wheelmill.cli.shared.commands import print_json
+from wheelmill.index.serve import serve_folder
 
 SLOW = ["pydantic", "httpx", "yaml", "rich.console", "sqlite3", "tomlkit", "packaging.requirements"]
 OF_LOCKS = ["email.parser", "packaging.metadata", "packaging.pylock", "wheelmill.client.lock.files"]
@@ -75,6 +76,40 @@ def test_choosing_wheels_imports_nothing_that_writes_locks() -> None:
     page = ("--source", "find-links:https://wheels.example/", "--offline", "--no-cache")
     assert loaded_by("resolve", "demo", "--python", "3.12", *page, modules=OF_LOCKS) == []
     assert loaded_by("doctor", "--offline", modules=OF_LOCKS) == OF_LOCKS
+
+
+def test_choosing_a_wheel_from_the_cache_loads_few_modules(tmp_path: Path) -> None:
+    wheel = "demo-1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
+    (tmp_path / "links.html").write_text(f'<a href="{wheel}">{wheel}</a>')
+    target = (
+        "--python",
+        "3.12",
+        "--torch",
+        "2.8",
+        "--cuda",
+        "12.8",
+        "--platform",
+        "linux_x86_64",
+        "--no-look",
+        "--json",
+    )
+    command = [sys.executable, "-X", "importtime", "-m", "wheelmill", "resolve", "demo", *target]
+    with serve_folder(tmp_path) as url:
+        runs = [
+            subprocess.run(
+                [*command, "--source", f"find-links:{url}links.html"],
+                cwd=tmp_path,
+                env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            for _ in range(2)
+        ]
+    modules = {line.rpartition("|")[2].strip() for line in runs[-1].stderr.splitlines() if "import time:" in line}
+    assert modules & {"httpx", "tomlkit", "zipfile", "wheelmill.wheel.archive"} == set()
+    assert len({name for name in modules if name.startswith("wheelmill")}) <= 62
+    assert len(modules) <= 290  # another Python has others of its own
 
 
 @pytest.mark.parametrize("name", COMMANDS)

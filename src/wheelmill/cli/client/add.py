@@ -246,9 +246,9 @@ def _declared_versions(project: Project, asked: Sequence[Requirement]) -> dict[s
 
     names = {TORCH, *(canonicalize_name(each.name) for each in asked)}
     found: dict[str, list[str]] = {}
-    for each in project.requirements:
-        if (name := canonicalize_name(each.name)) in names:
-            found.setdefault(name, []).append(str(range_of(each)).removeprefix("=="))
+    for requirement in project.requirements:
+        if (name := canonicalize_name(requirement.name)) in names:
+            found.setdefault(name, []).append(str(range_of(requirement)).removeprefix("=="))
     return found
 
 
@@ -292,8 +292,8 @@ def _find_newest_torch(
 
 def _markdown_lines(content: Update) -> Iterator[str]:
     """Yield a table for each environment, and the reasons against newer torches."""
-    for place, each in enumerate(content["environments"]):
-        own, wheels = each["environment"], each["resolved"]
+    for place, entry in enumerate(content["environments"]):
+        own, wheels = entry["environment"], entry["resolved"]
         newer = content["newer_torches"][place :: len(content["environments"])]
         heads = ["package", "before", "after", *(f"torch {new['environment']['torch']}" for new in newer)]
         yield from (f"Python {own['python']}, CUDA {own['cuda'] or '(any)'}, {own['platform']}:", "")

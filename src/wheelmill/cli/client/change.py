@@ -378,15 +378,15 @@ def _way_to_add(requirement: Requirement, project: Project) -> str:
 
 def _leave_out(resolutions: Sequence[Resolution]) -> Iterator[Resolution]:
     """Leave projects out on platforms for which no wheel can be had, if there is one for another platform."""
-    for each in resolutions:
-        platform, unresolved = each.environment.platform, dict(each.unresolved)
-        for name, absence in each.unresolved.items():
+    for resolution in resolutions:
+        platform, unresolved = resolution.environment.platform, dict(resolution.unresolved)
+        for name, absence in resolution.unresolved.items():
             platforms = {other.environment.platform for other in resolutions if name in other.choices}
-            may_exist = any(outcome.outcome.is_open for outcome in each.sources if outcome.project == name)
+            may_exist = any(outcome.outcome.is_open for outcome in resolution.sources if outcome.project == name)
             if platforms and platform not in platforms and not may_exist and absence.suggestion in (None, ELSEWHERE):
                 say(f"{name} is left out on {platform}: {absence.reason}")
                 del unresolved[name]
-        yield replace(each, unresolved=unresolved)
+        yield replace(resolution, unresolved=unresolved)
 
 
 def resolve_for_all(

@@ -271,9 +271,9 @@ def _print_table(title: str, offer: Offer) -> None:
     addresses = {} if STDOUT.is_terminal else {each.source: each.url for each in offer.sources}
     STDOUT.width = STDOUT.width if STDOUT.is_terminal else 10_000  # which no row fills
     table = Table("CUDA", "torch", "Python", "Versions", "Size", "Sources", title=title, title_justify="left")
-    for each in offer.combinations:
-        sizes = dict.fromkeys(size(number) for number in (each.smallest, each.largest) if number is not None)
-        sources = ", ".join(addresses.get(source, source) for source in each.sources)
-        texts = " ".join(each.pythons), " ".join(each.versions), " - ".join(sizes), sources
-        table.add_row(*(text or "-" for text in (each.cuda, each.torch_in_words, *texts)))
+    for group in offer.combinations:
+        sizes = dict.fromkeys(size(number) for number in (group.smallest, group.largest) if number is not None)
+        sources = ", ".join(addresses.get(source, source) for source in group.sources)
+        texts = " ".join(group.pythons), " ".join(group.versions), " - ".join(sizes), sources
+        table.add_row(*(text or "-" for text in (group.cuda, group.torch_in_words, *texts)))
     STDOUT.print(table)

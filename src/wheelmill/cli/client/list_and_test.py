@@ -112,13 +112,13 @@ def print_installed(projects: Sequence[str] | None, target: TargetOptions, *, as
         content: List = {"schema": "wheelmill.list/1", "packages": packages}
         print_json(content)
         return
-    for project, each in selected.items():
-        cuda = _cuda_of(each)
+    for project, distribution in selected.items():
+        cuda = _cuda_of(distribution)
         needed = (
             f"CUDA {cuda}" if cuda else "no CUDA",
-            words_for(each.torch) if each.torch else each.label.torch_words or "no torch",
+            words_for(distribution.torch) if distribution.torch else distribution.label.torch_words or "no torch",
         )
-        print("  ".join((project, each.version, *needed)))
+        print("  ".join((project, distribution.version, *needed)))
     if not selected:
         say("no installed version names a CUDA or a torch")
 

@@ -107,23 +107,26 @@ def lock(
         edit = Edit.of(written, _content_of(written, form, locks, merged))
         if not is_only_shown:
             edit.write()
-    changed = bool(edit.contents)
     if is_only_shown:
         EnvironmentChange(plan=edit.contents).print_lines()
     else:
-        say(f"{'wrote' if changed else 'nothing to change in'} {written}: {number_of(len(merged.packages), 'package')}")
+        done = "wrote" if edit.contents else "nothing to change in"
+        say(f"{done} {written}: {number_of(len(merged.packages), 'package')}")
     if as_json:
-        content: LockContent = {
-            "schema": "wheelmill.lock/1",
-            "lock": str(written),
-            "changed": changed,
-            "packages": [{"name": package.name, "version": str(package.version)} for package in merged.packages],
-        }
-        print_json(content)
-    if check and changed:
+        print_json(_lock_content(written, merged, changed=bool(edit.contents)))
+    if check and edit.contents:
         raise FindingsError(
             "lock-outdated", f"{written} is not what would be locked now", hint="'wheelmill lock' writes it"
         )
+
+
+def _lock_content(written: Path, lock: Pylock, *, changed: bool) -> LockContent:
+    return {
+        "schema": "wheelmill.lock/1",
+        "lock": str(written),
+        "changed": changed,
+        "packages": [{"name": package.name, "version": str(package.version)} for package in lock.packages],
+    }
 
 
 def _content_of(written: Path, form: LockFormat, locks: Sequence[EnvironmentLock], merged: Pylock) -> bytes:

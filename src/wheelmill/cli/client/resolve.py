@@ -84,14 +84,14 @@ class SearchOptions:
 
     def search(self, project: Project | None = None) -> Search:
         """Return the options and the sources of a project, by default the nearest, as a `Search` of the client."""
-        from wheelmill.client.project.find import find_project
+        from wheelmill.client.project.find import find_existing_project
 
         if self.offline and (self.refresh or self.no_cache):
             raise UsageError("options-conflict", "--offline needs the cache: leave out --refresh and --no-cache")
         if self.allow_other_torch and self.no_look:
             raise UsageError("options-conflict", "--allow-other-torch has to look into wheels: leave out --no-look")
         with suppress(UsageError, OSError):  # commands that change the nearest project name its fault
-            project = project or find_project(None)
+            project = project or find_existing_project()
         sources = project.sources if project else ()
         keep_credentials(self.named, self.extra_source or ())
         return Search(

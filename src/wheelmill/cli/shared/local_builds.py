@@ -112,9 +112,9 @@ def _earlier_wheel(requirement: Requirement, environment: TargetEnvironment, con
 
 def _warn_of_silent_sources(project: ProjectName, outcomes: Iterable[SourceOutcome]) -> None:
     """Print the URLs of sources without an answer: the error for a missing wheel has them, and is not raised."""
-    for each in outcomes:
-        if each.project == project and each.outcome.is_open:
-            say_warning(each.message)
+    for outcome in outcomes:
+        if outcome.project == project and outcome.outcome.is_open:
+            say_warning(outcome.message)
 
 
 def _candidate(wheel: WheelFile) -> Candidate:

@@ -42,12 +42,11 @@ from wheelmill.names import (
     project_name,
     read_requirement,
 )
-from wheelmill.wheel.attestation import Signer
-from wheelmill.wheel.gpu_code import read_gpu
 from wheelmill.wheel.platforms import PLATFORMS, Libc
 
 if TYPE_CHECKING:
     from wheelmill.client.project.find import Project
+    from wheelmill.wheel.attestation import Signer
 
 CONFIG_VARIABLE: Final = "WHEELMILL_CONFIG"
 """Names the configuration folder where no option does."""
@@ -89,11 +88,15 @@ SignerOption = Annotated[str | None, attestation_option()]
 
 def signer_of(option: str | None) -> Signer | None:
     """Parse the signer whose attestations are required, also with a file of commits."""
-    repositories, at, ref = (option or "").partition("@")
+    if not option:
+        return None
+    from wheelmill.wheel.attestation import Signer
+
+    repositories, at, ref = option.partition("@")
     try:
         if ":" in repositories:
             ref = ",".join(commit for word in ref.split(",") for commit in _commits_in(word))
-        return Signer.parse(f"{repositories}{at}{ref}") if option else None
+        return Signer.parse(f"{repositories}{at}{ref}")
     except (OSError, ValueError) as error:
         raise UsageError("signer-invalid", f"--require-attestation: {error}") from None
 
@@ -188,6 +191,8 @@ class TargetOptions:
 
     def overrides(self) -> Overrides:
         """Read the facts that were given."""
+        from wheelmill.wheel.gpu_code import read_gpu
+
         return Overrides(
             python=_read("--python", self.python, PythonVersion.parse),
             platform=_read("--platform", self.platform, _platform),

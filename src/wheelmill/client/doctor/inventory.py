@@ -76,10 +76,10 @@ class Installed:
         """The libraries that its code needs and it does not have, each with the first file that needs it."""
         own = {name for each in self.code for name in (each.name.rpartition("/")[2], each.soname)}
         found: dict[str, str] = {}
-        for each in self.code:
-            for library in each.needed:
+        for code in self.code:
+            for library in code.needed:
                 if library not in own:
-                    found.setdefault(library, each.name)
+                    found.setdefault(library, code.name)
         return found
 
     @property
@@ -103,9 +103,9 @@ class Reader:
     def read_all(self, distributions: Sequence[Distribution], progress: Progress) -> list[Installed]:
         """Read every distribution, showing its name as progress."""
         found = []
-        for number, each in enumerate(distributions, 1):
-            progress.line(f"reading {each.project} ({number} of {len(distributions)})")
-            found.append(self.read(each))
+        for number, distribution in enumerate(distributions, 1):
+            progress.line(f"reading {distribution.project} ({number} of {len(distributions)})")
+            found.append(self.read(distribution))
         progress.line("")
         return found
 

@@ -117,11 +117,11 @@ def driver_is_new_enough(examined: Examined) -> Iterator[Defect]:
                 detail=f"CUDA {environment.cuda} needs {needed} or newer: update it, or take torch for an older CUDA",
             )
         return
-    for each in examined.by_project.values():
-        cuda = each.distribution.label.cuda
-        if cuda and not needs_torch(each.distribution) and (needed := newer_driver(cuda, environment, examined.facts)):
+    for wheel in examined.by_project.values():
+        cuda = wheel.distribution.label.cuda
+        if cuda and not needs_torch(wheel.distribution) and (needed := newer_driver(cuda, environment, examined.facts)):
             detail = f"CUDA {cuda} needs driver {needed} or newer, and here is {environment.driver}"
-            yield against(each, DefectCode.DRIVER, detail)
+            yield against(wheel, DefectCode.DRIVER, detail)
 
 
 def torch_is_there(examined: Examined) -> Iterator[Defect]:
@@ -143,13 +143,13 @@ def torch_has_cuda(examined: Examined) -> Iterator[Defect]:
     if not environment.cpu_only:
         return
     built = BuiltFor.of_installed(environment.torch_release or "").other_accelerator or "the CPU alone"
-    for name, each in examined.by_project.items():
-        asks = each.distribution.label.cuda_major is not None or any(
-            "torch_cuda" in lib or "c10_cuda" in lib for lib in each.needed
+    for name, wheel in examined.by_project.items():
+        asks = wheel.distribution.label.cuda_major is not None or any(
+            "torch_cuda" in lib or "c10_cuda" in lib for lib in wheel.needed
         )
-        if asks and name != TORCH and (each.links_to_torch or needs_torch(each.distribution)):
+        if asks and name != TORCH and (wheel.links_to_torch or needs_torch(wheel.distribution)):
             yield against(
-                each, DefectCode.TORCH_BUILD, f"built with CUDA, but torch {environment.torch_release} is for {built}"
+                wheel, DefectCode.TORCH_BUILD, f"built with CUDA, but torch {environment.torch_release} is for {built}"
             )
 
 
@@ -168,16 +168,16 @@ def torch_is_of_one_release(examined: Examined) -> Iterator[Defect]:
 
 def modules_are_its_own(examined: Examined) -> Iterator[Defect]:
     """Check for shadowing: a ``torch.py`` in the folder where Python is started is imported in place of torch."""
-    for each in examined.by_project.values():
-        folder = each.distribution.folder
-        if folder is None or not _concerns_torch(each):
+    for wheel in examined.by_project.values():
+        folder = wheel.distribution.folder
+        if folder is None or not _concerns_torch(wheel):
             continue
-        for module in _modules_of(each):
+        for module in _modules_of(wheel):
             found = examined.path.find(module)
             if found and found[1].parent.resolve() != folder.parent.resolve():
                 where, path = found
                 detail = f"{path} is imported in place of its module {module}, because of {where.origin}"
-                yield replace(against(each, DefectCode.IMPORT_PATH, detail), place=path)
+                yield replace(against(wheel, DefectCode.IMPORT_PATH, detail), place=path)
 
 
 def packages_are_its_own(examined: Examined) -> Iterator[Defect]:
@@ -194,17 +194,17 @@ def packages_are_its_own(examined: Examined) -> Iterator[Defect]:
 
 def files_are_as_installed(examined: Examined) -> Iterator[Defect]:
     """Check installed files against RECORD, which lists them and their hashes."""
-    for each in examined.installed:
-        if each.unreadable:
-            yield against(each, DefectCode.METADATA, f"RECORD or WHEEL cannot be read: {each.unreadable}")
-        if each.missing:
-            all_of = len(each.missing) >= sum(bool(row.digest) and ".dist-info/" not in row.name for row in each.rows)
+    for wheel in examined.installed:
+        if wheel.unreadable:
+            yield against(wheel, DefectCode.METADATA, f"RECORD or WHEEL cannot be read: {wheel.unreadable}")
+        if wheel.missing:
+            all_of = len(wheel.missing) >= sum(bool(row.digest) and ".dist-info/" not in row.name for row in wheel.rows)
             whole = "all of its files are gone, as after a removal by hand" if all_of else ""
-            yield against(each, DefectCode.MISSING_FILES, whole or f"gone: {some_of(each.missing)}")
-        if each.changed:
-            yield against(each, DefectCode.CHANGED_FILES, f"not as RECORD says: {some_of(each.changed)}")
-        for name, reason in each.corrupt.items():
-            yield against(each, DefectCode.CORRUPT, f"{name}: {reason}")
+            yield against(wheel, DefectCode.MISSING_FILES, whole or f"gone: {some_of(wheel.missing)}")
+        if wheel.changed:
+            yield against(wheel, DefectCode.CHANGED_FILES, f"not as RECORD says: {some_of(wheel.changed)}")
+        for name, reason in wheel.corrupt.items():
+            yield against(wheel, DefectCode.CORRUPT, f"{name}: {reason}")
     for folder in examined.broken:
         yield Defect(
             code=DefectCode.METADATA,
@@ -217,8 +217,8 @@ def files_are_as_installed(examined: Examined) -> Iterator[Defect]:
 def projects_are_installed_once(examined: Examined) -> Iterator[Defect]:
     """Check for duplicates: of two versions in one environment, files of both may be imported."""
     seen: dict[ProjectName, str] = {}
-    for each in examined.installed:
-        project, version = each.distribution.project, each.distribution.version
+    for wheel in examined.installed:
+        project, version = wheel.distribution.project, wheel.distribution.version
         if seen.setdefault(project, version) != version:
             detail = f"{seen[project]} and {version} are both installed; uninstall both, then install one"
             yield Defect(code=DefectCode.DUPLICATE, subject=project, detail=detail, project=project)
@@ -226,26 +226,26 @@ def projects_are_installed_once(examined: Examined) -> Iterator[Defect]:
 
 def aliases_have_their_wheels(examined: Examined) -> Iterator[Defect]:
     """Check aliases: of two for different CUDA majors, installed one after the other, only one can be right."""
-    for each in examined.by_project.values():
-        alias = each.distribution
+    for wheel in examined.by_project.values():
+        alias = wheel.distribution
         if alias.stands_for is None:
             continue
         there = examined.by_project.get(alias.stands_for)
         if there is None:
             detail = f"stands for {alias.stands_for} {alias.version}, which is not installed"
-            yield replace(against(each, DefectCode.ALIAS, detail), project=alias.stands_for)
+            yield replace(against(wheel, DefectCode.ALIAS, detail), project=alias.stands_for)
         elif there.distribution.version != alias.version:
             found = f"{alias.stands_for} {there.distribution.version}"
             detail = f"stands for {alias.stands_for} {alias.version}, but {found} is installed"
-            yield against(each, DefectCode.ALIAS, detail)
+            yield against(wheel, DefectCode.ALIAS, detail)
 
 
 def wheels_are_for_this_python(examined: Examined) -> Iterator[Defect]:
     """Check a wheel's tags, which name its Python, system and C library (PEP 425)."""
-    for each in examined.by_project.values():
+    for wheel in examined.by_project.values():
         yield from (
-            against(each, _OF_TAGS[mismatch.aspect], f"its wheel {mismatch.reason}")
-            for mismatch in (mismatches_of_tags(each.tags, examined.environment) if each.tags else ())
+            against(wheel, _OF_TAGS[mismatch.aspect], f"its wheel {mismatch.reason}")
+            for mismatch in (mismatches_of_tags(wheel.tags, examined.environment) if wheel.tags else ())
         )
 
 
@@ -277,66 +277,66 @@ _RUNTIME: Final = "libcudart.so."
 def labels_agree(examined: Examined) -> Iterator[Defect]:
     """Check labels, which name the torch, the CUDA and the C++ ABI that a wheel was built for."""
     environment = examined.environment
-    for each in examined.by_project.values():
-        distribution = each.distribution
+    for wheel in examined.by_project.values():
+        distribution = wheel.distribution
         label, needed, torch = distribution.label, distribution.torch, environment.torch
         window = examined.windows.get(distribution.project)
         if distribution.project != TORCH and torch and needed and not admits(needed, torch):
             told = f"; {window}" if window else ""
             detail = f"built for {words_for(needed)}, but {torch} is installed{told}"
-            yield against(each, DefectCode.TORCH, detail)
+            yield against(wheel, DefectCode.TORCH, detail)
         elif torch and window and (lacking := window.lacking(torch)):
             detail = f"{window}; {torch}, which is installed, lacks {describe_symbol(lacking[0])}"
-            yield against(each, DefectCode.TORCH, detail)
+            yield against(wheel, DefectCode.TORCH, detail)
         if environment.cuda and label.cuda_major and label.cuda_major != environment.cuda.major:
             detail = f"built for CUDA {label.cuda_major}, but the installed torch is for CUDA {environment.cuda}"
-            yield against(each, DefectCode.CUDA, detail)
+            yield against(wheel, DefectCode.CUDA, detail)
         if environment.cuda and label.other_accelerator and distribution.project != TORCH:
             detail = f"built for {label.other_accelerator}, but the installed torch is for CUDA {environment.cuda}"
-            yield against(each, DefectCode.CUDA, detail)
+            yield against(wheel, DefectCode.CUDA, detail)
         if None not in (label.cxx11_abi, environment.cxx11_abi) and label.cxx11_abi != environment.cxx11_abi:
-            yield against(each, DefectCode.ABI, "built with another C++ ABI than the installed torch")
+            yield against(wheel, DefectCode.ABI, "built with another C++ ABI than the installed torch")
 
 
 def code_fits_the_machine(examined: Examined) -> Iterator[Defect]:
     """Check code for its glibc, the C++ ABI of its torch, and its GPUs, as for wheels to choose from."""
-    for each in examined.by_project.values():
-        if each.inside is None:
+    for wheel in examined.by_project.values():
+        if wheel.inside is None:
             continue
-        for mismatch in mismatches_inside(each.inside, each.distribution.label, examined.environment):
-            is_of_nvidia = mismatch.aspect is Aspect.GPU and each.distribution.project.startswith(NVIDIA)
+        for mismatch in mismatches_inside(wheel.inside, wheel.distribution.label, examined.environment):
+            is_of_nvidia = mismatch.aspect is Aspect.GPU and wheel.distribution.project.startswith(NVIDIA)
             if mismatch.aspect in _OF_CODE and not is_of_nvidia:
-                yield against(each, _OF_CODE[mismatch.aspect], mismatch.reason)
+                yield against(wheel, _OF_CODE[mismatch.aspect], mismatch.reason)
         machine = examined.environment.platform.machine
-        foreign = [f"{so.name} ({so.machine})" for so in each.code if so.machine not in (None, machine)]
-        if foreign and len(foreign) == len(each.code):
-            yield against(each, DefectCode.PLATFORM, f"its code is for another processor: {some_of(foreign)}")
+        foreign = [f"{so.name} ({so.machine})" for so in wheel.code if so.machine not in (None, machine)]
+        if foreign and len(foreign) == len(wheel.code):
+            yield against(wheel, DefectCode.PLATFORM, f"its code is for another processor: {some_of(foreign)}")
 
 
 def modules_are_for_this_python(examined: Examined) -> Iterator[Defect]:
     """Check extension modules, whose names state their Python: one for another Python is not found (PEP 3149)."""
     python = examined.environment.python
-    for each in examined.by_project.values():
+    for wheel in examined.by_project.values():
         named: dict[str, set[PythonVersion | None]] = {}
-        for so in each.code:
+        for so in wheel.code:
             stem, _, rest = so.name.partition(".cpython-")
             if rest:
                 named.setdefault(stem, set()).add(_python_of(rest))
         lost = [stem for stem, pythons in named.items() if python not in pythons]
         if lost and not any(python in pythons for pythons in named.values()):
             others = ", ".join(sorted({str(version) for stem in lost for version in named[stem]}))
-            yield against(each, DefectCode.PYTHON, f"its modules are for Python {others}: {some_of(lost)}")
+            yield against(wheel, DefectCode.PYTHON, f"its modules are for Python {others}: {some_of(lost)}")
 
 
 def cuda_majors_agree(examined: Examined) -> Iterator[Defect]:
     """Check CUDA majors: code that is linked to torch and to another CUDA major than torch's crashes."""
     cuda = examined.environment.cuda
-    for each in examined.by_project.values() if cuda else ():
-        majors = {major for library in each.needed for major in cuda_majors_of(library)}
-        said = each.distribution.label.cuda_major
-        if cuda and each.links_to_torch and majors and cuda.major not in majors and said in (None, cuda.major):
-            linked = some_of(sorted(library for library in each.needed if cuda_majors_of(library)))
-            yield against(each, DefectCode.CUDA, f"linked to {linked}, but the installed torch is for CUDA {cuda}")
+    for wheel in examined.by_project.values() if cuda else ():
+        majors = {major for library in wheel.needed for major in cuda_majors_of(library)}
+        said = wheel.distribution.label.cuda_major
+        if cuda and wheel.links_to_torch and majors and cuda.major not in majors and said in (None, cuda.major):
+            linked = some_of(sorted(library for library in wheel.needed if cuda_majors_of(library)))
+            yield against(wheel, DefectCode.CUDA, f"linked to {linked}, but the installed torch is for CUDA {cuda}")
 
 
 _NOWHERE: Final = "needs what neither the environment nor this system has"
@@ -345,20 +345,20 @@ _NOWHERE: Final = "needs what neither the environment nor this system has"
 def libraries_are_there(examined: Examined) -> Iterator[Defect]:
     """Check that the libraries of torch and CUDA that code names are in the environment or on the system."""
     environment = examined.environment
-    for each in examined.by_project.values():
-        if each.links_to_torch and (environment.torch is None or environment.cpu_only):
+    for wheel in examined.by_project.values():
+        if wheel.links_to_torch and (environment.torch is None or environment.cpu_only):
             continue  # another rule reports it
-        majors = {majors[0] for library in each.needed if len(majors := cuda_majors_of(library)) == 1}
-        chooses = each.links_to_torch or len(majors) > 1  # reported already, or it loads one of its code for each
+        majors = {majors[0] for library in wheel.needed if len(majors := cuda_majors_of(library)) == 1}
+        chooses = wheel.links_to_torch or len(majors) > 1  # reported already, or it loads one of its code for each
         lost = [
             f"{library} ({user})"
-            for library, user in each.needed.items()
+            for library, user in wheel.needed.items()
             if _is_shared(library, environment)
             and not examined.has(library)
             and not (chooses and _is_for_other_cuda(library, environment))
         ]
         if lost:
-            yield against(each, DefectCode.LIBRARY, f"{_NOWHERE}: {some_of(lost)}")
+            yield against(wheel, DefectCode.LIBRARY, f"{_NOWHERE}: {some_of(lost)}")
 
 
 def imports_find_libraries(examined: Examined) -> Iterator[Defect]:
@@ -368,25 +368,25 @@ def imports_find_libraries(examined: Examined) -> Iterator[Defect]:
     def is_found(library: str, user: SharedObject) -> bool:
         return _is_shared(library, examined.environment) or examined.has(library, user)
 
-    for each in examined.by_project.values():
-        if not has_libc or is_reserved(each.distribution.project) or not _concerns_torch(each):
+    for wheel in examined.by_project.values():
+        if not has_libc or is_reserved(wheel.distribution.project) or not _concerns_torch(wheel):
             continue
-        lost = lost_on_import(each.code, is_found)
-        if lost and each.distribution.folder:
+        lost = lost_on_import(wheel.code, is_found)
+        if lost and wheel.distribution.folder:
             names = some_of([f"{name} ({user})" for name, user in lost.items()])
-            place = each.distribution.folder.parent / next(iter(lost.values()))
-            yield replace(against(each, DefectCode.LIBRARY, f"{_NOWHERE}: {names}"), place=place)
+            place = wheel.distribution.folder.parent / next(iter(lost.values()))
+            yield replace(against(wheel, DefectCode.LIBRARY, f"{_NOWHERE}: {names}"), place=place)
 
 
 def search_paths_are_safe(examined: Examined) -> Iterator[Defect]:
     """Check that no library is looked for in the working folder, or where every user of this machine may write."""
-    for each in examined.by_project.values():
-        if is_reserved(each.distribution.project):
+    for wheel in examined.by_project.values():
+        if is_reserved(wheel.distribution.project):
             continue
-        folders = {folder: so.name for so in each.code for folder in so.folders_outside if _is_open(folder)}
+        folders = {folder: so.name for so in wheel.code for folder in so.folders_outside if _is_open(folder)}
         if folders:
             named = some_of([f"{folder or 'the working folder'} ({name})" for folder, name in folders.items()])
-            yield against(each, DefectCode.SEARCH_PATH, f"looks for libraries where others may put them: {named}")
+            yield against(wheel, DefectCode.SEARCH_PATH, f"looks for libraries where others may put them: {named}")
 
 
 def _is_open(folder: str) -> bool:

@@ -7,30 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from packaging.requirements import Requirement
-
-from wheelmill.client.install.wheel_cache import WheelCache
-from wheelmill.client.project.change import Edit
-from wheelmill.client.project.requirements import RequirementsProject, source_of
-from wheelmill.client.project.script import UvScript
-from wheelmill.client.project.toml_tables import TomlTables
-from wheelmill.client.project.tool_project import PlainProject, tool_absent
-from wheelmill.client.project.tools import (
-    HatchProject,
-    PdmProject,
-    PoetryProject,
-    UvProject,
-    find_workspace,
-    is_made_by_uv,
-)
-from wheelmill.client.records import Links, Resolution, Source
 from wheelmill.client.target.detect import ENVIRONMENTS, active_environment
 from wheelmill.errors import UsageError
-from wheelmill.installers.uv import find_uv
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+    from wheelmill.client.install.wheel_cache import WheelCache
+    from wheelmill.client.project.change import Edit
+    from wheelmill.client.records import Links, Resolution, Source
 
 _FOREIGN: Final = {
     "Pipfile": "Pipenv",
@@ -132,14 +121,26 @@ def find_project(given: Path | None, python: Path | None = None) -> Project:
     if path.suffix == ".py":
         return _script(path, python)
     if path.suffix in (".txt", ".in"):
+        from wheelmill.client.project.requirements import RequirementsProject, source_of
+
         return RequirementsProject(
             kind="requirements file", path=source_of(path), environment=_environment_beside(path.parent), python=python
         )
     return _pyproject(path, python)
 
 
+def find_existing_project() -> Project | None:
+    """Find the nearest project that has a file; None if there is none, which loads no kind of project."""
+    here = Path.cwd()
+    environment = _environment_beside(here)
+    settings = (here / "uv.toml", *([environment / _BARE] if environment else []))
+    return find_project(None) if _nearest(here) or any(file.exists() for file in settings) else None
+
+
 def project_unread(folder: Path) -> Project:
     """A project of which only its folder counts: the nearest with a ``pyproject.toml``, else this one."""
+    from wheelmill.client.project.tool_project import PlainProject
+
     nearest = next((each for each in (folder, *folder.parents) if (each / "pyproject.toml").exists()), folder)
     return PlainProject(path=nearest / "pyproject.toml", python=None, environment=_environment_beside(nearest))
 
@@ -152,7 +153,11 @@ def _nearest(folder: Path) -> Path | None:
 def _file_in(folder: Path) -> Path | None:
     """The file with a folder's dependencies: requirements, if its ``pyproject.toml`` has only settings."""
     pyproject, requirements = folder / "pyproject.toml", folder / _REQUIREMENTS
-    tables = TomlTables.read(pyproject) if pyproject.exists() else None
+    tables = None
+    if pyproject.exists():
+        from wheelmill.client.project.toml_tables import TomlTables
+
+        tables = TomlTables.read(pyproject)
     if tables and (tables.table("project") is not None or tables.table("tool", "poetry") is not None):
         return pyproject
     if requirements.exists():
@@ -169,6 +174,18 @@ def _file_in(folder: Path) -> Path | None:
 
 def _pyproject(path: Path, python: Path | None) -> Project:
     """The kind of a ``pyproject.toml`` project: by its lock, else its tool's table, else its environment."""
+    from wheelmill.client.project.toml_tables import TomlTables
+    from wheelmill.client.project.tool_project import PlainProject, tool_absent
+    from wheelmill.client.project.tools import (
+        HatchProject,
+        PdmProject,
+        PoetryProject,
+        UvProject,
+        find_workspace,
+        is_made_by_uv,
+    )
+    from wheelmill.installers.uv import find_uv
+
     folder, tables, uv = path.parent, TomlTables.read(path), find_uv()
     tool = next((each for each in _LOCKS if (folder / _LOCKS[each]).exists()), None)
     tool = tool or next((each for each in (*_LOCKS, "pixi") if tables.table("tool", each) is not None), None)
@@ -195,6 +212,10 @@ def _pyproject(path: Path, python: Path | None) -> Project:
 
 
 def _script(path: Path, python: Path | None) -> Project:
+    from wheelmill.client.project.script import UvScript
+    from wheelmill.client.project.tool_project import tool_absent
+    from wheelmill.installers.uv import find_uv
+
     if not path.is_file():
         raise UsageError("script-absent", f"there is no script {path}")
     if uv := find_uv():
@@ -203,6 +224,8 @@ def _script(path: Path, python: Path | None) -> Project:
 
 
 def _bare_environment(prefix: Path, python: Path | None) -> Project:
+    from wheelmill.client.project.requirements import RequirementsProject
+
     kind = "conda environment" if (prefix / "conda-meta").is_dir() else "virtual environment"
     return RequirementsProject(kind=kind, path=prefix / _BARE, environment=prefix, python=python)
 

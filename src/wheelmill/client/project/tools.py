@@ -146,10 +146,10 @@ class UvProject(LockedProject):
     def _options(self, resolutions: Sequence[Resolution], *, offline: bool, locks: bool) -> list[str]:
         """Also name a Python outside the project's own environment, and refresh pages from before a publication."""
         options = super()._options(resolutions, offline=offline, locks=locks) + ["--offline"] * offline
-        for each in resolutions[:1]:
-            interpreter = each.environment.interpreter
+        for resolution in resolutions[:1]:
+            interpreter = resolution.environment.interpreter
             if not (interpreter.is_relative_to(self.environment) if interpreter else locks):
-                options += ["--python", str(interpreter or each.environment.python)]
+                options += ["--python", str(interpreter or resolution.environment.python)]
         if locks and not offline:
             chosen = {choice.candidate.project for each in resolutions for choice in each.choices.values()}
             options += [word for each in sorted(chosen) for word in ("--refresh-package", each)]
@@ -284,12 +284,12 @@ class HatchProject(ToolProject):
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Write wheels into its file; see `Project`."""
-        for each in resolutions:
-            if each.torch and each.torch_index and not each.environment.torch_release:
+        for resolution in resolutions:
+            if resolution.torch and resolution.torch_index and not resolution.environment.torch_release:
                 raise UsageError(
                     "hatch-index-fixed",
                     f"{self.path}: hatch takes torch from PyPI only, and torch for CUDA "
-                    f"{each.environment.cuda} is at {each.torch_index}",
+                    f"{resolution.environment.cuda} is at {resolution.torch_index}",
                     hint="install that torch into hatch's environment first, or take another --cuda",
                 )
         return super().add(asked, resolutions)
@@ -494,8 +494,8 @@ class PoetryProject(LockedProject):
 def _texts(name: str, value: Any) -> list[str]:  # noqa: ANN401 - TOML
     """Translate a dependency of Poetry's own table to PEP 508; only its name if PEP 508 cannot express it."""
     found = []
-    for each in value if isinstance(value, list) else [value]:
-        table = each if isinstance(each, MutableMapping) else {"version": str(each)}
+    for entry in value if isinstance(value, list) else [value]:
+        table = entry if isinstance(entry, MutableMapping) else {"version": str(entry)}
         extras = f"[{','.join(table['extras'])}]" if table.get("extras") else ""
         marker = f" ; {table['markers']}" if table.get("markers") else ""
         try:

@@ -322,9 +322,9 @@ def _command(best: VariantVerdict | None, taken: Sequence[VariantVerdict], judge
 
 
 def _unknown_drafts(lists: ReadLists) -> Iterator[str]:
-    for url, each in lists.items():
-        if not isinstance(each, str) and not each.is_known:
-            yield f"{url} follows an unknown draft, and is read as a known one: {printable(each.schema)}"
+    for url, listed in lists.items():
+        if not isinstance(listed, str) and not listed.is_known:
+            yield f"{url} follows an unknown draft, and is read as a known one: {printable(listed.schema)}"
 
 
 def _newest_lists(wheels: Iterable[VariantWheel]) -> list[VariantList]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from github import UnknownObjectException
 from github.GithubObject import NotSet, Opt
@@ -42,6 +42,7 @@ from wheelmill.release.publish_lease import RateLimitedLease
 from wheelmill.release.store import Orphan, PlainStore, Quotas, checked_wheel
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Clock, Progress
+from wheelmill.web.client import MAX_CONTENT
 from wheelmill.web.transport import PATIENT
 from wheelmill.wheel.archive import MAX_WHEEL
 from wheelmill.wheel.name import WheelFile, name_without_label
@@ -239,7 +240,11 @@ class GitHubStore(PlainStore):
     ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
         """See `Releases.read_each`; from the download pages."""
         with without_token(self.pace.clock) as web:
-            yield from cached_read(wanted, lambda tag: web.read(self.repository.download(tag, filename)))
+
+            def download(tag: ReleaseTag, file: IO[bytes]) -> Sha256:
+                return web.download(self.repository.download(tag, filename), file, promised=MAX_CONTENT).sha256
+
+            yield from cached_read(wanted, download)
 
     @property
     def lists_at_once(self) -> bool:

@@ -6,11 +6,14 @@ releases are read in parallel; those with a known hash are cached on this machin
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Final, Protocol
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Final, Protocol
 
 from platformdirs import user_cache_path
 
@@ -19,7 +22,7 @@ from wheelmill.names import PythonVersion, ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import LedgerRelease, LedgerState, ReleasedWheel, is_date_tag
 from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, manifest_from
-from wheelmill.system.files import sha256_of_bytes, write_bytes
+from wheelmill.system.files import atomic_write, sha256_of, sha256_of_bytes
 from wheelmill.system.progress import Clock
 from wheelmill.web.concurrency import in_turn
 from wheelmill.web.pages import SIDECAR_SUFFIX
@@ -220,30 +223,43 @@ _AT_ONCE: Final = 8
 
 
 def cached_read(
-    wanted: Mapping[ReleaseTag, Sha256 | None], read: Callable[[ReleaseTag], bytes]
+    wanted: Mapping[ReleaseTag, Sha256 | None], download: Callable[[ReleaseTag, IO[bytes]], Sha256]
 ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
-    """Read a small file of many releases in threads, and cache it if its hash is known; see `Releases.read_each`."""
+    """Read a small file of many releases, and cache it if its hash is known; see `Releases.read_each`.
 
-    def read_or_fail(tag: ReleaseTag) -> bytes | WheelmillError:
+    `download` writes the file of a release and returns its hash; threads call it. Until its turn a file is on the disk:
+    with eight in memory, an index from GitHub took 1.8 times the memory of one from a folder.
+    """
+
+    def fetch(tag: ReleaseTag) -> IO[bytes] | WheelmillError:
+        sha256 = wanted[tag]
+        path = user_cache_path("wheelmill") / "manifests" / sha256 if sha256 else None
+        with suppress(OSError):
+            if path and sha256_of(path) == sha256:
+                return path.open("rb")
+        file = TemporaryFile()  # noqa: SIM115 - closed when it was read
         try:
-            return _kept(sha256, lambda: read(tag)) if (sha256 := wanted[tag]) else read(tag)
-        except (NetworkError, ReleaseError) as error:
+            is_known = download(tag, file) == sha256
+        except WheelmillError as error:
+            file.close()
             return error
+        if path and is_known:
+            with suppress(OSError):  # a full disk only costs the cache
+                _keep(file, path)
+        file.seek(0)
+        return file
 
-    yield from zip(wanted, in_turn(read_or_fail, wanted, at_once=_AT_ONCE), strict=True)
+    for tag, file in zip(wanted, in_turn(fetch, wanted, at_once=_AT_ONCE), strict=True):
+        if isinstance(file, WheelmillError):
+            yield tag, file
+        else:
+            with file:
+                content = file.read()
+            yield tag, content
 
 
-def _kept(sha256: Sha256, read: Callable[[], bytes]) -> bytes:
-    path = user_cache_path("wheelmill") / "manifests" / sha256
-    try:
-        content = path.read_bytes()
-    except OSError:
-        content = b""
-    if sha256_of_bytes(content) == sha256:
-        return content
-    content = read()
-    if sha256_of_bytes(content) == sha256:
-        with suppress(OSError):  # a full disk only costs the cache
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(path, content)
-    return content
+def _keep(file: IO[bytes], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file.seek(0)
+    with atomic_write(path) as kept:
+        shutil.copyfileobj(file, kept)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, TimeIsOver, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
@@ -39,7 +39,7 @@ from wheelmill.release.store import (
     files_of_release,
 )
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.files import atomic_write
+from wheelmill.system.files import atomic_write, sha256_of_bytes
 from wheelmill.system.progress import Clock, Progress
 from wheelmill.web.transport import PATIENT
 from wheelmill.wheel.name import WheelFile
@@ -216,13 +216,14 @@ class S3Store(PlainStore):
     ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
         """See `Releases.read_each`."""
 
-        def read(tag: ReleaseTag) -> bytes:
+        def download(tag: ReleaseTag, file: IO[bytes]) -> Sha256:
             _, content = self.bucket.read(key := f"{tag}/{filename}")
             if content is None:
                 raise NetworkError("object-absent", f"there is no {self.bucket}/{key}", status=HTTPStatus.NOT_FOUND)
-            return content
+            file.write(content)
+            return sha256_of_bytes(content)
 
-        yield from cached_read(wanted, read)
+        yield from cached_read(wanted, download)
 
     @property
     def lists_at_once(self) -> bool:
