@@ -10,8 +10,8 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]) and sys.stdout:
         from importlib.metadata import version
 
-        with suppress(OSError):  # which the command line meets again, and reports
-            print(version("wheelmill"), flush=True)  # noqa: T201 - the command line, which may print, is not imported
+        with suppress(OSError):  # which the command line meets again, and reports: nothing is left in a buffer
+            os.write(sys.stdout.fileno(), f"{version('wheelmill')}{os.linesep}".encode())
             return
     from wheelmill.cli import main as run
 

@@ -79,7 +79,7 @@ def test_fix_runs_the_command_and_examines_again(wheelmill: Command, environment
         there, "torch", "2.11.0", {name: each for name, each in TORCH_FILES.items() if name.endswith(".py")}, tag=TAG
     )
     program = a_uv(tmp_path / "bin", does=f'cp -r "{there}"/* "{environment}"')
-    path = f"{program.parent}:/usr/bin:/bin"
+    path = f"{program.parent}:{os.environ['PATH']}"
     done = wheelmill("doctor", "--fix", "--yes", "--offline", "--json", PATH=path)
     assert json.loads(done.stdout)["faults"] == []
     assert "pip install --python" in (program.parent / "asked").read_text()
@@ -89,7 +89,7 @@ def test_fix_runs_the_command_and_examines_again(wheelmill: Command, environment
 def test_a_command_that_fails_is_run_once(wheelmill: Command, environment: Path, tmp_path: Path) -> None:
     program = a_uv(tmp_path / "bin", does=f'rm -r "{environment}/flash_attn"; echo no such index; exit 2')
     before = content_of(environment)
-    path = f"{program.parent}:/usr/bin:/bin"
+    path = f"{program.parent}:{os.environ['PATH']}"
     done = wheelmill("doctor", "--fix", "--yes", "--offline", exit_code=9, PATH=path)
     done.check_refused("faults-found", "no such index")  # in the words of uv
     assert (program.parent / "asked").read_text().count("pip install") == 1

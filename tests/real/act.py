@@ -6,7 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,6 +47,8 @@ class Host:
     """Of every job."""
     github: GitHub
     """Has the artifacts of runs, and the releases where they are not kept in a folder."""
+    machine: Sequence[str | Path] = ()
+    """The command that runs others on another machine; this one's jobs if empty."""
 
     @property
     def artifacts(self) -> Path:
@@ -105,8 +108,15 @@ class Host:
             TRUSTED_ROOT: str(self.repository.with_name("trusted_root.json")),
         }
         workflows = "\n".join(path.read_text() for path in (ROOT / ".github").rglob("*.yml"))
-        argv = [
-            *(f"{Path(sys.executable).parent}/act", event, "-W", f".github/workflows/{workflow}.yml", *options),
+        argv: list[str | Path] = [
+            *(
+                *self.machine,
+                f"{Path(sys.executable).parent}/act",
+                event,
+                "-W",
+                f".github/workflows/{workflow}.yml",
+                *options,
+            ),
             *("-P", "ubuntu-24.04=-self-hosted", "-P", f"{GPU_MACHINE}=-self-hosted"),
             *("--no-cache-server", "--concurrent-jobs", "1"),
             *("--defaultbranch", "main"),
@@ -174,16 +184,66 @@ def git(repository: Path, *words: str) -> str:
     return subprocess.run(["git", *author, *words], cwd=repository, capture_output=True, text=True, check=True).stdout
 
 
-def publish_sources(repository: Path, name: str) -> None:
-    """Make a folder a repository with one commit, which the stand-in for checkout finds by its name."""
+def commit_everything(repository: Path, name: str) -> None:
+    """Make a folder a repository with one commit and a name."""
     git(repository, "init", "--quiet", "--initial-branch=main")
     git(repository, "add", ".")
     git(repository, "commit", "--quiet", "--message=demo")
     git(repository, "repack", "-adq")  # each job copies the repository, and one pack is copied in no time
     git(repository, "remote", "add", "origin", f"https://github.com/{name}.git")
+
+
+def publish_sources(repository: Path, name: str) -> None:
+    """Make a folder a repository with one commit, which the stand-in for checkout finds by its name."""
+    commit_everything(repository, name)
     link = repository.with_name("repositories") / name
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(repository)
+
+
+@contextmanager
+def folder_for_all() -> Iterator[Path]:
+    """Make a folder that every user may enter, as those of pytest are not."""
+    folder = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def on_hosted_machine(host: Host, disk: Path, **variables: str) -> Iterator[Host]:
+    """Have the jobs of a host run on a machine as GitHub's own.
+
+    Args:
+        host: what stands in for GitHub; it is given to the user of that machine.
+        disk: that of the machine, with the host's folder on it.
+        variables: of the machine.
+    """
+    subprocess.run(["chown", "--recursive", "1001:1001", host.repository.parent], check=True)
+    known = [f"{name}={value}" for name, value in {"WHEELMILL_DISK": str(disk), **variables}.items()]
+    umask = os.umask(0)  # for folders that are made here and written to there
+    try:
+        yield replace(host, machine=("env", *known, ROOT / ".ci" / "hosted", "sandbox"))
+    finally:
+        os.umask(umask)
+
+
+@contextmanager
+def new_clone(folder: Path) -> Iterator[Host]:
+    """Have a repository of all that is in this one, whose jobs make an environment of their own."""
+    with new_host(folder) as host:
+        shutil.rmtree(host.repository)
+        for name in _listed():
+            if (ROOT / name).is_file():
+                (host.repository / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, host.repository / name)
+        # act does not know that variable by the other name.
+        for action in (host.repository / ".github" / "actions").glob("*/action.yml"):
+            action.write_text(action.read_text().replace("runner.environment", "env.RUNNER_ENVIRONMENT"))
+        commit_everything(host.repository, REPOSITORY)
+        yield host
 
 
 def _lend_environment(repository: Path) -> None:
@@ -235,6 +295,12 @@ def new_package_host(folder: Path, source: Path | None = None) -> Iterator[Host]
         yield replace(factory, repository=package, environment={"STAND_IN_WORKFLOWS": WORKFLOWS})
 
 
+def _listed() -> list[str]:
+    """The files of this repository."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
+    return listed.stdout.decode().splitlines()
+
+
 def _is_checked_out(name: str) -> bool:
     """Whether workflows run on a file: each job has a copy of all, and each index renders all documents."""
     if name.startswith("docs/"):
@@ -246,8 +312,7 @@ def _is_checked_out(name: str) -> bool:
 def new_host(folder: Path, *, releases_on_github: bool = False) -> Iterator[Host]:
     """Have a repository, whose releases are kept in a folder unless they are to be on GitHub."""
     repository, served = folder / "repository", folder / "served"
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
-    for name in listed.stdout.decode().splitlines():
+    for name in _listed():
         if _is_checked_out(name) and (ROOT / name).is_file():
             (repository / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, repository / name)

@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -120,9 +122,36 @@ def docker() -> None:
 def stand_ins(request: pytest.FixtureRequest) -> None:
     """Have the stand-ins for public images, of one CUDA, and nightly of two."""
     request.getfixturevalue("docker")
-    releases = () if request.config.getoption("--nightly") else ("--cuda", "13.0")
+    nightly = request.config.getoption("--nightly")
+    releases = () if nightly else ("--cuda", "13.0")
+    minors = {"MINORS": "3.9 3.10 3.11 3.12 3.13"} if nightly else {}
     with docker_alone():
-        subprocess.run(["bash", ROOT / "tests" / "real" / "stand_ins" / "build.sh", *releases], check=True)
+        build = str(ROOT / "tests" / "real" / "stand_ins" / "build.sh")
+        subprocess.run(["bash", build, *releases], env=os.environ | minors, check=True)
+
+
+@contextmanager
+def docker_on(disk: Path, *images: str) -> Iterator[str]:
+    """Start another daemon, which keeps everything on a disk and has copies of some images; gives its address."""
+    folder = Path(tempfile.mkdtemp(dir=disk.parent))  # short, as sockets must be
+    folder.chmod(0o755)
+    address = f"unix://{folder}/socket"
+    apart = ("--bridge=none", "--iptables=false", "--exec-root", folder / "run", "--pidfile", folder / "pid")
+    # In a network of its own: without a bridge, it would remove that of the other daemon.
+    daemon = ("unshare", "--net", "dockerd", "--data-root", disk, "--host", address, *apart)
+    with docker_alone(), subprocess.Popen(daemon, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        try:
+            client = ("docker", "--host", address)
+            while subprocess.run([*client, "version"], capture_output=True, check=False).returncode:
+                assert running.poll() is None
+                time.sleep(0.2)
+            with subprocess.Popen(["docker", "save", *images], stdout=subprocess.PIPE) as saving:
+                subprocess.run([*client, "load"], stdin=saving.stdout, capture_output=True, check=True)
+            yield address
+        finally:
+            running.terminate()
+            running.wait()
+            shutil.rmtree(folder)
 
 
 @pytest.fixture

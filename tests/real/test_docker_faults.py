@@ -4,13 +4,12 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import docker_alone
+from tests.real.conftest import docker_on
 from tests.refusals import coded
 from wheelmill.errors import BuildError, ProcessError, UsageError
 from wheelmill.system.containers import OwnImage, Run, answered, check_daemon, docker, start_container
@@ -45,23 +44,13 @@ def small_docker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     disk = folder / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", disk], check=True)
-    apart = ("--bridge=none", "--iptables=false", "--exec-root", folder / "run", "--pidfile", folder / "pid")
-    # In a network of its own: without a bridge, it would remove that of the other daemon.
-    daemon = ("unshare", "--net", "dockerd", "--data-root", disk, "--host", f"unix://{folder}/socket", *apart)
-    with docker_alone(), subprocess.Popen(daemon, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
-        try:
-            image = subprocess.run(["docker", "save", IMAGE], capture_output=True, check=True).stdout
-            monkeypatch.setenv("DOCKER_HOST", f"unix://{folder}/socket")
-            while subprocess.run(["docker", "version"], capture_output=True, check=False).returncode:
-                assert running.poll() is None
-                time.sleep(0.2)
-            subprocess.run(["docker", "load"], input=image, capture_output=True, check=True)
+    try:
+        with docker_on(disk, IMAGE) as address:
+            monkeypatch.setenv("DOCKER_HOST", address)
             yield
-        finally:
-            running.terminate()
-            running.wait()
-            subprocess.run(["umount", disk], check=True)
-            shutil.rmtree(folder)
+    finally:
+        subprocess.run(["umount", disk], check=True)
+        shutil.rmtree(folder)
 
 
 @pytest.mark.usefixtures("small_docker")

@@ -115,7 +115,8 @@ def _check_header(file: IO[bytes], member: zipfile.ZipInfo) -> None:
             "header-differs", f"{member.filename!r} has other sizes in its own header than in the list"
         )
     if _UNICODE_PATH in {*extra, *dict(_extras(member.extra))}:
-        raise UnreadableError("second-name", f"{member.orig_filename!r} has a second name, in an extra field")
+        filename = member.orig_filename  # later Pythons put the second name in its place
+        raise UnreadableError("second-name", f"{filename!r} has a second name, in an extra field")
 
 
 def _extras(fields: bytes) -> Iterator[tuple[int, bytes]]:

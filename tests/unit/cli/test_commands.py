@@ -45,10 +45,12 @@ def test_the_version_is_shown_without_the_command_line() -> None:
     assert not imported & {"typer", "dataclasses", *SLOW}
 
 
-def test_a_full_disk_is_reported_for_the_version_too() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_reported_for_the_version_too(unbuffered: str) -> None:
+    own = os.environ | {"PYTHONUNBUFFERED": unbuffered}
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "wheelmill", "--version"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=own, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "error: No space left on device\n")
 
 

@@ -28,7 +28,7 @@ from wheelmill.client.target.detect import (
     python_in,
     python_of,
 )
-from wheelmill.client.target.interpreter import check_trusted
+from wheelmill.client.target.interpreter import check_interpreter, check_trusted
 from wheelmill.config.fields import is_commit
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import (
@@ -284,9 +284,11 @@ def projects_of(texts: Iterable[str]) -> list[ProjectName]:
 def check_project(project: Project) -> None:
     """Refuse to run the tool or the interpreter of a project that others may change; an active one was chosen."""
     active, environments = active_environment(), [project.root / name for name in ENVIRONMENTS]
-    for path in (project.path, *(each / "pyvenv.cfg" for each in environments), *map(python_of, environments)):
+    checks = dict.fromkeys((project.path, *(each / "pyvenv.cfg" for each in environments)), check_trusted)
+    checks |= {python_of(environment): check_interpreter for environment in environments}
+    for path, check in checks.items():
         if active is None or not path.is_relative_to(active):
-            check_trusted(path)
+            check(path)
 
 
 def project_here(given: Path | None = None, *, changes: bool = False) -> Project:

@@ -95,7 +95,7 @@ def _base_of(python: Path, settings: dict[str, str]) -> Path:
             hint="make the environment again with 'uv venv --clear', or name another Python with --python-path",
         )
     real, project = behind_links(base), behind_links(environment.parent)
-    is_on_path = any(behind_links(Path(folder, base.name)) == real for folder in os.get_exec_path())
+    is_on_path = _is_on_path(real, base.name)
     if real.is_relative_to(project if is_on_path else _root_of(project)) and not _is_named(real):
         raise UsageError(
             "python-of-project",
@@ -105,6 +105,10 @@ def _base_of(python: Path, settings: dict[str, str]) -> Path:
     if not is_on_path:
         check_trusted(base)
     return base
+
+
+def _is_on_path(real: Path, name: str) -> bool:
+    return any(behind_links(Path(folder, name)) == real for folder in os.get_exec_path())
 
 
 def _root_of(project: Path) -> Path:
@@ -119,6 +123,15 @@ def check_trusted(path: Path) -> None:
     """Refuse a file that another user owns, or may change or replace."""
     if reason := find_distrust(path):
         raise UsageError("file-of-others", reason, hint=f"if you trust them: {TRUST}={path.absolute().parent}")
+
+
+def check_interpreter(path: Path) -> None:
+    """Refuse an environment's interpreter as `check_trusted` does, but let one that is on PATH lie wherever that is.
+
+    GitHub's machines let everybody write where setup-python's are.
+    """
+    real = behind_links(path)
+    check_trusted(path.parent if _is_on_path(real, real.name) else path)
 
 
 def find_distrust(path: Path) -> str | None:

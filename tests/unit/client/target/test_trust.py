@@ -13,7 +13,7 @@ from tests.machine_folders import BASE
 from tests.refusals import coded
 from wheelmill.client.install.distributions import InstallPlace, distributions_of
 from wheelmill.client.target.detect import declared_request, environment_of, find_interpreter
-from wheelmill.client.target.interpreter import ask, check_trusted, find_distrust
+from wheelmill.client.target.interpreter import ask, check_interpreter, check_trusted, find_distrust
 from wheelmill.errors import UsageError
 from wheelmill.system import process
 
@@ -248,6 +248,24 @@ def test_a_file_of_another_user_is_refused_until_its_folder_is_named(
     assert f"WHEELMILL_TRUST={tmp_path}" in str(raised.value.hint)
     monkeypatch.setenv("WHEELMILL_TRUST", str(tmp_path))
     check_trusted(path)
+
+
+def test_an_interpreter_lies_where_all_may_write_only_if_path_has_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where GitHub's setup-python has its own, which it puts on PATH."""
+    program = write_program(tmp_path / "shared" / "bin" / "python3.12", tmp_path / "ran")
+    (tmp_path / "shared").chmod(0o777)
+    link = tmp_path / "project" / ".venv" / "bin" / "python"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(program)
+    with pytest.raises(UsageError, check=coded("file-of-others", tmp_path / "shared", "drwxrwxrwx")):
+        check_interpreter(link)
+    monkeypatch.setenv("PATH", str(program.parent))
+    check_interpreter(link)
+    link.parent.chmod(0o777)
+    with pytest.raises(UsageError, check=coded("file-of-others", link.parent)):
+        check_interpreter(link)
 
 
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() != 0, reason="only root gives files away")
