@@ -243,6 +243,15 @@ def _open_file(path: Path) -> sqlite3.Connection:
 
 def _open_database(path: Path | None) -> sqlite3.Connection:
     database = sqlite3.connect(path or ":memory:", timeout=_LOCK_SECONDS, check_same_thread=False)
+    try:
+        _prepare(database)
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+def _prepare(database: sqlite3.Connection) -> None:
     database.execute("PRAGMA synchronous = OFF")  # after a power cut, the cache is filled again
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:
@@ -252,7 +261,6 @@ def _open_database(path: Path | None) -> sqlite3.Connection:
         database.executescript(_SCHEMA)
         database.execute(f"PRAGMA user_version = {_VERSION}")  # last: else a full disk would leave it without tables
     database.execute("PRAGMA foreign_keys = ON")
-    return database
 
 
 def _copy(path: Path, database: sqlite3.Connection) -> None:
