@@ -18,7 +18,7 @@ from wheelmill.installers.uv import own_uv
 from wheelmill.system import process
 
 PROJECT = '[project]\nname = "mine"\nversion = "1"\nrequires-python = ">=3.11"\ndependencies = [{}]\n'
-WHEEL = f"https://torch.example/torch-2.8.0%2Bcu126-{TAG}.whl"
+WHEEL = f"https://torch.example/torch-2.9.0%2Bcu126-{TAG}.whl"
 OF_UV = (
     '[tool.uv.sources]\ntorch = {index = "pt"}\n[[tool.uv.index]]\nname = "pt"\nurl = "https://mirror.example/cu126"\n'
 )
@@ -32,11 +32,11 @@ OF_POETRY = (
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     site = tmp_path / "site"
-    for torch in ("2.8", "2.9"):
+    for torch in ("2.9", "2.10"):
         add_wheel(site, f"torch-{torch}.0-{TAG}.whl")
         for cuda in ("cu126", "cu128"):
             add_wheel(site, f"demo_gpu-1.0+{cuda}torch{torch}-{TAG}.whl", requires=("torch",))
-    add_wheel(site, f"demo_gpu-1.0+cu130torch2.9-{TAG}.whl", requires=("torch",))
+    add_wheel(site, f"demo_gpu-1.0+cu130torch2.10-{TAG}.whl", requires=("torch",))
     return site
 
 
@@ -64,13 +64,13 @@ def poetry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """An empty project, and an environment with torch 2.9 for CUDA 13.0."""
+    """An empty project, and an environment with torch 2.10 for CUDA 13.0."""
     folder = tmp_path / "mine"
     folder.mkdir()
     process.run([own_uv(), "venv", "--quiet", "--python", sys.executable, folder / ".venv"])
     (packages,) = folder.glob(".venv/lib/*/site-packages")
-    version = b"__version__ = '2.9.0+cu130'\ncuda = '13.0'\n"
-    install(packages, "torch", "2.9.0", {"torch/__init__.py": b"", "torch/version.py": version})
+    version = b"__version__ = '2.10.0+cu130'\ncuda = '13.0'\n"
+    install(packages, "torch", "2.10.0", {"torch/__init__.py": b"", "torch/version.py": version})
     return folder
 
 
@@ -83,21 +83,21 @@ def target(done: Done) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("declared", "asked", "chosen"),
     [
-        (("", ""), ["demo-gpu"], ("2.9", "13.0")),  # what is installed
-        (('"torch>=2.8"', ""), ["demo-gpu"], ("2.9", "13.0")),
-        (('"torch==2.8.*"', ""), ["demo-gpu"], ("2.8", "12.8")),
-        (('"torch<2.9"', ""), ["demo-gpu"], ("2.8", "12.8")),
-        ((f'"torch @ {WHEEL}"', ""), ["demo-gpu"], ("2.8", "12.6")),
-        (('"torch==2.9.0+cu126"', ""), ["demo-gpu"], ("2.9", "12.6")),
-        (("\"torch==2.8.*; sys_platform == 'linux'\"", ""), ["demo-gpu"], ("2.8", "12.8")),
-        (('"torch==2.8.*"', OF_UV), ["demo-gpu"], ("2.8", "12.6")),
-        (('"torch"', OF_UV), ["demo-gpu"], ("2.9", "12.6")),
-        (('"torch"', OF_UV), ["demo-gpu", "--cuda", "12.8"], ("2.9", "12.8")),
-        (('"torch"', OF_UV), ["demo-gpu", "--torch", "2.8"], ("2.8", "12.6")),
-        (('"torch"', OF_PDM), ["demo-gpu"], ("2.9", "12.6")),
-        (('"torch"', OF_POETRY), ["demo-gpu"], ("2.9", "12.6")),
-        (("", ""), ["torch", "demo-gpu"], ("2.9", "13.0")),
-        (('"torch==2.9.*"', ""), ["torch==2.8.*", "demo-gpu"], ("2.8", "12.8")),
+        (("", ""), ["demo-gpu"], ("2.10", "13.0")),  # what is installed
+        (('"torch>=2.9"', ""), ["demo-gpu"], ("2.10", "13.0")),
+        (('"torch==2.9.*"', ""), ["demo-gpu"], ("2.9", "12.8")),
+        (('"torch<2.10"', ""), ["demo-gpu"], ("2.9", "12.8")),
+        ((f'"torch @ {WHEEL}"', ""), ["demo-gpu"], ("2.9", "12.6")),
+        (('"torch==2.10.0+cu126"', ""), ["demo-gpu"], ("2.10", "12.6")),
+        (("\"torch==2.9.*; sys_platform == 'linux'\"", ""), ["demo-gpu"], ("2.9", "12.8")),
+        (('"torch==2.9.*"', OF_UV), ["demo-gpu"], ("2.9", "12.6")),
+        (('"torch"', OF_UV), ["demo-gpu"], ("2.10", "12.6")),
+        (('"torch"', OF_UV), ["demo-gpu", "--cuda", "12.8"], ("2.10", "12.8")),
+        (('"torch"', OF_UV), ["demo-gpu", "--torch", "2.9"], ("2.9", "12.6")),
+        (('"torch"', OF_PDM), ["demo-gpu"], ("2.10", "12.6")),
+        (('"torch"', OF_POETRY), ["demo-gpu"], ("2.10", "12.6")),
+        (("", ""), ["torch", "demo-gpu"], ("2.10", "13.0")),
+        (('"torch==2.10.*"', ""), ["torch==2.9.*", "demo-gpu"], ("2.9", "12.8")),
     ],
 )
 def test_what_is_declared_comes_before_what_is_installed(
@@ -113,17 +113,17 @@ def test_what_is_declared_comes_before_what_is_installed(
 
 def test_explain_compares_with_what_add_would_choose(run: Callable[..., Done], project: Path, tmp_path: Path) -> None:
     python = str(project / ".venv" / "bin" / "python")
-    (tmp_path / "pyproject.toml").write_text(PROJECT.format('"torch==2.8.*"'))
+    (tmp_path / "pyproject.toml").write_text(PROJECT.format('"torch==2.9.*"'))
     explained = json.loads(run("explain", "demo-gpu", "--json", "--python-path", python).stdout)
-    assert "torch 2.8 and CUDA 12.8" in explained["environment"]
+    assert "torch 2.9 and CUDA 12.8" in explained["environment"]
     (tmp_path / "pyproject.toml").write_text("[project")
     explained = json.loads(run("explain", "demo-gpu", "--json", "--python-path", python).stdout)
-    assert "torch 2.9 and CUDA 13.0" in explained["environment"]
+    assert "torch 2.10 and CUDA 13.0" in explained["environment"]
 
 
 @pytest.mark.parametrize(
     ("line", "chosen"),
-    [("torch==2.8.*", ("2.8", "12.8")), ("--extra-index-url https://mirror.example/cu126", ("2.9", "12.6"))],
+    [("torch==2.9.*", ("2.9", "12.8")), ("--extra-index-url https://mirror.example/cu126", ("2.10", "12.6"))],
 )
 def test_requirements_declare_it_too(
     run: Callable[..., Done], project: Path, line: str, chosen: tuple[str, str]
@@ -144,15 +144,15 @@ def test_torch_stays_with_the_usual_index_or_comes_from_the_mirror(
     """An address of torch's own is never asked for."""
     (project / "pyproject.toml").write_text(PROJECT.format(""))
     (python,) = project.glob(".venv/bin/python")
-    run("add", "torch", "demo-gpu", "--torch", "2.8", "--project", str(project), "--python-path", str(python))
+    run("add", "torch", "demo-gpu", "--torch", "2.9", "--project", str(project), "--python-path", str(python))
     assert "pytorch" not in (project / "pyproject.toml").read_text()
     mirror = tmp_path / "mirror"
-    add_wheel(mirror, f"torch-2.9.0+cu126-{TAG}.whl")
+    add_wheel(mirror, f"torch-2.10.0+cu126-{TAG}.whl")
     with serve_folder(mirror) as url:
-        given = ("demo-gpu", "--torch", "2.9", "--cuda", "12.6", "--python-path", str(python))
+        given = ("demo-gpu", "--torch", "2.10", "--cuda", "12.6", "--python-path", str(python))
         run("install", *given, WHEELMILL_TORCH_INDEX=f"{url}simple?{{cuda}}")
     listed = process.run([own_uv(), "pip", "freeze", "--python", python])
-    assert "torch==2.9.0+cu126" in listed
+    assert "torch==2.10.0+cu126" in listed
 
 
 def test_a_package_that_needs_no_source_is_for_the_projects_own_tool(
@@ -160,7 +160,7 @@ def test_a_package_that_needs_no_source_is_for_the_projects_own_tool(
 ) -> None:
     add_wheel(site, "einops-0.8.1-py3-none-any.whl")
     sources = tmp_path / "sources"
-    add_wheel(sources, f"demo_gpu-1.0+cu128torch2.8-{TAG}.whl")
+    add_wheel(sources, f"demo_gpu-1.0+cu128torch2.9-{TAG}.whl")
     (project / "pyproject.toml").write_text(PROJECT.format(""))
     given = ("--no-sync", "--python-path", str(project / ".venv" / "bin" / "python"), "--project", str(project))
     with serve_folder(sources) as url:
