@@ -176,7 +176,8 @@ def _configured(file: Path, seen: set[Path]) -> Iterator[Path]:
         words = line.partition("#")[0].split()
         if words[:1] == ["include"]:
             for pattern in words[1:]:
-                for path in sorted(Path("/").glob(str(file.parent / pattern).removeprefix("/"))):
+                below = (file.parent / pattern).relative_to("/")
+                for path in sorted(Path("/").glob(str(below))):
                     if path not in seen:
                         seen.add(path)
                         yield from _configured(path, seen)
