@@ -127,7 +127,7 @@ WALKED = {"add-a-package.md": "real/test_add_a_package.py", "verify-a-wheel.md":
 """Pages of which one test runs every other command, as it stands there."""
 
 UNTESTED |= {
-    shown.command: "No test runs these commands: they need GitHub"
+    shown.command: "No test runs these steps: they need GitHub"
     for shown in shown_in(ROOT / "docs" / "first-live-run.md")
     if shown.command not in RUN_BY
 }

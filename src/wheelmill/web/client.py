@@ -245,9 +245,10 @@ class Web(AbstractContextManager["Web", None]):
         file: IO[bytes],
         *,
         promised: int | None = None,
+        limit: int = MAX_FILE,
         received: Callable[[int], None] = lambda _size: None,
     ) -> Download:
-        """Write a document into a file; ``file:`` URLs are read from this disk.
+        """Write a document of at most `limit` bytes into a file; ``file:`` URLs are read from this disk.
 
         The file is open for writing; a retry empties it. `promised` is the announced size in bytes, None if unknown;
         more bytes are an IntegrityError. `received` is called with the number of bytes so far.
@@ -276,7 +277,7 @@ class Web(AbstractContextManager["Web", None]):
         if urlsplit(url).scheme == "file":
             _read_local(url, read)
         else:
-            answer = self._ask("GET", url, {"Accept-Encoding": "identity"}, read, limit=MAX_FILE)
+            answer = self._ask("GET", url, {"Accept-Encoding": "identity"}, read, limit=limit)
             if answer.status_code != HTTPStatus.OK:
                 outcome = f"{answer.status_code} {answer.reason_phrase}"
                 raise NetworkError("status", f"{without_credentials(url)}: {outcome}", status=answer.status_code)

@@ -284,9 +284,10 @@ def projects_of(texts: Iterable[str]) -> list[ProjectName]:
 def check_project(project: Project) -> None:
     """Refuse to run the tool or the interpreter of a project that others may change; an active one was chosen."""
     active, environments = active_environment(), [project.root / name for name in ENVIRONMENTS]
-    checks = dict.fromkeys((project.path, *(each / "pyvenv.cfg" for each in environments)), check_trusted)
-    checks |= {python_of(environment): check_interpreter for environment in environments}
-    for path, check in checks.items():
+    checks = [(project.path, check_trusted)]
+    for environment in environments:
+        checks += [(environment / "pyvenv.cfg", check_trusted), (python_of(environment), check_interpreter)]
+    for path, check in checks:
         if active is None or not path.is_relative_to(active):
             check(path)
 

@@ -134,7 +134,9 @@ def find_existing_project() -> Project | None:
     here = Path.cwd()
     environment = _environment_beside(here)
     settings = (here / "uv.toml", *([environment / _BARE] if environment else []))
-    return find_project(None) if _nearest(here) or any(file.exists() for file in settings) else None
+    if nearest := _nearest(here):
+        return find_project(nearest)
+    return find_project(None) if any(file.exists() for file in settings) else None
 
 
 def project_unread(folder: Path) -> Project:

@@ -14,6 +14,7 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -95,7 +96,7 @@ def _base_of(python: Path, settings: dict[str, str]) -> Path:
             hint="make the environment again with 'uv venv --clear', or name another Python with --python-path",
         )
     real, project = behind_links(base), behind_links(environment.parent)
-    is_on_path = _is_on_path(real, base.name)
+    is_on_path = _is_in(os.get_exec_path(), real, base.name)
     if real.is_relative_to(project if is_on_path else _root_of(project)) and not _is_named(real):
         raise UsageError(
             "python-of-project",
@@ -107,8 +108,8 @@ def _base_of(python: Path, settings: dict[str, str]) -> Path:
     return base
 
 
-def _is_on_path(real: Path, name: str) -> bool:
-    return any(behind_links(Path(folder, name)) == real for folder in os.get_exec_path())
+def _is_in(folders: Iterable[str | Path], real: Path, name: str) -> bool:
+    return any(behind_links(Path(folder, name)) == real for folder in folders)
 
 
 def _root_of(project: Path) -> Path:
@@ -126,12 +127,12 @@ def check_trusted(path: Path) -> None:
 
 
 def check_interpreter(path: Path) -> None:
-    """Refuse an environment's interpreter as `check_trusted` does, but let one that is on PATH lie wherever that is.
+    """Refuse an environment's interpreter as `check_trusted` does, but let one that PATH has too lie anywhere.
 
-    GitHub's machines let everybody write where setup-python's are.
+    GitHub's machines let everybody write where setup-python's are. What a clone puts on PATH does not count.
     """
     real = behind_links(path)
-    check_trusted(path.parent if _is_on_path(real, real.name) else path)
+    check_trusted(path.parent if _is_in(process.program_folders(), real, real.name) else path)
 
 
 def find_distrust(path: Path) -> str | None:

@@ -242,7 +242,7 @@ class GitHubStore(PlainStore):
         with without_token(self.pace.clock) as web:
 
             def download(tag: ReleaseTag, file: IO[bytes]) -> Sha256:
-                return web.download(self.repository.download(tag, filename), file, promised=MAX_CONTENT).sha256
+                return web.download(self.repository.download(tag, filename), file, limit=MAX_CONTENT).sha256
 
             yield from cached_read(wanted, download)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -230,32 +231,34 @@ def cached_read(
     `download` writes the file of a release and returns its hash; threads call it. Until its turn a file is on the disk:
     with eight in memory, an index from GitHub took 1.8 times the memory of one from a folder.
     """
-
-    def fetch(tag: ReleaseTag) -> IO[bytes] | WheelmillError:
-        sha256 = wanted[tag]
-        path = user_cache_path("wheelmill") / "manifests" / sha256 if sha256 else None
-        with suppress(OSError):
-            if path and sha256_of(path) == sha256:
-                return path.open("rb")
-        file = TemporaryFile()  # noqa: SIM115 - closed when it was read
-        try:
-            is_known = download(tag, file) == sha256
-        except WheelmillError as error:
-            file.close()
-            return error
-        if path and is_known:
-            with suppress(OSError):  # a full disk only costs the cache
-                _keep(file, path)
-        file.seek(0)
-        return file
-
-    for tag, file in zip(wanted, in_turn(fetch, wanted, at_once=_AT_ONCE), strict=True):
+    fetched = in_turn(lambda tag: _fetch(wanted[tag], partial(download, tag)), wanted, at_once=_AT_ONCE)
+    for tag, file in zip(wanted, fetched, strict=True):
         if isinstance(file, WheelmillError):
             yield tag, file
         else:
             with file:
                 content = file.read()
             yield tag, content
+
+
+def _fetch(sha256: Sha256 | None, download: Callable[[IO[bytes]], Sha256]) -> IO[bytes] | WheelmillError:
+    """Open the cached file with a hash, else a downloaded one, which is cached if it has that hash."""
+    path = user_cache_path("wheelmill") / "manifests" / sha256 if sha256 else None
+    with suppress(OSError):
+        if path and sha256_of(path) == sha256:
+            return path.open("rb")
+    with ExitStack() as opened:
+        file = opened.enter_context(TemporaryFile())
+        try:
+            is_known = download(file) == sha256
+        except (NetworkError, ReleaseError) as error:
+            return error
+        if path and is_known:
+            with suppress(OSError):  # a full disk only costs the cache
+                _keep(file, path)
+        file.seek(0)
+        opened.pop_all()
+        return file
 
 
 def _keep(file: IO[bytes], path: Path) -> None:

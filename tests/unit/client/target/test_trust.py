@@ -261,6 +261,10 @@ def test_an_interpreter_lies_where_all_may_write_only_if_path_has_it_too(
     link.symlink_to(program)
     with pytest.raises(UsageError, check=coded("file-of-others", tmp_path / "shared", "drwxrwxrwx")):
         check_interpreter(link)
+    monkeypatch.chdir(program.parent)
+    monkeypatch.setenv("PATH", ".")
+    with pytest.raises(UsageError, check=coded("file-of-others")):
+        check_interpreter(link)
     monkeypatch.setenv("PATH", str(program.parent))
     check_interpreter(link)
     link.parent.chmod(0o777)
