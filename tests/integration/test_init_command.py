@@ -2,12 +2,14 @@
 
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.conftest import Command
-from tests.wheels import write_wheel
+from tests.integration.conftest import Command, only_site
+from tests.wheel_site import add_wheel
+from wheelmill.index.serve import serve_folder
 
 INIT = ("-m", "wheelmill", "init")
 FROM = ("--from", "owner/wheelmill@v1")
@@ -31,14 +33,15 @@ def checkout(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def locked(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What every build needs is in a folder of wheels."""
-    wheels = checkout.with_name("wheels")
-    wheels.mkdir()
-    for name in ("setuptools", "wheel"):
-        write_wheel(wheels / f"{name}-80.0-py3-none-any.whl")
-    monkeypatch.setenv("UV_NO_INDEX", "1")
-    monkeypatch.setenv("UV_FIND_LINKS", str(wheels))
+def locked(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What every build needs is on an index of its own."""
+    site = checkout.with_name("site")
+    for name in ("setuptools", "setuptools_scm", "wheel"):
+        add_wheel(site, f"{name}-80.0-py3-none-any.whl")
+    with serve_folder(site) as url:
+        for name, value in only_site(url, checkout.with_name("cache")).items():
+            monkeypatch.setenv(name, value)
+        yield
 
 
 def files_in(checkout: Path) -> set[str]:
