@@ -148,7 +148,9 @@ def test_a_server_that_gives_no_pieces_is_told_with_what_to_do(
 ) -> None:
     server.pages["/demo-1.0-py3-none-any.whl"] = Answer(wheel.read_bytes(), headers={})
     refused = wheelmill("show", f"{server.url}/demo-1.0-py3-none-any.whl", exit_code=10)
-    refused.check_refused("wheel-unreachable", "hint: ")
+    refused.check_refused("wheel-unreachable", "hint: download it")
+    missing = wheelmill("show", f"{server.url}/demo-2.0-py3-none-any.whl", exit_code=10)
+    missing.check_refused("wheel-unreachable", "hint: check the address")
 
 
 @pytest.mark.parametrize("place", ["nothing.whl", "http://127.0.0.1:9/simple/", "ftp://127.0.0.1/x.whl"])

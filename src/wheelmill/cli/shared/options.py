@@ -341,7 +341,6 @@ def _truth(text: str) -> bool:
 
 
 def _driver(text: str) -> str:
-    parts = text.split(".")
-    if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts):  # noqa: PLR2004
+    if not all(part.isascii() and part.isdigit() for part in text.split(".")):  # a branch alone is its oldest driver
         raise ValueError(f"expected a driver version such as 580.65.06, not {text!r}")
     return text

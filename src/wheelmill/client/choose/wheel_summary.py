@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NotRequired
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -176,9 +177,9 @@ def contents_behind(url: str, web: Web, budget: CodeBudget | None = None) -> Whe
             code = code_in(archive, most=_MOST_CODE, budget=budget)
             return _contents(archive, filename, name, code, sha256=None, size=file.size)
     except NetworkError as error:
-        raise NetworkError(
-            "wheel-unreachable", f"{shown}: {error}", hint="download it, and show the file", status=error.status
-        ) from None
+        is_gone = error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
+        hint = "check the address" if is_gone else "download it, and show the file"
+        raise NetworkError("wheel-unreachable", f"{shown}: {error}", hint=hint, status=error.status) from None
 
 
 def _refuse(filename: str, findings: Iterable[Finding]) -> None:

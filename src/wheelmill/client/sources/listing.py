@@ -93,11 +93,17 @@ def outcomes_of(project: ProjectName, places: Sequence[ListingPlace], pages: Pag
             source=source.name,
             outcome=page.outcome,
             url=page.url,
-            detail=page.detail,
+            detail=_detail_of(page, source),
             cached=pages.is_cached(page.url),
         )
         for source, page in weightiest.items()
     }
+
+
+def _detail_of(page: PageOutcome, source: Source) -> str:
+    lists_none = page.outcome is LookupOutcome.HAS_NONE and bool(page.detail)
+    is_links = source.kind is SourceKind.FIND_LINKS
+    return f"{page.detail}; an index is named simple:URL" if lists_none and is_links else page.detail
 
 
 def candidate_of(link: Link, group: LinkGroup, base: str, place: ListingPlace) -> Candidate | None:

@@ -28,6 +28,12 @@ def test_a_value_that_is_none_is_refused_by_the_name_of_its_option(option: dict[
         TargetOptions(**option).overrides()
 
 
+def test_a_branch_of_drivers_stands_for_its_oldest() -> None:
+    assert TargetOptions(driver="535").overrides().driver == "535"
+    with pytest.raises(UsageError, check=coded("value-invalid", "--driver")):
+        TargetOptions(driver="535.").overrides()
+
+
 COMMITS = ("1" * 40, "2" * 40, "3" * 40)
 
 

@@ -142,7 +142,7 @@ def test_a_source_without_any_wheel_is_warned_of(server: PageServer) -> None:
     server.pages["/wheels/"] = Answer(b"<html>moved to our new home</html>")
     for _ in range(2):  # the second time from the cache
         resolution = resolve([Requirement("demo")], TARGET, Search(named=(f"{server.url}/wheels/",), inspect=False))
-        assert resolution.warnings == (f"{server.url}/wheels/: lists no wheel",)
+        assert resolution.warnings == (f"{server.url}/wheels/: lists no wheel; an index is named simple:URL",)
     server.pages["/simple/demo/"] = Answer(b"<html></html>")
     search = Search(named=(f"simple:{server.url}/simple",), inspect=False)
     assert resolve([Requirement("demo")], TARGET, search).warnings == ()
