@@ -7,6 +7,7 @@ https://docs.astral.sh/uv/guides/integration/pytorch/#automatic-backend-selectio
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -22,6 +23,8 @@ from wheelmill.system.process import find_program
 _SYSFS: Final = Path("/sys/module/nvidia/version")
 _PROCFS: Final = Path("/proc/driver/nvidia/version")
 _DEVICES: Final = Path("/dev")
+_WSL: Final = Path("/usr/lib/wsl/lib")
+"""Folder of NVIDIA's programs on WSL 2, which the PATH of sudo lacks: https://docs.nvidia.com/cuda/wsl-user-guide/"""
 _TIMEOUT_S: Final = 20
 """nvidia-smi initializes every GPU, and hangs where one of them is broken."""
 
@@ -68,11 +71,12 @@ def device_files() -> list[Path]:
 
     https://docs.nvidia.com/datacenter/tesla/mig-user-guide/#device-nodes
     """
-    return sorted(_DEVICES.glob("nvidia*"))
+    has_gpu = shutil.which("nvidia-smi", path=_WSL)  # /dev/dxg serves GPUs of other makers too
+    return sorted(_DEVICES.glob("nvidia*")) + (sorted(_DEVICES.glob("dxg")) if has_gpu else [])
 
 
 def _nvidia_smi(query: str) -> list[list[str]]:
-    program = find_program("nvidia-smi")
+    program = find_program("nvidia-smi") or shutil.which("nvidia-smi", path=_WSL)
     if program is None:
         return []
     try:

@@ -27,6 +27,19 @@ def test_evidence_names_a_gpu_and_its_driver(tmp_path: Path, monkeypatch: pytest
     assert hardware.name_gpus() == ("NVIDIA H200, driver 580.65.06",)
 
 
+def test_windows_subsystem_for_linux_has_its_driver_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")  # as sudo sets it
+    monkeypatch.setattr(hardware, "_WSL", tmp_path / "wsl")
+    monkeypatch.setattr(hardware, "_DEVICES", tmp_path)
+    (tmp_path / "dxg").touch()
+    assert (hardware.device_files(), hardware.find_gpus()) == ([], ())  # a GPU of another maker
+    (tmp_path / "wsl").mkdir()
+    (tmp_path / "wsl" / "nvidia-smi").write_text(SMI)
+    (tmp_path / "wsl" / "nvidia-smi").chmod(0o755)
+    assert hardware.device_files() == [tmp_path / "dxg"]
+    assert [gpu.name for gpu in hardware.find_gpus()] == ["NVIDIA H200"]
+
+
 def test_a_machine_without_a_driver_has_no_gpus_to_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert hardware.name_gpus() == ()
