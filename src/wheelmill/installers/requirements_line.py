@@ -28,7 +28,8 @@ def requirements_line(text: str, *options: str) -> str:
         is_true = _read(line) == (text, [word for each in options for word in each.split(" ", 1)])
         if text:
             name, semicolon, marker = text.partition(";")  # as pip splits it, also within a URL
-            requirement = read_requirement(f"{name.strip()} {semicolon}{marker}")
+            requirement = read_requirement(name.strip())
+            requirement.marker = read_requirement(f"name {semicolon}{marker}").marker
             urlsplit(requirement.url or "")
             is_true = is_true and requirement == read_requirement(text)
     except ValueError:

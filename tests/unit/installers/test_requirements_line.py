@@ -19,6 +19,7 @@ URL = "demo @ https://h.example/demo-1-py3-none-any.whl"
         pytest.param(f"{URL} {HASH}", id="other-hash"),
         pytest.param(f"{URL} #", id="comment"),
         pytest.param(f"{URL};python_version<'3'", id="marker-in-url"),
+        pytest.param("demo @ ;python_version<'3'", id="marker-for-url"),
         pytest.param(f"{URL} ; python_version<'3'#", id="marker-with-comment"),
         pytest.param("demo ; platform_version != ' --index-url=https://evil.example/ '", id="option-in-marker"),
         pytest.param("demo ; platform_version != ' #'", id="comment-in-marker"),
